@@ -1,0 +1,74 @@
+// Package fault says what went wrong with one call to a language model, in one
+// vocabulary for every provider.
+//
+// A failed try becomes an [Error] with a [Kind]; the kind decides whether the
+// same request can pass later. The package reads and names; it does not wait,
+// does not retry and has no clock: whoever needs an instant passes it in.
+// Packages policy, retry, transport and gateway stand on it.
+package fault
+
+import (
+	"strconv"
+	"time"
+)
+
+// Error is one failed try, classified.
+type Error struct {
+	Kind    Kind
+	Status  int    // HTTP status; 0: there was no answer. 200 for an error inside a stream
+	Code    string // the provider's own word, such as "overloaded_error"; "" if it gave none
+	Message string // the provider's sentence, bounded and scrubbed of credentials
+
+	Wait    time.Duration // how long the provider asks us to wait; 0: it did not say
+	ResetAt time.Time     // when a spent window opens again; zero: it did not say
+	Final   bool          // the provider says that this request must not be sent again (x-should-retry: false)
+
+	RequestID string // the provider's id of the request, for its support
+	Provider  string // who said it, where the caller knows; ""
+	Rule      string // the rule that decided, as "file/row"
+
+	Err error // the cause, such as an SDK's own error; nil: none
+}
+
+// Error gives the status and the provider's words: "HTTP 529: Overloaded".
+func (e *Error) Error() string {
+	words := e.Message
+	if words == "" {
+		words = e.Code
+	}
+	if words == "" && e.Err != nil {
+		words = e.Err.Error()
+	}
+	if words == "" {
+		words = e.Cause()
+	}
+	if e.Status == 0 {
+		return words
+	}
+	return "HTTP " + strconv.Itoa(e.Status) + ": " + words
+}
+
+// Cause gives the fault in the plain words that people see. It differs from
+// the kind's words where there was no answer at all: "network".
+func (e *Error) Cause() string {
+	if e.Kind == Unavailable && e.Status == 0 {
+		return "network"
+	}
+	return e.Kind.Words()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint gives how long the provider asks us to wait, counted from now: Wait, or
+// the time until ResetAt. It is 0 where the provider said nothing or the
+// instant has passed.
+func (e *Error) Hint(now time.Time) time.Duration {
+	if e.Wait > 0 {
+		return e.Wait
+	}
+	if e.ResetAt.IsZero() {
+		return 0
+	}
+	return max(0, e.ResetAt.Sub(now))
+}

@@ -1,0 +1,3 @@
+module github.com/ridethrough/ridethrough
+
+go 1.26
