@@ -1,0 +1,49 @@
+package policy_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// A supervisor asks about a crash, waits by itself, and asks again.
+func ExamplePolicy_Next() {
+	p := policy.Worker()
+	p.Wait.Jitter = policy.Jitter{}
+	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+	run := policy.Run{Started: now}
+	crash := &fault.Error{Kind: fault.Unavailable, Message: "worker died"}
+	for range 3 {
+		var v policy.Verdict
+		run, v = p.Next(run, crash, false, now, 0)
+		fmt.Println(run.Tries, v.Wait)
+		now = now.Add(v.Wait)
+	}
+	// Output:
+	// 1 3s
+	// 2 5s
+	// 3 10s
+}
+
+// A provider that asks for more than we obey ends the run at once.
+func ExamplePolicy_Next_hint() {
+	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+	limit := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 2 * time.Minute}
+	_, v := policy.Interactive().Next(policy.Run{Started: now}, limit, false, now, 0.5)
+	fmt.Println(v.Wait, v.Hinted)
+	_, v = policy.Simple().Next(policy.Run{Started: now}, limit, false, now, 0.5)
+	fmt.Println(v.Stop)
+	// Output:
+	// 2m0s true
+	// hint too far
+}
+
+func ExampleSchedule_At() {
+	s := policy.Schedule{Steps: []time.Duration{time.Second, 5 * time.Second}, Factor: 3, Max: time.Minute}
+	for k := 1; k <= 5; k++ {
+		fmt.Print(s.At(k, 0), " ")
+	}
+	// Output: 1s 5s 15s 45s 1m0s
+}

@@ -1,0 +1,135 @@
+// Package policy decides whether and when a failed call is tried again.
+//
+// It is arithmetic on plain values: no clock, no dice, no waiting. Whoever
+// asks brings the time and the dice, and does the waiting: package retry for a
+// call, a supervisor for a crash. A [Run] is plain data, so a wait can be
+// stored and goes on after a restart with its attempt, its slept time and its
+// deadline intact.
+package policy
+
+import (
+	"math"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// Unlimited as Policy.Retries sets no limit on the number of retries.
+const Unlimited = math.MaxInt
+
+// Policy says when to try again. The zero Policy never does.
+type Policy struct {
+	Retries int           // tries after the first; Unlimited for no limit; 0: none
+	Wait    Schedule      // the wait before retry 1, 2, 3 …; zero: none
+	Sleep   time.Duration // budget of scheduled waiting, hinted waits included; 0: no bound
+	Wall    time.Duration // budget on the clock over all tries and waits, also each try's deadline; 0: no bound
+	Reserve time.Duration // when a try has failed, more than this must be left of Wall, or no other is started; 0: anything above nothing
+	Hint    time.Duration // the longest provider's hint that is obeyed, a longer one ends the run; 0: what the budgets allow
+	Kinds   fault.Set     // what is worth another try; 0: fault.Transient
+}
+
+// Run is what has happened so far to one call. The zero Run is a fresh one.
+type Run struct {
+	Tries   int           `json:"tries"`            // how many have failed
+	Slept   time.Duration `json:"slept"`            // scheduled waiting so far, in nanoseconds
+	Started time.Time     `json:"started,omitzero"` // when the first try began; Wall counts from here
+}
+
+// Verdict is the answer to a fault: wait this long, or stop.
+type Verdict struct {
+	Wait   time.Duration // how long to wait before the next try
+	Hinted bool          // the wait is the provider's hint, not the schedule's
+	Stop   Stop          // why there is no other try; "" : there is one
+}
+
+// Stop says why a run ends.
+type Stop string
+
+// The reasons to stop.
+const (
+	Final      Stop = "final"        // the fault does not pass by itself, or not for this policy
+	Committed  Stop = "committed"    // part of the answer has been handed on already
+	Exhausted  Stop = "exhausted"    // all retries are used
+	OverBudget Stop = "over budget"  // the next wait does not fit Sleep, Wall or Reserve
+	HintTooFar Stop = "hint too far" // the provider asks for a longer wait than we obey
+	Throttled  Stop = "throttled"    // those who share the upstream have no retry to spare
+)
+
+// Next counts one failed try into the run and decides about another.
+// committed tells that content has gone out already; now is the time of the
+// failure; dice is a random number in [0, 1) that places the wait within the
+// schedule's jitter.
+//
+// Next asks the budgets before any waiting: a wait that does not fit them ends
+// the run at once. A hint replaces a shorter wait, exactly and without jitter.
+func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, dice float64) (Run, Verdict) {
+	r.Tries++
+	switch {
+	case committed:
+		return r, Verdict{Stop: Committed}
+	case !p.passes(f, now):
+		return r, Verdict{Stop: Final}
+	case r.Tries > p.Retries:
+		return r, Verdict{Stop: Exhausted}
+	}
+	v := Verdict{Wait: p.Wait.At(r.Tries, dice)}
+	if hint := f.Hint(now); hint > v.Wait {
+		v = Verdict{Wait: hint, Hinted: true}
+	}
+	if v.Stop = p.over(r, v, now); v.Stop != "" {
+		return r, Verdict{Stop: v.Stop}
+	}
+	r.Slept += v.Wait
+	return r, v
+}
+
+// Deadline gives the latest moment at which the run may still be waiting;
+// zero where no budget bounds it.
+func (p Policy) Deadline(r Run, now time.Time) time.Time {
+	var latest time.Time
+	if p.Sleep > 0 {
+		latest = now.Add(p.Sleep - r.Slept)
+	}
+	if p.Wall > 0 {
+		if wall := r.Started.Add(p.Wall); latest.IsZero() || wall.Before(latest) {
+			latest = wall
+		}
+	}
+	return latest
+}
+
+// passes tells whether the fault can pass by itself as far as this policy is
+// concerned. A spent quota does so only at a stated reset.
+func (p Policy) passes(f *fault.Error, now time.Time) bool {
+	kinds := p.Kinds
+	if kinds == 0 {
+		kinds = fault.Transient
+	}
+	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) {
+		return false
+	}
+	return f.Kind != fault.Quota || f.Hint(now) > 0
+}
+
+// over names the bound that a wait would break; "" : none. Waiting that the
+// provider asked for and that does not fit is a hint too far.
+func (p Policy) over(r Run, v Verdict, now time.Time) Stop {
+	if v.Hinted && p.Hint > 0 && v.Wait > p.Hint {
+		return HintTooFar
+	}
+	fits := p.Sleep == 0 || v.Wait <= p.Sleep-r.Slept
+	if p.Wall > 0 {
+		left := p.Wall - now.Sub(r.Started)
+		if left <= p.Reserve {
+			return OverBudget
+		}
+		fits = fits && v.Wait < left
+	}
+	switch {
+	case fits:
+		return ""
+	case v.Hinted:
+		return HintTooFar
+	}
+	return OverBudget
+}

@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// Patient outlasts long outages: waits of 5 s, 10 s, 30 s, 60 s, 5 min,
+// 10 min, 15 min, then 30 min each, without jitter, up to eight hours of
+// waiting in all, which are 21 retries and 27 105 s. It also tries unknown
+// failures again, and a spent quota whose stated reset fits the budget.
+func Patient() Policy {
+	return Policy{
+		Retries: Unlimited,
+		Wait: Schedule{Steps: []time.Duration{
+			5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
+			5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		}},
+		Sleep: 8 * time.Hour,
+		Kinds: fault.Transient.With(fault.Unknown, fault.Quota),
+	}
+}
+
+// Interactive is for somebody who watches: ten retries, 1 s doubling to 30 s,
+// ±10 %. It obeys hints up to five minutes.
+func Interactive() Policy {
+	return Policy{
+		Retries: 10,
+		Wait: Schedule{
+			Steps:  []time.Duration{time.Second},
+			Factor: 2,
+			Jitter: Jitter{Down: 0.1, Up: 0.1},
+			Max:    30 * time.Second,
+		},
+		Hint: 5 * time.Minute,
+	}
+}
+
+// Worker is for the supervisor of a long session: waits of 3 s, 5 s, 10 s,
+// 30 s, then 60 s each, up to 10 % longer, ten retries. It obeys hints up to
+// fifteen minutes. A session without end sets Retries to Unlimited.
+func Worker() Policy {
+	return Policy{
+		Retries: 10,
+		Wait: Schedule{
+			Steps: []time.Duration{
+				3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
+			},
+			Jitter: Jitter{Up: 0.1},
+		},
+		Hint: 15 * time.Minute,
+	}
+}
+
+// Simple is for one call in a script: three retries after 1 s, 2 s and 4 s.
+// It obeys hints up to a minute.
+func Simple() Policy {
+	return Policy{
+		Retries: 3,
+		Wait:    Schedule{Steps: []time.Duration{time.Second}, Factor: 2, Max: 30 * time.Second},
+		Hint:    time.Minute,
+	}
+}
+
+// CouncilBudget is the usual budget of a council's member over all its tries.
+const CouncilBudget = 270 * time.Second
+
+// Council is for one voice among several: one retry after 1.5 s inside the
+// member's budget, only while more than 30 s of it remain when the try has
+// failed, and never after a limit of ours expired.
+func Council(budget time.Duration) Policy {
+	return Policy{
+		Retries: 1,
+		Wait:    Schedule{Steps: []time.Duration{1500 * time.Millisecond}},
+		Wall:    budget,
+		Reserve: 30 * time.Second,
+		Kinds:   fault.Transient.Without(fault.Timeout),
+	}
+}
+
+// presets holds the presets by name, in the order in which people see them.
+var presets = []struct {
+	name string
+	make func() Policy
+}{
+	{"patient", Patient},
+	{"interactive", Interactive},
+	{"worker", Worker},
+	{"simple", Simple},
+	{"council", func() Policy { return Council(CouncilBudget) }},
+}
+
+// Preset gives a preset by its lower-case name, Council with its usual budget;
+// false: there is none of that name.
+func Preset(name string) (Policy, bool) {
+	for _, p := range presets {
+		if p.name == name {
+			return p.make(), true
+		}
+	}
+	return Policy{}, false
+}
+
+// Presets lists the presets' names.
+func Presets() []string {
+	names := make([]string, len(presets))
+	for i, p := range presets {
+		names[i] = p.name
+	}
+	return names
+}
