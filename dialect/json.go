@@ -1,0 +1,200 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+)
+
+// members ranges over the top-level members of a JSON object without parsing
+// what is in them: keys without quotes and with escapes as they stand, values
+// as raw JSON. It ends early where the text is no JSON.
+func members(text []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		s := scanner{text: text}
+		if !s.take('{') {
+			return
+		}
+		for s.peek() == '"' {
+			key := s.value()
+			if len(key) < 2 || !s.take(':') {
+				return
+			}
+			value := s.value()
+			if len(value) == 0 || !yield(key[1:len(key)-1], value) || !s.take(',') {
+				return
+			}
+		}
+	}
+}
+
+// elements ranges over the elements of a JSON array as raw JSON.
+func elements(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		s := scanner{text: text}
+		if !s.take('[') {
+			return
+		}
+		for {
+			value := s.value()
+			if len(value) == 0 || !yield(value) || !s.take(',') {
+				return
+			}
+		}
+	}
+}
+
+// empty tells whether a raw value says nothing: null, "", [] or {}.
+func empty(value []byte) bool {
+	switch string(value) {
+	case "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// isError tells whether a JSON object is an error: a member "error" that says
+// something, or the type or object "error".
+func isError(object []byte) bool {
+	for key, value := range members(object) {
+		switch string(key) {
+		case "error":
+			if !empty(value) {
+				return true
+			}
+		case "type", "object":
+			if string(value) == `"error"` {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Request is what a request's body says about the answer it asks for.
+type Request struct {
+	Model  string // "" if it names none
+	Stream bool   // the answer is to come in parts
+}
+
+// Read gives what a request's body says, from its top-level members only: the
+// prompt is skipped, not parsed. A body that is no JSON says nothing.
+func (d *Dialect) Read(body []byte) Request {
+	var r Request
+	for key, value := range members(body) {
+		switch string(key) {
+		case "model":
+			_ = json.Unmarshal(value, &r.Model) // a model that is no string names none
+		case "stream":
+			r.Stream = string(value) == "true"
+		}
+	}
+	return r
+}
+
+// scanner walks over JSON text, one value at a time.
+type scanner struct {
+	text []byte
+	at   int
+}
+
+// peek skips white space and gives the next byte; 0 at the end.
+func (s *scanner) peek() byte {
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// take skips white space and the byte c; false: something else is there.
+func (s *scanner) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// value skips one value and gives its text; empty where there is none or it is
+// not whole. It finds the end by brackets and quotes and does not check the
+// grammar inside.
+func (s *scanner) value() []byte {
+	first := s.peek()
+	from := s.at
+	ok := false
+	switch first {
+	case 0, ',', ':', ']', '}':
+	case '"':
+		ok = s.skipString()
+	case '{', '[':
+		ok = s.skipNested()
+	default:
+		ok = s.skipScalar()
+	}
+	if !ok {
+		return nil
+	}
+	return s.text[from:s.at]
+}
+
+// skipString skips a string whose opening quote is next.
+func (s *scanner) skipString() bool {
+	s.at++
+	for {
+		n := bytes.IndexByte(s.text[s.at:], '"')
+		if n < 0 {
+			return false
+		}
+		s.at += n + 1
+		if !s.escaped(s.at - 1) {
+			return true
+		}
+	}
+}
+
+// escaped tells whether an odd number of backslashes stands before i.
+func (s *scanner) escaped(i int) bool {
+	n := 0
+	for i--; i >= 0 && s.text[i] == '\\'; i-- {
+		n++
+	}
+	return n%2 == 1
+}
+
+// skipNested skips an object or array whose opening bracket is next.
+func (s *scanner) skipNested() bool {
+	for depth := 0; s.at < len(s.text); {
+		switch s.text[s.at] {
+		case '"':
+			if !s.skipString() {
+				return false
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		s.at++
+		if depth == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// skipScalar skips a number or a word. Without a delimiter behind it, it may
+// not be whole.
+func (s *scanner) skipScalar() bool {
+	for from := s.at; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case ',', ':', ']', '}', '"', ' ', '\t', '\r', '\n':
+			return s.at > from
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package retry_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// flaky fails on its first try.
+func flaky(_ context.Context, n int) (string, error) {
+	if n == 1 {
+		return "", &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
+	}
+	return "forty-two", nil
+}
+
+func ExampleDo() {
+	p := policy.Simple()
+	p.Wait.Steps = []time.Duration{time.Millisecond}
+	answer, err := retry.Do(context.Background(), retry.Engine{
+		Policy: p,
+		Watch: func(n retry.Note) {
+			if n.Fault != nil {
+				fmt.Printf("%v: retry %d of %d in %v\n", n.Fault, n.Run.Tries, n.Retries, n.Verdict.Wait)
+			}
+		},
+	}, flaky)
+	fmt.Println(answer, err)
+	// Output:
+	// HTTP 529: Overloaded: retry 1 of 3 in 1ms
+	// forty-two <nil>
+}
+
+func ExampleStream() {
+	p := policy.Simple()
+	p.Wait.Steps = []time.Duration{time.Millisecond}
+	open := func(_ context.Context, n int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			if !yield("role: assistant", nil) {
+				return
+			}
+			if n == 1 { // breaks off before the first content: nobody sees this try
+				yield("", &fault.Error{Kind: fault.Overloaded})
+				return
+			}
+			_ = yield("forty-", nil) && yield("two", nil)
+		}
+	}
+	content := func(part string) bool { return part != "role: assistant" }
+	for part, err := range retry.Stream(context.Background(), retry.Engine{Policy: p}, content, open) {
+		fmt.Println(part, err)
+	}
+	// Output:
+	// role: assistant <nil>
+	// forty- <nil>
+	// two <nil>
+}

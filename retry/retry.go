@@ -1,0 +1,101 @@
+// Package retry tries a call again until it passes, its policy says stop, or
+// the caller leaves. It is the only package that waits to try again: whatever
+// stands below it tries once.
+//
+// [Do] is for a call with one result, [Stream] for one whose answer arrives in
+// parts. Both ask package policy before they wait and tell [Engine.Watch] of
+// each failed try. A run inside a run tries once, because the outer one
+// decides: retries are never multiplied.
+package retry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// ErrParked is what [Engine.Wait] returns to unwind a run that is to go on
+// later, perhaps in another process, from the Run in its Note.
+var ErrParked = errors.New("parked")
+
+// Engine says how a call is tried again. The zero Engine tries once. It is
+// plain data: a copy may serve many calls at the same time, if its functions
+// may be called so.
+type Engine struct {
+	Policy policy.Policy                     // when to try again
+	Start  policy.Run                        // zero: a fresh run; a stored one goes on where it stopped
+	Gate   Gate                              // nil: nobody to share an outage with
+	Watch  func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
+	Wait   func(context.Context, Note) error // nil: the gate's wait or a timer. An error ends the run with that error
+	Dice   func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
+}
+
+// Note tells of a failed try and what follows, or of recovery.
+type Note struct {
+	Run      policy.Run     // the run with this try counted in: the data to store
+	Fault    *fault.Error   // what failed; nil: the call recovered
+	Verdict  policy.Verdict // the wait that follows, or why there is none
+	Retries  int            // how many retries the policy allows; policy.Unlimited for no limit
+	Deadline time.Time      // the latest moment that waiting may last; zero: no budget bounds it
+	Waited   time.Duration  // time really spent waiting so far; less than Run.Slept where somebody said "now"
+}
+
+// Gate is what all callers of an upstream share. Its methods may be called
+// from many goroutines at the same time.
+type Gate interface {
+	// Enter is called before a try. It lets the try go, or blocks while another
+	// call probes the upstream; a shared failure comes back as its *fault.Error
+	// and counts as this call's own.
+	Enter(context.Context) (Pass, error)
+	// Wait sleeps for the duration, or returns early because the upstream is
+	// back or somebody said "now".
+	Wait(context.Context, time.Duration) error
+}
+
+// Pass is the permission for one try.
+type Pass interface {
+	// Leave tells the outcome; nil: the upstream answered. It is called once.
+	Leave(*fault.Error)
+}
+
+// Do calls try until it succeeds, the policy says stop, or ctx is done. try is
+// given its number, 1 for the first, and a context that ends with ctx and with
+// the policy's Wall; that context is done when Do returns if the policy has a
+// Wall.
+//
+// The error is the last try's as a *fault.Error, context.Cause(ctx) when the
+// caller left, or the error of Engine.Wait. A wait that would outlast ctx's
+// deadline is not begun: the last fault comes back at once.
+func Do[T any](ctx context.Context, e Engine, try func(ctx context.Context, n int) (T, error)) (T, error) {
+	r := run{engine: e}
+	r.begin(ctx)
+	for {
+		v, f := attempt(&r, try)
+		if f == nil {
+			r.recovered()
+			return v, nil
+		}
+		if err := r.failed(f, false); err != nil {
+			var none T
+			return none, err
+		}
+	}
+}
+
+// attempt is one try between the gate and its outcome.
+func attempt[T any](r *run, try func(context.Context, int) (T, error)) (v T, f *fault.Error) {
+	pass, f := r.enter()
+	if f != nil {
+		return v, f
+	}
+	ctx, cancel := r.bounded()
+	defer cancel()
+	defer pass.abandon()
+	v, err := try(ctx, r.Tries+1)
+	f = r.classify(ctx, err)
+	pass.leave(f)
+	return v, f
+}

@@ -1,0 +1,283 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+var (
+	errOverloaded = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
+	errDenied     = &fault.Error{Kind: fault.Auth, Status: 401, Message: "invalid x-api-key"}
+)
+
+// outage is a call that fails until the outage is over.
+type outage struct {
+	until time.Time
+	err   error
+	tries int
+}
+
+func newOutage(d time.Duration) *outage {
+	return &outage{until: time.Now().Add(d), err: errOverloaded}
+}
+
+func (o *outage) call(context.Context, int) (string, error) {
+	o.tries++
+	if time.Now().Before(o.until) {
+		return "", o.err
+	}
+	return "answer", nil
+}
+
+func TestPatientOutlastsSevenHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(7 * time.Hour)
+		begun := time.Now()
+		got, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+		if got != "answer" || err != nil {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		if took := time.Since(begun); took < 7*time.Hour || took > 7*time.Hour+30*time.Minute {
+			t.Errorf("recovered after %v", took)
+		}
+	})
+}
+
+func TestPatientGivesUpAfterTwentyOneRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(48 * time.Hour)
+		begun := time.Now()
+		_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+		if !errors.Is(err, errOverloaded) || o.tries != 22 || time.Since(begun) != 27105*time.Second {
+			t.Errorf("%v after %d tries and %v; want 22 and 27105s", err, o.tries, time.Since(begun))
+		}
+	})
+}
+
+func TestAbortDuringAHalfHourWaitReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the bubble fails the test if a goroutine stays behind
+		left := errors.New("the user pressed escape")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var waits []time.Duration
+		e := retry.Engine{Policy: policy.Patient(), Watch: func(n retry.Note) { waits = append(waits, n.Verdict.Wait) }}
+		// the eighth wait, of 30 minutes, begins 1 905 s after the start
+		abort := time.Now().Add(1905*time.Second + 10*time.Minute)
+		time.AfterFunc(time.Until(abort), func() { cancel(left) })
+		_, err := retry.Do(ctx, e, newOutage(8*time.Hour).call)
+		if late := time.Since(abort); !errors.Is(err, left) || late > time.Millisecond {
+			t.Errorf("%v, %v late", err, late)
+		}
+		if waits[len(waits)-1] != 30*time.Minute {
+			t.Errorf("aborted a wait of %v", waits[len(waits)-1])
+		}
+	})
+}
+
+func TestWatchIsToldBeforeEachWaitAndOfRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var got []string
+		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+			said := "recovered"
+			if n.Fault != nil {
+				said = n.Fault.Error()
+			}
+			got = append(got, fmt.Sprint(time.Since(begun), " ", said, " ", n.Run.Tries, "/", n.Retries, " ", n.Verdict.Wait, " ", n.Waited))
+		}}
+		if _, err := retry.Do(t.Context(), e, newOutage(3*time.Second).call); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"0s HTTP 529: Overloaded 1/3 1s 0s",
+			"1s HTTP 529: Overloaded 2/3 2s 1s",
+			"3s recovered 2/3 0s 3s",
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+func TestFinalFaultEndsTheRunAtOnce(t *testing.T) {
+	o := &outage{until: time.Now().Add(time.Hour), err: errDenied}
+	_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+	if !errors.Is(err, errDenied) || o.tries != 1 {
+		t.Errorf("%v after %d tries", err, o.tries)
+	}
+}
+
+func TestZeroEngineTriesOnceAndKeepsTheCause(t *testing.T) {
+	cause := errors.New("boom")
+	_, err := retry.Do(t.Context(), retry.Engine{}, func(context.Context, int) (int, error) { return 1, cause })
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Unknown || !errors.Is(err, cause) {
+		t.Errorf("got %#v", err)
+	}
+}
+
+func TestRunInsideARunTriesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := retry.Engine{Policy: policy.Simple()}
+		o := newOutage(time.Hour)
+		_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (string, error) {
+			return retry.Do(ctx, e, func(ctx context.Context, n int) (string, error) {
+				return retry.Do(ctx, e, o.call)
+			})
+		})
+		if err == nil || o.tries != 4 {
+			t.Errorf("%v after %d tries, want 4: retries were multiplied", err, o.tries)
+		}
+	})
+}
+
+func TestWallEndsATryAsOurTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		e := retry.Engine{Policy: policy.Council(100 * time.Second)}
+		_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		f, _ := errors.AsType[*fault.Error](err)
+		if f == nil || f.Kind != fault.Timeout || !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 100*time.Second {
+			t.Errorf("%v after %v, want our timeout after 100s", err, time.Since(begun))
+		}
+	})
+}
+
+func TestCallersDeadlineIsTheCallerLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := retry.Do(ctx, retry.Engine{Policy: policy.Patient()}, func(ctx context.Context, _ int) (string, error) {
+			<-ctx.Done()
+			return "", errors.New("cut off")
+		})
+		if err != context.DeadlineExceeded {
+			t.Errorf("got %v, want the caller's own deadline", err)
+		}
+	})
+}
+
+func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		begun := time.Now()
+		var last retry.Note
+		e := retry.Engine{Policy: policy.Patient(), Watch: func(n retry.Note) { last = n }}
+		_, err := retry.Do(ctx, e, newOutage(time.Hour).call)
+		if !errors.Is(err, errOverloaded) || last.Verdict.Stop != policy.OverBudget {
+			t.Errorf("got %v, %q; want the last fault, over budget", err, last.Verdict.Stop)
+		}
+		// 5 + 10 + 30 + 60 + 300 s have passed; ten minutes more do not fit
+		if took := time.Since(begun); took != 405*time.Second || last.Run.Slept != took {
+			t.Errorf("gave up after %v, slept %v; want 6m45s", took, last.Run.Slept)
+		}
+	})
+}
+
+func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var parked policy.Run
+		e := retry.Engine{Policy: policy.Patient(), Wait: func(_ context.Context, n retry.Note) error {
+			if n.Run.Tries < 8 {
+				return nil
+			}
+			parked = n.Run
+			return retry.ErrParked
+		}}
+		o := newOutage(48 * time.Hour)
+		if _, err := retry.Do(t.Context(), e, o.call); !errors.Is(err, retry.ErrParked) {
+			t.Fatalf("got %v, want parked", err)
+		}
+		var last retry.Note
+		var first int
+		e = retry.Engine{Policy: policy.Patient(), Start: parked, Watch: func(n retry.Note) { last = n }}
+		_, err := retry.Do(t.Context(), e, func(ctx context.Context, n int) (string, error) {
+			if first == 0 {
+				first = n
+			}
+			return o.call(ctx, n)
+		})
+		if err == nil || first != 9 || o.tries != 22 || last.Run.Slept != 27105*time.Second {
+			t.Errorf("try %d first, %d in all, %v slept; want 9, 22, 27105s", first, o.tries, last.Run.Slept)
+		}
+	})
+}
+
+// onePass is a gate that shares one failure, then lets tries go, and says
+// "now" after a minute.
+type onePass struct {
+	shared   *fault.Error
+	outcomes []string
+}
+
+func (g *onePass) Enter(context.Context) (retry.Pass, error) {
+	if f := g.shared; f != nil {
+		g.shared = nil
+		return nil, f
+	}
+	return g, nil
+}
+
+func (g *onePass) Leave(f *fault.Error) {
+	if f == nil {
+		g.outcomes = append(g.outcomes, "ok")
+		return
+	}
+	g.outcomes = append(g.outcomes, f.Kind.String())
+}
+
+func (g *onePass) Wait(ctx context.Context, d time.Duration) error {
+	return retry.Sleep(ctx, min(d, time.Minute))
+}
+
+func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		g := &onePass{shared: errOverloaded}
+		o := newOutage(6 * time.Minute)
+		var last retry.Note
+		e := retry.Engine{Policy: policy.Patient(), Gate: g, Watch: func(n retry.Note) { last = n }}
+		if _, err := retry.Do(t.Context(), e, o.call); err != nil {
+			t.Fatal(err)
+		}
+		// waits of 5, 10 and 30 s, then a minute each although longer ones were due
+		if took := time.Since(begun); took != 405*time.Second || last.Waited != took || last.Run.Slept <= took {
+			t.Errorf("took %v, waited %v, slept %v", took, last.Waited, last.Run.Slept)
+		}
+		if o.tries != last.Run.Tries || len(g.outcomes) != o.tries || g.outcomes[len(g.outcomes)-1] != "ok" {
+			t.Errorf("%d tries, run %d, outcomes %q", o.tries, last.Run.Tries, g.outcomes)
+		}
+	})
+}
+
+func TestPanickingTryLeavesTheGate(t *testing.T) {
+	g := &onePass{}
+	defer func() {
+		if recover() == nil || fmt.Sprint(g.outcomes) != "[unknown]" {
+			t.Errorf("outcomes %q", g.outcomes)
+		}
+	}()
+	_, _ = retry.Do(t.Context(), retry.Engine{Gate: g}, func(context.Context, int) (int, error) { panic("boom") })
+}
+
+func TestSleepEndsToTheMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, d := range []time.Duration{-1, 0, time.Nanosecond, 15 * time.Second, 16 * time.Second, 30 * time.Minute} {
+			begun := time.Now()
+			if err := retry.Sleep(t.Context(), d); err != nil || time.Since(begun) != max(d, 0) {
+				t.Errorf("Sleep(%v) took %v, %v", d, time.Since(begun), err)
+			}
+		}
+	})
+}

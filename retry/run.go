@@ -1,0 +1,145 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// run is the state of one call.
+type run struct {
+	policy.Run
+	engine Engine
+	ctx    context.Context // the caller's, marked: what stands below must not retry by itself
+	waited time.Duration
+}
+
+// begin starts a run, or goes on with a stored one. Inside another run it
+// makes one that tries once and says nothing: the outer one decides and tells.
+func (r *run) begin(ctx context.Context) {
+	if e := &r.engine; Nested(ctx) {
+		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}, Gate: e.Gate}
+	} else {
+		ctx = marked{ctx}
+	}
+	r.ctx = ctx
+	r.Run, r.waited = r.engine.Start, r.engine.Start.Slept
+	if r.Started.IsZero() {
+		r.Started = time.Now()
+	}
+}
+
+// enter asks the gate for a try.
+func (r *run) enter() (gatePass, *fault.Error) {
+	if r.engine.Gate == nil {
+		return gatePass{}, nil
+	}
+	pass, err := r.engine.Gate.Enter(r.ctx)
+	if err != nil {
+		return gatePass{}, r.classify(r.ctx, err)
+	}
+	return gatePass{pass}, nil
+}
+
+// bounded gives a try's context: the caller's, ended by the policy's Wall.
+func (r *run) bounded() (context.Context, context.CancelFunc) {
+	wall := r.engine.Policy.Wall
+	if wall == 0 {
+		return r.ctx, func() {}
+	}
+	spent := &fault.Error{
+		Kind:    fault.Timeout,
+		Message: "the time budget of " + wall.String() + " is spent",
+		Rule:    "retry/wall",
+	}
+	return context.WithDeadlineCause(r.ctx, r.Started.Add(wall), spent)
+}
+
+// classify turns a try's error into its fault; nil stays nil. When a limit of
+// ours has ended the try, whatever the error says, it is that limit's fault.
+func (r *run) classify(ctx context.Context, err error) *fault.Error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && r.ctx.Err() == nil {
+		if limit, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
+			expired := *limit
+			expired.Err = err
+			return &expired
+		}
+	}
+	return fault.Of(err, time.Now())
+}
+
+// failed counts a failed try, tells of it and waits for the next one. It
+// returns nil when it is time for that, or the error that ends the run.
+func (r *run) failed(f *fault.Error, committed bool) error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	n := r.decide(f, committed)
+	if r.engine.Watch != nil {
+		r.engine.Watch(n)
+	}
+	if n.Verdict.Stop != "" {
+		return f
+	}
+	before := time.Now()
+	err := r.wait(n)
+	r.waited += time.Since(before)
+	return err
+}
+
+// decide asks the policy what follows the failed try. A wait that would
+// outlast the caller's own deadline is not begun.
+func (r *run) decide(f *fault.Error, committed bool) Note {
+	now := time.Now()
+	p := r.engine.Policy
+	next, v := p.Next(r.Run, f, committed, now, r.dice())
+	if end, ok := r.ctx.Deadline(); ok && v.Stop == "" && !now.Add(v.Wait).Before(end) {
+		next.Slept = r.Slept
+		v = policy.Verdict{Stop: policy.OverBudget}
+	}
+	n := Note{
+		Run: next, Fault: f, Verdict: v, Retries: p.Retries,
+		Deadline: p.Deadline(r.Run, now), Waited: r.waited,
+	}
+	r.Run = next
+	return n
+}
+
+// recovered tells that the call has passed after failed tries.
+func (r *run) recovered() {
+	if r.Tries > 0 && r.engine.Watch != nil {
+		r.engine.Watch(Note{Run: r.Run, Retries: r.engine.Policy.Retries, Waited: r.waited})
+	}
+}
+
+func (r *run) dice() float64 {
+	if r.engine.Dice == nil {
+		return rand.Float64()
+	}
+	return r.engine.Dice()
+}
+
+// gatePass is a gate's pass that may be missing or used already.
+type gatePass struct{ Pass }
+
+// leave tells the gate the outcome, once.
+func (p *gatePass) leave(f *fault.Error) {
+	if p.Pass != nil {
+		p.Pass.Leave(f)
+		p.Pass = nil
+	}
+}
+
+// abandon gives the pass of a try back that has panicked.
+func (p *gatePass) abandon() {
+	if p.Pass != nil {
+		p.leave(&fault.Error{Kind: fault.Unknown, Message: "the try panicked", Rule: "retry/panic"})
+	}
+}

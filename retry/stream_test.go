@@ -1,0 +1,140 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// The tests' streams are written as words: "start" is a part that is no
+// content, "!" a failure, any other word content.
+func script(tries ...string) func(context.Context, int) iter.Seq2[string, error] {
+	return func(_ context.Context, n int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			for _, word := range strings.Fields(tries[n-1]) {
+				if word == "!" {
+					yield("", errOverloaded)
+					return
+				}
+				if !yield(word, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func isContent(word string) bool { return word != "start" }
+
+// read ranges over a stream and writes down what came, an error as "!".
+func read(stream iter.Seq2[string, error]) (string, error) {
+	var got []string
+	for word, err := range stream {
+		if err != nil {
+			return strings.Join(append(got, "!"), " "), err
+		}
+		got = append(got, word)
+	}
+	return strings.Join(got, " "), nil
+}
+
+func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
+	tests := []struct {
+		name  string
+		tries []string
+		want  string
+	}{
+		{"passes", []string{"start a b"}, "start a b"},
+		{"fails first", []string{"!", "start a b"}, "start a b"},
+		{"fails after the start", []string{"start !", "start !", "start a b"}, "start a b"},
+		{"fails after content", []string{"start a !", "start a b"}, "start a !"},
+		{"never passes", []string{"start !", "!", "start !", "!"}, "!"},
+		{"has no content", []string{"start"}, "start"},
+		{"is empty", []string{""}, ""},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			e := retry.Engine{Policy: policy.Simple()}
+			got, err := read(retry.Stream(t.Context(), e, isContent, script(tt.tries...)))
+			if got != tt.want || (err != nil) != strings.HasSuffix(tt.want, "!") {
+				t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestStreamSaysWhyItEnded(t *testing.T) {
+	var notes []retry.Note
+	e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) { notes = append(notes, n) }}
+	_, err := read(retry.Stream(t.Context(), e, isContent, script("start a !")))
+	if !errors.Is(err, errOverloaded) || len(notes) != 1 || notes[0].Verdict.Stop != policy.Committed {
+		t.Errorf("%v, %+v", err, notes)
+	}
+}
+
+func TestStreamRecoversAtItsFirstContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+			told = append(told, fmt.Sprint(n.Fault == nil, n.Run.Tries))
+		}}
+		for word := range retry.Stream(t.Context(), e, isContent, script("start !", "start a b")) {
+			told = append(told, word)
+		}
+		if got := fmt.Sprint(told); got != "[false 1 true 1 start a b]" {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestBreakingOffReleasesTheStream(t *testing.T) {
+	released := false
+	g := &onePass{}
+	open := func(context.Context, int) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			defer func() { released = true }()
+			for yield("a", nil) {
+			}
+		}
+	}
+	for range retry.Stream(t.Context(), retry.Engine{Gate: g}, isContent, open) {
+		break
+	}
+	if !released || fmt.Sprint(g.outcomes) != "[ok]" {
+		t.Errorf("released %v, gate %q", released, g.outcomes)
+	}
+}
+
+func TestRangingAgainMakesANewRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := retry.Stream(t.Context(), retry.Engine{Policy: policy.Simple()}, isContent, script("!", "a"))
+		for range 2 {
+			if got, err := read(s); got != "a" || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+		}
+	})
+}
+
+func TestStreamEndsWithItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := read(retry.Stream(ctx, retry.Engine{Policy: policy.Patient()}, isContent, script("!", "!")))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if _, ok := errors.AsType[*fault.Error](err); ok {
+			t.Error("the caller leaving came back as a fault")
+		}
+	})
+}
