@@ -10,7 +10,6 @@ package dialect
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -98,7 +97,7 @@ func (d *Dialect) Whole(body []byte) Sign {
 		return Opening
 	case body[0] != '{' || isError(body):
 		return Failure
-	case !json.Valid(body):
+	case !closes(body):
 		return Opening
 	}
 	return Content

@@ -53,6 +53,13 @@ func empty(value []byte) bool {
 	return false
 }
 
+// closes tells whether the text holds the end of the object that it begins
+// with: one that broke off does not.
+func closes(text []byte) bool {
+	s := scanner{text: text}
+	return s.peek() == '{' && s.skipNested()
+}
+
 // isError tells whether a JSON object is an error: a member "error" that says
 // something, or the type or object "error".
 func isError(object []byte) bool {

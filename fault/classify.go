@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -11,55 +10,67 @@ import (
 // false: it does not know.
 type Judge func(Evidence) (Ruling, bool)
 
-// Ruling is what a judge has decided.
+// Ruling is what a judge has decided, and why.
 type Ruling struct {
-	Kind Kind
-	Rule string // the name of the rule, as "file/row"
+	Kind   Kind
+	Rule   string // the name of the rule, as "file/row"; it becomes Error.Rule
+	Reason string // one line for people who ask why; "" is fine
+	Window bool   // for Quota: a window that opens again, so a stated wait of at most 15 minutes makes it a rate limit
 }
 
-// Evidence is all that is known about one failed try.
-type Evidence struct {
-	Status int         // HTTP status; 0: there was no answer
-	Header http.Header // nil: none
-	Body   []byte      // the first 64 KiB of the body or event
-	Event  bool        // it came inside a stream that had begun with 200
-	Err    error       // nil: there was an answer
-	Now    time.Time
-}
-
-// Classifier names faults. The zero Classifier works.
+// Classifier names faults. The zero Classifier works; it may be used by many
+// goroutines at once if its judges may.
 type Classifier struct {
-	Judges []Judge // asked before the built-in ones, in order; nil: none
+	Judges []Judge // asked first, in order; the first that knows decides, as it says; nil: none
 }
 
-// FromResponse names a response that is not an answer; it is never nil.
+// FromResponse names a response that is not an answer: a status of 400 and
+// above, or a 200 whose whole body is an error or a web page. It takes the
+// caller's word for that and is never nil. Only the first 64 KiB of the body
+// are looked at; body and header are not kept.
 func FromResponse(status int, header http.Header, body []byte, now time.Time) *Error {
 	return Classifier{}.FromResponse(status, header, body, now)
 }
 
-// FromEvent names an error event inside a stream; it is never nil.
+// FromEvent names an error event inside a stream that began with 200: the text
+// of a server-sent event ("event: error\ndata: {…}"), its data alone, or a line
+// of NDJSON. It takes the caller's word that the event is an error and is never
+// nil. Status is 200 unless the event states its own.
 func FromEvent(event []byte, now time.Time) *Error { return Classifier{}.FromEvent(event, now) }
 
-// Of names any Go error; nil gives nil.
+// Of names any Go error. An *Error in the chain is returned as it is; nil gives
+// nil.
+//
+// Of cannot tell who ended a context: with [context.WithCancelCause] net/http
+// returns the caller's cause, which may be any error, and a deadline of the
+// caller looks like one of ours. Whoever owns the context looks at it first and
+// asks Of only about what is left: then context.Canceled is Canceled, and
+// context.DeadlineExceeded is a Timeout, a limit of ours.
 func Of(err error, now time.Time) *Error { return Classifier{}.Of(err, now) }
+
+// Broken names the end of an answer that had begun: a connection that broke, or
+// with a nil error an answer without its terminator, is Truncated. The caller
+// leaving, a limit of ours and an error that is named already stay what they are.
+func Broken(err error, now time.Time) *Error {
+	f := Of(err, now)
+	if f == nil {
+		return &Error{Kind: Truncated, Message: "the answer ended without its terminator", Rule: "stream/unterminated"}
+	}
+	if _, named := errors.AsType[*Error](err); named || f.Kind != Unavailable && f.Kind != UpstreamTimeout && f.Kind != Unknown {
+		return f
+	}
+	f.Kind, f.Rule = Truncated, "stream/broken"
+	return f
+}
 
 // FromResponse is the function of that name, with the classifier's judges.
 func (c Classifier) FromResponse(status int, header http.Header, body []byte, now time.Time) *Error {
-	kind := Unknown
-	switch {
-	case status == 429:
-		kind = RateLimited
-	case status >= 500:
-		kind = Unavailable
-	case status >= 400:
-		kind = Invalid
-	}
-	return &Error{Kind: kind, Status: status}
+	return c.name(respond(status, header, body, now))
 }
 
 // FromEvent is the function of that name, with the classifier's judges.
 func (c Classifier) FromEvent(event []byte, now time.Time) *Error {
-	return &Error{Kind: Unknown, Status: 200}
+	return c.name(overhear(event, now))
 }
 
 // Of is the function of that name, with the classifier's judges.
@@ -70,8 +81,60 @@ func (c Classifier) Of(err error, now time.Time) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	if errors.Is(err, context.Canceled) {
-		return &Error{Kind: Canceled, Err: err}
+	return c.name(catch(err, now))
+}
+
+// judges run in this order and the first that knows decides. Names and
+// statuses that mean one thing come before sentences; those that only name a
+// family come after, because a sentence can make them more precise.
+var judges = [...]Judge{gone, named, plainStatus, connection, worded, family, anyStatus}
+
+// name turns evidence into a fault.
+func (c Classifier) name(e Evidence) *Error {
+	r, own := c.rule(e)
+	f := &Error{
+		Kind: r.Kind, Rule: r.Rule, Err: e.Err,
+		Status: e.stated(), Code: e.code(), Message: e.sentence(), RequestID: e.requestID(),
+		Wait: e.hint.wait, ResetAt: e.hint.at,
+		Final: e.Header.Get("X-Should-Retry") == "false",
 	}
-	return &Error{Kind: Unknown, Err: err}
+	if !own {
+		drawLine(f, r.Window, e.Now)
+	}
+	return f
+}
+
+// rule asks the user's judges and then the built-in ones; own tells that the
+// user's decided.
+func (c Classifier) rule(e Evidence) (r Ruling, own bool) {
+	for _, judge := range c.Judges {
+		if r, ok := judge(e); ok {
+			return r, true
+		}
+	}
+	for _, judge := range judges {
+		if r, ok := judge(e); ok {
+			return r, false
+		}
+	}
+	return Ruling{Kind: Unknown, Rule: "unknown"}, false
+}
+
+// line divides what passes by itself from what does not: a throttle that asks
+// for more than this is a spent window, and a spent window that opens within it
+// is a throttle, whatever the provider calls it.
+const line = 15 * time.Minute
+
+// drawLine applies the 15-minute line to a fault.
+func drawLine(f *Error, window bool, now time.Time) {
+	wait := f.Hint(now)
+	switch {
+	case f.Kind == RateLimited && wait > line:
+		f.Kind = Quota
+	case f.Kind == Quota && window && wait > 0 && wait <= line:
+		f.Kind = RateLimited
+	}
+	if f.Kind == Quota && f.Wait > 0 && f.ResetAt.IsZero() {
+		f.ResetAt = now.Add(f.Wait)
+	}
 }

@@ -68,7 +68,9 @@ type Pass interface {
 //
 // The error is the last try's as a *fault.Error, context.Cause(ctx) when the
 // caller left, or the error of Engine.Wait. A wait that would outlast ctx's
-// deadline is not begun: the last fault comes back at once.
+// deadline is not begun: the last fault comes back at once. A try's error with
+// an io.Closer in its chain is closed before a wait: so it can hold what the
+// caller is to have if there is no other try.
 func Do[T any](ctx context.Context, e Engine, try func(ctx context.Context, n int) (T, error)) (T, error) {
 	r := run{engine: e}
 	r.begin(ctx)

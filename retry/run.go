@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -88,10 +89,22 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 	if n.Verdict.Stop != "" {
 		return f
 	}
+	release(f)
 	before := time.Now()
 	err := r.wait(n)
 	r.waited += time.Since(before)
 	return err
+}
+
+// release closes what a failed try's error still holds open, such as a
+// response: a wait holds no connection.
+func release(f *fault.Error) {
+	if held, ok := errors.AsType[interface {
+		error
+		io.Closer
+	}](f); ok {
+		_ = held.Close() // the try has failed already
+	}
 }
 
 // decide asks the policy what follows the failed try. A wait that would

@@ -1,0 +1,40 @@
+package fault
+
+// anthropic is the Messages API. Source: docs.claude.com/en/api/errors and
+// /en/api/rate-limits; the sentences are those that the API sends.
+var anthropic = table{
+	vendor: "anthropic",
+	header: []row{
+		{name: "Anthropic-Ratelimit-Unified-Status", says: "rejected", kind: Quota, window: true, why: "the subscription's window is used up"},
+	},
+	names: []row{
+		{name: "rate_limit_error", says: "extra usage is required", kind: Refused, why: "429, but the plan does not include the long context"},
+		{name: "invalid_request_error", says: "credit balance is too low", kind: Quota, why: "400, but the account is spent"},
+		{name: "invalid_request_error", says: "usage limits", kind: Quota, window: true, why: "the spend limit that the organisation has set"},
+		{name: "overloaded_error", kind: Overloaded, why: "the API is short of capacity, also inside a 200"},
+		{name: "timeout_error", kind: UpstreamTimeout, why: "the API's own limit on a request"},
+		{name: "authentication_error", kind: Auth},
+		{name: "billing_error", kind: Quota, why: "billing or payment"},
+		{name: "request_too_large", kind: TooLong, why: "above 32 MB"},
+		{name: "not_found_error", kind: Invalid, why: "no such model or resource"},
+		{name: "conflict_error", kind: Unknown, why: "409: the state of a resource, which may change"},
+	},
+	family: []row{
+		{name: "rate_limit_error", kind: RateLimited, why: "a minute's limit, or the ramp of new traffic"},
+		{name: "permission_error", kind: Refused},
+	},
+	vague: []row{
+		{name: "api_error", kind: Unavailable, why: "an internal error of the API"},
+		{name: "invalid_request_error", kind: Invalid},
+	},
+	says: []row{
+		{says: "prompt is too long: * tokens", kind: TooLong},
+		{says: "exceed context limit", kind: TooLong, why: "says try again, but only with a smaller max_tokens"},
+		{says: "exceeds model context window", kind: TooLong},
+		{says: "your credit balance is too low", kind: Quota},
+		{says: "extra usage is required", kind: Refused},
+		{says: "this organization has been disabled", kind: Refused},
+		{says: "OAuth authentication is currently not allowed", kind: Refused},
+		{says: "only authorized for use with Claude Code", kind: Refused, why: "a subscription's credential outside its program"},
+	},
+}

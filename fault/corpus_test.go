@@ -1,0 +1,144 @@
+package fault_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// specimen is one labelled case of the corpus.
+type specimen struct {
+	ID       string
+	Provider string
+	Where    string
+	Status   int
+	Headers  map[string]string
+	Body     string
+	Class    string
+	Retry    bool
+	WaitMs   float64 `json:"wait_ms"`
+}
+
+// classes are the corpus's words for our kinds.
+var classes = map[fault.Kind]string{
+	fault.Unknown: "unknown", fault.Canceled: "canceled",
+	fault.RateLimited: "transient", fault.Overloaded: "transient", fault.Unavailable: "transient", fault.Truncated: "transient",
+	fault.UpstreamTimeout: "timeout", fault.Timeout: "timeout",
+	fault.Quota: "quota_exhausted", fault.TooLong: "context_overflow",
+	fault.Auth: "permanent", fault.Invalid: "permanent", fault.Refused: "permanent",
+}
+
+// again are the kinds that a bounded policy tries again.
+var again = fault.Transient.With(fault.Unknown)
+
+// diagnose asks the classifier as the engine would have.
+func (s specimen) diagnose() *fault.Error {
+	header := http.Header{}
+	for k, v := range s.Headers {
+		header.Set(k, v)
+	}
+	switch {
+	case s.Where == "network":
+		return fault.Of(errors.New(s.Body), start)
+	case s.Where == "stream" && s.Status == http.StatusOK:
+		return fault.FromEvent([]byte(s.Body), start)
+	}
+	return fault.FromResponse(s.Status, header, []byte(s.Body), start)
+}
+
+// waits tells whether the fault asks for the wait that the case states, within
+// the rounding of its fields.
+func (s specimen) waits(f *fault.Error) bool {
+	want := time.Duration(s.WaitMs * float64(time.Millisecond))
+	return want == 0 || (f.Hint(start)-want).Abs() <= max(time.Second, want/1000)
+}
+
+// tally counts what was right.
+type tally struct{ cases, retry, class, wait, waits int }
+
+func (t *tally) count(s specimen, f *fault.Error) {
+	t.cases++
+	t.retry += one((again.Has(f.Kind) && !f.Final) == s.Retry)
+	t.class += one(classes[f.Kind] == s.Class)
+	if s.WaitMs > 0 {
+		t.waits++
+		t.wait += one(s.waits(f))
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
+
+// readCorpus gives the cases of the file that RIDETHROUGH_CORPUS names.
+func readCorpus(t *testing.T) []specimen {
+	t.Helper()
+	name := os.Getenv("RIDETHROUGH_CORPUS")
+	if name == "" {
+		t.Skip("RIDETHROUGH_CORPUS names no file of labelled errors to score against")
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []specimen
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var s specimen
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestCorpusIsNamedWell(t *testing.T) {
+	cases := readCorpus(t)
+	total, byClass := tally{}, map[string]*tally{}
+	for _, s := range cases {
+		f := s.diagnose()
+		total.count(s, f)
+		keys := []string{"class " + s.Class}
+		if s.Provider == "anthropic" || s.Provider == "openai" {
+			keys = append(keys, s.Provider, s.Provider+" "+s.Class)
+		}
+		for _, k := range keys {
+			if byClass[k] == nil {
+				byClass[k] = &tally{}
+			}
+			byClass[k].count(s, f)
+		}
+		if classes[f.Kind] != s.Class || !s.waits(f) {
+			t.Logf("%-24s want %-16s got %-16s %-40s hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.Hint(start), s.WaitMs, s.Body)
+		}
+	}
+	names := make([]string, 0, len(byClass))
+	for k := range byClass {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	for _, k := range names {
+		n := byClass[k]
+		t.Logf("%-34s %3d cases  retry %5.1f %%  class %5.1f %%", k, n.cases, percent(n.retry, n.cases), percent(n.class, n.cases))
+	}
+	t.Logf("%-34s %3d cases  retry %5.1f %%  class %5.1f %%  wait %d/%d", "total", total.cases,
+		percent(total.retry, total.cases), percent(total.class, total.cases), total.wait, total.waits)
+}

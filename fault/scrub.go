@@ -1,0 +1,162 @@
+package fault
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// messageLimit bounds Error.Message, in bytes.
+const messageLimit = 2 << 10
+
+// hidden is what stands for a credential.
+const hidden = "***"
+
+// clean makes a text fit to be shown: valid UTF-8 without control characters,
+// without credentials, and at most limit bytes long.
+func clean(s string, limit int) string {
+	if len(s) > 2*limit {
+		s = s[:2*limit]
+	}
+	s = strings.TrimSpace(strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD")))
+	s = Scrub(s)
+	if len(s) <= limit {
+		return s
+	}
+	s = s[:limit]
+	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// printable turns control characters into spaces: a message is shown on
+// terminals, which obey them.
+func printable(r rune) rune {
+	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+		return ' '
+	}
+	return r
+}
+
+// Scrub replaces everything in a text that looks like a credential by "***":
+// keys by their well-known prefixes, what follows Bearer or "api key provided:",
+// the values of key=… and token=…, and the user part of an address. It errs
+// towards hiding.
+func Scrub(s string) string {
+	var b strings.Builder
+	kept := 0 // s[:kept] is in b
+	for t := (token{s: s}); t.next(); {
+		if !t.secret() {
+			continue
+		}
+		b.WriteString(s[kept:t.from])
+		b.WriteString(hidden)
+		for t.to < len(s) && (opaque(s[t.to]) || s[t.to] == '/' || s[t.to] == '=') {
+			t.to++ // the rest of one in base64
+		}
+		kept = t.to
+	}
+	if kept == 0 {
+		return s
+	}
+	b.WriteString(s[kept:])
+	return b.String()
+}
+
+// token walks over the words of a text that may be credentials.
+type token struct {
+	s        string
+	from, to int    // the word
+	label    string // the word before it
+	end      int    // where that ends
+	before   string // the word before that one
+}
+
+// next goes to the next word.
+func (t *token) next() bool {
+	if t.to > t.from {
+		t.before, t.label, t.end = t.label, t.word(), t.to
+	}
+	i := t.to
+	for i < len(t.s) && !opaque(t.s[i]) {
+		i++
+	}
+	t.from = i
+	for i < len(t.s) && opaque(t.s[i]) {
+		i++
+	}
+	t.to = t.from + len(strings.TrimRight(t.s[t.from:i], "."))
+	if t.to == t.from && i > t.from {
+		t.to = i // dots only
+	}
+	return t.from < len(t.s)
+}
+
+func (t *token) word() string { return t.s[t.from:t.to] }
+
+// opaque tells whether a byte may be part of a credential.
+func opaque(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '-' || c == '_' || c == '*' || c == '.' || c == '~' || c == '+'
+}
+
+// prefixes start the keys of providers and of those who host them.
+var prefixes = [...]string{
+	"sk-", "sk_", "AIza", "gsk_", "xai-", "hf_", "nvapi-", "r8_", "fw_", "pplx-", "csk-", "ghp_", "gho_", "ghu_", "ghs_",
+	"github_pat_", "glpat-", "AKIA", "ASIA", "ya29.", "eyJ", "tgp_", "pk-", "rk-", "xox", "AQ.",
+}
+
+// secret tells whether the word is a credential.
+func (t *token) secret() bool {
+	word := t.word()
+	for _, p := range prefixes {
+		if len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
+			return true
+		}
+	}
+	return t.ofAddress() || t.labelled(word)
+}
+
+// ofAddress tells whether the word is the password, or the user, of
+// https://user:password@host.
+func (t *token) ofAddress() bool {
+	if t.to >= len(t.s) || t.s[t.to] != '@' {
+		return false
+	}
+	start := t.s[max(0, t.from-80):t.from]
+	return strings.HasSuffix(start, "://") || strings.HasSuffix(start, ":") && strings.Contains(start, "://")
+}
+
+// labelled tells whether the words before say that a credential follows:
+// Bearer …, key=…, "api_key": "…", api key provided: ….
+func (t *token) labelled(word string) bool {
+	label, gap := lastPart(t.label), t.s[t.end:t.from]
+	switch {
+	case strings.EqualFold(label, "bearer") || strings.EqualFold(label, "basic"):
+		return len(word) >= 6 && (dense(word) || len(word) >= 20)
+	case gap == "=":
+		return credential(label)
+	case strings.ContainsAny(gap, ":="):
+		named := credential(label) || strings.EqualFold(label, "provided") && credential(lastPart(t.before))
+		return named && len(word) >= 12 && dense(word)
+	}
+	return false
+}
+
+// dense tells whether a word is none of a language: it has a digit or a mask in it.
+func dense(word string) bool { return strings.ContainsAny(word, "0123456789*") }
+
+// lastPart gives the last word of a name such as x-api-key.
+func lastPart(name string) string {
+	return name[strings.LastIndexAny(name, "-_.")+1:]
+}
+
+// credential tells whether a word names a credential.
+func credential(word string) bool {
+	for _, w := range [...]string{"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential", "signature", "sig"} {
+		if strings.EqualFold(word, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package fault
+
+import (
+	"net/http"
+	"strings"
+)
+
+// plainStatuses mean one thing, whatever the body says beside it.
+var plainStatuses = map[int]Ruling{
+	408: {Kind: UpstreamTimeout, Rule: "status/408", Reason: "the server waited too long, RFC 9110"},
+	504: {Kind: UpstreamTimeout, Rule: "status/504", Reason: "a gateway waited too long, RFC 9110"},
+	522: {Kind: UpstreamTimeout, Rule: "status/522", Reason: "Cloudflare could not connect to the origin in time"},
+	524: {Kind: UpstreamTimeout, Rule: "status/524", Reason: "Cloudflare waited 100 s for the origin"},
+	529: {Kind: Overloaded, Rule: "status/529", Reason: "the site is overloaded, by custom"},
+}
+
+// statuses are those whose meaning differs from that of their class. Sentences
+// are asked before them.
+var statuses = map[int]Ruling{
+	401: {Kind: Auth, Rule: "status/401"},
+	402: {Kind: Quota, Rule: "status/402", Reason: "payment required"},
+	403: {Kind: Refused, Rule: "status/403"},
+	407: {Kind: Auth, Rule: "status/407", Reason: "a proxy wants credentials"},
+	409: {Kind: Unknown, Rule: "status/409", Reason: "a conflict may have passed the next time, or never"},
+	413: {Kind: TooLong, Rule: "status/413"},
+	421: {Kind: Unavailable, Rule: "status/421", Reason: "misdirected: another connection may do"},
+	425: {Kind: Unavailable, Rule: "status/425", Reason: "too early: not in 0-RTT, RFC 8470"},
+	429: {Kind: RateLimited, Rule: "status/429"},
+	451: {Kind: Refused, Rule: "status/451", Reason: "legal reasons"},
+	499: {Kind: Canceled, Rule: "status/499", Reason: "the server saw its client leave"},
+	501: {Kind: Invalid, Rule: "status/501", Reason: "the server does not have the method"},
+	503: {Kind: Overloaded, Rule: "status/503", Reason: "overload or maintenance, RFC 9110"},
+	505: {Kind: Invalid, Rule: "status/505", Reason: "the server does not speak this HTTP"},
+	511: {Kind: Auth, Rule: "status/511", Reason: "the network wants a login"},
+	598: {Kind: UpstreamTimeout, Rule: "status/598", Reason: "a proxy's read timeout, by custom"},
+	599: {Kind: UpstreamTimeout, Rule: "status/599", Reason: "a proxy's connect timeout, by custom"},
+}
+
+// plainStatus rules by a status that means one thing.
+func plainStatus(e Evidence) (Ruling, bool) {
+	r, ok := plainStatuses[e.innermostStatus()]
+	return r, ok
+}
+
+// anyStatus rules by a status that nothing more precise has explained: the
+// innermost one. x-should-retry: true makes an otherwise unlisted 4xx worth
+// another try.
+func anyStatus(e Evidence) (Ruling, bool) {
+	r, ok := byStatus(e.innermostStatus())
+	if ok && r.Kind == Invalid && e.Header.Get("X-Should-Retry") == "true" {
+		return Ruling{Kind: Unavailable, Rule: "header/x-should-retry"}, true
+	}
+	return r, ok
+}
+
+// byStatus gives the meaning of a status: its own, or that of its class.
+func byStatus(status int) (Ruling, bool) {
+	if r, ok := plainStatuses[status]; ok {
+		return r, true
+	}
+	if r, ok := statuses[status]; ok {
+		return r, true
+	}
+	switch {
+	case status >= 500:
+		return Ruling{Kind: Unavailable, Rule: "status/5xx"}, true
+	case status >= 400:
+		return Ruling{Kind: Invalid, Rule: "status/4xx"}, true
+	case status >= 300:
+		return Ruling{Kind: Invalid, Rule: "status/3xx", Reason: "the address is another"}, true
+	}
+	return Ruling{}, false
+}
+
+// statusIn finds the status that a sentence states: "status code: 429",
+// "[400 Bad Request]", "API error (503)", "502 Bad Gateway". A number alone
+// proves nothing. 0: there is none.
+func statusIn(s string) int {
+	s = s[:min(len(s), 8<<10)]
+	for i := 0; i+3 <= len(s); i++ {
+		if s[i] != '4' && s[i] != '5' || i > 0 && isWord(s[i-1]) || i+3 < len(s) && isWord(s[i+3]) {
+			continue
+		}
+		if n := httpStatus(s[i : i+3]); n != 0 && introduced(s[:i], s[i+3:], n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// introduced tells whether the words around a number say that it is a status.
+func introduced(before, behind string, n int) bool {
+	if name := http.StatusText(n); name != "" && strings.HasPrefix(strings.TrimLeft(behind, " :"), name) {
+		return true
+	}
+	if before == "" {
+		return strings.HasPrefix(behind, " ") || strings.HasPrefix(behind, ":")
+	}
+	last := before[len(before)-1]
+	if (last == '(' || last == '[') && behind != "" && (behind[0] == ')' || behind[0] == ']') {
+		return true
+	}
+	word := strings.ToLower(strings.TrimRight(before, " :=[('\""))
+	for _, w := range [...]string{"status", "status code", "error code", "error", "http", "statuscode", "http/1.1", "http/2"} {
+		if strings.HasSuffix(word, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package simulator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxBody is the longest request that is read, the vendors' own limit.
+const maxBody = 32 << 20
+
+// exchange is one request on its way through the provider.
+type exchange struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	closed <-chan struct{} // the provider is closed
+	pace   time.Duration   // before each word; one JSON body comes at once
+
+	dialect  dialect
+	endpoint endpoint
+	call     call
+	wrong    Status // the provider's own objection to the request; zero: none
+	seen     Request
+}
+
+// ServeHTTP answers one request. It breaks connections with
+// http.ErrAbortHandler, as net/http provides for.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	if err != nil && !large {
+		abort() // the client left
+	}
+	x := &exchange{w: w, r: r, closed: p.closed, dialect: dialectOf(r)}
+	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: kept(body)}
+	x.read(body, large)
+	x.call.prompt, x.call.words = 1+len(body)/4, strings.SplitAfter(p.script.Answer, " ")
+	if x.streams() {
+		x.pace = p.script.Pace
+	}
+	d := p.decide(x)
+	p.tell(x.seen)
+	x.head(d)
+	d.reply.play(x)
+}
+
+// tell tells the script's watcher.
+func (p *Provider) tell(q Request) {
+	if p.script.Watch != nil {
+		p.script.Watch(q)
+	}
+}
+
+// kept gives what the record keeps of a body.
+func kept(body []byte) []byte {
+	return bytes.Clone(body[:min(len(body), maxKeptBody)])
+}
+
+// read finds out what is asked, or what is wrong with it.
+func (x *exchange) read(body []byte, large bool) {
+	found := false
+	x.endpoint, found = x.dialect.find(x.r)
+	switch {
+	case !found:
+		x.wrong = Status{Code: http.StatusNotFound, Body: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
+	case large:
+		x.wrong = Status{Code: http.StatusRequestEntityTooLarge}
+	case x.endpoint.read != nil:
+		var problem string
+		if x.call, problem = x.endpoint.read(body); problem != "" {
+			x.wrong = Status{Code: http.StatusBadRequest, Body: problem}
+		}
+	}
+}
+
+// outcome gives the short word for the record.
+func (x *exchange) outcome(r Reply) string {
+	if _, ok := r.(OK); ok && x.wrong.Code != 0 {
+		return outcome(x.wrong)
+	}
+	return outcome(r)
+}
+
+// head sets the headers that every answer has.
+func (x *exchange) head(d decision) {
+	h := x.w.Header()
+	h.Set(x.dialect.idHeader, "req_"+x.call.id)
+	if d.limit != nil {
+		x.dialect.hints(h, *d.limit)
+	}
+	if d.last {
+		h.Set("Connection", "close")
+	}
+}
+
+// streams tells whether the answer is a stream.
+func (x *exchange) streams() bool {
+	return x.call.stream && x.endpoint.stream != nil && x.wrong.Code == 0
+}
+
+// whole gives the answer as one JSON body, or the objection in its place.
+func (x *exchange) whole() (status int, body string) {
+	if x.wrong.Code != 0 {
+		return x.wrong.Code, x.dialect.failure(x.wrong.Code, x.wrong.Body, x.call.id)
+	}
+	return http.StatusOK, x.endpoint.whole(x.call)
+}
+
+// abort breaks the connection without another byte.
+func abort() { panic(http.ErrAbortHandler) }

@@ -1,0 +1,129 @@
+package simulator
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+)
+
+func (OK) play(x *exchange)     { x.answer(x.pace) }
+func (d Drip) play(x *exchange) { x.answer(d.Every) }
+func (Refuse) play(*exchange)   { abort() }
+func (HTML) play(x *exchange)   { x.body(http.StatusOK, "text/html; charset=utf-8", page) }
+
+func (s Silence) play(x *exchange) {
+	if s.For == 0 {
+		x.until(nil)
+	}
+	x.wait(s.For)
+	x.answer(x.pace)
+}
+
+func (s Status) play(x *exchange) {
+	h := x.w.Header()
+	for name, values := range s.Header {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	body := s.Body
+	if body == "" && s.Code >= http.StatusBadRequest {
+		body = x.dialect.failure(s.Code, "", x.call.id)
+	}
+	if h.Get("Content-Type") == "" && json.Valid([]byte(body)) {
+		h.Set("Content-Type", jsonMedia)
+	}
+	x.w.WriteHeader(s.Code)
+	_, _ = io.WriteString(x.w, body) // unflushed: net/http then knows its length
+}
+
+// Where there is nobody to take the connection from, as with a recorder, a
+// reset is a connection that ends.
+func (Reset) play(x *exchange) {
+	conn, _, err := http.NewResponseController(x.w).Hijack()
+	if err != nil {
+		abort()
+	}
+	sever(conn)
+}
+
+func (ErrorFirst) play(x *exchange) {
+	if !x.streams() {
+		Error200{}.play(x)
+		return
+	}
+	s := x.open()
+	x.send(s.failure)
+}
+
+func (RoleError) play(x *exchange) {
+	if !x.streams() {
+		Error200{}.play(x)
+		return
+	}
+	s := x.open()
+	x.send(s.opening...)
+	x.send(s.failure)
+}
+
+func (Error200) play(x *exchange) {
+	x.body(http.StatusOK, jsonMedia, x.dialect.failure(x.dialect.overload, "", x.call.id))
+}
+
+func (Empty) play(x *exchange) {
+	if x.streams() {
+		x.open()
+		return
+	}
+	x.body(http.StatusOK, jsonMedia, "")
+}
+
+func (c Cut) play(x *exchange) {
+	words := x.call.words[:max(0, min(c.After, len(x.call.words)))]
+	switch {
+	case c.End == Done:
+		x.call.words = words
+		x.answer(x.pace)
+	case x.streams():
+		s := x.open()
+		x.send(s.opening...)
+		x.drip(s.content[:len(words)], x.pace)
+		c.End.finish()
+	default:
+		x.half(c.End)
+	}
+}
+
+// finish ends a cut answer the way it says.
+func (e Ending) finish() {
+	if e == Dropped {
+		abort()
+	}
+}
+
+// half sends the first half of the JSON body. A dropped one has promised the
+// whole.
+func (x *exchange) half(end Ending) {
+	status, body := x.whole()
+	promised := len(body) / 2
+	if end == Dropped {
+		promised = len(body)
+	}
+	x.promise(status, jsonMedia, promised)
+	x.send(body[:len(body)/2])
+	end.finish()
+}
+
+// answer sends a normal answer with a wait before each word or, if it is one
+// body, before each piece.
+func (x *exchange) answer(pace time.Duration) {
+	if x.streams() {
+		s := x.open()
+		x.send(s.opening...)
+		x.drip(s.content, pace)
+		x.send(s.ending...)
+		return
+	}
+	status, body := x.whole()
+	x.promise(status, jsonMedia, len(body))
+	x.drip(inPieces(body), pace)
+}

@@ -1,0 +1,61 @@
+package transport_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// static answers every request with the same short answer.
+type static struct {
+	header http.Header
+	body   []byte
+}
+
+func (s *static) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: s.header, Body: &memory{Reader: *bytes.NewReader(s.body)}, Request: req}, nil
+}
+
+type memory struct{ bytes.Reader }
+
+func (*memory) Close() error { return nil }
+
+// BenchmarkTransport holds a successful call through a Transport against the
+// bare RoundTripper. The bytes must not grow with the request's body.
+func BenchmarkTransport(b *testing.B) {
+	json := &static{http.Header{"Content-Type": {"application/json"}}, []byte(answerJSON)}
+	stream := &static{http.Header{"Content-Type": {"text/event-stream"}}, []byte(start + hi + stop)}
+	engine := retry.Engine{Policy: policy.Patient()}
+	for _, size := range []int{1 << 10, 512 << 10} {
+		prompt := bytes.Repeat([]byte("x"), size)
+		for _, bb := range []struct {
+			name string
+			path string
+			rt   http.RoundTripper
+		}{
+			{"json/bare", "/v1/messages", json},
+			{"json/ours", "/v1/messages", transport.Transport{Base: json, Engine: engine}},
+			{"stream/bare", "/v1/messages", stream},
+			{"stream/ours", "/v1/messages", transport.Transport{Base: stream, Engine: engine}},
+		} {
+			b.Run(fmt.Sprintf("%s/%dKiB", bb.name, size>>10), func(b *testing.B) {
+				req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://api.test"+bb.path, bytes.NewReader(prompt))
+				b.ReportAllocs()
+				for b.Loop() {
+					resp, err := bb.rt.RoundTrip(req)
+					if err != nil {
+						b.Fatal(err)
+					}
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// rejection is the cause of a fault that came as a response. It keeps the
+// response for the caller in case there is no other try; package retry closes
+// it before a wait.
+type rejection struct {
+	resp  *http.Response
+	cause error // what the fault's cause was before; nil: none
+}
+
+// reject puts a response whose body is being read as body into the fault.
+func reject(f *fault.Error, resp *http.Response, body io.ReadCloser) error {
+	resp.Body = body
+	f.Err = &rejection{resp, f.Err}
+	return f
+}
+
+func (r *rejection) Error() string {
+	if r.cause != nil {
+		return r.cause.Error()
+	}
+	return r.resp.Status
+}
+
+func (r *rejection) Unwrap() error { return r.cause }
+
+// Close lets go of the response.
+func (r *rejection) Close() error { return r.resp.Body.Close() }
+
+// response gives the response for the caller.
+func (r *rejection) response() *http.Response {
+	r.resp.Header.Set(shouldRetry, "false")
+	return r.resp
+}
+
+// unanswered makes a response where none has come: a 503 in the dialect's form
+// that says what happened.
+func unanswered(req *http.Request, d *dialect.Dialect, f *fault.Error, tries int) *http.Response {
+	if d == nil {
+		d = dialect.OpenAIChat()
+	}
+	words := fmt.Sprintf("no answer from %s in %d tries: %v", req.URL.Host, tries, f)
+	if tries == 1 {
+		words = fmt.Sprintf("no answer from %s: %v", req.URL.Host, f)
+	}
+	body := d.ErrorBody(f, words)
+	return &http.Response{
+		Status:     "503 Service Unavailable",
+		StatusCode: http.StatusServiceUnavailable,
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Content-Type":   {"application/json"},
+			"Content-Length": {strconv.Itoa(len(body))},
+			shouldRetry:      {"false"},
+		},
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+		Request:       req,
+	}
+}

@@ -1,0 +1,131 @@
+package transport
+
+import (
+	"io"
+	"time"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// stream is the body of a streamed answer. It hands on whole frames, with
+// their bytes unchanged, and knows whether the answer is complete: one that
+// breaks off or ends without its terminator ends in a *fault.Error, never in
+// io.EOF, which SDKs would take for the end of a whole answer.
+//
+// Half a frame at the end of a broken answer is dropped. A frame too large to
+// keep is handed on in parts, and from there on the stream is not watched.
+type stream struct {
+	*ahead
+	dialect  *dialect.Dialect
+	faults   fault.Classifier
+	whole    int  // buf[at:whole] are whole frames, to be handed on
+	seen     int  // between whole and here no frame ends
+	complete bool // the answer has said that it is finished, or has failed in its own words
+	raw      bool // not watched any more
+}
+
+// open reads up to the first content and keeps what it reads. It returns a
+// fault if the answer fails before.
+func (s *stream) open() *fault.Error {
+	for {
+		for frame := s.next(); frame != nil; frame = s.next() {
+			switch sign := s.note(frame); sign {
+			case dialect.Opening:
+			case dialect.Failure:
+				return s.faults.FromEvent(frame, time.Now())
+			case dialect.End:
+				s.complete = false // a terminator alone is no answer
+				return broken(s.faults, nil)
+			default:
+				return nil
+			}
+		}
+		switch {
+		case s.err != nil:
+			return s.cause()
+		case len(s.buf) >= aheadBound:
+			s.raw = true
+			return nil
+		}
+		s.fill(aheadBound)
+	}
+}
+
+// Read hands on whole frames.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.at == s.whole && !s.raw {
+		if s.err != nil {
+			s.drop()
+			s.at, s.whole = 0, 0
+			return 0, s.end()
+		}
+		s.advance()
+	}
+	if s.raw {
+		return s.ahead.Read(p)
+	}
+	n := copy(p, s.buf[s.at:s.whole])
+	s.at += n
+	return n, nil
+}
+
+// advance reads once from the source and looks at the frames that came.
+func (s *stream) advance() {
+	rest := copy(s.buf, s.buf[s.whole:])
+	s.buf, s.at, s.seen, s.whole = s.buf[:rest], 0, s.seen-s.whole, 0
+	if rest >= aheadBound {
+		s.raw = true
+		return
+	}
+	s.fill(aheadBound)
+	for frame := s.next(); frame != nil; frame = s.next() {
+		s.note(frame)
+	}
+}
+
+// next gives the next whole frame of what has been read; nil: there is none.
+// At a clean end the rest is a frame, though its blank line is missing.
+func (s *stream) next() []byte {
+	rest := s.buf[s.whole:]
+	n := dialect.Cut(rest, s.seen-s.whole)
+	if n == 0 && s.err == io.EOF {
+		n = len(rest)
+	}
+	if n == 0 {
+		s.seen = len(s.buf)
+		return nil
+	}
+	s.whole += n
+	s.seen = s.whole
+	return rest[:n]
+}
+
+// note reads a frame's sign and remembers whether the answer is complete.
+func (s *stream) note(frame []byte) dialect.Sign {
+	sign := s.dialect.Sign(frame)
+	if sign >= dialect.Finish {
+		s.complete = true
+	}
+	return sign
+}
+
+// end gives the error that ends the stream: io.EOF for a complete answer.
+func (s *stream) end() error {
+	if s.complete {
+		return io.EOF
+	}
+	f := s.cause()
+	if f.Kind == fault.Canceled {
+		return s.err
+	}
+	return f
+}
+
+// cause names the fault of a stream that ended too early.
+func (s *stream) cause() *fault.Error {
+	if s.err == io.EOF {
+		return broken(s.faults, nil)
+	}
+	return broken(s.faults, s.err)
+}

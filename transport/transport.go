@@ -1,0 +1,121 @@
+// Package transport is an [http.RoundTripper] that makes somebody else's SDK
+// ride through its provider's outages: put a [Transport] under the SDK's
+// http.Client and a request for an answer is tried again, before its first
+// content only, as the policy says.
+//
+// It reads ahead in an answer up to the first content, so that an error inside
+// a 200 or behind a role chunk is found while the caller has seen nothing, and
+// replays the bytes unchanged. When it gives up it hands on the provider's own
+// response with X-Should-Retry: false, so that the SDK does not start over.
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// Headers of the SDKs made by Stainless (OpenAI's and Anthropic's).
+const (
+	shouldRetry = "X-Should-Retry"          // of a response: "false" ends the SDK's own retries
+	retryCount  = "X-Stainless-Retry-Count" // of a request: how often the SDK has retried it
+	idempotency = "Idempotency-Key"         // of a request: the server tells repetitions by it
+)
+
+// Transport sends requests and tries them again. The zero Transport sends
+// each request once. It is plain data and may be used by many goroutines at
+// the same time if its parts may.
+//
+// A request is tried again if it asks for an answer (package dialect), if its
+// method is safe, or if it carries an Idempotency-Key. It is sent once, and
+// its outcome handed on as it is, if its body cannot be had again (GetBody is
+// nil), if a run of package retry is under way above, or if the SDK above says
+// that it is retrying already.
+//
+// The policy's Wall bounds the time to the first content, not the answer.
+type Transport struct {
+	Base   http.RoundTripper // sends one try; nil: http.DefaultTransport
+	Engine retry.Engine      // when to try again and who is told; zero: never, nobody
+	Faults fault.Classifier  // names the faults; zero: the built-in rules
+}
+
+// RoundTrip sends the request until it is answered, the policy says stop, or
+// the request's context is done. It then returns context.Cause of that
+// context. A failure comes back as the last response with X-Should-Retry:
+// false added, or, where there was none, as a 503 with the reason in its body:
+// an error would make the SDKs start over.
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.Base == nil {
+		t.Base = http.DefaultTransport
+	}
+	d := dialect.Of(req.Method, req.URL.Path)
+	if !t.decides(req, d) {
+		return t.Base.RoundTrip(req)
+	}
+	tries := 0
+	resp, err := retry.Do(req.Context(), t.Engine, func(ctx context.Context, n int) (*http.Response, error) {
+		tries++
+		return t.try(ctx, req, d, n)
+	})
+	if err == nil {
+		return resp, nil
+	}
+	if r, ok := errors.AsType[*rejection](err); ok {
+		return r.response(), nil
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return unanswered(req, d, f, tries), nil
+	}
+	return nil, err
+}
+
+// decides tells whether it is for this transport to try the request again.
+func (t Transport) decides(req *http.Request, d *dialect.Dialect) bool {
+	switch {
+	case t.Engine.Policy.Retries == 0:
+		return false
+	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
+		return false
+	case d == nil && !safe(req):
+		return false
+	case len(req.Header[retryCount]) > 0 && req.Header[retryCount][0] != "0":
+		return false
+	}
+	return !retry.Nested(req.Context())
+}
+
+// safe tells whether a request that asks for no answer may be repeated.
+func safe(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	}
+	return req.Header.Get(idempotency) != ""
+}
+
+// outgoing makes the request for try n: with its context and, from the second
+// on, a fresh body. The retry count is set only where the SDK says "0", so
+// that a provider sees true counts and no SDK is contradicted.
+func outgoing(ctx context.Context, req *http.Request, n int) (*http.Request, error) {
+	out := req.WithContext(ctx)
+	if n == 1 {
+		return out, nil
+	}
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, &fault.Error{Kind: fault.Invalid, Message: "the request's body cannot be read again", Err: err, Rule: "transport/body"}
+		}
+		out.Body = body
+	}
+	if len(req.Header[retryCount]) > 0 {
+		out.Header = req.Header.Clone()
+		out.Header.Set(retryCount, strconv.Itoa(n-1))
+	}
+	return out, nil
+}

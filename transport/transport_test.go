@@ -1,0 +1,452 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+const (
+	answerJSON   = `{"id":"msg_1","type":"message","content":[{"type":"text","text":"Hi"}]}`
+	overloadJSON = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+
+	start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n"
+	hi    = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n"
+	stop  = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	oops  = "event: error\ndata: " + overloadJSON + "\n\n"
+)
+
+// upstream is a scripted RoundTripper: each reply answers one try. It writes
+// down what it was sent and how the bodies that it gave were treated.
+type upstream struct {
+	replies []reply
+	bodies  []string      // of the requests
+	headers []http.Header // of the requests
+	given   []*body       // of the responses
+}
+
+type reply struct {
+	status int
+	kind   string // content type; "": JSON
+	header http.Header
+	body   string
+	cut    error // how the body ends; nil: io.EOF
+	err    error // in place of a response
+}
+
+func ok(text string) reply     { return reply{status: 200, body: text} }
+func events(text string) reply { return reply{status: 200, kind: "text/event-stream", body: text} }
+func (r reply) ends(err error) reply {
+	r.cut = err
+	return r
+}
+
+var overload = reply{status: 529, header: http.Header{"Retry-After": {"1"}, "Request-Id": {"req_7"}}, body: overloadJSON}
+
+func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
+	r := u.replies[min(len(u.bodies), len(u.replies)-1)]
+	sent := ""
+	if req.Body != nil {
+		b, _ := io.ReadAll(req.Body)
+		req.Body.Close()
+		sent = string(b)
+	}
+	u.bodies, u.headers = append(u.bodies, sent), append(u.headers, req.Header)
+	if r.err != nil {
+		return nil, r.err
+	}
+	b := &body{Reader: strings.NewReader(r.body), end: r.cut}
+	u.given = append(u.given, b)
+	h := r.header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Content-Type", "application/json")
+	if r.kind != "" {
+		h.Set("Content-Type", r.kind)
+	}
+	return &http.Response{StatusCode: r.status, Header: h, Body: b, Request: req}, nil
+}
+
+// body counts what is read and how often it is closed.
+type body struct {
+	io.Reader
+	end          error
+	read, closed int
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.read += n
+	if err == io.EOF && b.end != nil {
+		err = b.end
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.closed++
+	return nil
+}
+
+const prompt = `{"model":"claude","messages":[{"role":"user","content":"Hi"}],"stream":true}`
+
+// post makes a request for an answer.
+func post(ctx context.Context) *http.Request {
+	req, _ := http.NewRequestWithContext(ctx, "POST", "http://api.test/v1/messages", strings.NewReader(prompt))
+	return req
+}
+
+// send sends a request through a patient transport and reads the answer.
+func send(t *testing.T, u *upstream, p policy.Policy, req *http.Request) (resp *http.Response, text string, err error) {
+	t.Helper()
+	resp, err = transport.Transport{Base: u, Engine: retry.Engine{Policy: p}}.RoundTrip(req)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := io.ReadAll(resp.Body)
+	if cerr := resp.Body.Close(); cerr != nil {
+		t.Errorf("close: %v", cerr)
+	}
+	return resp, string(b), err
+}
+
+func TestFaultsBeforeContentAreTriedAgain(t *testing.T) {
+	reset := errors.New("read: connection reset by peer")
+	tests := []struct {
+		name  string
+		fails reply
+		pass  reply
+	}{
+		{"overload", overload, ok(answerJSON)},
+		{"refused", reply{err: syscall.ECONNREFUSED}, ok(answerJSON)},
+		{"error object in a 200", ok(overloadJSON), ok(answerJSON)},
+		{"page in a 200", reply{status: 200, kind: "text/html", body: "<html>502</html>"}, ok(answerJSON)},
+		{"JSON that breaks off", ok(answerJSON[:30]).ends(reset), ok(answerJSON)},
+		{"JSON that ends early", ok(answerJSON[:30]), ok(answerJSON)},
+		{"empty body", ok(""), ok(answerJSON)},
+		{"error first", events(oops), events(start + hi + stop)},
+		{"start then error", events(start + oops), events(start + hi + stop)},
+		{"start then reset", events(start + "event: cont").ends(reset), events(start + hi + stop)},
+		{"start then end", events(start), events(start + hi + stop)},
+		{"empty stream", events(""), events(start + hi + stop)},
+		{"end without content", events(stop), events(start + hi + stop)},
+		{"stream without its type", reply{status: 200, kind: "text/plain", body: start + oops}, events(start + hi + stop)},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{replies: []reply{tt.fails, tt.fails, tt.pass}}
+			_, text, err := send(t, u, policy.Patient(), post(t.Context()))
+			if err != nil || text != tt.pass.body || len(u.bodies) != 3 {
+				t.Fatalf("%s: %q, %v after %d tries", tt.name, text, err, len(u.bodies))
+			}
+			for i, b := range u.given {
+				if b.closed != 1 || b.read > 64<<10 {
+					t.Errorf("%s: body %d closed %d times, %d bytes read", tt.name, i, b.closed, b.read)
+				}
+			}
+			if strings.Join(u.bodies, "") != strings.Repeat(prompt, 3) {
+				t.Errorf("%s: sent %q", tt.name, u.bodies)
+			}
+		})
+	}
+}
+
+func TestCommittedStreamIsNeverTriedAgain(t *testing.T) {
+	reset := errors.New("read: connection reset by peer")
+	tests := []struct {
+		name  string
+		reply reply
+		text  string
+		err   bool
+	}{
+		{"whole", events(start + hi + stop), start + hi + stop, false},
+		{"whole, blank line missing", events(start + hi + stop[:len(stop)-1]), start + hi + stop[:len(stop)-1], false},
+		{"reset after the terminator", events(start + hi + stop).ends(reset), start + hi + stop, false},
+		{"reset", events(start + hi).ends(reset), start + hi, true},
+		{"reset inside a frame", events(start + hi + hi[:20]).ends(reset), start + hi, true},
+		{"end without the terminator", events(start + hi), start + hi, true},
+		{"error in the provider's words", events(start + hi + oops), start + hi + oops, false},
+	}
+	for _, tt := range tests {
+		u := &upstream{replies: []reply{tt.reply}}
+		_, text, err := send(t, u, policy.Patient(), post(t.Context()))
+		f, _ := errors.AsType[*fault.Error](err)
+		if text != tt.text || (err != nil) != tt.err || (tt.err && (f == nil || f.Kind != fault.Truncated)) {
+			t.Errorf("%s: %q, %v", tt.name, text, err)
+		}
+		if len(u.bodies) != 1 || u.given[0].closed != 1 {
+			t.Errorf("%s: %d tries, closed %d times", tt.name, len(u.bodies), u.given[0].closed)
+		}
+	}
+}
+
+func TestGivingUpReturnsTheLastResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{replies: []reply{{status: 500, body: "no"}, overload}}
+		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+		if err != nil || resp.StatusCode != 529 || text != overloadJSON || len(u.bodies) != 4 {
+			t.Fatalf("%v %q, %v after %d tries", resp, text, err, len(u.bodies))
+		}
+		h := resp.Header
+		if h.Get("X-Should-Retry") != "false" || h.Get("Retry-After") != "1" || h.Get("Request-Id") != "req_7" {
+			t.Errorf("headers %v", h)
+		}
+	})
+}
+
+func TestGivingUpKeepsALargeErrorWhole(t *testing.T) {
+	page := strings.Repeat("<p>sorry</p>", 20_000)
+	u := &upstream{replies: []reply{{status: 400, kind: "text/html", body: page}}}
+	_, text, err := send(t, u, policy.Patient(), post(t.Context()))
+	if err != nil || text != page || u.given[0].closed != 1 {
+		t.Errorf("%d of %d bytes, %v", len(text), len(page), err)
+	}
+}
+
+func TestGivingUpOnAnErrorInAStreamReplaysIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{replies: []reply{events(start + oops)}}
+		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+		if err != nil || text != start+oops || resp.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%q, %v, %v", text, err, resp.Header)
+		}
+	})
+}
+
+func TestNetworkFaultsEndInAResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{replies: []reply{{err: syscall.ECONNREFUSED}}}
+		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+		want := `{"type":"error","error":{"type":"overloaded_error","message":"no answer from api.test in 4 tries: connection refused"}}`
+		if err != nil || resp.StatusCode != 503 || resp.Header.Get("X-Should-Retry") != "false" || text != want {
+			t.Errorf("%v %q, %v", resp, text, err)
+		}
+	})
+}
+
+func TestSomeRequestsAreSentOnce(t *testing.T) {
+	p := policy.Patient()
+	with := func(change func(*http.Request)) *http.Request {
+		req := post(t.Context())
+		change(req)
+		return req
+	}
+	tests := []struct {
+		name string
+		p    policy.Policy
+		req  *http.Request
+	}{
+		{"zero Transport", policy.Policy{}, post(t.Context())},
+		{"body that cannot be had again", p, with(func(r *http.Request) { r.GetBody = nil })},
+		{"the SDK above retries", p, with(func(r *http.Request) { r.Header.Set("X-Stainless-Retry-Count", "1") })},
+		{"no request for an answer", p, with(func(r *http.Request) { r.URL.Path = "/v1/files" })},
+	}
+	for _, tt := range tests {
+		u := &upstream{replies: []reply{overload}}
+		resp, text, err := send(t, u, tt.p, tt.req)
+		if err != nil || len(u.bodies) != 1 || text != overloadJSON || resp.Header.Get("X-Should-Retry") != "" {
+			t.Errorf("%s: %d tries, %q, %v, %v", tt.name, len(u.bodies), text, resp.Header, err)
+		}
+	}
+}
+
+func TestOutcomeInsideARunIsHandedOnAsItIs(t *testing.T) {
+	u := &upstream{replies: []reply{overload}}
+	_, err := retry.Do(t.Context(), retry.Engine{}, func(ctx context.Context, _ int) (int, error) {
+		resp, text, err := send(t, u, policy.Patient(), post(ctx))
+		if err != nil || text != overloadJSON || len(u.bodies) != 1 || resp.Header.Get("X-Should-Retry") != "" {
+			t.Errorf("%d tries, %q, %v", len(u.bodies), text, err)
+		}
+		return 0, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSafeRequestsAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
+		keyed, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1/batches", strings.NewReader("{}"))
+		keyed.Header.Set("Idempotency-Key", "k1")
+		for _, req := range []*http.Request{list, keyed} {
+			u := &upstream{replies: []reply{{status: 503}, ok(`{"data":[]}`)}}
+			if _, text, err := send(t, u, policy.Simple(), req); text != `{"data":[]}` || err != nil {
+				t.Errorf("%s: %q, %v", req.URL.Path, text, err)
+			}
+		}
+	})
+}
+
+func TestRetryCountIsTrueWhereTheSDKSaysZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ said, want string }{{"0", "0,1,2"}, {"", ",,"}} {
+			u := &upstream{replies: []reply{overload, overload, ok(answerJSON)}}
+			req := post(t.Context())
+			if tt.said != "" {
+				req.Header.Set("X-Stainless-Retry-Count", tt.said)
+			}
+			if _, _, err := send(t, u, policy.Patient(), req); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range u.headers {
+				got = append(got, h.Get("X-Stainless-Retry-Count"))
+			}
+			if strings.Join(got, ",") != tt.want || req.Header.Get("X-Stainless-Retry-Count") != tt.said {
+				t.Errorf("%q: sent %q, want %q", tt.said, got, tt.want)
+			}
+		}
+	})
+}
+
+// bare is a RoundTripper that leaves out all it may.
+type bare struct{ status int }
+
+func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: b.status}, nil
+}
+
+func TestResponsesMayLackBodyAndHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, status := range []int{200, 204, 404, 529} {
+			tr := transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
+			resp, err := tr.RoundTrip(post(t.Context()))
+			if err != nil || resp.StatusCode != status {
+				t.Fatalf("%d: %v, %v", status, resp, err)
+			}
+			if _, err := io.ReadAll(resp.Body); err != nil && status != 200 {
+				t.Errorf("%d: %v", status, err)
+			}
+			resp.Body.Close()
+		}
+	})
+}
+
+func TestStalledErrorBodyIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		r, w := io.Pipe()
+		stalls := roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 401, Body: r}, nil
+		})
+		resp, err := transport.Transport{Base: stalls, Engine: retry.Engine{Policy: policy.Patient()}}.RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 401 || time.Since(begun) > 10*time.Second {
+			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
+		}
+		if _, err := w.Write([]byte("late")); err == nil {
+			t.Error("the body was not closed")
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestWaitHoldsNoResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{replies: []reply{events(start + oops), overload, ok(answerJSON)}}
+		var open []int
+		e := retry.Engine{Policy: policy.Patient(), Wait: func(ctx context.Context, n retry.Note) error {
+			held := 0
+			for _, b := range u.given {
+				held += 1 - b.closed
+			}
+			open = append(open, held)
+			return retry.Sleep(ctx, n.Verdict.Wait)
+		}}
+		resp, err := transport.Transport{Base: u, Engine: e}.RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if fmt.Sprint(open) != "[0 0]" {
+			t.Errorf("the waits held %v responses open", open)
+		}
+	})
+}
+
+func TestLeavingDuringAWaitReturnsTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := errors.New("the user left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(7*time.Second, func() { cancel(left) })
+		begun := time.Now()
+		_, _, err := send(t, &upstream{replies: []reply{overload}}, policy.Patient(), post(ctx))
+		if !errors.Is(err, left) || time.Since(begun) != 7*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+func TestWaitBeyondTheSDKsDeadlineIsNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		begun := time.Now()
+		resp, _, err := send(t, &upstream{replies: []reply{overload}}, policy.Patient(), post(ctx))
+		if err != nil || resp.StatusCode != 529 || time.Since(begun) != 405*time.Second {
+			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
+		}
+	})
+}
+
+func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		var sent context.Context
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			sent = req.Context()
+			context.AfterFunc(sent, func() { w.CloseWithError(sent.Err()) })
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+		})
+		go func() {
+			io.WriteString(w, start+hi)
+			time.Sleep(10 * time.Minute)
+			io.WriteString(w, stop)
+			w.Close()
+		}()
+		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
+		resp, err := transport.Transport{Base: base, Engine: e}.RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != start+hi+stop || err != nil || sent.Err() != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		resp.Body.Close()
+		if sent.Err() == nil {
+			t.Error("closing the body did not release the request")
+		}
+	})
+}
+
+func TestWallEndsASilentTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := roundTrip(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+		begun := time.Now()
+		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
+		resp, err := transport.Transport{Base: silent, Engine: e}.RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 503 || time.Since(begun) != 4*time.Minute {
+			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
+		}
+	})
+}
