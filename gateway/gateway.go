@@ -92,6 +92,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		welcome(w, r)
 		return
 	}
+	// An upstream may answer before it has read the request. Without this the
+	// server would then swallow the rest of it, and the answer would be lost.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	up := g.upstreams[v.name]
 	d := dialect.Of(r.Method, r.URL.Path)
 	if d == nil {

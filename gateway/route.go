@@ -69,13 +69,14 @@ func under(path, root string) bool {
 // target gives the upstream's URL for a request. A base URL may end in /v1, as
 // OpenAI's clients write it, or not, as Anthropic's do: it is never doubled.
 func target(base *url.URL, r *http.Request) *url.URL {
-	path := r.URL.EscapedPath()
-	if strings.HasSuffix(strings.TrimSuffix(base.Path, "/"), "/v1") {
-		path = strings.TrimPrefix(path, "/v1")
+	root, escaped := strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.EscapedPath(), "/")
+	if strings.HasSuffix(root, "/v1") && under(r.URL.Path, "/v1") {
+		root, escaped = strings.TrimSuffix(root, "/v1"), strings.TrimSuffix(escaped, "/v1")
 	}
-	u := base.JoinPath(path)
+	u := *base
+	u.Path, u.RawPath = root+r.URL.Path, escaped+r.URL.EscapedPath()
 	u.RawQuery = r.URL.RawQuery
-	return u
+	return &u
 }
 
 // passThrough makes the proxy for a vendor's other endpoints.

@@ -13,8 +13,8 @@ const (
 	// pieces is how many a dripping JSON body comes in.
 	pieces = 8
 
-	page = "<!DOCTYPE html>\n<html><head><title>Just a moment...</title></head>" +
-		"<body><h1>Checking your browser before you go on</h1></body></html>\n"
+	page = "<!DOCTYPE html>\n<html><head><title>Maintenance</title></head>" +
+		"<body><h1>We will be back soon</h1></body></html>\n"
 )
 
 // open sends a stream's headers and gives its events.

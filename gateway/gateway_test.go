@@ -1,0 +1,387 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+const (
+	claude = `{"model":"claude-sonnet","max_tokens":64,"messages":[{"role":"user","content":"Hi"}],"stream":true}`
+	gpt    = `{"model":"gpt-5","messages":[{"role":"user","content":"Hi"}],"stream":true}`
+)
+
+// whole makes a request that does not stream.
+func whole(body string) string { return strings.Replace(body, "true", "false", 1) }
+
+// world is a client, a gateway and a provider, all in memory.
+type world struct {
+	*http.Client
+	t        *testing.T
+	provider *simulator.Provider
+	gateway  *gateway.Gateway
+	events   []gateway.Event
+	begun    time.Time
+}
+
+// newWorld starts everything inside the test's bubble and ends it with the test.
+func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
+	w := &world{t: t, provider: simulator.New(script), begun: time.Now()}
+	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
+	w.gateway = gateway.New(gateway.Config{
+		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
+		Policy:    p,
+		Base:      w.provider.Transport(),
+		Watch:     func(e gateway.Event) { w.events = append(w.events, e) },
+	})
+	pipe := simulator.NewPipe()
+	server := &http.Server{Handler: w.gateway}
+	done := make(chan struct{})
+	go func() { _ = server.Serve(pipe); close(done) }()
+	transport := &http.Transport{DialContext: pipe.DialContext, DisableCompression: true}
+	w.Client = &http.Client{Transport: transport}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		<-done
+		_ = w.provider.Close()
+	})
+	return w
+}
+
+// ask posts a body and returns the response.
+func (w *world) ask(ctx context.Context, path, body string, headers ...string) (*http.Response, error) {
+	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test"+path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return w.Do(req)
+}
+
+// get posts a body and reads the whole response; err is the body's end.
+func (w *world) get(path, body string, headers ...string) (resp *http.Response, text string, err error) {
+	w.t.Helper()
+	resp, err = w.ask(w.t.Context(), path, body, headers...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp, string(b), err
+}
+
+// outcomes lists what the provider did to each request.
+func (w *world) outcomes() string {
+	var all []string
+	for _, r := range w.provider.Requests() {
+		all = append(all, r.Outcome)
+	}
+	return strings.Join(all, " ")
+}
+
+func replies(t *testing.T, words string) []simulator.Reply {
+	all, err := simulator.Parse(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// apis are the requests of the two APIs, with the end of a whole stream.
+var apis = []struct{ path, body, end string }{
+	{"/v1/messages", claude, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+	{"/v1/chat/completions", gpt, "data: [DONE]\n\n"},
+}
+
+func TestFaultsBeforeContentAreInvisible(t *testing.T) {
+	faults := []string{
+		"429;retry-after=7", "529", "503", "500", "refused", "reset", "error-first", "role-error",
+		"cut:0", "cut:0:clean", "empty", "html", "error-200",
+	}
+	for _, api := range apis {
+		for _, fault := range faults {
+			synctest.Test(t, func(t *testing.T) {
+				clean := newWorld(t, policy.Patient(), simulator.Script{})
+				_, want, err := clean.get(api.path, api.body)
+				if err != nil || !strings.HasSuffix(want, api.end) {
+					t.Fatalf("a healthy provider gives %q, %v", want, err)
+				}
+				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, fault)})
+				resp, got, err := w.get(api.path, api.body)
+				if err != nil || resp.StatusCode != 200 || !strings.HasSuffix(got, api.end) {
+					t.Errorf("%s after %s: %d %q, %v", api.path, fault, resp.StatusCode, got, err)
+				}
+				if n := len(w.provider.Requests()); n != 2 || len(w.events) != 2 {
+					t.Errorf("%s after %s: %d requests (%s), %d events", api.path, fault, n, w.outcomes(), len(w.events))
+				}
+			})
+		}
+	}
+}
+
+func TestAnswerThatIsNotStreamedIsTriedAgainAsWell(t *testing.T) {
+	for _, api := range apis {
+		for _, fault := range []string{"529", "reset", "error-200", "html", "cut:1", "cut:1:clean", "empty"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, fault+"*3")})
+				resp, text, err := w.get(api.path, whole(api.body))
+				if err != nil || resp.StatusCode != 200 || !strings.Contains(text, "The provider is well again") {
+					t.Errorf("%s after %s: %d %q, %v", api.path, fault, resp.StatusCode, text, err)
+				}
+				if got := resp.Header.Get("X-Ridethrough-Retries"); got != "3" || resp.Header.Get("X-Ridethrough-Waited-Ms") != "45000" {
+					t.Errorf("%s after %s: headers %v", api.path, fault, resp.Header)
+				}
+			})
+		}
+	}
+}
+
+func TestCutAfterContentIsReportedAndNeverRepeated(t *testing.T) {
+	for _, api := range apis {
+		for _, cut := range []string{"cut:3", "cut:3:clean"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, cut)})
+				_, text, err := w.get(api.path, api.body)
+				last := text[strings.LastIndex(strings.TrimSuffix(text, "\n\n"), "\n\n")+2:]
+				if !strings.Contains(last, `"error"`) || !strings.Contains(last, "broke off") || strings.Contains(text, api.end) {
+					t.Errorf("%s, %s: ends in %q", api.path, cut, last)
+				}
+				if cutOff := api.path == "/v1/chat/completions"; (err != nil) != cutOff {
+					t.Errorf("%s, %s: the body ends with %v", api.path, cut, err)
+				}
+				if n := len(w.provider.Requests()); n != 1 {
+					t.Errorf("%s, %s: %d requests", api.path, cut, n)
+				}
+			})
+		}
+	}
+}
+
+func TestShortWholeAnswerIsNoCut(t *testing.T) {
+	for _, api := range apis {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "cut:3:done")})
+			if _, text, err := w.get(api.path, api.body); err != nil || !strings.HasSuffix(text, api.end) {
+				t.Errorf("%s: %q, %v", api.path, text, err)
+			}
+		})
+	}
+}
+
+func TestFinalFaultsPassAtOnceUnchanged(t *testing.T) {
+	for _, api := range apis {
+		for status := range map[string]int{"400": 400, "401": 401, "403": 403, "404": 404} {
+			synctest.Test(t, func(t *testing.T) {
+				script := simulator.Script{Replies: replies(t, status)}
+				direct := simulator.New(script)
+				defer direct.Close()
+				resp, err := direct.Client().Post("http://provider.test"+api.path, "application/json", strings.NewReader(api.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				direct.Client().CloseIdleConnections()
+
+				w := newWorld(t, policy.Patient(), script)
+				got, text, _ := w.get(api.path, api.body)
+				if got.StatusCode != resp.StatusCode || text != string(want) || time.Since(w.begun) > time.Second {
+					t.Errorf("%s: %d %q after %v, want %q", api.path, got.StatusCode, text, time.Since(w.begun), want)
+				}
+			})
+		}
+	}
+}
+
+func TestMalformedRequestReachesTheProviderUnchanged(t *testing.T) {
+	for _, api := range apis {
+		for _, body := range []string{`{"model":`, "not JSON at all", "", `{"model":"m","stream":true,"messages":` + strings.Repeat("[", 9000)} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, policy.Patient(), simulator.Script{})
+				resp, text, err := w.get(api.path, body)
+				seen := w.provider.Requests()
+				if err != nil || resp.StatusCode != 400 || !strings.Contains(text, "invalid_request_error") {
+					t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+				}
+				if len(seen) != 1 || string(seen[0].Body) != body {
+					t.Errorf("the provider saw %d requests", len(seen))
+				}
+			})
+		}
+	}
+}
+
+func TestRequestPassesUnchangedWithTheClientsCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "529")})
+		_, _, _ = w.get("/v1/messages?beta=true", claude, "X-Api-Key", "k-1", "Anthropic-Beta", "a,b",
+			"Authorization", "Bearer t", "Connection", "X-Hop", "X-Hop", "1", "User-Agent", "claude-cli/2.1.329")
+		for i, r := range w.provider.Requests() {
+			h := r.Header
+			if string(r.Body) != claude || h.Get("X-Api-Key") != "k-1" || h.Get("Authorization") != "Bearer t" ||
+				h.Get("Anthropic-Beta") != "a,b" || h.Get("User-Agent") != "claude-cli/2.1.329" || h.Get("X-Hop") != "" {
+				t.Errorf("try %d: %q %v", i+1, r.Body, h)
+			}
+		}
+	})
+}
+
+func TestOtherEndpointsPassThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{})
+		tests := []struct {
+			method, path, header string
+			status               int
+			contains             string
+		}{
+			{"GET", "/v1/models", "", 200, "gpt"},
+			{"GET", "/v1/models", "Anthropic-Version", 200, "claude"},
+			{"POST", "/v1/messages/count_tokens", "", 200, "input_tokens"},
+			{"HEAD", "/", "", 200, ""},
+			{"GET", "/", "", 200, "ridethrough"},
+			{"GET", "/favicon.ico", "", 404, "/v1/messages"},
+			{"GET", "/v1/nothing", "", 404, "error"},
+		}
+		for _, tt := range tests {
+			body := strings.NewReader(`{"model":"m","messages":[]}`)
+			if tt.method != "POST" {
+				body.Reset("")
+			}
+			req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://gateway.test"+tt.path, body)
+			if tt.header != "" {
+				req.Header.Set(tt.header, "2023-06-01")
+			}
+			resp, err := w.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != tt.status || !strings.Contains(string(text), tt.contains) {
+				t.Errorf("%s %s: %d %q", tt.method, tt.path, resp.StatusCode, text)
+			}
+		}
+	})
+}
+
+func TestUnreachableUpstreamOfOtherEndpointsSaysWhatToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{Outages: []simulator.Outage{{Reply: simulator.Refuse{}}}})
+		resp, err := w.Get("http://gateway.test/v1/models")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 502 || !strings.Contains(string(body), "--upstream") || !strings.Contains(string(body), "provider.test") {
+			t.Errorf("%d %q", resp.StatusCode, body)
+		}
+	})
+}
+
+func TestBodyTooLargeToKeepIsSentOnceAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got int64
+		sink := roundTrip(func(r *http.Request) (*http.Response, error) {
+			got, _ = io.Copy(io.Discard, r.Body)
+			return &http.Response{StatusCode: 529, Body: http.NoBody, Header: http.Header{}}, nil
+		})
+		g := gateway.New(gateway.Config{Policy: policy.Patient(), Base: sink})
+		body := io.LimitReader(zeros{}, 33<<20)
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", body)
+		rec := &recorder{header: http.Header{}}
+		g.ServeHTTP(rec, req)
+		if got != 33<<20 || rec.status != 529 {
+			t.Errorf("%d bytes sent, status %d", got, rec.status)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestClientLeavingEndsTheWaitAndTheUpstreamRequestAtOnce(t *testing.T) {
+	for _, script := range []string{"529*99", "silence"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, script)})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+			defer cancel()
+			resp, err := w.ask(ctx, "/v1/messages", claude)
+			if err == nil {
+				_, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("the client ended with %v", err)
+			}
+			synctest.Wait()
+			before := len(w.provider.Requests())
+			time.Sleep(9 * time.Hour)
+			if after := len(w.provider.Requests()); after != before {
+				t.Errorf("%d requests after the client had left", after-before)
+			}
+		})
+	}
+}
+
+func TestClosingAnswersWhoeverWaits(t *testing.T) {
+	for _, api := range apis {
+		for _, body := range []string{api.body, whole(api.body)} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 529}})
+				time.AfterFunc(time.Hour, w.gateway.Close)
+				resp, text, _ := w.get(api.path, body)
+				streamed := body == api.body
+				if status := resp.StatusCode; (status == 200) != streamed || (status == 503) == streamed {
+					t.Errorf("%s: status %d", api.path, status)
+				}
+				if !strings.Contains(text, "shutting down") || time.Since(w.begun) != time.Hour {
+					t.Errorf("%s: %q after %v", api.path, text, time.Since(w.begun))
+				}
+			})
+		}
+	}
+}
+
+// frames reads a stream and tells when each frame came.
+func frames(resp *http.Response, each func(frame string)) error {
+	r := bufio.NewReader(resp.Body)
+	var frame strings.Builder
+	for {
+		line, err := r.ReadString('\n')
+		frame.WriteString(line)
+		if err != nil {
+			return err
+		}
+		if line == "\n" {
+			each(frame.String())
+			frame.Reset()
+		}
+	}
+}
