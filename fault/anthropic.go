@@ -28,12 +28,9 @@ var anthropic = table{
 		{name: "invalid_request_error", kind: Invalid},
 	},
 	says: []row{
-		{says: "prompt is too long: * tokens", kind: TooLong},
 		{says: "exceed context limit", kind: TooLong, why: "says try again, but only with a smaller max_tokens"},
 		{says: "exceeds model context window", kind: TooLong},
-		{says: "your credit balance is too low", kind: Quota},
 		{says: "extra usage is required", kind: Refused},
-		{says: "this organization has been disabled", kind: Refused},
 		{says: "OAuth authentication is currently not allowed", kind: Refused},
 		{says: "only authorized for use with Claude Code", kind: Refused, why: "a subscription's credential outside its program"},
 	},

@@ -48,20 +48,11 @@ func FromEvent(event []byte, now time.Time) *Error { return Classifier{}.FromEve
 // context.DeadlineExceeded is a Timeout, a limit of ours.
 func Of(err error, now time.Time) *Error { return Classifier{}.Of(err, now) }
 
-// Broken names the end of an answer that had begun: a connection that broke, or
-// with a nil error an answer without its terminator, is Truncated. The caller
-// leaving, a limit of ours and an error that is named already stay what they are.
-func Broken(err error, now time.Time) *Error {
-	f := Of(err, now)
-	if f == nil {
-		return &Error{Kind: Truncated, Message: "the answer ended without its terminator", Rule: "stream/unterminated"}
-	}
-	if _, named := errors.AsType[*Error](err); named || f.Kind != Unavailable && f.Kind != UpstreamTimeout && f.Kind != Unknown {
-		return f
-	}
-	f.Kind, f.Rule = Truncated, "stream/broken"
-	return f
-}
+// Broken names the end of an answer that had begun with 200: a connection that
+// broke, or with a nil error an answer without its terminator, is Truncated. The
+// caller leaving, a limit of ours and an error that is named already stay what
+// they are.
+func Broken(err error, now time.Time) *Error { return Classifier{}.Broken(err, now) }
 
 // FromResponse is the function of that name, with the classifier's judges.
 func (c Classifier) FromResponse(status int, header http.Header, body []byte, now time.Time) *Error {
@@ -83,6 +74,24 @@ func (c Classifier) Of(err error, now time.Time) *Error {
 	}
 	return c.name(catch(err, now))
 }
+
+// Broken is the function of that name, with the classifier's judges.
+func (c Classifier) Broken(err error, now time.Time) *Error {
+	if err == nil {
+		return &Error{Kind: Truncated, Status: http.StatusOK, Message: "the answer ended without its terminator", Rule: "stream/unterminated"}
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	f := c.Of(err, now)
+	if breaks.Has(f.Kind) {
+		f.Kind, f.Status, f.Rule = Truncated, http.StatusOK, "stream/broken"
+	}
+	return f
+}
+
+// breaks are the kinds of error that only say that a connection has ended.
+const breaks Set = 1<<Unavailable | 1<<UpstreamTimeout | 1<<Unknown
 
 // judges run in this order and the first that knows decides. Names and
 // statuses that mean one thing come before sentences; those that only name a

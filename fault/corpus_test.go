@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -110,35 +111,44 @@ func readCorpus(t *testing.T) []specimen {
 	return all
 }
 
+// floors are the scores, in percent, below which the classifier has got worse.
+// The vendors with tables of their own stand for themselves; the rest is named
+// by structure, and rises with every table that is added.
+var floors = map[string]struct{ retry, class float64 }{
+	"total":     {94, 93},
+	"anthropic": {97, 97},
+	"openai":    {97, 97},
+}
+
+// groups gives what a case counts for.
+func (s specimen) groups() []string {
+	all := []string{"total", "class " + s.Class}
+	if _, ok := floors[s.Provider]; ok {
+		all = append(all, s.Provider, s.Provider+" "+s.Class)
+	}
+	return all
+}
+
 func TestCorpusIsNamedWell(t *testing.T) {
-	cases := readCorpus(t)
-	total, byClass := tally{}, map[string]*tally{}
-	for _, s := range cases {
+	scores := map[string]*tally{}
+	for _, s := range readCorpus(t) {
 		f := s.diagnose()
-		total.count(s, f)
-		keys := []string{"class " + s.Class}
-		if s.Provider == "anthropic" || s.Provider == "openai" {
-			keys = append(keys, s.Provider, s.Provider+" "+s.Class)
-		}
-		for _, k := range keys {
-			if byClass[k] == nil {
-				byClass[k] = &tally{}
+		for _, group := range s.groups() {
+			if scores[group] == nil {
+				scores[group] = &tally{}
 			}
-			byClass[k].count(s, f)
+			scores[group].count(s, f)
 		}
 		if classes[f.Kind] != s.Class || !s.waits(f) {
-			t.Logf("%-24s want %-16s got %-16s %-40s hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.Hint(start), s.WaitMs, s.Body)
+			t.Logf("%s is %s, named %v by %s, hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.Hint(start), s.WaitMs, s.Body)
 		}
 	}
-	names := make([]string, 0, len(byClass))
-	for k := range byClass {
-		names = append(names, k)
+	for _, group := range slices.Sorted(maps.Keys(scores)) {
+		n := scores[group]
+		retry, class := percent(n.retry, n.cases), percent(n.class, n.cases)
+		t.Logf("%-28s %3d cases  retry %5.1f %%  class %5.1f %%  wait %d of %d", group, n.cases, retry, class, n.wait, n.waits)
+		if floor := floors[group]; retry < floor.retry || class < floor.class {
+			t.Errorf("%s: retry %.1f %%, class %.1f %%; the floor is %v and %v", group, retry, class, floor.retry, floor.class)
+		}
 	}
-	slices.Sort(names)
-	for _, k := range names {
-		n := byClass[k]
-		t.Logf("%-34s %3d cases  retry %5.1f %%  class %5.1f %%", k, n.cases, percent(n.retry, n.cases), percent(n.class, n.cases))
-	}
-	t.Logf("%-34s %3d cases  retry %5.1f %%  class %5.1f %%  wait %d/%d", "total", total.cases,
-		percent(total.retry, total.cases), percent(total.class, total.cases), total.wait, total.waits)
 }

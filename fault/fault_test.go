@@ -1,6 +1,75 @@
 package fault_test
 
-import "time"
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
 
 // start is the moment at which everything in these tests happens.
 var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+
+func TestErrorSaysWhatIsKnown(t *testing.T) {
+	tests := []struct {
+		fault       fault.Error
+		text, cause string
+	}{
+		{fault.Error{Kind: fault.Overloaded, Status: 529, Code: "overloaded_error", Message: "Overloaded"}, "HTTP 529: Overloaded", "server overloaded"},
+		{fault.Error{Kind: fault.Overloaded, Status: 529, Code: "overloaded_error"}, "HTTP 529: overloaded_error", "server overloaded"},
+		{fault.Error{Kind: fault.Unavailable, Status: 502}, "HTTP 502: server error", "server error"},
+		{fault.Error{Kind: fault.Unavailable, Err: io.EOF}, "EOF", "network"},
+		{fault.Error{Kind: fault.Timeout}, "timeout", "timeout"},
+		{fault.Error{Kind: 99}, "unknown failure", "unknown failure"},
+	}
+	for _, tt := range tests {
+		if got := tt.fault.Error(); got != tt.text || tt.fault.Cause() != tt.cause {
+			t.Errorf("%q, %q; want %q, %q", got, tt.fault.Cause(), tt.text, tt.cause)
+		}
+	}
+	if f := (&fault.Error{Err: io.EOF}); !errors.Is(f, io.EOF) {
+		t.Error("the cause cannot be reached")
+	}
+}
+
+func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
+	tests := []struct {
+		fault fault.Error
+		want  time.Duration
+	}{
+		{fault.Error{}, 0},
+		{fault.Error{Wait: 7 * time.Second, ResetAt: start.Add(time.Hour)}, 7 * time.Second},
+		{fault.Error{ResetAt: start.Add(time.Hour)}, time.Hour},
+		{fault.Error{ResetAt: start.Add(-time.Hour)}, 0},
+	}
+	for _, tt := range tests {
+		if got := tt.fault.Hint(start); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.fault, got, tt.want)
+		}
+	}
+}
+
+func TestSetsHoldKinds(t *testing.T) {
+	s := fault.Set(0).With(fault.Quota, fault.Unknown).Without(fault.Quota)
+	if s.Has(fault.Quota) || !s.Has(fault.Unknown) || s.Has(fault.Overloaded) {
+		t.Errorf("%b holds other kinds than unknown", s)
+	}
+	if fault.Transient.Has(fault.Unknown) || fault.Transient.Has(fault.Quota) || !fault.Transient.Has(fault.Truncated) {
+		t.Error("transient is what passes by itself, and no more")
+	}
+}
+
+func TestEveryKindHasNamesOfItsOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for k := fault.Unknown; k <= fault.Canceled; k++ {
+		if k.String() == "" || k.Words() == "" || seen[k.String()] {
+			t.Errorf("kind %d: %q, %q", k, k.String(), k.Words())
+		}
+		seen[k.String()] = true
+	}
+	if fault.Kind(99).String() != "unknown" {
+		t.Errorf("a kind that does not exist is %q", fault.Kind(99))
+	}
+}

@@ -57,6 +57,10 @@ func (g *gatherer) objects(s string, depth int, quoted bool) {
 			return
 		}
 		c.i += at
+		if strings.HasPrefix(c.s[c.i+1:], "{") {
+			c.i++ // a brace that opens another is no object
+			continue
+		}
 		g.object(&c, depth, quoted)
 	}
 }

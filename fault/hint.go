@@ -29,8 +29,8 @@ func (h hint) or(other hint) hint {
 }
 
 // findHint looks where a hint may be: in the headers, then in the body's fields
-// and its sentences. Of the latter two the longer span counts, since fields are
-// rounded down where sentences are not.
+// and its sentences. A sentence is finer than a field only in the fraction of a
+// second by which the field is rounded down.
 func (e Evidence) findHint(fields hint) hint {
 	h := headerHint(e.Header, e.Now)
 	if h.wait > 0 {
@@ -38,9 +38,10 @@ func (e Evidence) findHint(fields hint) hint {
 	}
 	for _, l := range e.Layers {
 		if said := proseHint(l, e.Now); said != (hint{}) {
-			fields.wait = max(fields.wait, said.wait)
-			fields = fields.or(said)
-			break
+			if finer := said.wait - fields.wait; finer > 0 && finer < time.Second {
+				fields.wait = said.wait
+			}
+			return h.or(fields).or(said)
 		}
 	}
 	return h.or(fields)

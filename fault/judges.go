@@ -82,13 +82,17 @@ func lookUp(in map[string][]rule, name string, status int, folded string) (Rulin
 	return Ruling{}, false
 }
 
-// byNameWithin looks up every word of a sentence that is a name and no word of
+// mentioned is how many names in one sentence are looked up.
+const mentioned = 16
+
+// byNameWithin looks up the words of a sentence that are names and no words of
 // a language: snake_case or CamelCase.
 func byNameWithin(in map[string][]rule, status int, l Layer) (Ruling, bool) {
 	s := l.Message[:min(len(l.Message), 8<<10)]
-	for i := 0; i < len(s); {
+	for i, names := 0, 0; i < len(s) && names < mentioned; {
 		n := nameLen(s[i:])
 		if n >= 8 && compound(s[i:i+n]) {
+			names++
 			if r, ok := lookUp(in, s[i:i+n], status, l.folded); ok {
 				return r, true
 			}

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -38,7 +37,6 @@ var breakages = [...]breakage{
 	{as[*net.ParseError], Invalid, "network/address"},
 	{as[net.UnknownNetworkError], Invalid, "network/address"},
 	{as[*http.MaxBytesError], TooLong, "network/body above the server's limit"},
-	{is(bufio.ErrTooLong), Invalid, "network/line above the reader's limit"},
 	{as[*json.SyntaxError], Unknown, "network/no json"},
 
 	{is(syscall.ETIMEDOUT), UpstreamTimeout, "network/ETIMEDOUT"},

@@ -23,6 +23,7 @@ var network = table{
 		{name: "CERT_HAS_EXPIRED", kind: Invalid},
 		{name: "ERR_TLS_CERT_ALTNAME_INVALID", kind: Invalid},
 		{name: "APITimeoutError", kind: Timeout},
+		{name: "TimeoutError", says: "the operation was aborted", kind: Timeout, why: "AbortSignal.timeout, not a timeout_error"},
 		{name: "ReadTimeout", kind: Timeout},
 		{name: "ConnectTimeout", kind: UpstreamTimeout},
 	},

@@ -72,8 +72,6 @@ var openai = table{
 	},
 	says: []row{
 		{says: "request too large for * tokens per", kind: Invalid, why: "one request is larger than the budget of a minute"},
-		{says: "you exceeded your current quota, please check your plan and billing", kind: Quota, window: true},
-		{says: "billing hard limit has been reached", kind: Quota},
 		{says: "your account is not active, please check your billing", kind: Quota},
 		{says: "flagged as potentially violating our usage policy", kind: Refused},
 	},

@@ -51,9 +51,7 @@ func Scrub(s string) string {
 		}
 		b.WriteString(s[kept:t.from])
 		b.WriteString(hidden)
-		for t.to < len(s) && (opaque(s[t.to]) || s[t.to] == '/' || s[t.to] == '=') {
-			t.to++ // the rest of one in base64
-		}
+		t.extend()
 		kept = t.to
 	}
 	if kept == 0 {
@@ -90,6 +88,15 @@ func (t *token) next() bool {
 		t.to = i // dots only
 	}
 	return t.from < len(t.s)
+}
+
+// extend takes in the rest of a credential in base64.
+func (t *token) extend() {
+	i := t.to
+	for i < len(t.s) && (opaque(t.s[i]) || t.s[i] == '/' || t.s[i] == '=') {
+		i++
+	}
+	t.to += len(strings.TrimRight(t.s[t.to:i], "."))
 }
 
 func (t *token) word() string { return t.s[t.from:t.to] }

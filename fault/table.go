@@ -16,8 +16,8 @@ type row struct {
 // table holds what is known about one vendor, by the strength of what matches.
 type table struct {
 	vendor string
-	broken bool   // its sentences are those of broken connections: a 4xx, which is an answer, cannot say them
-	header []row  // a header (name) and its value (says)
+	broken bool  // its sentences are those of broken connections: a 4xx, which is an answer, cannot say them
+	header []row // a header (name) and its value (says)
 	names  []row // a name that means one thing: it decides before any sentence
 	says   []row // sentences: they decide where no name and no status has; the order is the precedence
 	family []row // names of a family, such as rate_limit_error: a sentence can say more precisely what it is

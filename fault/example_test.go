@@ -1,0 +1,59 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+func ExampleFromResponse() {
+	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+	header := http.Header{"Retry-After": {"7"}, "Request-Id": {"req_011"}}
+	body := `{"type":"error","error":{"type":"rate_limit_error","message":"Too many tokens per minute."}}`
+	f := fault.FromResponse(http.StatusTooManyRequests, header, []byte(body), now)
+	fmt.Println(f)
+	fmt.Println(f.Kind, f.Code, f.Hint(now), f.RequestID)
+	// Output:
+	// HTTP 429: Too many tokens per minute.
+	// rate-limited rate_limit_error 7s req_011
+}
+
+func ExampleFromEvent() {
+	event := "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
+	f := fault.FromEvent([]byte(event), time.Time{})
+	fmt.Println(f.Kind, f.Status, fault.Transient.Has(f.Kind))
+	// Output: overloaded 200 true
+}
+
+func ExampleOf() {
+	err := &url.Error{Op: "Post", URL: "https://api.example.com/v1/messages", Err: io.EOF}
+	f := fault.Of(err, time.Now())
+	fmt.Println(f.Kind, f.Cause(), errors.Is(f, io.EOF))
+	// Output: unavailable network true
+}
+
+func ExampleBroken() {
+	f := fault.Broken(io.ErrUnexpectedEOF, time.Now())
+	fmt.Println(f.Kind, f.Kind.Words())
+	// Output: truncated stream dropped
+}
+
+func ExampleClassifier() {
+	ours := func(e fault.Evidence) (fault.Ruling, bool) {
+		return fault.Ruling{Kind: fault.Overloaded, Rule: "ours/warming up"}, e.Status == http.StatusConflict && e.Says("warming up")
+	}
+	c := fault.Classifier{Judges: []fault.Judge{ours}}
+	f := c.FromResponse(http.StatusConflict, nil, []byte(`{"error":"the model is warming up"}`), time.Time{})
+	fmt.Println(f.Kind, f.Rule)
+	// Output: overloaded ours/warming up
+}
+
+func ExampleScrub() {
+	fmt.Println(fault.Scrub("Incorrect API key provided: sk-proj-abc123DEF456."))
+	// Output: Incorrect API key provided: ***.
+}

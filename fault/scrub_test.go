@@ -1,0 +1,50 @@
+package fault_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+func TestCredentialsAreHidden(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"Incorrect API key provided: sk-proj-abc123DEF456. See our site.", "Incorrect API key provided: ***. See our site."},
+		{"Incorrect API key provided: ab12****************wxyz.", "Incorrect API key provided: ***."},
+		{"key sk-ant-api03-AAAA_bbbb-1234 is bad", "key *** is bad"},
+		{"Authorization: Bearer abcdef123456/xy+z==", "Authorization: Bearer ***"},
+		{"Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic ***"},
+		{`Post "https://h/v1beta/m:go?key=AIzaSyA1234567890&alt=sse": EOF`, `Post "https://h/v1beta/m:go?key=***&alt=sse": EOF`},
+		{`{"api_key": "0123456789abcdef"}`, `{"api_key": "***"}`},
+		{"dial https://user:hunter2@host/v1", "dial https://user:***@host/v1"},
+		{"gsk_0123456789 xai-0123456789 hf_abcdefghij", "*** *** ***"},
+		{"jwt eyJhbGciOiJIUzI1NiJ9.e30.x-y_z", "jwt ***"},
+		{"req_011CSHoEeqs5C35K2UUqR7Fy and org-9a8b7c", "req_011CSHoEeqs5C35K2UUqR7Fy and org-9a8b7c"},
+		{"Unexpected token 173781 in the key: value", "Unexpected token 173781 in the key: value"},
+		{"Bearer authentication required", "Bearer authentication required"},
+		{"a sk- b... c", "a sk- b... c"},
+	}
+	for _, tt := range tests {
+		if got := fault.Scrub(tt.text); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestMessagesAreBoundedPrintableAndScrubbed(t *testing.T) {
+	tests := []struct{ message, want string }{
+		{"bad key sk-ant-0123456789", "bad key ***"},
+		{"\x1b[31mred\a", "[31mred"},
+		{"\xff\xfe", "\uFFFD"},
+	}
+	for _, tt := range tests {
+		if f := fault.FromResponse(400, nil, []byte(tt.message), start); f.Message != tt.want {
+			t.Errorf("%q: %q, want %q", tt.message, f.Message, tt.want)
+		}
+	}
+	f := fault.FromResponse(400, nil, []byte("a"+strings.Repeat("€", 4000)), start)
+	if len(f.Message) > 2<<10 || len(f.Message) < 2<<10-3 || !utf8.ValidString(f.Message) {
+		t.Errorf("message of %d bytes, valid %v", len(f.Message), utf8.ValidString(f.Message))
+	}
+}
