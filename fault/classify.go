@@ -78,7 +78,7 @@ func (c Classifier) Of(err error, now time.Time) *Error {
 // Broken is the function of that name, with the classifier's judges.
 func (c Classifier) Broken(err error, now time.Time) *Error {
 	if err == nil {
-		return &Error{Kind: Truncated, Status: http.StatusOK, Message: "the answer ended without its terminator", Rule: "stream/unterminated"}
+		return &Error{Kind: Truncated, Status: http.StatusOK, Message: "the answer broke off: it ended without its terminator", Rule: "stream/unterminated"}
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -86,6 +86,7 @@ func (c Classifier) Broken(err error, now time.Time) *Error {
 	f := c.Of(err, now)
 	if breaks.Has(f.Kind) {
 		f.Kind, f.Status, f.Rule = Truncated, http.StatusOK, "stream/broken"
+		f.Message = "the answer broke off: " + f.Message
 	}
 	return f
 }

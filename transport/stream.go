@@ -36,7 +36,7 @@ func (s *stream) open() *fault.Error {
 				return s.faults.FromEvent(frame, time.Now())
 			case dialect.End:
 				s.complete = false // a terminator alone is no answer
-				return broken(s.faults, nil)
+				return s.faults.Broken(nil, time.Now())
 			default:
 				return nil
 			}
@@ -125,7 +125,7 @@ func (s *stream) end() error {
 // cause names the fault of a stream that ended too early.
 func (s *stream) cause() *fault.Error {
 	if s.err == io.EOF {
-		return broken(s.faults, nil)
+		return s.faults.Broken(nil, time.Now())
 	}
-	return broken(s.faults, s.err)
+	return s.faults.Broken(s.err, time.Now())
 }

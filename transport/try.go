@@ -99,28 +99,16 @@ func (t Transport) whole(resp *http.Response, d *dialect.Dialect, a *ahead) *fau
 	case a.err == nil:
 		return nil
 	case a.err != io.EOF:
-		return broken(t.Faults, a.err)
+		return t.Faults.Broken(a.err, time.Now())
 	}
 	switch d.Whole(a.buf) {
 	case dialect.Failure:
 		return t.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
 	case dialect.Opening:
-		return broken(t.Faults, nil)
+		return t.Faults.Broken(nil, time.Now())
 	}
 	a.Close() // the connection is free while the answer is being read
 	return nil
-}
-
-// broken names the fault of an answer that ended too early; err is the reason,
-// nil where it ended as if it were complete.
-func broken(c fault.Classifier, err error) *fault.Error {
-	if f := c.Of(err, time.Now()); f != nil && (f.Kind == fault.Canceled || f.Kind == fault.Timeout) {
-		return f
-	}
-	return &fault.Error{
-		Kind: fault.Truncated, Status: http.StatusOK,
-		Message: "the answer broke off before it was complete", Err: err, Rule: "transport/truncated",
-	}
 }
 
 // streams tells whether a body is a stream of server-sent events, by its type
