@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -81,12 +82,17 @@ func overhear(event []byte, now time.Time) Evidence {
 }
 
 // catch is the evidence of a Go error. The address in a *url.Error is left out:
-// it is no part of what went wrong, and may carry a key.
+// it is no part of what went wrong, and may carry a key. So are the two ends of
+// a connection that broke: the one that people know is named elsewhere, the
+// other means nothing to them.
 func catch(err error, now time.Time) Evidence {
 	e := Evidence{Err: err, Now: now}
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok && u.Err != nil {
 		text = u.Err.Error()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "read" || op.Op == "write") && op.Err != nil {
+		text = op.Err.Error()
 	}
 	e.read(text[:min(len(text), bodyLimit)])
 	return e

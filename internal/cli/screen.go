@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// screen writes lines that stay and, on a terminal, one line at the bottom
+// that is replaced in place. Without a terminal the replaced line is left out:
+// what is written only ever grows. Its methods may run concurrently.
+type screen struct {
+	mu     sync.Mutex
+	w      io.Writer
+	live   bool // w is a terminal that can replace a line
+	color  bool
+	status string // the line at the bottom; "": none
+}
+
+// newScreen looks at the terminal and at what the environment says about it.
+func newScreen(s Streams, plain bool) *screen {
+	live := isTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
+	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == ""}
+}
+
+// columns gives the width of the terminal; 80 where there is none.
+func (s *screen) columns() int {
+	if f, ok := s.w.(*os.File); ok && s.live {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 80
+}
+
+// colors of lines. Waiting is amber and never looks like an error.
+const (
+	amber = "\x1b[33m"
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	faint = "\x1b[2m"
+	reset = "\x1b[0m"
+	erase = "\r\x1b[2K"
+)
+
+// print writes text that stays, above the status line.
+func (s *screen) print(color, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	fmt.Fprintf(s.w, "%s\n", s.paint(color, fmt.Sprintf(format, args...)))
+	s.draw()
+}
+
+// write writes part of a line that stays.
+func (s *screen) write(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.status = ""
+	_, _ = io.WriteString(s.w, text)
+}
+
+// set replaces the status line; "" removes it.
+func (s *screen) set(status string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if status == s.status {
+		return
+	}
+	s.wipe()
+	s.status = status
+	s.draw()
+}
+
+func (s *screen) wipe() {
+	if s.live && s.status != "" {
+		_, _ = io.WriteString(s.w, erase)
+	}
+}
+
+func (s *screen) draw() {
+	if s.live && s.status != "" {
+		_, _ = io.WriteString(s.w, s.paint(amber, s.status))
+	}
+}
+
+func (s *screen) paint(color, text string) string {
+	if !s.color || color == "" {
+		return text
+	}
+	return color + text + reset
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// grace is how long answers that are under way may go on when the server is
+// asked to end.
+const grace = 10 * time.Second
+
+func serveCommand(s Streams) *cobra.Command {
+	c := &serving{listen: "127.0.0.1:8484", policyName: "patient"}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway between your programs and their providers",
+		Long: "serve answers the APIs of Anthropic (/v1/messages) and OpenAI (/v1/chat/completions) and\n" +
+			"hands each request on to the provider, again and again until it passes, as the policy says.\n" +
+			"Clients keep their own credentials; they only get another base URL.",
+		Example: "  ridethrough serve\n" +
+			"  ANTHROPIC_BASE_URL=http://127.0.0.1:8484 claude\n" +
+			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.read(cmd, s); err != nil {
+				return err
+			}
+			return failed(c.run(cmd.Context(), s))
+		},
+	}
+	f := cmd.Flags()
+	f.String("listen", c.listen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
+	f.String("policy", c.policyName, "when to try again: "+list(policy.Presets())+" [RIDETHROUGH_POLICY]")
+	f.StringArrayVar(&c.flags, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
+		list(gateway.Names())+" [RIDETHROUGH_UPSTREAM_NAME]")
+	return cmd
+}
+
+// serving is what `serve` was asked for.
+type serving struct {
+	listen     string
+	policyName string
+	policy     policy.Policy
+	flags      []string
+	upstreams  map[string]*url.URL
+}
+
+// read reads flags and environment.
+func (c *serving) read(cmd *cobra.Command, s Streams) (err error) {
+	err = setting(cmd, s, "listen", func(v string) error { c.listen = v; return loopback(v) })
+	if err != nil {
+		return err
+	}
+	err = setting(cmd, s, "policy", func(v string) error { c.policyName = v; _, err := preset(v); return err })
+	if err != nil {
+		return err
+	}
+	c.policy, _ = policy.Preset(c.policyName)
+	c.upstreams, err = upstreams(s, c.flags)
+	return err
+}
+
+// run serves until ctx ends.
+func (c *serving) run(ctx context.Context, s Streams) error {
+	l, err := listen(c.listen)
+	if err != nil {
+		return err
+	}
+	log := logger(s.Err)
+	g := gateway.New(gateway.Config{Upstreams: c.upstreams, Policy: c.policy, Watch: func(e gateway.Event) { report(log, e) }})
+	base := "http://" + l.Addr().String()
+	log.Info("listening", "url", base, "policy", c.policyName)
+	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
+	err = serveUntil(ctx, l, localOnly(g), g.Close, log)
+	if err == nil {
+		log.Info("stopped")
+	}
+	return err
+}
+
+// serveUntil serves a listener until ctx ends. Then closing is called, which
+// has to end what only waits, and what is under way gets the grace.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler, closing func(), log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       5 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	closing()
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if server.Shutdown(late) != nil {
+		_ = server.Close() // the grace is over: what is left is cut
+	}
+	<-ended
+	return nil
+}
+
+// localOnly refuses requests that name another host: a web page whose name
+// was pointed at this machine (DNS rebinding) must not reach the gateway.
+func localOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		ip := net.ParseIP(trimBrackets(host))
+		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, fmt.Sprintf("ridethrough: it does not answer for the host %q; use localhost or 127.0.0.1", r.Host), http.StatusMisdirectedRequest)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func trimBrackets(host string) string {
+	if n := len(host); n > 1 && host[0] == '[' && host[n-1] == ']' {
+		return host[1 : n-1]
+	}
+	return host
+}
+
+// inUse tells whether an address is taken.
+func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

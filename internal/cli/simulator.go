@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+)
+
+func simulatorCommand(s Streams) *cobra.Command {
+	c := &simulation{}
+	cmd := &cobra.Command{
+		Use:   "simulator",
+		Short: "Run a provider that fails on command",
+		Long: "simulator answers the APIs of Anthropic and OpenAI like a provider that knows one sentence and\n" +
+			"fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
+			"programs will see in an outage.\n\n" +
+			"A reply is a word: ok, an error status (529, 429;retry-after=7), refused, reset, silence,\n" +
+			"silence:30s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, empty, html, error-200 or\n" +
+			"drip:200ms; 529*5 repeats it.",
+		Example: "  ridethrough simulator --outage 0s-20s\n" +
+			"  ridethrough simulator --replies '529*2, role-error, cut:3' --pace 50ms\n" +
+			"  ridethrough simulator --limit 5/1m",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			script, err := c.script()
+			if err != nil {
+				return err
+			}
+			if err := loopback(c.listen); err != nil {
+				return fmt.Errorf("--listen: %w", err)
+			}
+			return failed(simulate(cmd.Context(), s, c.listen, script))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8485", "address to listen on; port 0 takes a free one")
+	f.StringVar(&c.replies, "replies", "", "replies to the requests for an answer, in order")
+	f.StringVar(&c.then, "then", "ok", "the reply after those")
+	f.StringArrayVar(&c.outages, "outage", nil, "FROM-TO or FROM-TO=REPLY since the start, such as 5s-25s=503; repeatable")
+	f.StringVar(&c.limit, "limit", "", "requests in a window, as N/DURATION; beyond it 429 with hints")
+	f.StringVar(&c.answer, "answer", "", "what a normal answer says")
+	f.DurationVar(&c.pace, "pace", 0, "the wait before each word of a stream")
+	return cmd
+}
+
+// simulation is what `simulator` was asked for.
+type simulation struct {
+	listen, replies, then, limit, answer string
+	outages                              []string
+	pace                                 time.Duration
+}
+
+// script reads the flags.
+func (c *simulation) script() (script simulator.Script, err error) {
+	script = simulator.Script{Answer: c.answer, Pace: c.pace}
+	if script.Replies, err = simulator.Parse(c.replies); err != nil {
+		return script, fmt.Errorf("--replies: %w", err)
+	}
+	then, err := simulator.Parse(c.then)
+	switch {
+	case err != nil:
+		return script, fmt.Errorf("--then: %w", err)
+	case len(then) != 1:
+		return script, fmt.Errorf("--then %q: want one reply, such as 529", c.then)
+	}
+	script.Then = then[0]
+	for _, o := range c.outages {
+		outage, err := simulator.ParseOutage(o)
+		if err != nil {
+			return script, fmt.Errorf("--outage: %w", err)
+		}
+		script.Outages = append(script.Outages, outage)
+	}
+	script.Limit, err = parseLimit(c.limit)
+	return script, err
+}
+
+// parseLimit reads N/DURATION; "" is no limit.
+func parseLimit(s string) (simulator.Limit, error) {
+	if s == "" {
+		return simulator.Limit{}, nil
+	}
+	count, window, _ := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	every, werr := time.ParseDuration(window)
+	if err != nil || werr != nil || n <= 0 || every <= 0 {
+		return simulator.Limit{}, fmt.Errorf("--limit %q: want N/DURATION, such as 5/1m", s)
+	}
+	return simulator.Limit{N: n, Every: every}, nil
+}
+
+// simulate runs the provider until ctx ends.
+func simulate(ctx context.Context, s Streams, addr string, script simulator.Script) error {
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	log := logger(s.Err)
+	script.Watch = func(r simulator.Request) { reportReply(log, r) }
+	p := simulator.New(script)
+	base := "http://" + l.Addr().String()
+	log.Info("simulating a provider", "url", base)
+	log.Info("put the gateway in front of it", "run", fmt.Sprintf("ridethrough serve --upstream anthropic=%s --upstream openai=%s", base, base))
+	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
+	defer stop()
+	err = p.Serve(l)
+	return errors.Join(err, p.Close())
+}
+
+// reportReply writes one line for each request.
+func reportReply(log *slog.Logger, r simulator.Request) {
+	if r.Method == "" {
+		log.Info("connection refused")
+		return
+	}
+	log.Info("request", "method", r.Method, "path", r.Path, "reply", r.Outcome)
+}
