@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 	if words == "" {
 		words = e.Cause()
 	}
-	if e.Status == 0 {
+	if e.Status == 0 || e.Kind == Truncated { // a broken answer's status says nothing
 		return words
 	}
 	return "HTTP " + strconv.Itoa(e.Status) + ": " + words

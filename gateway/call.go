@@ -95,8 +95,13 @@ func (c *call) outgoing() (*http.Request, error) {
 func (c *call) watch(n retry.Note) {
 	c.last = n
 	c.hold.note(n)
-	if tell := c.gateway.config.Watch; tell != nil {
-		tell(Event{Request: c.id, Upstream: c.upstream.name, Model: c.asked.Model, Note: n})
+	c.tell(n)
+}
+
+// tell hands a note on to whoever watches the gateway.
+func (c *call) tell(n retry.Note) {
+	if watch := c.gateway.config.Watch; watch != nil {
+		watch(Event{Request: c.id, Upstream: c.upstream.name, Model: c.asked.Model, Note: n})
 	}
 }
 
@@ -153,12 +158,10 @@ func (c *call) resume(resp *http.Response) {
 	}
 }
 
-// pump hands the body on as it comes. One that breaks off ends in the
-// dialect's own error, or, where that has no place, in a cut connection.
+// pump hands the body on as it comes.
 func (c *call) pump(body io.Reader) {
 	flusher := http.NewResponseController(c.w)
 	buf := make([]byte, 16<<10)
-	boundary := true // the client stands between two frames
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
@@ -166,21 +169,32 @@ func (c *call) pump(body io.Reader) {
 				panic(http.ErrAbortHandler) // the client has left
 			}
 			_ = flusher.Flush() // an error shows at the next write
-			boundary = bytes.HasSuffix(buf[:n], []byte("\n\n")) || bytes.HasSuffix(buf[:n], []byte("\n\r\n"))
 		}
-		if err == io.EOF {
+		switch err {
+		case nil:
+			continue
+		case io.EOF:
 			return
 		}
-		if err == nil {
-			continue
-		}
-		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || !boundary || !c.asked.Stream || c.r.Context().Err() != nil {
-			panic(http.ErrAbortHandler)
-		}
-		c.breakOff(f, "ridethrough: "+f.Error())
+		c.broken(err)
 		return
 	}
+}
+
+// broken ends an answer that has broken off after its first content: in the
+// dialect's own error, or in a cut connection where that has no place.
+func (c *call) broken(err error) {
+	if c.r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // the client has left, and with it the request
+	}
+	f := c.gateway.config.Faults.Broken(err, time.Now())
+	c.tell(retry.Note{Run: c.last.Run, Fault: f, Verdict: policy.Verdict{Stop: policy.Committed}, Waited: c.last.Waited})
+	// Package transport names the fault where it has watched the frames: then
+	// the client stands between two of them.
+	if _, watched := errors.AsType[*fault.Error](err); !watched {
+		panic(http.ErrAbortHandler)
+	}
+	c.breakOff(f, "ridethrough: "+f.Error())
 }
 
 // breakOff reports a fault inside a stream whose headers are out.

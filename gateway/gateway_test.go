@@ -161,8 +161,8 @@ func TestCutAfterContentIsReportedAndNeverRepeated(t *testing.T) {
 				if cutOff := api.path == "/v1/chat/completions"; (err != nil) != cutOff {
 					t.Errorf("%s, %s: the body ends with %v", api.path, cut, err)
 				}
-				if n := len(w.provider.Requests()); n != 1 {
-					t.Errorf("%s, %s: %d requests", api.path, cut, n)
+				if n := len(w.provider.Requests()); n != 1 || len(w.events) != 1 || w.events[0].Note.Verdict.Stop != policy.Committed {
+					t.Errorf("%s, %s: %d requests, events %+v", api.path, cut, n, w.events)
 				}
 			})
 		}
