@@ -68,9 +68,7 @@ func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
 func baseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%q is no URL", s)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("%q is no base URL; want http:// or https:// and a host", s)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("%q: a base URL has no user, query or fragment; credentials are the client's", u.Redacted())

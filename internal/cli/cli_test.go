@@ -1,0 +1,247 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+)
+
+// run runs a command to its end, with the environment given as NAME=VALUE.
+func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = cli.Run(t.Context(), args, cli.Streams{Out: &stdout, Err: &stderr, Env: lookup(env)})
+	return code, stdout.String(), stderr.String()
+}
+
+func lookup(env []string) func(string) string {
+	return func(name string) string {
+		for _, e := range env {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestBadInputIsOneLineThatSaysWhatToDo(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	busy := taken.Addr().String()
+	tests := []struct {
+		env  string
+		args string
+		code int
+		says string
+	}{
+		{"", "serve --verbose", 2, "unknown flag: --verbose (see ridethrough serve --help)"},
+		{"", "ride", 2, `unknown command "ride"`},
+		{"", "serve now", 2, "(see ridethrough serve --help)"},
+		{"", "serve --listen 8484", 2, "want HOST:PORT"},
+		{"", "serve --listen 0.0.0.0:8484", 2, "open to other machines"},
+		{"", "serve --listen :8484", 2, "open to other machines"},
+		{"", "serve --policy forever", 2, "there are patient, interactive, worker, simple and council"},
+		{"", "serve --upstream localhost:8485", 2, "want NAME=URL"},
+		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "there are anthropic and openai"},
+		{"", "serve --upstream openai=127.0.0.1:1", 2, "no base URL"},
+		{"", "serve --upstream openai=http://me:secret@127.0.0.1:1", 2, "credentials are the client's"},
+		{"", "serve --listen " + busy, 1, busy + " is in use"},
+		{"", "serve --listen 127.0.0.1:99999", 1, "cannot listen on 127.0.0.1:99999"},
+		{"RIDETHROUGH_POLICY=forever", "serve", 78, "RIDETHROUGH_POLICY: no policy is named"},
+		{"RIDETHROUGH_LISTEN=8484", "serve", 78, "RIDETHROUGH_LISTEN: "},
+		{"RIDETHROUGH_UPSTREAM_OPENAI=ftp://x", "serve", 78, "RIDETHROUGH_UPSTREAM_OPENAI: "},
+		{"", "simulator --replies oops", 2, `unknown reply "oops"`},
+		{"", "simulator --then oops", 2, `unknown reply "oops"`},
+		{"", "simulator --then ok,ok", 2, "want one reply"},
+		{"", "simulator --outage 5s", 2, "want FROM-TO"},
+		{"", "simulator --limit 5", 2, "want N/DURATION"},
+		{"", "simulator --listen " + busy, 1, busy + " is in use"},
+		{"", "demo loudly", 2, "(see ridethrough demo --help)"},
+	}
+	for _, tt := range tests {
+		code, out, errs := run(t, []string{tt.env}, strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(errs, tt.says) || strings.Count(errs, "\n") != 1 || out != "" {
+			t.Errorf("%s %s: code %d, %q %q; want %d, %q", tt.env, tt.args, code, errs, out, tt.code, tt.says)
+		}
+		if strings.Contains(errs, "secret") {
+			t.Errorf("%s: shows the password", tt.args)
+		}
+	}
+}
+
+func TestHelpIsOnStandardOutput(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"simulator", "-h"}} {
+		code, out, errs := run(t, nil, args...)
+		if code != 0 || !strings.Contains(out, "Usage:") || errs != "" {
+			t.Errorf("%q: code %d, %q", args, code, errs)
+		}
+	}
+}
+
+// started is a command that runs until its test ends it.
+type started struct {
+	lines chan map[string]any // what it logs
+	stop  func() int          // ends it and gives its exit code
+}
+
+func start(t *testing.T, args ...string) started {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- cli.Run(ctx, args, cli.Streams{Out: io.Discard, Err: w, Env: lookup(nil)})
+		w.Close()
+	}()
+	lines := make(chan map[string]any, 100)
+	go func() {
+		for s := bufio.NewScanner(r); s.Scan(); {
+			line := map[string]any{}
+			if err := json.Unmarshal(s.Bytes(), &line); err != nil {
+				t.Errorf("no JSON on a pipe: %q", s.Text())
+			}
+			lines <- line
+		}
+		close(lines)
+	}()
+	stop := func() int { cancel(); return <-code }
+	t.Cleanup(func() { cancel(); <-ctx.Done() })
+	return started{lines, stop}
+}
+
+// said waits for the line with a message.
+func (s started) said(t *testing.T, msg string) map[string]any {
+	t.Helper()
+	for line := range s.lines {
+		if line["msg"] == msg {
+			return line
+		}
+	}
+	t.Fatalf("it ended and never said %q", msg)
+	return nil
+}
+
+func TestServeHandsOnAndEndsInGoodOrder(t *testing.T) {
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "401")
+	upstream := provider.said(t, "simulating a provider")["url"].(string)
+	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--upstream", "openai="+upstream+"/v1")
+	base := gateway.said(t, "listening")["url"].(string)
+
+	for i, want := range []int{401, 200} {
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("request %d: %s %s", i+1, resp.Status, body)
+		}
+	}
+	refused := gateway.said(t, "request refused")
+	if refused["kind"] != "auth" || refused["upstream"] != "openai" || refused["model"] != "m" {
+		t.Errorf("logged %v", refused)
+	}
+	if code := gateway.stop(); code != 0 {
+		t.Errorf("serve exits with %d", code)
+	}
+	if code := provider.stop(); code != 0 {
+		t.Errorf("simulator exits with %d", code)
+	}
+}
+
+func TestUnreachableUpstreamIsSaidAtOnce(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--policy", "simple", "--upstream", "openai="+gone.URL)
+	base := gateway.said(t, "listening")["url"].(string)
+	go func() { // ends when the gateway does: the test does not wait for the policy's seven seconds
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	line := gateway.said(t, "provider retry")
+	if !strings.Contains(line["error"].(string), "connection refused") || line["attempt"] != 1.0 {
+		t.Errorf("logged %v", line)
+	}
+	if code := gateway.stop(); code != 0 {
+		t.Errorf("exit code %d with a request that waits", code)
+	}
+}
+
+func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
+	gateway := start(t, "serve", "--listen", "127.0.0.1:0")
+	base := gateway.said(t, "listening")["url"].(string)
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:8484": 200, "127.0.0.1": 200, "[::1]:8484": 200, "[::1]": 200,
+		"rebound.example": 421, "127.0.0.1.example": 421, "192.168.1.1:8484": 421,
+	} {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/", nil)
+		req.Host = host
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("Host %s: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+	if code := gateway.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestSimulatorFollowsItsFlags(t *testing.T) {
+	limited := start(t, "simulator", "--listen", "127.0.0.1:0", "--limit", "1/1h", "--then", "html")
+	base := limited.said(t, "simulating a provider")["url"].(string)
+	for range 2 {
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	for _, want := range []string{"html", "429"} {
+		if line := limited.said(t, "request"); line["reply"] != want {
+			t.Errorf("logged %v, want %s", line, want)
+		}
+	}
+	if code := limited.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestSimulatorPlaysAnOutageWithoutEnd(t *testing.T) {
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--outage", "0s-=503")
+	base := provider.said(t, "simulating a provider")["url"].(string)
+	resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 503 {
+		t.Errorf("status %d in an outage without end", resp.StatusCode)
+	}
+	if line := provider.said(t, "request"); line["reply"] != (simulator.Status{Code: 503}).String() {
+		t.Errorf("logged %v", line)
+	}
+	if code := provider.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
