@@ -69,7 +69,8 @@ func FuzzHint(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		for _, h := range []http.Header{
-			{"Retry-After": {value}}, {"Retry-After-Ms": {value}},
+			{"Retry-After": {value}},
+			{"Retry-After-Ms": {value}},
 			{"X-Ratelimit-Reset": {value}, "X-Ratelimit-Remaining": {"0"}},
 			{"Anthropic-Ratelimit-Unified-Status": {"rejected"}, "Anthropic-Ratelimit-Unified-Reset": {value}, "Date": {value}},
 		} {

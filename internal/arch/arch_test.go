@@ -1,0 +1,97 @@
+package arch_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// house has a row for every package of the module, in the order of the floors.
+// A package may import the rows it names, which stand above its own.
+var house = []row{
+	// floor 0: arithmetic and vocabulary, in the words below
+	{floor: 0, path: "fault"},
+	{floor: 0, path: "policy", uses: "fault"},
+	{floor: 0, path: "dialect", uses: "fault"},
+
+	// floor 1: may wait, may talk
+	{floor: 1, path: "retry", uses: "fault policy"},
+	{floor: 1, path: "transport", uses: "dialect fault policy retry"},
+
+	// floor 2: third-party parts come in here
+	{floor: 2, path: "gateway", uses: "dialect fault policy retry transport"},
+
+	// floor 3: faces, and what we test with
+	{floor: 3, path: "internal/arch"},
+	{floor: 3, path: "internal/simulator"},
+	{
+		floor: 3, path: "internal/cli", uses: "dialect fault policy retry transport gateway internal/simulator",
+		parts: "github.com/spf13/cobra golang.org/x/term",
+	},
+	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
+}
+
+// words are what floor 0 may say: standard packages, and of each the names as
+// patterns of path.Match. What is not listed is out, such as the clock, the
+// dice, the network and whatever Go adds next.
+var words = map[string]string{
+	"bytes":         "*",
+	"cmp":           "*",
+	"context":       "Canceled DeadlineExceeded",
+	"crypto/tls":    "*Error",
+	"crypto/x509":   "*Error",
+	"encoding/json": "*",
+	"errors":        "*",
+	"io":            "EOF Err*",
+	"iter":          "Seq Seq2", // Pull starts a coroutine
+	"maps":          "*",
+	"math":          "*",
+	"net":           "*Error Err*",
+	"net/http":      "Header CanonicalHeaderKey ParseTime StatusText Status[A-Z]* Method[A-Z]* Err[A-Z]* MaxBytesError",
+	"net/url":       "*",
+	"os":            "Err* PathError SyscallError",
+	"slices":        "*",
+	"strconv":       "*",
+	"strings":       "*",
+	"syscall":       "Errno E[A-Z]*",
+	"time": "Time Duration Month Weekday Parse ParseDuration Date Unix UnixMilli UTC RFC[0-9]* " +
+		"Nanosecond Microsecond Millisecond Second Minute Hour " +
+		"January February March April May June July August September October November December",
+	"unicode":       "*",
+	"unicode/utf16": "*",
+	"unicode/utf8":  "*",
+}
+
+// clocks are all who set a timer. Package retry is the only one that waits to
+// try again; whoever else is here says what for.
+var clocks = []clock{
+	{"retry", "NewTimer", "waits to try again"},
+	{"transport", "AfterFunc", "closes the body of a failure that stalls"},
+	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
+	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
+	{"internal/cli", "NewTicker", "redraws the time that is left"},
+}
+
+// TestHouse holds the repository against every rule.
+func TestHouse(t *testing.T) {
+	module, err := read(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range rules(house, words, clocks) {
+		t.Run(name, func(t *testing.T) {
+			if broken := r(module); len(broken) > 0 {
+				t.Error(strings.Join(broken, "\n"))
+			}
+		})
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := read(os.DirFS("../..")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
