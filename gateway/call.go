@@ -51,6 +51,7 @@ func (c *call) serve() {
 		Base:   c.gateway.config.Base,
 		Engine: retry.Engine{Policy: c.gateway.config.Policy, Watch: c.watch, Wait: c.wait},
 		Faults: c.gateway.config.Faults,
+		Resent: true,
 	}
 	resp, err := t.RoundTrip(req)
 	committed := c.hold.stop()

@@ -38,6 +38,30 @@ func (r *rejection) Unwrap() error { return r.cause }
 // Close lets go of the response.
 func (r *rejection) Close() error { return r.resp.Body.Close() }
 
+// unmask gives a response that says 200 and is none of it the status of its
+// fault. SDKs look no further than the status: they would hand the error on as
+// an answer without text.
+func unmask(resp *http.Response, k fault.Kind) {
+	resp.StatusCode = http.StatusBadGateway
+	switch k {
+	case fault.RateLimited, fault.Quota:
+		resp.StatusCode = http.StatusTooManyRequests
+	case fault.Overloaded:
+		resp.StatusCode = http.StatusServiceUnavailable
+	case fault.UpstreamTimeout, fault.Timeout:
+		resp.StatusCode = http.StatusGatewayTimeout
+	case fault.Auth:
+		resp.StatusCode = http.StatusUnauthorized
+	case fault.Refused:
+		resp.StatusCode = http.StatusForbidden
+	case fault.TooLong:
+		resp.StatusCode = http.StatusRequestEntityTooLarge
+	case fault.Invalid:
+		resp.StatusCode = http.StatusBadRequest
+	}
+	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+}
+
 // response gives the response for the caller.
 func (r *rejection) response() *http.Response {
 	r.resp.Header.Set(shouldRetry, "false")
@@ -56,7 +80,7 @@ func unanswered(req *http.Request, d *dialect.Dialect, f *fault.Error, tries int
 	}
 	body := d.ErrorBody(f, words)
 	return &http.Response{
-		Status:     "503 Service Unavailable",
+		Status:     "503 " + http.StatusText(http.StatusServiceUnavailable),
 		StatusCode: http.StatusServiceUnavailable,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{

@@ -38,6 +38,7 @@ func (s *stream) open() *fault.Error {
 				s.complete = false // a terminator alone is no answer
 				return s.faults.Broken(nil, time.Now())
 			default:
+				s.noteRest()
 				return nil
 			}
 		}
@@ -70,7 +71,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// advance reads once from the source and looks at the frames that came.
+// advance reads once from the source.
 func (s *stream) advance() {
 	rest := copy(s.buf, s.buf[s.whole:])
 	s.buf, s.at, s.seen, s.whole = s.buf[:rest], 0, s.seen-s.whole, 0
@@ -79,6 +80,11 @@ func (s *stream) advance() {
 		return
 	}
 	s.fill(aheadBound)
+	s.noteRest()
+}
+
+// noteRest looks at the frames that have been read and not looked at.
+func (s *stream) noteRest() {
 	for frame := s.next(); frame != nil; frame = s.next() {
 		s.note(frame)
 	}

@@ -42,13 +42,19 @@ type Transport struct {
 	Base   http.RoundTripper // sends one try; nil: http.DefaultTransport
 	Engine retry.Engine      // when to try again and who is told; zero: never, nobody
 	Faults fault.Classifier  // names the faults; zero: the built-in rules
+
+	// Resent says that requests which an SDK is sending again are decided about
+	// like any other. That is for a gateway: its client's last request may have
+	// ended with the gateway's last process. False: they are sent once.
+	Resent bool
 }
 
 // RoundTrip sends the request until it is answered, the policy says stop, or
 // the request's context is done. It then returns context.Cause of that
 // context. A failure comes back as the last response with X-Should-Retry:
 // false added, or, where there was none, as a 503 with the reason in its body:
-// an error would make the SDKs start over.
+// an error would make the SDKs start over. Where an error that is no stream
+// came with status 200, it gets the status that it should have had.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.Base == nil {
 		t.Base = http.DefaultTransport
@@ -83,10 +89,16 @@ func (t Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 		return false
 	case d == nil && !safe(req):
 		return false
-	case len(req.Header[retryCount]) > 0 && req.Header[retryCount][0] != "0":
+	case !t.Resent && resent(req):
 		return false
 	}
 	return !retry.Nested(req.Context())
+}
+
+// resent tells whether the SDK above says that it is sending the request again.
+func resent(req *http.Request) bool {
+	count := req.Header[retryCount]
+	return len(count) > 0 && count[0] != "0"
 }
 
 // safe tells whether a request that asks for no answer may be repeated.
@@ -113,7 +125,7 @@ func outgoing(ctx context.Context, req *http.Request, n int) (*http.Request, err
 		}
 		out.Body = body
 	}
-	if len(req.Header[retryCount]) > 0 {
+	if len(req.Header[retryCount]) > 0 && !resent(req) {
 		out.Header = req.Header.Clone()
 		out.Header.Set(retryCount, strconv.Itoa(n-1))
 	}

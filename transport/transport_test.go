@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -226,6 +227,28 @@ func TestGivingUpOnAnErrorInAStreamReplaysIt(t *testing.T) {
 	})
 }
 
+func TestGivingUpOnAnErrorInA200TakesThe200Off(t *testing.T) {
+	tests := []struct {
+		reply reply
+		want  int
+	}{
+		{ok(overloadJSON), 503},
+		{ok(`{"error":{"type":"insufficient_quota","message":"You exceeded your current quota"}}`), 429},
+		{ok(`{"error":{"type":"authentication_error","message":"invalid x-api-key"}}`), 401},
+		{reply{status: 200, kind: "text/html", body: "<html><h1>Back soon</h1></html>"}, 502},
+		{ok(answerJSON[:30]), 502},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{replies: []reply{tt.reply}}
+			resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+			if err != nil || resp.StatusCode != tt.want || text != tt.reply.body || !strings.HasPrefix(resp.Status, strconv.Itoa(tt.want)) {
+				t.Errorf("%s: %s %q, %v; want %d", tt.reply.body, resp.Status, text, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestNetworkFaultsEndInAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{{err: syscall.ECONNREFUSED}}}
@@ -322,13 +345,13 @@ func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestResponsesMayLackBodyAndHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, status := range []int{200, 204, 404, 529} {
+		for status, want := range map[int]int{200: 502, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
 			tr := transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
 			resp, err := tr.RoundTrip(post(t.Context()))
-			if err != nil || resp.StatusCode != status {
+			if err != nil || resp.StatusCode != want {
 				t.Fatalf("%d: %v, %v", status, resp, err)
 			}
-			if _, err := io.ReadAll(resp.Body); err != nil && status != 200 {
+			if _, err := io.ReadAll(resp.Body); err != nil {
 				t.Errorf("%d: %v", status, err)
 			}
 			resp.Body.Close()

@@ -84,6 +84,7 @@ func (t Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Res
 		return resp, nil
 	}
 	if f := t.whole(resp, d, a); f != nil {
+		unmask(resp, f.Kind)
 		return nil, reject(f, resp, a)
 	}
 	resp.Body = a

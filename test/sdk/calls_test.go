@@ -1,0 +1,162 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	claude "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	gpt "github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// seat is what a program is given to reach its API.
+type seat struct {
+	url    string       // without /v1
+	client *http.Client // nil: the SDK's own
+	agent  string       // the User-Agent; "": the SDK's own
+}
+
+// answer is what a program has when its call is over.
+type answer struct {
+	ID, Model, Text string
+	Stop            string // why the answer ended; "": it says nothing of an end
+	Created         int64
+	In, Out         int64 // tokens
+}
+
+// call is one call of an SDK.
+type call struct {
+	name    string
+	streams bool
+	ask     func(context.Context, seat) (answer, error)
+}
+
+var (
+	messagesNew          = call{"Messages.New", false, newMessage}
+	messagesNewStreaming = call{"Messages.NewStreaming", true, streamMessage}
+	chatNew              = call{"Chat.Completions.New", false, newCompletion}
+	chatNewStreaming     = call{"Chat.Completions.NewStreaming", true, streamCompletion}
+
+	calls   = []call{messagesNew, messagesNewStreaming, chatNew, chatNewStreaming}
+	streams = []call{messagesNewStreaming, chatNewStreaming}
+	wholes  = []call{messagesNew, chatNew}
+)
+
+func (s seat) anthropic() anthropic.Client {
+	options := []claude.RequestOption{claude.WithBaseURL(s.url), claude.WithAPIKey("test")}
+	if s.client != nil {
+		options = append(options, claude.WithHTTPClient(s.client))
+	}
+	if s.agent != "" {
+		options = append(options, claude.WithHeader("User-Agent", s.agent))
+	}
+	return anthropic.NewClient(options...)
+}
+
+func (s seat) openai() openai.Client {
+	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + "/v1"), gpt.WithAPIKey("test")}
+	if s.client != nil {
+		options = append(options, gpt.WithHTTPClient(s.client))
+	}
+	return openai.NewClient(options...)
+}
+
+func message() anthropic.MessageNewParams {
+	hi := anthropic.NewUserMessage(anthropic.NewTextBlock("Hi"))
+	return anthropic.MessageNewParams{Model: "claude-sonnet", MaxTokens: 64, Messages: []anthropic.MessageParam{hi}}
+}
+
+func newMessage(ctx context.Context, s seat) (answer, error) {
+	client := s.anthropic()
+	m, err := client.Messages.New(ctx, message())
+	if err != nil {
+		return answer{}, err
+	}
+	return ofMessage(*m), nil
+}
+
+func streamMessage(ctx context.Context, s seat) (answer, error) {
+	client := s.anthropic()
+	stream := client.Messages.NewStreaming(ctx, message())
+	defer stream.Close()
+	var m anthropic.Message
+	for stream.Next() {
+		if err := m.Accumulate(stream.Current()); err != nil {
+			return ofMessage(m), err
+		}
+	}
+	return ofMessage(m), stream.Err()
+}
+
+func ofMessage(m anthropic.Message) answer {
+	a := answer{ID: m.ID, Model: m.Model, Stop: string(m.StopReason), In: m.Usage.InputTokens, Out: m.Usage.OutputTokens}
+	for _, block := range m.Content {
+		a.Text += block.Text
+	}
+	return a
+}
+
+func completion() openai.ChatCompletionNewParams {
+	return openai.ChatCompletionNewParams{
+		Model:    "gpt-5",
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hi")},
+	}
+}
+
+func newCompletion(ctx context.Context, s seat) (answer, error) {
+	client := s.openai()
+	c, err := client.Chat.Completions.New(ctx, completion())
+	if err != nil {
+		return answer{}, err
+	}
+	return ofCompletion(*c), nil
+}
+
+var errChunk = errors.New("the accumulator refuses a chunk")
+
+func streamCompletion(ctx context.Context, s seat) (answer, error) {
+	client, params := s.openai(), completion()
+	params.StreamOptions.IncludeUsage = openai.Bool(true)
+	stream := client.Chat.Completions.NewStreaming(ctx, params)
+	defer stream.Close()
+	var c openai.ChatCompletionAccumulator
+	for stream.Next() {
+		if !c.AddChunk(stream.Current()) {
+			return ofCompletion(c.ChatCompletion), errChunk
+		}
+	}
+	return ofCompletion(c.ChatCompletion), stream.Err()
+}
+
+func ofCompletion(c openai.ChatCompletion) answer {
+	a := answer{ID: c.ID, Model: c.Model, Created: c.Created, In: c.Usage.PromptTokens, Out: c.Usage.CompletionTokens}
+	for _, choice := range c.Choices {
+		a.Text += choice.Message.Content
+		a.Stop += choice.FinishReason
+	}
+	return a
+}
+
+// reason is an error in its SDK's own form.
+type reason struct {
+	Status int // of the response; 0: the SDK does not tell
+	Body   string
+	header http.Header
+}
+
+// reasonOf reads an SDK's own error; the zero reason: it is none.
+func reasonOf(err error) reason {
+	if e, ok := errors.AsType[*anthropic.Error](err); ok {
+		return reason{e.StatusCode, e.RawJSON(), e.Response.Header}
+	}
+	if e, ok := errors.AsType[*openai.Error](err); ok {
+		return reason{e.StatusCode, e.RawJSON(), e.Response.Header}
+	}
+	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
+		return reason{Body: string(e.Event.Data)}
+	}
+	return reason{}
+}

@@ -1,0 +1,131 @@
+package sdk_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// What package transport relies on, as the SDKs do it.
+
+func TestSDKCallsThreeTimesUnlessToldOtherwise(t *testing.T) {
+	overloaded := func(h http.Header) roundTripper {
+		return func(req *http.Request) (*http.Response, error) {
+			body := io.NopCloser(strings.NewReader(`{"error":{"message":"Overloaded"}}`))
+			return &http.Response{StatusCode: 529, Header: h, Body: body, Request: req}, nil
+		}
+	}
+	tests := []struct {
+		name  string
+		next  roundTripper
+		calls int64
+	}{
+		{"an error", func(*http.Request) (*http.Response, error) { return nil, errors.New("no connection") }, 3},
+		{"a 529", overloaded(http.Header{}), 3},
+		{"a 529 with X-Should-Retry: false", overloaded(http.Header{"X-Should-Retry": {"false"}}), 1},
+	}
+	for _, c := range calls {
+		for _, tt := range tests {
+			t.Run(c.name+"/"+tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, simulator.Script{})
+					_, err := c.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(tt.next)})
+					if n := w.asked.Load(); err == nil || n != tt.calls {
+						t.Errorf("%d calls, %v", n, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestSDKSaysWhatATransportNeeds(t *testing.T) {
+	tests := []struct {
+		call
+		limit  time.Duration // 0: none
+		header string
+	}{
+		{messagesNew, 10 * time.Minute, "600"},
+		{messagesNewStreaming, 0, ""},
+		{chatNew, 0, ""},
+		{chatNewStreaming, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, simulator.Script{})
+				look := roundTripper(func(req *http.Request) (*http.Response, error) {
+					end, ok := req.Context().Deadline()
+					if ok != (tt.limit > 0) || ok && time.Until(end) != tt.limit || req.Header.Get("X-Stainless-Timeout") != tt.header {
+						t.Errorf("ends %v, %v", end, req.Header)
+					}
+					if req.GetBody == nil || req.Header.Get("X-Stainless-Retry-Count") != "0" {
+						t.Errorf("GetBody %t, %v", req.GetBody != nil, req.Header)
+					}
+					return w.base.RoundTrip(req)
+				})
+				if _, err := tt.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(look)}); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestProviderSeesTheTrueCountOfRetries(t *testing.T) {
+	for _, c := range calls {
+		for _, way := range ways {
+			t.Run(way.name+"/"+c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, script(t, "529*3"))
+					_, err := c.ask(t.Context(), way.to(w, policy.Patient()))
+					var counts []string
+					for _, r := range w.provider.Requests() {
+						counts = append(counts, r.Header.Get("X-Stainless-Retry-Count"))
+					}
+					if err != nil || !slices.Equal(counts, []string{"0", "1", "2", "3"}) {
+						t.Errorf("%q, %v", counts, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestTransportWaitsAsLongAsTheSDKDoes(t *testing.T) {
+	tests := []struct {
+		call
+		status int // 0: the whole answer
+		tries  int
+		took   time.Duration
+	}{
+		{messagesNew, 529, 6, 405 * time.Second}, // the next wait is ten minutes, and so is the SDK's limit
+		{messagesNewStreaming, 0, 9, 3705 * time.Second},
+		{chatNew, 0, 9, 3705 * time.Second},
+		{chatNewStreaming, 0, 9, 3705 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := answer{}
+				if tt.status == 0 {
+					want = healthy(t.Context(), t, tt.call)
+				}
+				w := newWorld(t, outage(time.Hour))
+				got, err := tt.ask(t.Context(), w.transport(policy.Patient()))
+				if r := reasonOf(err); r.Status != tt.status || (err == nil) != (tt.status == 0) || got.anonymous() != want {
+					t.Errorf("%+v, %d, %v", got, r.Status, err)
+				}
+				w.check(tt.tries, tt.took)
+			})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package sdk_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+func TestFinalFaultComesThroughAtOnceAndUnchanged(t *testing.T) {
+	for _, c := range calls {
+		for _, status := range []string{"400", "401", "403", "404", "413"} {
+			t.Run(c.name+"/"+status, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					_, err := c.ask(t.Context(), newWorld(t, script(t, status)).direct())
+					want := reasonOf(err)
+					w := newWorld(t, script(t, status))
+					_, err = c.ask(t.Context(), w.gateway(policy.Patient()))
+					got := reasonOf(err)
+					if got.Status != want.Status || got.Body != want.Body || got.Body == "" || status != strconv.Itoa(got.Status) {
+						t.Errorf("%d %s; want %d %s", got.Status, got.Body, want.Status, want.Body)
+					}
+					w.check(1, 0)
+				})
+			})
+		}
+	}
+}
+
+func TestExhaustionIsTheDialectsErrorAndEndsTheSDKsRetries(t *testing.T) {
+	tests := []struct {
+		call
+		status int
+		says   string
+	}{
+		{messagesNew, 529, `"type":"overloaded_error"`},
+		{messagesNewStreaming, 200, `{"type":"overloaded_error","message":"ridethrough: gave up after 3 retries in 7s: HTTP 529: Overloaded"}`},
+		{chatNew, 529, `"code":"server_is_overloaded"`},
+		{chatNewStreaming, 0, `"message":"ridethrough: gave up after 3 retries in 7s: HTTP 529: Our servers are currently overloaded.`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, outage(0))
+				got, err := tt.ask(t.Context(), w.gateway(policy.Simple()))
+				r := reasonOf(err)
+				if r.Status != tt.status || !strings.Contains(r.Body, tt.says) || got != (answer{}) {
+					t.Errorf("%+v, %d %s, %v", got, r.Status, r.Body, err)
+				}
+				if !tt.streams && r.header.Get("X-Should-Retry") != "false" {
+					t.Errorf("%v", r.header)
+				}
+				w.check(4, 7*time.Second)
+			})
+		})
+	}
+}
+
+func TestGivingUpIsNeverAnAnswer(t *testing.T) {
+	for _, way := range ways {
+		for _, c := range calls {
+			for _, reply := range []string{"503", "refused", "reset", "error-first", "role-error", "error-200", "cut:0", "cut:0:clean", "html", "empty"} {
+				t.Run(way.name+"/"+c.name+"/"+reply, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, simulator.Script{Then: script(t, reply).Replies[0]})
+						got, err := c.ask(t.Context(), way.to(w, policy.Simple()))
+						if n := w.asked.Load(); err == nil || got.Text+got.Stop != "" || n != 1 {
+							t.Errorf("%+v, %v; the SDK made %d requests", got, err, n)
+						}
+					})
+				})
+			}
+		}
+	}
+}

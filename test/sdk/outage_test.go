@@ -1,0 +1,127 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+const claudeCode = "claude-cli/2.1.329 (external, cli)"
+
+// afterTwoHours is when Patient's tenth retry comes, the first after an outage
+// of two hours.
+const afterTwoHours = 7305 * time.Second
+
+func TestStreamOutlastsTwoHours(t *testing.T) {
+	tests := []struct {
+		call
+		agent string
+		id    string // of the answer: the eleventh request's
+		held  string // a frame of the hold
+		times int    // how often it came, at least
+	}{
+		{messagesNewStreaming, "", "msg_000011", "event: ping\ndata: {\"type\":\"ping\"}\n\n", 700},
+		{messagesNewStreaming, claudeCode, "msg_000011", "event: message_delta\ndata: {\"type\":\"keepalive\"}\n\n", 120},
+		{chatNewStreaming, "", "chatcmpl-000011", `"delta":{"content":""},"finish_reason":null}]}` + "\n\n", 120},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name+"/"+tt.agent, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := healthy(t.Context(), t, tt.call)
+				w := newWorld(t, outage(2*time.Hour))
+				s := w.gateway(policy.Patient())
+				s.agent = tt.agent
+				got, err := tt.ask(t.Context(), s)
+				if err != nil || got.anonymous() != want || got.ID != tt.id {
+					t.Errorf("%+v, %v; want %+v", got, err, want)
+				}
+				if n := strings.Count(w.raw.String(), tt.held); n < tt.times {
+					t.Errorf("%d times %q", n, tt.held)
+				}
+				w.check(11, afterTwoHours)
+			})
+		})
+	}
+}
+
+func TestAnswerKeepsTheNameThatTheProviderGivesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const chunk = `data: {"id":"chatcmpl-real","object":"chat.completion.chunk","created":1754524800,"model":"gpt-5-2025-08-07",`
+		w := newWorld(t, simulator.Script{
+			Outages: outage(2 * time.Hour).Outages,
+			Then: simulator.Status{
+				Code:   http.StatusOK,
+				Header: http.Header{"Content-Type": {"text/event-stream"}},
+				Body: chunk + `"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n" +
+					chunk + `"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}` + "\n\n" +
+					chunk + `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n" +
+					chunk + `"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1,"total_tokens":8}}` + "\n\ndata: [DONE]\n\n",
+			},
+		})
+		got, err := chatNewStreaming.ask(t.Context(), w.gateway(policy.Patient()))
+		want := answer{ID: "chatcmpl-real", Model: "gpt-5-2025-08-07", Text: "Hi", Stop: "stop", Created: 1754524800, In: 7, Out: 1}
+		if err != nil || got != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestNothingIsAskedForAProgramThatHasLeft(t *testing.T) {
+	for _, c := range calls {
+		for _, leaves := range []time.Duration{3 * time.Second, 90 * time.Second} { // before and after the headers of a stream
+			t.Run(c.name+"/"+leaves.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, outage(0))
+					ctx, cancel := context.WithCancel(t.Context())
+					time.AfterFunc(leaves, cancel)
+					got, err := c.ask(ctx, w.gateway(policy.Patient()))
+					if !errors.Is(err, context.Canceled) || got.Text+got.Stop != "" || w.took() != leaves {
+						t.Errorf("%+v, %v after %v", got, err, w.took())
+					}
+					tries := w.tries()
+					time.Sleep(9 * time.Hour)
+					if n := w.tries(); n != tries || w.asked.Load() != 1 {
+						t.Errorf("%d tries, %d before it left; the SDK made %d requests", n, tries, w.asked.Load())
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestRequestThatAnSDKSendsAgainIsHeldAsWell(t *testing.T) {
+	for _, c := range calls {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := healthy(t.Context(), t, c)
+				w := newWorld(t, outage(time.Minute))
+				s := w.gateway(policy.Patient())
+				s.client = afterRestart(s.client.Transport)
+				got, err := c.ask(t.Context(), s)
+				if err != nil || got.anonymous() != want {
+					t.Errorf("%+v, %v; %d requests at the gateway, %s at the provider", got, err, w.asked.Load(), w.outcomes())
+				}
+			})
+		})
+	}
+}
+
+// afterRestart is a gateway that is not up yet when the first request comes.
+func afterRestart(next http.RoundTripper) *http.Client {
+	up := false
+	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		if !up {
+			up = true
+			return nil, syscall.ECONNREFUSED
+		}
+		return next.RoundTrip(req)
+	})}
+}

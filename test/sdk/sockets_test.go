@@ -1,0 +1,72 @@
+package sdk_test
+
+import (
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+func TestProgramDoesNotNoticeAFaultOverRealSockets(t *testing.T) {
+	for _, c := range calls {
+		for _, replies := range []string{"ok", "529", "503*3", "reset", "refused", "error-first", "role-error", "cut:0", "cut:0:clean", "html", "empty"} {
+			t.Run(c.name+"/"+replies, func(t *testing.T) {
+				want := healthy(t.Context(), t, c)
+				s, provider := sockets(t, script(t, replies))
+				got, err := c.ask(t.Context(), s)
+				if err != nil || got.anonymous() != want {
+					t.Errorf("%+v, %v", got, err)
+				}
+				asked := provider.Requests()
+				if tries := len(script(t, replies).Replies); replies != "ok" && len(asked) != tries+1 {
+					t.Errorf("%d tries", len(asked))
+				}
+			})
+		}
+	}
+}
+
+func TestStreamThatBreaksOffOverRealSocketsIsAnError(t *testing.T) {
+	for _, c := range streams {
+		for _, cut := range []string{"cut:3", "cut:3:clean"} {
+			t.Run(c.name+"/"+cut, func(t *testing.T) {
+				s, provider := sockets(t, script(t, cut))
+				got, err := c.ask(t.Context(), s)
+				if reasonOf(err).Body == "" || got.Stop != "" || len(provider.Requests()) != 1 {
+					t.Errorf("%+v, %v, %d tries", got, err, len(provider.Requests()))
+				}
+			})
+		}
+	}
+}
+
+// sockets starts a provider and a gateway on loopback, both with the clients
+// and servers that they have by default. The gateway does not wait.
+func sockets(t *testing.T, script simulator.Script) (seat, *simulator.Provider) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := simulator.New(script)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = provider.Serve(l) })
+	upstream := &url.URL{Scheme: "http", Host: l.Addr().String()}
+	hurried := policy.Patient()
+	hurried.Wait = policy.Schedule{}
+	server := httptest.NewServer(gateway.New(gateway.Config{
+		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
+		Policy:    hurried,
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		_ = provider.Close()
+		serving.Wait()
+	})
+	return seat{url: server.URL}, provider
+}

@@ -1,0 +1,161 @@
+package sdk_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// world is a provider in memory and the ways to it.
+type world struct {
+	t        *testing.T
+	provider *simulator.Provider
+	base     http.RoundTripper // reaches the provider
+	begun    time.Time
+	asked    atomic.Int64 // requests that an SDK has made
+	raw      bytes.Buffer // what came back to it
+}
+
+// newWorld starts a provider inside the test's bubble and ends it with the test.
+func newWorld(t *testing.T, script simulator.Script) *world {
+	w := &world{t: t, provider: simulator.New(script), begun: time.Now()}
+	w.base = w.provider.Transport()
+	t.Cleanup(func() { _ = w.provider.Close() })
+	return w
+}
+
+// direct is a seat with nothing between the SDK and the provider.
+func (w *world) direct() seat {
+	return seat{url: "http://provider.test", client: w.tapped(w.base)}
+}
+
+// transport is a seat over package transport.
+func (w *world) transport(p policy.Policy) seat {
+	t := transport.Transport{Base: w.base, Engine: retry.Engine{Policy: p}}
+	return seat{url: "http://provider.test", client: w.tapped(t)}
+}
+
+// gateway is a seat in front of a gateway.
+func (w *world) gateway(p policy.Policy) seat {
+	pipe := simulator.NewPipe()
+	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
+	server := &http.Server{Handler: gateway.New(gateway.Config{
+		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
+		Policy:    p,
+		Base:      w.base,
+	})}
+	done := make(chan struct{})
+	go func() { _ = server.Serve(pipe); close(done) }()
+	dials := &http.Transport{DialContext: pipe.DialContext}
+	w.t.Cleanup(func() {
+		dials.CloseIdleConnections()
+		_ = server.Close()
+		<-done
+	})
+	return seat{url: "http://gateway.test", client: w.tapped(dials)}
+}
+
+// ways lead an SDK to a provider through its outages.
+var ways = []struct {
+	name string
+	to   func(*world, policy.Policy) seat
+}{
+	{"gateway", (*world).gateway},
+	{"transport", (*world).transport},
+}
+
+// tapped gives a client that counts its requests and keeps what comes back.
+func (w *world) tapped(next http.RoundTripper) *http.Client {
+	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		w.asked.Add(1)
+		resp, err := next.RoundTrip(req)
+		if err == nil {
+			resp.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.TeeReader(resp.Body, &w.raw), resp.Body}
+		}
+		return resp, err
+	})}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// took is the time since the world began.
+func (w *world) took() time.Duration { return time.Since(w.begun) }
+
+// tries counts what the provider was asked, refused connections included.
+func (w *world) tries() int { return len(w.provider.Requests()) }
+
+// check compares what the SDK and the provider have seen with what is expected:
+// one request of the SDK, and tries with the same body.
+func (w *world) check(tries int, took time.Duration) {
+	w.t.Helper()
+	if n := w.asked.Load(); n != 1 || w.tries() != tries || w.took() != took {
+		w.t.Errorf("the SDK made %d requests; %d tries in %v, want %d in %v: %s", n, w.tries(), w.took(), tries, took, w.outcomes())
+	}
+	bodies := map[string]bool{}
+	for _, r := range w.provider.Requests() {
+		if r.Method != "" { // a refused connection carries none
+			bodies[string(r.Body)] = true
+		}
+	}
+	if len(bodies) > 1 {
+		w.t.Errorf("the provider was sent %d different bodies: %v", len(bodies), bodies)
+	}
+}
+
+// outcomes lists what the provider did to each try.
+func (w *world) outcomes() string {
+	var all []string
+	for _, r := range w.provider.Requests() {
+		all = append(all, r.Outcome)
+	}
+	return strings.Join(all, " ")
+}
+
+// script gives the replies in words.
+func script(t *testing.T, words string) simulator.Script {
+	t.Helper()
+	replies, err := simulator.Parse(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return simulator.Script{Replies: replies}
+}
+
+// outage is a provider that is overloaded so long; 0: for ever.
+func outage(d time.Duration) simulator.Script {
+	return simulator.Script{Outages: []simulator.Outage{{To: d}}}
+}
+
+// healthy is what a call gives that meets no fault, but for what tells one
+// answer from another.
+func healthy(ctx context.Context, t *testing.T, c call) answer {
+	t.Helper()
+	a, err := c.ask(ctx, newWorld(t, simulator.Script{}).direct())
+	if err != nil || a.ID == "" || a.Stop == "" || a.Out == 0 || a.Text != "The provider is well again, and this is all that it has to say." {
+		t.Fatalf("a healthy provider gives %+v, %v", a, err)
+	}
+	return a.anonymous()
+}
+
+// anonymous leaves out what tells one answer from another.
+func (a answer) anonymous() answer {
+	a.ID, a.Created = "", 0
+	return a
+}
