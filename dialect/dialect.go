@@ -91,13 +91,15 @@ func (d *Dialect) Aborts() bool { return d.aborts }
 // an answer, Failure for an error or a page in its place, Opening for JSON
 // that is not whole.
 func (d *Dialect) Whole(body []byte) Sign {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
+	body = bytes.TrimLeft(body, " \t\r\n")
+	if len(body) == 0 {
 		return Opening
-	case body[0] != '{' || isError(body):
+	}
+	failed, whole := survey(body)
+	switch {
+	case body[0] != '{' || failed:
 		return Failure
-	case !closes(body):
+	case !whole:
 		return Opening
 	}
 	return Content

@@ -10,22 +10,8 @@ import (
 // what is in them: keys without quotes and with escapes as they stand, values
 // as raw JSON. It ends early where the text is no JSON.
 func members(text []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(key, value []byte) bool) {
-		s := scanner{text: text}
-		if !s.take('{') {
-			return
-		}
-		for s.peek() == '"' {
-			key := s.value()
-			if len(key) < 2 || !s.take(':') {
-				return
-			}
-			value := s.value()
-			if len(value) == 0 || !yield(key[1:len(key)-1], value) || !s.take(',') {
-				return
-			}
-		}
-	}
+	s := scanner{text: text}
+	return s.members()
 }
 
 // elements ranges over the elements of a JSON array as raw JSON.
@@ -53,29 +39,26 @@ func empty(value []byte) bool {
 	return false
 }
 
-// closes tells whether the text holds the end of the object that it begins
-// with: one that broke off does not.
-func closes(text []byte) bool {
-	s := scanner{text: text}
-	return s.peek() == '{' && s.skipNested()
-}
-
-// isError tells whether a JSON object is an error: a member "error" that says
-// something, or the type or object "error".
-func isError(object []byte) bool {
-	for key, value := range members(object) {
-		switch string(key) {
-		case "error":
-			if !empty(value) {
-				return true
-			}
-		case "type", "object":
-			if string(value) == `"error"` {
-				return true
-			}
-		}
+// saysError tells whether a member makes its object an error: an "error" that is
+// not empty, or the type or object "error".
+func saysError(key, value []byte) bool {
+	switch string(key) {
+	case "error":
+		return !empty(value)
+	case "type", "object":
+		return string(value) == `"error"`
 	}
 	return false
+}
+
+// survey tells whether a JSON object is an error, and whether it is whole: one
+// that broke off is not.
+func survey(object []byte) (failed, whole bool) {
+	s := scanner{text: object}
+	for key, value := range s.members() {
+		failed = failed || saysError(key, value)
+	}
+	return failed, s.take('}')
 }
 
 // Request is what a request's body says about the answer it asks for.
@@ -103,6 +86,26 @@ func (d *Dialect) Read(body []byte) Request {
 type scanner struct {
 	text []byte
 	at   int
+}
+
+// members ranges over the members of an object. It stops behind the last whole
+// one, before the closing bracket.
+func (s *scanner) members() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		if !s.take('{') {
+			return
+		}
+		for s.peek() == '"' {
+			key := s.value()
+			if len(key) < 2 || !s.take(':') {
+				return
+			}
+			value := s.value()
+			if len(value) == 0 || !yield(key[1:len(key)-1], value) || !s.take(',') {
+				return
+			}
+		}
+	}
 }
 
 // peek skips white space and gives the next byte; 0 at the end.

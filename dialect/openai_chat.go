@@ -41,22 +41,22 @@ func chatSign(frame []byte) Sign {
 		return Opening
 	case string(data) == "[DONE]":
 		return End
-	case string(name) == "error" || isError(data):
+	case string(name) == "error":
 		return Failure
 	case data[0] != '{':
 		return Content
 	}
 	sign := Opening
 	for key, value := range members(data) {
-		switch string(key) {
-		case "choices":
+		switch {
+		case saysError(key, value):
+			return Failure
+		case string(key) == "choices":
 			for choice := range elements(value) {
 				sign = max(sign, choiceSign(choice))
 			}
-		case "usage":
-			if !empty(value) {
-				sign = max(sign, Content)
-			}
+		case string(key) == "usage" && !empty(value):
+			sign = max(sign, Content)
 		}
 	}
 	return sign

@@ -47,7 +47,7 @@ func (c *call) serve() {
 		c.hold = newHold(c.w, c.dialect, client, c.arrived)
 		defer c.hold.stop()
 	}
-	t := transport.Transport{
+	t := &transport.Transport{
 		Base:   c.gateway.config.Base,
 		Engine: retry.Engine{Policy: c.gateway.config.Policy, Watch: c.watch, Wait: c.wait},
 		Faults: c.gateway.config.Faults,

@@ -40,9 +40,9 @@ func BenchmarkTransport(b *testing.B) {
 			rt   http.RoundTripper
 		}{
 			{"json/bare", "/v1/messages", json},
-			{"json/ours", "/v1/messages", transport.Transport{Base: json, Engine: engine}},
+			{"json/ours", "/v1/messages", &transport.Transport{Base: json, Engine: engine}},
 			{"stream/bare", "/v1/messages", stream},
-			{"stream/ours", "/v1/messages", transport.Transport{Base: stream, Engine: engine}},
+			{"stream/ours", "/v1/messages", &transport.Transport{Base: stream, Engine: engine}},
 		} {
 			b.Run(fmt.Sprintf("%s/%dKiB", bb.name, size>>10), func(b *testing.B) {
 				req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://api.test"+bb.path, bytes.NewReader(prompt))

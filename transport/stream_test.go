@@ -20,7 +20,7 @@ func through(t *testing.T, src io.Reader) ([]byte, error) {
 		return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(src)}, nil
 	})
 	p := policy.Policy{Retries: 1, Kinds: 1 << 31} // decides, and lets nothing pass
-	resp, err := transport.Transport{Base: base, Engine: retry.Engine{Policy: p}}.RoundTrip(post(t.Context()))
+	resp, err := (&transport.Transport{Base: base, Engine: retry.Engine{Policy: p}}).RoundTrip(post(t.Context()))
 	if err != nil {
 		return nil, err
 	}

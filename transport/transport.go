@@ -28,8 +28,8 @@ const (
 )
 
 // Transport sends requests and tries them again. The zero Transport sends
-// each request once. It is plain data and may be used by many goroutines at
-// the same time if its parts may.
+// each request once. It may be used by many goroutines at the same time if its
+// parts may, and must not be changed meanwhile.
 //
 // A request is tried again if it asks for an answer (package dialect), if its
 // method is safe, or if it carries an Idempotency-Key. It is sent once, and
@@ -55,13 +55,10 @@ type Transport struct {
 // false added, or, where there was none, as a 503 with the reason in its body:
 // an error would make the SDKs start over. Where an error that is no stream
 // came with status 200, it gets the status that it should have had.
-func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.Base == nil {
-		t.Base = http.DefaultTransport
-	}
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := dialect.Of(req.Method, req.URL.Path)
 	if !t.decides(req, d) {
-		return t.Base.RoundTrip(req)
+		return t.base().RoundTrip(req)
 	}
 	tries := 0
 	resp, err := retry.Do(req.Context(), t.Engine, func(ctx context.Context, n int) (*http.Response, error) {
@@ -80,8 +77,15 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
 // decides tells whether it is for this transport to try the request again.
-func (t Transport) decides(req *http.Request, d *dialect.Dialect) bool {
+func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 	switch {
 	case t.Engine.Policy.Retries == 0:
 		return false

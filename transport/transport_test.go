@@ -113,7 +113,7 @@ func post(ctx context.Context) *http.Request {
 // send sends a request through a patient transport and reads the answer.
 func send(t *testing.T, u *upstream, p policy.Policy, req *http.Request) (resp *http.Response, text string, err error) {
 	t.Helper()
-	resp, err = transport.Transport{Base: u, Engine: retry.Engine{Policy: p}}.RoundTrip(req)
+	resp, err = (&transport.Transport{Base: u, Engine: retry.Engine{Policy: p}}).RoundTrip(req)
 	if err != nil {
 		return nil, "", err
 	}
@@ -346,7 +346,7 @@ func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
 func TestResponsesMayLackBodyAndHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for status, want := range map[int]int{200: 502, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
-			tr := transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
+			tr := &transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
 			resp, err := tr.RoundTrip(post(t.Context()))
 			if err != nil || resp.StatusCode != want {
 				t.Fatalf("%d: %v, %v", status, resp, err)
@@ -366,7 +366,7 @@ func TestStalledErrorBodyIsNotWaitedFor(t *testing.T) {
 		stalls := roundTrip(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 401, Body: r}, nil
 		})
-		resp, err := transport.Transport{Base: stalls, Engine: retry.Engine{Policy: policy.Patient()}}.RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: stalls, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 401 || time.Since(begun) > 10*time.Second {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
 		}
@@ -392,7 +392,7 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 			open = append(open, held)
 			return retry.Sleep(ctx, n.Verdict.Wait)
 		}}
-		resp, err := transport.Transport{Base: u, Engine: e}.RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: u, Engine: e}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,7 +444,7 @@ func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
 			w.Close()
 		}()
 		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
-		resp, err := transport.Transport{Base: base, Engine: e}.RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -467,7 +467,7 @@ func TestWallEndsASilentTry(t *testing.T) {
 		})
 		begun := time.Now()
 		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
-		resp, err := transport.Transport{Base: silent, Engine: e}.RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: silent, Engine: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 || time.Since(begun) != 4*time.Minute {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
 		}

@@ -14,7 +14,7 @@ import (
 
 // try sends the request once. A response comes back only if it is an answer:
 // what fails before the first content is an error.
-func (t Transport) try(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
+func (t *Transport) try(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
 	if t.Engine.Policy.Wall == 0 {
 		return t.exchange(ctx, req, d, n)
 	}
@@ -30,12 +30,12 @@ func (t Transport) try(ctx context.Context, req *http.Request, d *dialect.Dialec
 }
 
 // exchange sends the request and reads ahead to the first content.
-func (t Transport) exchange(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
+func (t *Transport) exchange(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
 	out, err := outgoing(ctx, req, n)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := t.Base.RoundTrip(out)
+	resp, err := t.base().RoundTrip(out)
 	if err != nil {
 		return nil, t.Faults.Of(err, time.Now())
 	}
@@ -43,7 +43,7 @@ func (t Transport) exchange(ctx context.Context, req *http.Request, d *dialect.D
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		return nil, t.refused(resp)
-	case d == nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Encoding") != "":
+	case d == nil || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Encoding"]) > 0:
 		return resp, nil
 	}
 	return t.readAhead(resp, d)
@@ -61,7 +61,7 @@ func complete(resp *http.Response) {
 
 // refused names the fault of a response with an error status. Its body is read
 // as far as that takes; one that stalls is not waited for.
-func (t Transport) refused(resp *http.Response) error {
+func (t *Transport) refused(resp *http.Response) error {
 	a := &ahead{src: resp.Body}
 	stalled := time.AfterFunc(bodyPatience, func() { a.Close() })
 	defer stalled.Stop()
@@ -72,7 +72,7 @@ func (t Transport) refused(resp *http.Response) error {
 
 // readAhead reads an answer up to its first content and gives the response
 // that replays it.
-func (t Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Response, error) {
+func (t *Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Response, error) {
 	a := &ahead{src: resp.Body}
 	a.fill(aheadBound)
 	if streams(resp.Header, a.buf) {
@@ -94,7 +94,7 @@ func (t Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Res
 // whole reads an answer that is not streamed to its end, since nobody can use
 // a part of it: one that breaks off is tried again. One that is too large to
 // keep is handed on as it comes.
-func (t Transport) whole(resp *http.Response, d *dialect.Dialect, a *ahead) *fault.Error {
+func (t *Transport) whole(resp *http.Response, d *dialect.Dialect, a *ahead) *fault.Error {
 	a.fillUp(aheadBound)
 	switch {
 	case a.err == nil:
@@ -116,9 +116,10 @@ func (t Transport) whole(resp *http.Response, d *dialect.Dialect, a *ahead) *fau
 // or, since relays get that wrong, by its first bytes.
 func streams(h http.Header, begin []byte) bool {
 	const events = "text/event-stream"
-	kind := h.Get("Content-Type")
-	if len(kind) >= len(events) && strings.EqualFold(kind[:len(events)], events) {
-		return true
+	for _, kind := range h["Content-Type"] {
+		if len(kind) >= len(events) && strings.EqualFold(kind[:len(events)], events) {
+			return true
+		}
 	}
 	return bytes.HasPrefix(begin, []byte("data:")) || bytes.HasPrefix(begin, []byte("event:")) || bytes.HasPrefix(begin, []byte(":"))
 }

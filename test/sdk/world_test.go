@@ -43,7 +43,7 @@ func (w *world) direct() seat {
 
 // transport is a seat over package transport.
 func (w *world) transport(p policy.Policy) seat {
-	t := transport.Transport{Base: w.base, Engine: retry.Engine{Policy: p}}
+	t := &transport.Transport{Base: w.base, Engine: retry.Engine{Policy: p}}
 	return seat{url: "http://provider.test", client: w.tapped(t)}
 }
 

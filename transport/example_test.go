@@ -1,0 +1,52 @@
+package transport_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// An overloaded provider, and an http.Client that does not notice. An SDK is
+// given the same client.
+func ExampleTransport() {
+	requests := 0
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests++; requests == 1 {
+			w.WriteHeader(529)
+			fmt.Fprint(w, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"content":[{"type":"text","text":"forty-two"}]}`)
+	}))
+	defer provider.Close()
+
+	p := policy.Patient()
+	p.Wait.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
+	client := &http.Client{Transport: &transport.Transport{Engine: retry.Engine{
+		Policy: p,
+		Watch: func(n retry.Note) {
+			if n.Fault != nil {
+				fmt.Println(n.Fault, "- again in", n.Verdict.Wait)
+			}
+		},
+	}}}
+	resp, err := client.Post(provider.URL+"/v1/messages", "application/json", strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Println(resp.Status, string(body))
+	// Output:
+	// HTTP 529: Overloaded - again in 1ms
+	// 200 OK {"content":[{"type":"text","text":"forty-two"}]}
+}
