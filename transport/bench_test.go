@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/policy"
@@ -57,5 +58,35 @@ func BenchmarkTransport(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkOverHTTP holds the same call against a real http.Transport and its
+// connection: what counts there is the difference of the allocations.
+func BenchmarkOverHTTP(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answerJSON)
+	}))
+	defer server.Close()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	for _, bb := range []struct {
+		name string
+		rt   http.RoundTripper
+	}{{"bare", base}, {"ours", &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Patient()}}}} {
+		b.Run(bb.name, func(b *testing.B) {
+			req, _ := http.NewRequestWithContext(b.Context(), "POST", server.URL+"/v1/messages", bytes.NewReader([]byte(prompt)))
+			b.ReportAllocs()
+			for b.Loop() {
+				req.Body, _ = req.GetBody()
+				resp, err := bb.rt.RoundTrip(req)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
 	}
 }

@@ -99,6 +99,14 @@ func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 	return !retry.Nested(req.Context())
 }
 
+// plain tells whether a try's context may be the request's own: it adds a
+// deadline only where there is a Wall, and besides that only the mark of the
+// run, for which an http.Transport has no use. It saves a copy of the request.
+func (t *Transport) plain() bool {
+	_, ok := t.base().(*http.Transport)
+	return ok && t.Engine.Policy.Wall == 0
+}
+
 // resent tells whether the SDK above says that it is sending the request again.
 func resent(req *http.Request) bool {
 	count := req.Header[retryCount]
@@ -117,7 +125,10 @@ func safe(req *http.Request) bool {
 // outgoing makes the request for try n: with its context and, from the second
 // on, a fresh body. The retry count is set only where the SDK says "0", so
 // that a provider sees true counts and no SDK is contradicted.
-func outgoing(ctx context.Context, req *http.Request, n int) (*http.Request, error) {
+func (t *Transport) outgoing(ctx context.Context, req *http.Request, n int) (*http.Request, error) {
+	if n == 1 && t.plain() {
+		return req, nil
+	}
 	out := req.WithContext(ctx)
 	if n == 1 {
 		return out, nil

@@ -31,7 +31,7 @@ func (t *Transport) try(ctx context.Context, req *http.Request, d *dialect.Diale
 
 // exchange sends the request and reads ahead to the first content.
 func (t *Transport) exchange(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
-	out, err := outgoing(ctx, req, n)
+	out, err := t.outgoing(ctx, req, n)
 	if err != nil {
 		return nil, err
 	}
