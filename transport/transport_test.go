@@ -459,6 +459,32 @@ func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
 	})
 }
 
+func TestWallDoesNotEndAnErrorThatIsBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := strings.Repeat("sorry ", 20_000)
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			r, w := io.Pipe()
+			stop := context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+			go func() {
+				defer stop()
+				_, _ = io.WriteString(w, page)
+				w.Close()
+			}()
+			return &http.Response{StatusCode: 401, Body: r}, nil
+		})
+		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
+		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != page || err != nil {
+			t.Errorf("%d of %d bytes, %v", len(text), len(page), err)
+		}
+		resp.Body.Close()
+	})
+}
+
 func TestWallEndsASilentTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := roundTrip(func(req *http.Request) (*http.Response, error) {

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -20,13 +21,17 @@ func (t *Transport) try(ctx context.Context, req *http.Request, d *dialect.Diale
 	}
 	ctx, bond := tie(ctx, req.Context())
 	resp, err := t.exchange(ctx, req, d, n)
-	if err != nil {
+	kept := resp
+	if r, ok := errors.AsType[*rejection](err); ok {
+		kept = r.resp
+	}
+	if kept == nil {
 		bond.end()
 		return nil, err
 	}
 	bond.try()
-	resp.Body = &bound{resp.Body, bond}
-	return resp, nil
+	kept.Body = &bound{kept.Body, bond}
+	return resp, err
 }
 
 // exchange sends the request and reads ahead to the first content.
