@@ -98,6 +98,7 @@ func TestWholeTellsAnswersFromErrors(t *testing.T) {
 		{`{"id":"c","choices":[{"message":{"content":"Hi"}}]}`, "content"},
 		{`{"type":"message","content":[{"type":"text","text":"an \"error\":{} in words"}]}`, "content"},
 		{`{"id":"r","error":null,"output":[]}`, "content"},
+		{`{"id":"r","error":false,"choices":[]}`, "content"},
 		{`{"error":{"message":"overloaded"}}`, "failure"},
 		{`{"type":"error","error":{"type":"overloaded_error"}}`, "failure"},
 		{`<!DOCTYPE html><title>502</title>`, "failure"},
@@ -124,12 +125,39 @@ func TestReadFindsModelAndStreamAnywhere(t *testing.T) {
 		{`{"model":7,"stream":"true"}`, "", false},
 		{`{"model":"m","messages":[{"content":"broken`, "m", false},
 		{`stream: true`, "", false},
+		{`{"model":"` + strings.Repeat("m", 1<<20) + `"}`, strings.Repeat("m", 256), false},
 		{``, "", false},
 	}
 	for _, tt := range tests {
 		got := dialect.Anthropic().Read([]byte(tt.body))
 		if got.Model != tt.model || got.Stream != tt.stream {
 			t.Errorf("%s: %+v, want %q %v", tt.body, got, tt.model, tt.stream)
+		}
+	}
+}
+
+func TestOnlyAWholeEndEndsAStreamWithoutItsBlankLine(t *testing.T) {
+	tests := []struct {
+		d    *dialect.Dialect
+		rest string
+		want bool
+	}{
+		{dialect.OpenAIChat(), "data: [DONE]", true},
+		{dialect.OpenAIChat(), "data: [DONE]\n", true},
+		{dialect.OpenAIChat(), "data: [DO", false},
+		{dialect.OpenAIChat(), `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`, true},
+		{dialect.OpenAIChat(), `data: {"choices":[{"delta":{},"finish_reason":"stop"}]`, false},
+		{dialect.OpenAIChat(), `data: {"choices":[{"delta":{"content":"Hi"}}]}`, false},
+		{dialect.OpenAIChat(), `data: {"error":{"message":"gone"}}`, true},
+		{dialect.OpenAIChat(), `data: {"error":{"message":"go`, false},
+		{dialect.Anthropic(), "event: message_stop\ndata: {\"type\":\"message_stop\"}\n", true},
+		{dialect.Anthropic(), "event: message_stop\n", false},
+		{dialect.Anthropic(), "event: error\ndata: {\"type\":\"err", false},
+		{dialect.Anthropic(), "event: content_block_delta\ndata: {\"type\":\"content_block_deltA\"}", false},
+	}
+	for _, tt := range tests {
+		if got := tt.d.Ends([]byte(tt.rest)); got != tt.want {
+			t.Errorf("%q: %v, want %v", tt.rest, got, tt.want)
 		}
 	}
 }

@@ -35,6 +35,23 @@ func Cut(stream []byte, from int) int {
 	return 0
 }
 
+// Ends tells whether the rest of a stream that has ended, without the blank
+// line that should close it, is a whole frame that ends the answer: its
+// terminator, an error, or content that completes it. Anything else may be half
+// of a frame.
+func (d *Dialect) Ends(rest []byte) bool {
+	_, data := event(rest)
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '{' {
+		if _, whole := survey(data); !whole {
+			return false
+		}
+	} else if string(data) != "[DONE]" {
+		return false
+	}
+	return d.Sign(rest) >= Finish
+}
+
 // event gives the name and the data of a server-sent event; both are empty for
 // a comment. Several data lines are joined, which copies.
 func event(frame []byte) (name, data []byte) {

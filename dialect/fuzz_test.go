@@ -22,7 +22,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var model string
 		_ = json.Unmarshal(want["model"], &model)
-		if model != got.Model && !escapedKeys(body) {
+		if model = model[:min(len(model), 256)]; model != got.Model && !escapedKeys(body) {
 			t.Errorf("%q: model %q, want %q", body, got.Model, model)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"strings"
 )
 
 // members ranges over the top-level members of a JSON object without parsing
@@ -30,10 +31,10 @@ func elements(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// empty tells whether a raw value says nothing: null, "", [] or {}.
+// empty tells whether a raw value says nothing: null, false, "", [] or {}.
 func empty(value []byte) bool {
 	switch string(value) {
-	case "null", `""`, "[]", "{}":
+	case "null", "false", `""`, "[]", "{}":
 		return true
 	}
 	return false
@@ -61,9 +62,13 @@ func survey(object []byte) (failed, whole bool) {
 	return failed, s.take('}')
 }
 
+// modelBound is how much of a model's name is read. It goes into keepalives
+// and logs.
+const modelBound = 256
+
 // Request is what a request's body says about the answer it asks for.
 type Request struct {
-	Model  string // "" if it names none
+	Model  string // its first 256 bytes; "" if it names none
 	Stream bool   // the answer is to come in parts
 }
 
@@ -75,6 +80,7 @@ func (d *Dialect) Read(body []byte) Request {
 		switch string(key) {
 		case "model":
 			_ = json.Unmarshal(value, &r.Model) // a model that is no string names none
+			r.Model = strings.ToValidUTF8(r.Model[:min(len(r.Model), modelBound)], "")
 		case "stream":
 			r.Stream = string(value) == "true"
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/dialect"
@@ -21,6 +20,16 @@ import (
 // bodyBound is how much of a request is kept for another try. A larger one is
 // sent once, as it comes.
 const bodyBound = 32 << 20
+
+// stallLimit is how long a client may take none of its answer before it is
+// taken for gone: longer than any lid of a laptop stays closed by accident.
+const stallLimit = 10 * time.Minute
+
+// What is said to those whose request ends with the gateway.
+var (
+	closingFault = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
+	closingWords = "ridethrough: " + errClosing.Error() + "; try again"
+)
 
 // call is one request for an answer on its way through the gateway.
 type call struct {
@@ -38,9 +47,14 @@ type call struct {
 
 // serve takes the request to its end.
 func (c *call) serve() {
-	req, err := c.outgoing()
-	if err != nil {
-		panic(http.ErrAbortHandler) // the client broke off its own request
+	ctx, cancel := context.WithCancelCause(c.r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(c.gateway.closing, func() { cancel(errClosing) })()
+	req, err := c.outgoing(ctx)
+	if err != nil { // the client has broken off, or does not know how to send a body
+		f := &fault.Error{Kind: fault.Invalid}
+		reply(c.w, http.StatusBadRequest, c.dialect.ErrorBody(f, "ridethrough: the request's body cannot be read: "+err.Error()))
+		return
 	}
 	if c.asked.Stream {
 		client := dialect.Client{Agent: c.r.UserAgent(), Model: c.asked.Model}
@@ -54,28 +68,35 @@ func (c *call) serve() {
 		Resent: true,
 	}
 	resp, err := t.RoundTrip(req)
+	if err == nil {
+		defer resp.Body.Close()
+	}
 	committed := c.hold.stop()
 	switch {
 	case err != nil:
 		c.unanswered(err, committed)
+		return
 	case committed:
-		defer resp.Body.Close()
 		c.resume(resp)
+	case c.gaveUp() && c.last.Fault.Status == 0:
+		c.refuse()
 	default:
-		defer resp.Body.Close()
 		c.forward(resp)
 	}
 }
 
 // outgoing makes the request for the upstream and reads what it asks for.
-func (c *call) outgoing() (*http.Request, error) {
+func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 	body, err := io.ReadAll(io.LimitReader(c.r.Body, bodyBound+1))
 	if err != nil {
 		return nil, err
 	}
-	req := c.r.Clone(c.r.Context())
-	req.URL, req.Host, req.RequestURI = target(c.upstream.base, c.r), "", ""
+	req := c.r.Clone(ctx)
+	req.URL, req.Host, req.RequestURI = c.upstream.target(c.r), "", ""
 	dropHop(req.Header)
+	req.Close = false
+	req.Header.Del("Expect") // the body is here
+	req.Header.Add(viaHeader, c.gateway.id)
 	req.Header.Set("Accept-Encoding", "identity") // we have to see where the content begins
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header.Set("User-Agent", "") // none is none: net/http would add its own
@@ -96,38 +117,53 @@ func (c *call) outgoing() (*http.Request, error) {
 func (c *call) watch(n retry.Note) {
 	c.last = n
 	c.hold.note(n)
-	c.tell(n)
+	c.tell(n, false)
 }
 
 // tell hands a note on to whoever watches the gateway.
-func (c *call) tell(n retry.Note) {
+func (c *call) tell(n retry.Note, left bool) {
 	if watch := c.gateway.config.Watch; watch != nil {
-		watch(Event{Request: c.id, Upstream: c.upstream.name, Model: c.asked.Model, Note: n})
+		watch(Event{Request: c.id, Upstream: c.upstream.vendor.name, Model: c.asked.Model, Note: n, Left: left})
 	}
 }
 
-// wait sleeps until the next try, or until the gateway is closed.
+// wait sleeps until the next try, or until the gateway is drained.
 func (c *call) wait(ctx context.Context, n retry.Note) error {
+	if c.gateway.draining.Err() != nil {
+		return errClosing
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.gateway.closing, func() { cancel(errClosing) })()
+	defer context.AfterFunc(c.gateway.draining, func() { cancel(errClosing) })()
 	return retry.Sleep(ctx, n.Verdict.Wait)
 }
 
-// unanswered ends a request that has no response: its client has left, or the
-// gateway is closing.
+// unanswered ends a request that has no response: the client has left, the
+// gateway is closing, or the request could be sent once only and that failed.
 func (c *call) unanswered(err error, committed bool) {
-	if !errors.Is(err, errClosing) {
+	switch {
+	case c.r.Context().Err() != nil:
+		if c.last.Fault != nil {
+			c.tell(c.last, true)
+		}
 		panic(http.ErrAbortHandler)
+	case errors.Is(err, errClosing) && committed:
+		c.breakOff(closingFault, closingWords)
+	case errors.Is(err, errClosing):
+		c.w.Header().Set("Retry-After", "1")
+		reply(c.w, http.StatusServiceUnavailable, c.dialect.ErrorBody(closingFault, closingWords))
+	default:
+		f := c.gateway.config.Faults.Of(err, time.Now())
+		c.last = retry.Note{Run: policy.Run{Tries: 1}, Fault: f, Verdict: policy.Verdict{Stop: policy.Exhausted}}
+		c.tell(c.last, false)
+		c.refuse()
 	}
-	f := &fault.Error{Kind: fault.Overloaded}
-	words := "ridethrough: " + err.Error() + "; try again"
-	if committed {
-		c.breakOff(f, words)
-		return
-	}
-	c.w.Header().Set("Retry-After", "1")
-	reply(c.w, http.StatusServiceUnavailable, c.dialect.ErrorBody(f, words))
+}
+
+// refuse answers that there is no answer to be had from the upstream.
+func (c *call) refuse() {
+	c.w.Header().Set("X-Should-Retry", "false")
+	reply(c.w, http.StatusServiceUnavailable, c.dialect.ErrorBody(c.last.Fault, c.lastWords()))
 }
 
 // forward hands a response on from its status line on.
@@ -137,9 +173,12 @@ func (c *call) forward(resp *http.Response) {
 		h[name] = values
 	}
 	dropHop(h)
-	if n := c.last; n.Run.Tries > 0 {
-		h.Set("X-Ridethrough-Retries", strconv.Itoa(retries(n)))
-		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(n.Waited.Milliseconds(), 10))
+	if _, watched := resp.Body.(transport.Watched); watched {
+		h.Del("Content-Length") // an error may have to be added
+	}
+	if n := c.last.Retries(); n > 0 {
+		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
+		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.last.Waited.Milliseconds(), 10))
 	}
 	c.w.WriteHeader(resp.StatusCode)
 	c.pump(resp.Body)
@@ -148,37 +187,50 @@ func (c *call) forward(resp *http.Response) {
 // resume goes on after the hold has sent the headers: with the answer, or with
 // the error that the headers can no longer tell.
 func (c *call) resume(resp *http.Response) {
+	_, watched := resp.Body.(transport.Watched)
 	switch {
-	case c.last.Verdict.Stop != "":
-		c.breakOff(c.last.Fault, gaveUp(c.last))
-	case !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
-		f := &fault.Error{Kind: fault.Unavailable}
-		c.breakOff(f, "ridethrough: "+c.upstream.name+" answered without the stream that was asked for")
-	default:
+	case c.gaveUp():
+		c.breakOff(c.last.Fault, c.lastWords())
+	case watched:
 		c.pump(resp.Body)
+	default:
+		c.fail(&fault.Error{
+			Kind: fault.Unavailable, Status: resp.StatusCode,
+			Message: c.upstream.vendor.name + " answered without the stream that was asked for", Rule: "gateway/no stream",
+		})
 	}
 }
 
 // pump hands the body on as it comes.
 func (c *call) pump(body io.Reader) {
-	flusher := http.NewResponseController(c.w)
+	rc := http.NewResponseController(c.w)
+	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // not every connection has deadlines
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
+			_ = rc.SetWriteDeadline(time.Now().Add(stallLimit))
 			if _, err := c.w.Write(buf[:n]); err != nil {
 				panic(http.ErrAbortHandler) // the client has left
 			}
-			_ = flusher.Flush() // an error shows at the next write
+			_ = rc.Flush() // an error shows at the next write
 		}
-		switch err {
-		case nil:
-			continue
-		case io.EOF:
+		if err == io.EOF {
+			c.ended(body)
 			return
 		}
-		c.broken(err)
-		return
+		if err != nil {
+			c.broken(err)
+			return
+		}
+	}
+}
+
+// ended looks at how a whole stream has ended: an error in the provider's own
+// words is told, since the client has it and nobody else does.
+func (c *call) ended(body io.Reader) {
+	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && !c.gaveUp() {
+		c.tellBroken(w.Failure())
 	}
 }
 
@@ -189,13 +241,37 @@ func (c *call) broken(err error) {
 		panic(http.ErrAbortHandler) // the client has left, and with it the request
 	}
 	f := c.gateway.config.Faults.Broken(err, time.Now())
-	c.tell(retry.Note{Run: c.last.Run, Fault: f, Verdict: policy.Verdict{Stop: policy.Committed}, Waited: c.last.Waited})
+	if c.gateway.closing.Err() != nil {
+		f = closingFault
+	}
 	// Package transport names the fault where it has watched the frames: then
 	// the client stands between two of them.
-	if _, watched := errors.AsType[*fault.Error](err); !watched {
-		panic(http.ErrAbortHandler)
+	if _, watched := errors.AsType[*fault.Error](err); watched {
+		c.fail(f)
+		return
 	}
-	c.breakOff(f, "ridethrough: "+f.Error())
+	c.tellBroken(f)
+	panic(http.ErrAbortHandler)
+}
+
+// fail reports that an answer has come to nothing although its headers are out.
+func (c *call) fail(f *fault.Error) {
+	if !c.gaveUp() {
+		c.tellBroken(f)
+	}
+	words := "ridethrough: " + f.Error()
+	if f == closingFault {
+		words = closingWords
+	}
+	c.breakOff(f, words)
+}
+
+// tellBroken tells of a fault that is not tried again because part of the
+// answer is out.
+func (c *call) tellBroken(f *fault.Error) {
+	run := c.last.Run
+	run.Tries++
+	c.tell(retry.Note{Run: run, Fault: f, Verdict: policy.Verdict{Stop: policy.Committed}, Waited: c.last.Waited}, false)
 }
 
 // breakOff reports a fault inside a stream whose headers are out.
@@ -209,19 +285,18 @@ func (c *call) breakOff(f *fault.Error, words string) {
 	}
 }
 
-// gaveUp says that there is no other try, and why.
-func gaveUp(n retry.Note) string {
-	words := "ridethrough: " + n.Fault.Error()
-	if r := retries(n); r > 0 && n.Verdict.Stop != policy.Final {
-		words = fmt.Sprintf("ridethrough: gave up after %d retries in %v: %v", r, n.Waited.Round(time.Second), n.Fault)
-	}
-	return words
-}
+// gaveUp tells whether the engine has ended the run.
+func (c *call) gaveUp() bool { return c.last.Verdict.Stop != "" }
 
-// retries counts the retries that have been made.
-func retries(n retry.Note) int {
-	if n.Fault == nil {
-		return n.Run.Tries // each failed try was followed by another
+// lastWords say that there is no other try, and why.
+func (c *call) lastWords() string {
+	why := c.last.Fault.Error()
+	if c.last.Fault.Status == 0 {
+		why = c.upstream.unreachable(c.last.Fault)
 	}
-	return n.Run.Tries - 1
+	n := c.last.Retries()
+	if n == 0 || c.last.Verdict.Stop == policy.Final {
+		return "ridethrough: " + why
+	}
+	return fmt.Sprintf("ridethrough: gave up after %d retries in %v: %s", n, c.last.Waited.Round(time.Second), why)
 }

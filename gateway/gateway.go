@@ -12,10 +12,12 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +29,7 @@ import (
 
 // Config says what a gateway stands in front of.
 type Config struct {
-	Upstreams map[string]*url.URL // base URLs by name, see Names; a missing one is the vendor's public URL
+	Upstreams map[string]*url.URL // base URLs by name; only those of Names count. A missing one is the vendor's public URL
 	Policy    policy.Policy       // when to try again; zero: never
 	Base      http.RoundTripper   // reaches the upstreams; nil: a pooled http.Transport
 	Faults    fault.Classifier    // names the faults; zero: the built-in rules
@@ -37,30 +39,33 @@ type Config struct {
 // Event tells what became of one try of one request. It carries no prompt and
 // no credentials.
 type Event struct {
-	Request  int64  // numbers the gateway's requests for an answer from 1
-	Upstream string // its name
-	Model    string // as the request names it; ""
-	Note     retry.Note
+	Request  int64      // numbers the gateway's requests for an answer from 1
+	Upstream string     // its name
+	Model    string     // as the request names it; ""
+	Note     retry.Note // of this try; of the one before where Left is set
+	Left     bool       // the client has left while its request waited
 }
 
 // Gateway is the handler. Its methods may be called by many goroutines at the
 // same time.
 type Gateway struct {
 	config    Config
+	id        string // marks what it sends, to know a request that comes back to it
 	upstreams map[string]upstream
 	requests  atomic.Int64
-	closing   context.Context
-	close     context.CancelCauseFunc
+
+	draining, closing context.Context // ended by Drain and Close
+	drain, close      context.CancelCauseFunc
 }
 
 // upstream is one provider.
 type upstream struct {
-	name string
-	base *url.URL
-	pass *httputil.ReverseProxy // for what asks for no answer
+	vendor *vendor
+	base   *url.URL
+	pass   *httputil.ReverseProxy // for what asks for no answer
 }
 
-// errClosing ends the waits of a gateway that is being closed.
+// errClosing ends what a gateway holds when it is being closed.
 var errClosing = errors.New("the gateway is shutting down")
 
 // New makes a gateway.
@@ -68,28 +73,44 @@ func New(c Config) *Gateway {
 	if c.Base == nil {
 		c.Base = pooled()
 	}
-	g := &Gateway{config: c, upstreams: make(map[string]upstream)}
+	g := &Gateway{config: c, id: rand.Text(), upstreams: make(map[string]upstream)}
+	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
-	for _, v := range vendors {
-		base := c.Upstreams[v.name]
-		if base == nil {
-			base = v.public()
+	for i := range vendors {
+		v := &vendors[i]
+		up := upstream{vendor: v, base: c.Upstreams[v.name]}
+		if up.base == nil {
+			up.base = v.public()
 		}
-		g.upstreams[v.name] = upstream{name: v.name, base: base, pass: g.passThrough(v, base)}
+		up.pass = g.passThrough(up)
+		g.upstreams[v.name] = up
 	}
 	return g
 }
 
-// Close ends all waits: the requests that are being held are answered in a
-// form that their clients may try again. Answers that are under way go on;
-// http.Server.Shutdown waits for them.
-func (g *Gateway) Close() { g.close(errClosing) }
+// Drain ends all waits: the requests that are being held are answered in a
+// form that their clients may try again. Tries and answers that are under way
+// go on; http.Server.Shutdown waits for them.
+func (g *Gateway) Drain() { g.drain(errClosing) }
+
+// Close ends the requests for an answer that are under way as well: each in a
+// form that its client may try again, or, when part of its answer is out, in
+// the API's own error.
+func (g *Gateway) Close() {
+	g.Drain()
+	g.close(errClosing)
+}
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := vendorOf(r)
 	if v == nil {
 		welcome(w, r)
+		return
+	}
+	if slices.Contains(r.Header.Values(viaHeader), g.id) {
+		reply(w, http.StatusLoopDetected, v.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
+			"ridethrough: the upstream "+v.name+" leads back to this gateway; give another with --upstream"))
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the

@@ -350,12 +350,12 @@ func TestClientLeavingEndsTheWaitAndTheUpstreamRequestAtOnce(t *testing.T) {
 	}
 }
 
-func TestClosingAnswersWhoeverWaits(t *testing.T) {
+func TestDrainingAnswersWhoeverWaits(t *testing.T) {
 	for _, api := range apis {
 		for _, body := range []string{api.body, whole(api.body)} {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 529}})
-				time.AfterFunc(time.Hour, w.gateway.Close)
+				time.AfterFunc(time.Hour, w.gateway.Drain)
 				resp, text, _ := w.get(api.path, body)
 				streamed := body == api.body
 				if status := resp.StatusCode; (status == 200) != streamed || (status == 503) == streamed {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1) and
-// those that net/http writes by itself.
+// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1).
 var hopByHop = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",

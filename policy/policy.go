@@ -79,16 +79,22 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, dice 
 	if v.Stop = p.over(r, v, now); v.Stop != "" {
 		return r, Verdict{Stop: v.Stop}
 	}
-	r.Slept += v.Wait
+	if r.Slept += v.Wait; r.Slept < 0 {
+		r.Slept = math.MaxInt64 // without a budget it may add up to more than fits
+	}
 	return r, v
 }
 
-// Deadline gives the latest moment at which the run may still be waiting;
-// zero where no budget bounds it.
+// horizon is how many waits Deadline looks ahead.
+const horizon = 1000
+
+// Deadline gives the latest moment at which the run may still be waiting, if
+// each try fails at once and no hint makes a wait longer; zero where no budget
+// bounds it. r is the run before its latest failure is counted in.
 func (p Policy) Deadline(r Run, now time.Time) time.Time {
 	var latest time.Time
 	if p.Sleep > 0 {
-		latest = now.Add(p.Sleep - r.Slept)
+		latest = now.Add(p.ahead(r))
 	}
 	if p.Wall > 0 {
 		if wall := r.Started.Add(p.Wall); latest.IsZero() || wall.Before(latest) {
@@ -96,6 +102,23 @@ func (p Policy) Deadline(r Run, now time.Time) time.Time {
 		}
 	}
 	return latest
+}
+
+// ahead sums up the waits that still fit Sleep, with jitter at its longest.
+// Beyond the horizon it takes them for the whole rest of the budget.
+func (p Policy) ahead(r Run) time.Duration {
+	left := max(0, p.Sleep-r.Slept)
+	sum := time.Duration(0)
+	for k := r.Tries + 1; k <= p.Retries; k++ {
+		wait := p.Wait.At(k, 1)
+		if wait > left-sum {
+			return sum
+		}
+		if sum += wait; k > r.Tries+horizon {
+			return left
+		}
+	}
+	return sum
 }
 
 // passes tells whether the fault can pass by itself as far as this policy is

@@ -183,16 +183,17 @@ func TestWaitNeverReachesTheWall(t *testing.T) {
 }
 
 func TestDeadlineIsTheNearestBudget(t *testing.T) {
-	r := policy.Run{Started: start, Slept: time.Hour}
+	r := policy.Run{Tries: 8, Started: start, Slept: 3705 * time.Second}
 	now := start.Add(2 * time.Hour)
 	tests := []struct {
 		p    policy.Policy
 		want time.Time
 	}{
 		{policy.Policy{}, time.Time{}},
-		{policy.Patient(), start.Add(9 * time.Hour)},
+		{policy.Patient(), now.Add(13 * 30 * time.Minute)}, // 27 105 s in all
 		{policy.Policy{Wall: 3 * time.Hour}, start.Add(3 * time.Hour)},
-		{policy.Policy{Wall: 3 * time.Hour, Sleep: 90 * time.Minute}, start.Add(150 * time.Minute)},
+		{policy.Policy{Wall: 3 * time.Hour, Sleep: 90 * time.Minute, Retries: 9, Wait: policy.Schedule{Steps: []time.Duration{7}}}, now.Add(7)},
+		{policy.Policy{Sleep: 90 * time.Minute, Retries: policy.Unlimited}, now.Add(1695 * time.Second)},
 	}
 	for i, tt := range tests {
 		if got := tt.p.Deadline(r, now); !got.Equal(tt.want) {

@@ -26,7 +26,7 @@ func ExampleDo() {
 		Policy: p,
 		Watch: func(n retry.Note) {
 			if n.Fault != nil {
-				fmt.Printf("%v: retry %d of %d in %v\n", n.Fault, n.Run.Tries, n.Retries, n.Verdict.Wait)
+				fmt.Printf("%v: retry %d of %d in %v\n", n.Fault, n.Run.Tries, n.Limit, n.Verdict.Wait)
 			}
 		},
 	}, flaky)

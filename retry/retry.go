@@ -38,9 +38,17 @@ type Note struct {
 	Run      policy.Run     // the run with this try counted in: the data to store
 	Fault    *fault.Error   // what failed; nil: the call recovered
 	Verdict  policy.Verdict // the wait that follows, or why there is none
-	Retries  int            // how many retries the policy allows; policy.Unlimited for no limit
+	Limit    int            // how many retries the policy allows; policy.Unlimited for no limit
 	Deadline time.Time      // the latest moment that waiting may last; zero: no budget bounds it
 	Waited   time.Duration  // time really spent waiting so far; less than Run.Slept where somebody said "now"
+}
+
+// Retries counts the retries that have been made so far.
+func (n Note) Retries() int {
+	if n.Fault == nil {
+		return n.Run.Tries // each failed try was followed by another
+	}
+	return n.Run.Tries - 1
 }
 
 // Gate is what all callers of an upstream share. Its methods may be called
@@ -57,7 +65,9 @@ type Gate interface {
 
 // Pass is the permission for one try.
 type Pass interface {
-	// Leave tells the outcome; nil: the upstream answered. It is called once.
+	// Leave tells the outcome; nil: the upstream answered. It is called once. A
+	// fault of kind Canceled or Timeout says nothing about the upstream: the
+	// caller left, or a limit of ours expired.
 	Leave(*fault.Error)
 }
 
@@ -89,12 +99,12 @@ func Do[T any](ctx context.Context, e Engine, try func(ctx context.Context, n in
 
 // attempt is one try between the gate and its outcome.
 func attempt[T any](r *run, try func(context.Context, int) (T, error)) (v T, f *fault.Error) {
-	pass, f := r.enter()
+	ctx, cancel := r.bounded()
+	defer cancel()
+	pass, f := r.enter(ctx)
 	if f != nil {
 		return v, f
 	}
-	ctx, cancel := r.bounded()
-	defer cancel()
 	defer pass.abandon()
 	v, err := try(ctx, r.Tries+1)
 	f = r.classify(ctx, err)

@@ -90,7 +90,7 @@ func TestWatchIsToldBeforeEachWaitAndOfRecovery(t *testing.T) {
 			if n.Fault != nil {
 				said = n.Fault.Error()
 			}
-			got = append(got, fmt.Sprint(time.Since(begun), " ", said, " ", n.Run.Tries, "/", n.Retries, " ", n.Verdict.Wait, " ", n.Waited))
+			got = append(got, fmt.Sprint(time.Since(begun), " ", said, " ", n.Run.Tries, "/", n.Limit, " ", n.Verdict.Wait, " ", n.Waited))
 		}}
 		if _, err := retry.Do(t.Context(), e, newOutage(3*time.Second).call); err != nil {
 			t.Fatal(err)
@@ -259,6 +259,106 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 			t.Errorf("%d tries, run %d, outcomes %q", o.tries, last.Run.Tries, g.outcomes)
 		}
 	})
+}
+
+func TestNestedRunDoesNotAskTheGateItsOuterRunHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := make(single, 1)
+		e := retry.Engine{Policy: policy.Simple(), Gate: g}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (int, error) {
+			return retry.Do(ctx, e, func(context.Context, int) (int, error) { return 1, nil })
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWallBoundsTheGateAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := make(single, 1)
+		g <- struct{}{} // somebody probes for ever
+		begun := time.Now()
+		_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Council(100 * time.Second), Gate: g}, newOutage(0).call)
+		f, _ := errors.AsType[*fault.Error](err)
+		if f == nil || f.Kind != fault.Timeout || time.Since(begun) != 100*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+// single is a gate that lets one try through at a time.
+type single chan struct{}
+
+func (g single) Enter(ctx context.Context) (retry.Pass, error) {
+	select {
+	case g <- struct{}{}:
+		return g, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (g single) Leave(*fault.Error) { <-g }
+
+func (g single) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
+
+// open is an error that holds something open.
+type open struct{ closed int }
+
+func (o *open) Error() string { return "held" }
+func (o *open) Close() error  { o.closed++; return nil }
+
+func TestWhatAFailedTryHoldsIsReleasedUnlessItsFaultIsReturned(t *testing.T) {
+	tests := []struct {
+		name string
+		e    retry.Engine
+		left bool
+		want int // closed, of a try that fails twice
+	}{
+		{"before a wait, not at the end", retry.Engine{Policy: policy.Policy{Retries: 1}}, false, 1},
+		{"when the caller has left", retry.Engine{Policy: policy.Policy{Retries: 1}}, true, 1},
+		{"when the run is parked", retry.Engine{Policy: policy.Policy{Retries: 1}, Wait: func(context.Context, retry.Note) error { return retry.ErrParked }}, false, 1},
+		{"when the watcher panics", retry.Engine{Watch: func(retry.Note) { panic("boom") }}, false, 1},
+		{"never", retry.Engine{}, false, 0},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var all []*open
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = retry.Do(ctx, tt.e, func(context.Context, int) (int, error) {
+					if tt.left {
+						cancel()
+					}
+					o := &open{}
+					all = append(all, o)
+					return 0, &fault.Error{Kind: fault.Overloaded, Err: o}
+				})
+			}()
+			closed := 0
+			for _, o := range all {
+				closed += o.closed
+			}
+			if closed != tt.want {
+				t.Errorf("%s: closed %d times in %d tries, want %d", tt.name, closed, len(all), tt.want)
+			}
+		})
+	}
+}
+
+func TestSleepOfSomebodyWhoHasLeftEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if err := retry.Sleep(ctx, 0); err == nil {
+			t.Fatal("slept although the caller had left")
+		}
+	}
 }
 
 func TestPanickingTryLeavesTheGate(t *testing.T) {

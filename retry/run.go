@@ -20,10 +20,11 @@ type run struct {
 }
 
 // begin starts a run, or goes on with a stored one. Inside another run it
-// makes one that tries once and says nothing: the outer one decides and tells.
+// makes one that tries once and says nothing: the outer one decides, tells and
+// holds the pass of its gate.
 func (r *run) begin(ctx context.Context) {
 	if e := &r.engine; Nested(ctx) {
-		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}, Gate: e.Gate}
+		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}}
 	} else {
 		ctx = marked{ctx}
 	}
@@ -34,14 +35,14 @@ func (r *run) begin(ctx context.Context) {
 	}
 }
 
-// enter asks the gate for a try.
-func (r *run) enter() (gatePass, *fault.Error) {
+// enter asks the gate for a try, for as long as ctx lasts.
+func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
 	if r.engine.Gate == nil {
 		return gatePass{}, nil
 	}
-	pass, err := r.engine.Gate.Enter(r.ctx)
+	pass, err := r.engine.Gate.Enter(ctx)
 	if err != nil {
-		return gatePass{}, r.classify(r.ctx, err)
+		return gatePass{}, r.classify(ctx, err)
 	}
 	return gatePass{pass}, nil
 }
@@ -77,8 +78,15 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 }
 
 // failed counts a failed try, tells of it and waits for the next one. It
-// returns nil when it is time for that, or the error that ends the run.
+// returns nil when it is time for that, or the error that ends the run. What
+// the failed try holds open is the caller's if its fault is returned.
 func (r *run) failed(f *fault.Error, committed bool) error {
+	held := true
+	defer func() {
+		if held {
+			release(f)
+		}
+	}()
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
@@ -86,6 +94,7 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 	if r.engine.Watch != nil {
 		r.engine.Watch(n)
 	}
+	held = false
 	if n.Verdict.Stop != "" {
 		return f
 	}
@@ -118,7 +127,7 @@ func (r *run) decide(f *fault.Error, committed bool) Note {
 		v = policy.Verdict{Stop: policy.OverBudget}
 	}
 	n := Note{
-		Run: next, Fault: f, Verdict: v, Retries: p.Retries,
+		Run: next, Fault: f, Verdict: v, Limit: p.Retries,
 		Deadline: p.Deadline(r.Run, now), Waited: r.waited,
 	}
 	r.Run = next
@@ -128,7 +137,7 @@ func (r *run) decide(f *fault.Error, committed bool) Note {
 // recovered tells that the call has passed after failed tries.
 func (r *run) recovered() {
 	if r.Tries > 0 && r.engine.Watch != nil {
-		r.engine.Watch(Note{Run: r.Run, Retries: r.engine.Policy.Retries, Waited: r.waited})
+		r.engine.Watch(Note{Run: r.Run, Limit: r.engine.Policy.Retries, Waited: r.waited})
 	}
 }
 

@@ -7,6 +7,10 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
+// heldBound is how many parts are held back at the most. An answer that brings
+// so many without content is committed as it is.
+const heldBound = 1024
+
 // Stream is Do for an answer that arrives in parts. content tells whether a
 // part is something that the caller would see as an answer; parts before the
 // first such part are held back, so that a try that fails before it leaves no
@@ -50,12 +54,12 @@ type sink[T any] struct {
 // attempt hands on the parts of one try. It returns nil when the answer has
 // ended or the reader has broken off.
 func (s *sink[T]) attempt(open func(context.Context, int) iter.Seq2[T, error]) (f *fault.Error) {
-	s.pass, f = s.run.enter()
+	ctx, cancel := s.run.bounded()
+	defer cancel()
+	s.pass, f = s.run.enter(ctx)
 	if f != nil {
 		return f
 	}
-	ctx, cancel := s.run.bounded()
-	defer cancel()
 	defer s.pass.abandon()
 	for part, err := range open(ctx, s.run.Tries+1) {
 		if err != nil {
@@ -73,7 +77,7 @@ func (s *sink[T]) attempt(open func(context.Context, int) iter.Seq2[T, error]) (
 
 // take holds a part back or hands it on; false: the reader has broken off.
 func (s *sink[T]) take(part T) bool {
-	if !s.committed && !s.content(part) {
+	if !s.committed && !s.content(part) && len(s.held) < heldBound {
 		s.held = append(s.held, part)
 		return true
 	}

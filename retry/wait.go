@@ -24,6 +24,9 @@ func (r *run) wait(n Note) error {
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is
 // there first. It returns early with context.Cause when ctx is done.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	begun := time.Now()
 	due := begun.Add(d).Round(0) // Round strips the monotonic reading: compared by the wall clock
 	timer := time.NewTimer(min(d, slice))

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,9 @@ type ahead struct {
 	pooled *[firstBuf]byte // what buf lies in; nil: it is its own or there is none
 	at     int             // buf[at:] is to be handed on
 	err    error           // how src has ended; nil: it has not
-	closed atomic.Bool
+
+	closed   atomic.Bool // by the reader
+	released atomic.Bool // the source is closed
 }
 
 // firstBuf is the size of a body's first buffer: most answers that are not
@@ -67,6 +70,9 @@ func (a *ahead) fillUp(bound int) {
 
 // Read hands on what was kept, then what the source gives.
 func (a *ahead) Read(p []byte) (int, error) {
+	if a.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	if a.at < len(a.buf) {
 		n := copy(p, a.buf[a.at:])
 		a.at += n
@@ -82,9 +88,16 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the source, once. It may be called while another goroutine reads.
+// Close closes the body. It may be called again, and while another goroutine
+// reads.
 func (a *ahead) Close() error {
-	if a.closed.Swap(true) {
+	a.closed.Store(true)
+	return a.release()
+}
+
+// release closes the source, once. What was kept can still be read.
+func (a *ahead) release() error {
+	if a.released.Swap(true) {
 		return nil
 	}
 	return a.src.Close()
@@ -108,8 +121,11 @@ func tie(try, caller context.Context) (context.Context, bond) {
 	return ctx, bond{cancel, follow(try), follow(caller)}
 }
 
-// end unties everything.
+// end unties everything. The zero bond has nothing to untie.
 func (b bond) end() {
+	if b.cancel == nil {
+		return
+	}
 	b.try()
 	b.caller()
 	b.cancel(nil)

@@ -70,13 +70,14 @@ func (r *rejection) response() *http.Response {
 
 // unanswered makes a response where none has come: a 503 in the dialect's form
 // that says what happened.
-func unanswered(req *http.Request, d *dialect.Dialect, f *fault.Error, tries int) *http.Response {
+func (c *call) unanswered(f *fault.Error) *http.Response {
+	d := c.dialect
 	if d == nil {
 		d = dialect.OpenAIChat()
 	}
-	words := fmt.Sprintf("no answer from %s in %d tries: %v", req.URL.Host, tries, f)
-	if tries == 1 {
-		words = fmt.Sprintf("no answer from %s: %v", req.URL.Host, f)
+	words := fmt.Sprintf("no answer from %s: %v", c.req.URL.Host, f)
+	if c.sent > 1 {
+		words = fmt.Sprintf("no answer from %s in %d tries: %v", c.req.URL.Host, c.sent, f)
 	}
 	body := d.ErrorBody(f, words)
 	return &http.Response{
@@ -90,6 +91,6 @@ func unanswered(req *http.Request, d *dialect.Dialect, f *fault.Error, tries int
 		},
 		Body:          io.NopCloser(bytes.NewReader(body)),
 		ContentLength: int64(len(body)),
-		Request:       req,
+		Request:       c.req,
 	}
 }

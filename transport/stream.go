@@ -2,6 +2,7 @@ package transport
 
 import (
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/ridethrough/ridethrough/dialect"
@@ -16,31 +17,48 @@ import (
 // Half a frame at the end of a broken answer is dropped. A frame too large to
 // keep is handed on in parts, and from there on the stream is not watched.
 type stream struct {
-	*ahead
+	ahead
 	dialect  *dialect.Dialect
 	faults   fault.Classifier
-	whole    int  // buf[at:whole] are whole frames, to be handed on
-	seen     int  // between whole and here no frame ends
-	complete bool // the answer has said that it is finished, or has failed in its own words
-	raw      bool // not watched any more
+	whole    int          // buf[at:whole] are whole frames, to be handed on
+	seen     int          // between whole and here no frame ends
+	finished bool         // the answer is complete: a clean end may follow
+	ended    bool         // it has its terminator, or an error in its place: any end may follow
+	failure  *fault.Error // that error; nil: none
+	raw      bool         // not watched any more
 }
+
+// Watched is the body of a streamed answer that a Transport has read ahead in.
+// It hands on whole frames, and ends in a *fault.Error where the answer breaks
+// off.
+type Watched interface {
+	io.ReadCloser
+	// Failure gives the error event that the provider has sent in the stream;
+	// nil: none so far. It is for whoever reads, not for another goroutine.
+	Failure() *fault.Error
+}
+
+// Failure gives the error event that came in the stream.
+func (s *stream) Failure() *fault.Error { return s.failure }
 
 // open reads up to the first content and keeps what it reads. It returns a
 // fault if the answer fails before.
 func (s *stream) open() *fault.Error {
 	for {
 		for frame := s.next(); frame != nil; frame = s.next() {
-			switch sign := s.note(frame); sign {
-			case dialect.Opening:
-			case dialect.Failure:
-				return s.faults.FromEvent(frame, time.Now())
-			case dialect.End:
-				s.complete = false // a terminator alone is no answer
-				return s.faults.Broken(nil, time.Now())
-			default:
-				s.noteRest()
-				return nil
+			sign := s.note(frame)
+			if sign == dialect.Opening {
+				continue
 			}
+			s.noteRest()
+			switch sign {
+			case dialect.Failure:
+				return s.failure
+			case dialect.End: // a terminator alone is no answer
+				s.ended = false
+				return s.faults.Broken(nil, time.Now())
+			}
+			return nil
 		}
 		switch {
 		case s.err != nil:
@@ -55,6 +73,9 @@ func (s *stream) open() *fault.Error {
 
 // Read hands on whole frames.
 func (s *stream) Read(p []byte) (int, error) {
+	if s.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	for s.at == s.whole && !s.raw {
 		if s.err != nil {
 			s.drop()
@@ -91,11 +112,12 @@ func (s *stream) noteRest() {
 }
 
 // next gives the next whole frame of what has been read; nil: there is none.
-// At a clean end the rest is a frame, though its blank line is missing.
+// At a clean end the rest is a frame if it ends the answer; else it may be half
+// of one, and is dropped.
 func (s *stream) next() []byte {
 	rest := s.buf[s.whole:]
 	n := dialect.Cut(rest, s.seen-s.whole)
-	if n == 0 && s.err == io.EOF {
+	if n == 0 && s.err == io.EOF && s.dialect.Ends(rest) {
 		n = len(rest)
 	}
 	if n == 0 {
@@ -107,25 +129,26 @@ func (s *stream) next() []byte {
 	return rest[:n]
 }
 
-// note reads a frame's sign and remembers whether the answer is complete.
+// note reads a frame's sign and remembers what end may follow.
 func (s *stream) note(frame []byte) dialect.Sign {
 	sign := s.dialect.Sign(frame)
-	if sign >= dialect.Finish {
-		s.complete = true
+	switch sign {
+	case dialect.Finish:
+		s.finished = true
+	case dialect.Failure:
+		s.ended, s.failure = true, s.faults.FromEvent(frame, time.Now())
+	case dialect.End:
+		s.ended = true
 	}
 	return sign
 }
 
 // end gives the error that ends the stream: io.EOF for a complete answer.
 func (s *stream) end() error {
-	if s.complete {
+	if s.ended || s.finished && s.err == io.EOF {
 		return io.EOF
 	}
-	f := s.cause()
-	if f.Kind == fault.Canceled {
-		return s.err
-	}
-	return f
+	return s.cause()
 }
 
 // cause names the fault of a stream that ended too early.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -57,9 +58,10 @@ func FuzzStream(f *testing.F) {
 		if piecemeal {
 			src = iotest.OneByteReader(bytes.NewReader(text))
 		}
-		got, _ := through(t, src)
-		if !bytes.Equal(got, text) {
-			t.Errorf("%q came through as %q", text, got)
+		got, err := through(t, src)
+		rest, ok := bytes.CutPrefix(text, got)
+		if !ok || dialect.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && dialect.Anthropic().Ends(rest)) {
+			t.Errorf("%q came through as %q, %v", text, got, err)
 		}
 	})
 }

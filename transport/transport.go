@@ -10,10 +10,8 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
@@ -60,11 +58,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.decides(req, d) {
 		return t.base().RoundTrip(req)
 	}
-	tries := 0
-	resp, err := retry.Do(req.Context(), t.Engine, func(ctx context.Context, n int) (*http.Response, error) {
-		tries++
-		return t.try(ctx, req, d, n)
-	})
+	c := call{Transport: t, req: req, dialect: d}
+	resp, err := retry.Do(req.Context(), t.Engine, c.try)
+	if c.sent == 0 && req.Body != nil {
+		_ = req.Body.Close() // nobody else will
+	}
 	if err == nil {
 		return resp, nil
 	}
@@ -72,7 +70,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return r.response(), nil
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return unanswered(req, d, f, tries), nil
+		return c.unanswered(f), nil
 	}
 	return nil, err
 }
@@ -120,29 +118,4 @@ func safe(req *http.Request) bool {
 		return true
 	}
 	return req.Header.Get(idempotency) != ""
-}
-
-// outgoing makes the request for try n: with its context and, from the second
-// on, a fresh body. The retry count is set only where the SDK says "0", so
-// that a provider sees true counts and no SDK is contradicted.
-func (t *Transport) outgoing(ctx context.Context, req *http.Request, n int) (*http.Request, error) {
-	if n == 1 && t.plain() {
-		return req, nil
-	}
-	out := req.WithContext(ctx)
-	if n == 1 {
-		return out, nil
-	}
-	if req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Message: "the request's body cannot be read again", Err: err, Rule: "transport/body"}
-		}
-		out.Body = body
-	}
-	if len(req.Header[retryCount]) > 0 && !resent(req) {
-		out.Header = req.Header.Clone()
-		out.Header.Set(retryCount, strconv.Itoa(n-1))
-	}
-	return out, nil
 }

@@ -142,6 +142,8 @@ func TestFaultsBeforeContentAreTriedAgain(t *testing.T) {
 		{"start then error", events(start + oops), events(start + hi + stop)},
 		{"start then reset", events(start + "event: cont").ends(reset), events(start + hi + stop)},
 		{"start then end", events(start), events(start + hi + stop)},
+		{"start then half a frame", events(start + hi[:len(hi)-9]), events(start + hi + stop)},
+		{"page of a megabyte", reply{status: 200, body: strings.Repeat("<p>sorry</p>", 90_000)}, ok(answerJSON)},
 		{"empty stream", events(""), events(start + hi + stop)},
 		{"end without content", events(stop), events(start + hi + stop)},
 		{"stream without its type", reply{status: 200, kind: "text/plain", body: start + oops}, events(start + hi + stop)},
@@ -174,6 +176,8 @@ func TestCommittedStreamIsNeverTriedAgain(t *testing.T) {
 		err   bool
 	}{
 		{"whole", events(start + hi + stop), start + hi + stop, false},
+		{"half a frame at a clean end", events(start + hi + hi[:len(hi)-9]), start + hi, true},
+		{"half a terminator", events(start + hi + stop[:len(stop)-9]), start + hi, true},
 		{"whole, blank line missing", events(start + hi + stop[:len(stop)-1]), start + hi + stop[:len(stop)-1], false},
 		{"reset after the terminator", events(start + hi + stop).ends(reset), start + hi + stop, false},
 		{"reset", events(start + hi).ends(reset), start + hi, true},
@@ -191,6 +195,94 @@ func TestCommittedStreamIsNeverTriedAgain(t *testing.T) {
 		if len(u.bodies) != 1 || u.given[0].closed != 1 {
 			t.Errorf("%s: %d tries, closed %d times", tt.name, len(u.bodies), u.given[0].closed)
 		}
+	}
+}
+
+const (
+	chunk  = `data: {"choices":[{"delta":{"content":"Hi"}}]}` + "\n\n"
+	finish = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+)
+
+func TestFinishedAnswerMayEndCleanlyOnly(t *testing.T) {
+	for end, want := range map[error]bool{nil: false, errors.New("connection reset by peer"): true} {
+		u := &upstream{replies: []reply{events(chunk + finish).ends(end)}}
+		req := post(t.Context())
+		req.URL.Path = "/v1/chat/completions"
+		_, text, err := send(t, u, policy.Patient(), req)
+		if text != chunk+finish || (err != nil) != want {
+			t.Errorf("after %v: %q, %v", end, text, err)
+		}
+	}
+}
+
+func TestWatchedBodyTellsTheProvidersOwnError(t *testing.T) {
+	u := &upstream{replies: []reply{events(start + hi + oops)}}
+	resp, err := (&transport.Transport{Base: u, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, ok := resp.Body.(transport.Watched)
+	if _, err := io.ReadAll(resp.Body); !ok || err != nil || body.Failure() == nil || body.Failure().Kind != fault.Overloaded {
+		t.Errorf("watched %v, %v", ok, err)
+	}
+	_ = resp.Body.Close()
+	if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
+		t.Error("a closed body can be read")
+	}
+}
+
+func TestUnusualRoundTrippersDoNoHarm(t *testing.T) {
+	b := &body{Reader: strings.NewReader("")}
+	for name, base := range map[string]roundTrip{
+		"response and error": func(*http.Request) (*http.Response, error) { return &http.Response{Body: b}, syscall.ECONNRESET },
+		"neither":            func(*http.Request) (*http.Response, error) { return nil, nil },
+	} {
+		e := retry.Engine{Policy: policy.Policy{Retries: 1}}
+		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 503 {
+			t.Errorf("%s: %v, %v", name, resp, err)
+		}
+	}
+	if b.closed != 2 {
+		t.Errorf("closed %d times in 2 tries", b.closed)
+	}
+}
+
+func TestPlainContentEncodingIsWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := events(start + oops)
+		fails.header = http.Header{"Content-Encoding": {"identity"}}
+		u := &upstream{replies: []reply{fails, events(start + hi + stop)}}
+		if _, text, err := send(t, u, policy.Simple(), post(t.Context())); text != start+hi+stop || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}
+
+func TestBodyThatIsNeverSentIsClosed(t *testing.T) {
+	req := post(t.Context())
+	b := &body{Reader: strings.NewReader(prompt)}
+	req.Body = b
+	e := retry.Engine{Policy: policy.Policy{Retries: 1, Kinds: fault.Transient}, Gate: shut{}}
+	resp, err := (&transport.Transport{Base: &upstream{}, Engine: e}).RoundTrip(req)
+	if err != nil || resp.StatusCode != 503 || b.closed != 1 {
+		t.Errorf("%v, %v, closed %d times", resp, err, b.closed)
+	}
+}
+
+// shut is a gate that shares a failure with everybody.
+type shut struct{}
+
+func (shut) Enter(context.Context) (retry.Pass, error) {
+	return nil, &fault.Error{Kind: fault.Overloaded}
+}
+func (shut) Wait(context.Context, time.Duration) error { return nil }
+
+func TestResponseDoesNotCarryTheMarkOfTheRun(t *testing.T) {
+	u := &upstream{replies: []reply{ok(answerJSON)}}
+	resp, _, err := send(t, u, policy.Simple(), post(t.Context()))
+	if err != nil || retry.Nested(resp.Request.Context()) {
+		t.Errorf("a call made with the response's context would never be tried again: %v", err)
 	}
 }
 

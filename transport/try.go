@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,82 +14,137 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
+// call is one request over all its tries.
+type call struct {
+	*Transport
+	req     *http.Request
+	dialect *dialect.Dialect // nil: it asks for no answer
+	sent    int              // how often it has been sent
+}
+
 // try sends the request once. A response comes back only if it is an answer:
 // what fails before the first content is an error.
-func (t *Transport) try(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
-	if t.Engine.Policy.Wall == 0 {
-		return t.exchange(ctx, req, d, n)
+func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
+	var tied bond
+	if c.Engine.Policy.Wall > 0 {
+		ctx, tied = tie(ctx, c.req.Context())
+		defer tied.try()
 	}
-	ctx, bond := tie(ctx, req.Context())
-	resp, err := t.exchange(ctx, req, d, n)
-	kept := resp
-	if r, ok := errors.AsType[*rejection](err); ok {
-		kept = r.resp
-	}
-	if kept == nil {
-		bond.end()
+	out, err := c.outgoing(ctx)
+	if err != nil {
+		tied.end()
 		return nil, err
 	}
-	bond.try()
-	kept.Body = &bound{kept.Body, bond}
-	return resp, err
+	resp, err := c.send(out)
+	if err != nil {
+		tied.end()
+		return nil, c.Faults.Of(err, time.Now())
+	}
+	if c.Engine.Policy.Wall > 0 {
+		resp.Body = &bound{resp.Body, tied}
+	}
+	return c.judge(resp)
 }
 
-// exchange sends the request and reads ahead to the first content.
-func (t *Transport) exchange(ctx context.Context, req *http.Request, d *dialect.Dialect, n int) (*http.Response, error) {
-	out, err := t.outgoing(ctx, req, n)
-	if err != nil {
-		return nil, err
+// outgoing makes the request for a try: with its context and, from the second
+// on, a fresh body. The retry count is set only where the SDK says "0", so that
+// a provider sees true counts and no SDK is contradicted.
+func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
+	if c.sent == 0 {
+		if c.plain() {
+			return c.req, nil
+		}
+		return c.req.WithContext(ctx), nil
 	}
-	resp, err := t.base().RoundTrip(out)
-	if err != nil {
-		return nil, t.Faults.Of(err, time.Now())
+	out := c.req.WithContext(ctx)
+	if c.req.GetBody != nil {
+		body, err := c.req.GetBody()
+		if err != nil {
+			return nil, &fault.Error{Kind: fault.Invalid, Message: "the request's body cannot be read again", Err: err, Rule: "transport/body"}
+		}
+		out.Body = body
 	}
-	complete(resp)
+	if len(c.req.Header[retryCount]) > 0 && !resent(c.req) {
+		out.Header = c.req.Header.Clone()
+		out.Header.Set(retryCount, strconv.Itoa(c.sent))
+	}
+	return out, nil
+}
+
+// errNothing is what a RoundTripper deserves that returns neither.
+var errNothing = errors.New("the RoundTripper returned no response and no error")
+
+// send sends a try and gives the response the parts that a RoundTripper may
+// have left out.
+func (c *call) send(out *http.Request) (*http.Response, error) {
+	c.sent++
+	resp, err := c.base().RoundTrip(out)
 	switch {
-	case resp.StatusCode >= http.StatusBadRequest:
-		return nil, t.refused(resp)
-	case d == nil || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Encoding"]) > 0:
-		return resp, nil
+	case err != nil && resp != nil && resp.Body != nil:
+		_ = resp.Body.Close() // against the rules, but it happens
+		return nil, err
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNothing
 	}
-	return t.readAhead(resp, d)
-}
-
-// complete gives a response the parts that a RoundTripper may have left out.
-func complete(resp *http.Response) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
+	resp.Request = c.req // its context is the caller's, that of the try carries the mark of the run
+	return resp, nil
+}
+
+// judge tells an answer from what is none.
+func (c *call) judge(resp *http.Response) (*http.Response, error) {
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
+		return nil, c.refused(resp)
+	case c.dialect == nil || resp.StatusCode != http.StatusOK || encoded(resp.Header):
+		return resp, nil
+	}
+	return c.readAhead(resp)
+}
+
+// encoded tells whether a body is not what it says but has to be decoded first.
+func encoded(h http.Header) bool {
+	coding := h["Content-Encoding"]
+	return len(coding) > 0 && !strings.EqualFold(coding[0], "identity")
 }
 
 // refused names the fault of a response with an error status. Its body is read
 // as far as that takes; one that stalls is not waited for.
-func (t *Transport) refused(resp *http.Response) error {
+func (c *call) refused(resp *http.Response) error {
 	a := &ahead{src: resp.Body}
-	stalled := time.AfterFunc(bodyPatience, func() { a.Close() })
+	stalled := time.AfterFunc(bodyPatience, func() { _ = a.Close() })
 	defer stalled.Stop()
-	a.fillUp(errorBound)
-	f := t.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
+	for a.err == nil && len(a.buf) < errorBound {
+		a.fill(errorBound)
+		stalled.Reset(bodyPatience)
+	}
+	f := c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
 	return reject(f, resp, a)
 }
 
 // readAhead reads an answer up to its first content and gives the response
 // that replays it.
-func (t *Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Response, error) {
-	a := &ahead{src: resp.Body}
-	a.fill(aheadBound)
-	if streams(resp.Header, a.buf) {
-		s := &stream{ahead: a, dialect: d, faults: t.Faults}
+func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
+	s := &stream{ahead: ahead{src: resp.Body}, dialect: c.dialect, faults: c.Faults}
+	for s.fill(aheadBound); s.err == nil && !streams(resp.Header, s.buf) && len(s.buf) < len("event:"); {
+		s.fill(aheadBound)
+	}
+	if streams(resp.Header, s.buf) {
 		if f := s.open(); f != nil {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
 		return resp, nil
 	}
-	if f := t.whole(resp, d, a); f != nil {
+	a := &s.ahead
+	if f := c.whole(resp, a); f != nil {
 		unmask(resp, f.Kind)
 		return nil, reject(f, resp, a)
 	}
@@ -99,21 +155,25 @@ func (t *Transport) readAhead(resp *http.Response, d *dialect.Dialect) (*http.Re
 // whole reads an answer that is not streamed to its end, since nobody can use
 // a part of it: one that breaks off is tried again. One that is too large to
 // keep is handed on as it comes.
-func (t *Transport) whole(resp *http.Response, d *dialect.Dialect, a *ahead) *fault.Error {
-	a.fillUp(aheadBound)
+func (c *call) whole(resp *http.Response, a *ahead) *fault.Error {
+	limit := aheadBound
+	if text := bytes.TrimLeft(a.buf, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+		limit = errorBound // a page: no answer, and not worth more
+	}
+	a.fillUp(limit)
 	switch {
-	case a.err == nil:
+	case a.err == nil && limit == aheadBound:
 		return nil
-	case a.err != io.EOF:
-		return t.Faults.Broken(a.err, time.Now())
+	case a.err != nil && a.err != io.EOF:
+		return c.Faults.Broken(a.err, time.Now())
 	}
-	switch d.Whole(a.buf) {
+	switch c.dialect.Whole(a.buf) {
 	case dialect.Failure:
-		return t.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
+		return c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
 	case dialect.Opening:
-		return t.Faults.Broken(nil, time.Now())
+		return c.Faults.Broken(nil, time.Now())
 	}
-	a.Close() // the connection is free while the answer is being read
+	a.release() // the connection is free while the answer is being read
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,7 @@ func command(s Streams) *cobra.Command {
 		Long: "ridethrough stands between a program and its provider of language models. When the\n" +
 			"provider is overloaded, rate-limiting, restarting or unreachable, the call waits and\n" +
 			"goes on when the provider is back.",
+		Version:       version(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -85,6 +87,15 @@ func command(s Streams) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(serveCommand(s), demoCommand(s), simulatorCommand(s))
 	return root
+}
+
+// version says what was built: the module's version, or the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
 }
 
 // failure is an error of a command that was called rightly: every other error

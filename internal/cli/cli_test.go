@@ -57,10 +57,15 @@ func TestBadInputIsOneLineThatSaysWhatToDo(t *testing.T) {
 		{"", "serve --policy forever", 2, "there are patient, interactive, worker, simple and council"},
 		{"", "serve --upstream localhost:8485", 2, "want NAME=URL"},
 		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "there are anthropic and openai"},
-		{"", "serve --upstream openai=127.0.0.1:1", 2, "no base URL"},
+		{"", "serve --upstream openai=127.0.0.1:1", 2, "want a base URL"},
+		{"", "serve --upstream openai=http://me:secret@h%zz", 2, "want a base URL"},
+		{"", "serve --upstream openai=http://h/?key=secret", 2, "credentials are the client's"},
+		{"", "serve --upstream acme=http://me:secret@h", 2, "none is named \"acme\""},
+		{"", "serve --upstream http://me:secret@h", 2, "want NAME=URL"},
+		{"", "serve --upstream anthropic=http://h/v1/messages", 2, "is an endpoint"},
 		{"", "serve --upstream openai=http://me:secret@127.0.0.1:1", 2, "credentials are the client's"},
 		{"", "serve --listen " + busy, 1, busy + " is in use"},
-		{"", "serve --listen 127.0.0.1:99999", 1, "cannot listen on 127.0.0.1:99999"},
+		{"", "serve --listen 127.0.0.1:99999", 2, "want HOST:PORT"},
 		{"RIDETHROUGH_POLICY=forever", "serve", 78, "RIDETHROUGH_POLICY: no policy is named"},
 		{"RIDETHROUGH_LISTEN=8484", "serve", 78, "RIDETHROUGH_LISTEN: "},
 		{"RIDETHROUGH_UPSTREAM_OPENAI=ftp://x", "serve", 78, "RIDETHROUGH_UPSTREAM_OPENAI: "},
@@ -189,6 +194,7 @@ func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
 	base := gateway.said(t, "listening")["url"].(string)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8484": 200, "127.0.0.1": 200, "[::1]:8484": 200, "[::1]": 200,
+		"LOCALHOST": 200, "localhost.": 200,
 		"rebound.example": 421, "127.0.0.1.example": 421, "192.168.1.1:8484": 421,
 	} {
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/", nil)

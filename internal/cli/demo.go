@@ -23,7 +23,7 @@ import (
 )
 
 // answer is what the demo's provider says once it can.
-const answer = "I am back. While I was gone your request waited here, nothing was said twice, and you never had to notice."
+const answer = "I am back. Your request waited here meanwhile, and nothing was said twice."
 
 func demoCommand(s Streams) *cobra.Command {
 	var plain bool
@@ -56,7 +56,19 @@ type waiting struct {
 	due  time.Time
 }
 
+// run shows the demonstration. It ends early when nobody can see it.
 func (d *demo) run(ctx context.Context) error {
+	ctx, unseen := context.WithCancel(ctx)
+	defer unseen()
+	d.screen.failed = unseen
+	err := d.play(ctx)
+	if broken := d.screen.broken(); broken != nil {
+		return fmt.Errorf("nobody can see the demo: %w", broken)
+	}
+	return err
+}
+
+func (d *demo) play(ctx context.Context) error {
 	provider, providerURL, err := d.provider()
 	if err != nil {
 		return err
@@ -68,9 +80,9 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	defer stop()
 
-	d.screen.print("", "provider  %s  overloaded, then lying, then gone: for 17 seconds", providerURL)
+	d.screen.print("", "provider  %s  fails for 17 seconds", providerURL)
 	d.screen.print("", "gateway   %s  policy worker", gatewayURL)
-	d.screen.print("", "client    POST %s/v1/messages, streamed, with no retries of its own\n", gatewayURL)
+	d.screen.print("", "client    asks the gateway for a stream and has no retries of its own\n")
 	d.begun = time.Now()
 	provider.Start()
 	ticking, endTicking := context.WithCancel(ctx)
@@ -87,7 +99,8 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	d.screen.print("", "")
-	d.screen.print(faint, "The client sent 1 request and got one whole answer. The provider was asked %d times.", d.requests.Load())
+	d.screen.print(faint, "The client sent 1 request and got one whole answer.")
+	d.screen.print(faint, "The provider was asked %d times.", d.requests.Load())
 	return nil
 }
 
@@ -132,7 +145,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = serveUntil(ctx, l, g, g.Close, slog.New(slog.DiscardHandler))
+		_ = serveUntil(ctx, l, g, g, slog.New(slog.DiscardHandler))
 	}()
 	return "http://" + l.Addr().String(), func() { cancel(); <-done }, nil
 }
@@ -149,7 +162,7 @@ func (d *demo) watch(e gateway.Event) {
 	case n.Verdict.Stop != "":
 		d.latest.Store(nil)
 		d.screen.set("")
-		d.screen.print(red, "%s", exhausted(n))
+		d.screen.print(red, "%s", ended(n))
 	default:
 		d.screen.print(faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
 		if !d.screen.live {

@@ -40,26 +40,34 @@ func report(log *slog.Logger, e gateway.Event) {
 	n := e.Note
 	log = log.With("request", e.Request, "upstream", e.Upstream, "model", e.Model)
 	if n.Fault == nil {
-		log.Info("provider recovered", "retries", n.Run.Tries, "waited", n.Waited.Round(time.Millisecond).String())
+		log.Info("provider recovered", "retries", n.Retries(), "waited", n.Waited.Round(time.Millisecond).String())
 		return
 	}
 	log = log.With("kind", n.Fault.Kind.String(), "error", n.Fault.Error())
-	switch n.Verdict.Stop {
-	case "":
+	switch stop := n.Verdict.Stop; {
+	case e.Left:
+		log.Info("client left", "retries", n.Retries(), "waited", n.Waited.Round(time.Millisecond).String())
+	case stop == "" && n.Fault.Status == 0 && n.Run.Tries == 1:
+		log.Warn("provider retry", "attempt", n.Run.Tries, "delay", n.Verdict.Wait.String(), "do", advice(e))
+	case stop == "":
 		log.Warn("provider retry", "attempt", n.Run.Tries, "delay", n.Verdict.Wait.String())
-	case policy.Final:
-		log.Info("request refused", "status", n.Fault.Status)
-	case policy.Committed:
+	case stop == policy.Committed:
 		log.Warn("answer broke off")
+	case stop == policy.Final && n.Fault.Status != 0:
+		log.Info("request refused", "status", n.Fault.Status)
 	default:
-		log.Error("gave up", "retries", n.Run.Tries-1, "reason", string(n.Verdict.Stop), "do", advice(e))
+		log.Error("gave up", "retries", n.Retries(), "reason", string(stop), "do", advice(e))
 	}
 }
 
 // advice says what somebody can do about a call that was given up.
 func advice(e gateway.Event) string {
-	if e.Note.Fault.Status == 0 {
+	f := e.Note.Fault
+	switch wait := f.Hint(time.Now()); {
+	case f.Status == 0:
 		return "check that the provider can be reached, or give another address with --upstream " + e.Upstream + "=URL"
+	case e.Note.Verdict.Stop == policy.HintTooFar:
+		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -18,6 +19,9 @@ type screen struct {
 	live   bool // w is a terminal that can replace a line
 	color  bool
 	status string // the line at the bottom; "": none
+	open   bool   // the last line that stays has no end yet
+	err    error  // the first that a write brought
+	failed func() // called with that; nil: nobody
 }
 
 // newScreen looks at the terminal and at what the environment says about it.
@@ -46,12 +50,16 @@ const (
 	erase = "\r\x1b[2K"
 )
 
-// print writes text that stays, above the status line.
+// print writes lines that stay, above the status line.
 func (s *screen) print(color, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	fmt.Fprintf(s.w, "%s\n", s.paint(color, fmt.Sprintf(format, args...)))
+	if s.open {
+		s.put("\n")
+	}
+	s.open = false
+	s.put(s.paint(color, fmt.Sprintf(format, args...)) + "\n")
 	s.draw()
 }
 
@@ -61,7 +69,8 @@ func (s *screen) write(text string) {
 	defer s.mu.Unlock()
 	s.wipe()
 	s.status = ""
-	_, _ = io.WriteString(s.w, text)
+	s.open = !strings.HasSuffix(text, "\n")
+	s.put(text)
 }
 
 // set replaces the status line; "" removes it.
@@ -78,14 +87,31 @@ func (s *screen) set(status string) {
 
 func (s *screen) wipe() {
 	if s.live && s.status != "" {
-		_, _ = io.WriteString(s.w, erase)
+		s.put(erase)
 	}
 }
 
 func (s *screen) draw() {
 	if s.live && s.status != "" {
-		_, _ = io.WriteString(s.w, s.paint(amber, s.status))
+		s.put(s.paint(amber, s.status))
 	}
+}
+
+// put writes bytes and remembers that they could not be written.
+func (s *screen) put(text string) {
+	if _, err := io.WriteString(s.w, text); err != nil && s.err == nil {
+		s.err = err
+		if s.failed != nil {
+			s.failed()
+		}
+	}
+}
+
+// broken gives the first error that writing has brought.
+func (s *screen) broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 func (s *screen) paint(color, text string) string {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -79,20 +80,38 @@ func (c *serving) run(ctx context.Context, s Streams) error {
 		return err
 	}
 	log := logger(s.Err)
+	if err := c.noLoop(l.Addr().String()); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	g := gateway.New(gateway.Config{Upstreams: c.upstreams, Policy: c.policy, Watch: func(e gateway.Event) { report(log, e) }})
 	base := "http://" + l.Addr().String()
 	log.Info("listening", "url", base, "policy", c.policyName)
-	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
-	err = serveUntil(ctx, l, localOnly(g), g.Close, log)
-	if err == nil {
-		log.Info("stopped")
+	for _, name := range gateway.Names() {
+		if u := c.upstreams[name]; u != nil {
+			log.Info("upstream", "name", name, "url", u.String())
+		}
 	}
+	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
+	err = serveUntil(ctx, l, localOnly(g), g, log)
+	log.Info("stopped")
 	return err
 }
 
-// serveUntil serves a listener until ctx ends. Then closing is called, which
-// has to end what only waits, and what is under way gets the grace.
-func serveUntil(ctx context.Context, l net.Listener, h http.Handler, closing func(), log *slog.Logger) error {
+// noLoop refuses an upstream that is the address we listen on. One that leads
+// here by another way is found when a request comes back.
+func (c *serving) noLoop(addr string) error {
+	_, port, _ := net.SplitHostPort(addr)
+	for name, u := range c.upstreams {
+		if u.Host == addr || u.Host == "localhost:"+port {
+			return fmt.Errorf("the upstream %s is %s, where the gateway itself listens; give the provider's address", name, u)
+		}
+	}
+	return nil
+}
+
+// serveUntil serves a gateway until ctx ends. Then its waits end at once, and
+// the answers that are under way when the grace is over.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler, g *gateway.Gateway, log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 30 * time.Second,
@@ -106,14 +125,23 @@ func serveUntil(ctx context.Context, l net.Listener, h http.Handler, closing fun
 		return err
 	case <-ctx.Done():
 	}
-	closing()
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if server.Shutdown(late) != nil {
-		_ = server.Close() // the grace is over: what is left is cut
+	log.Info("stopping", "answers under way may take", grace.String(), "at once", "with a second signal")
+	g.Drain()
+	late := context.WithoutCancel(ctx)
+	if shutdown(late, server, grace) != nil {
+		g.Close()
+		_ = shutdown(late, server, time.Second) // the time to say goodbye
 	}
+	_ = server.Close()
 	<-ended
 	return nil
+}
+
+// shutdown waits for a server's requests to end, so long at the most.
+func shutdown(ctx context.Context, server *http.Server, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return server.Shutdown(ctx)
 }
 
 // localOnly refuses requests that name another host: a web page whose name
@@ -124,8 +152,7 @@ func localOnly(h http.Handler) http.Handler {
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		ip := net.ParseIP(trimBrackets(host))
-		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !isLocal(strings.TrimSuffix(host, ".")) {
 			http.Error(w, fmt.Sprintf("ridethrough: it does not answer for the host %q; use localhost or 127.0.0.1", r.Host), http.StatusMisdirectedRequest)
 			return
 		}
@@ -133,11 +160,10 @@ func localOnly(h http.Handler) http.Handler {
 	})
 }
 
-func trimBrackets(host string) string {
-	if n := len(host); n > 1 && host[0] == '[' && host[n-1] == ']' {
-		return host[1 : n-1]
-	}
-	return host
+// isLocal tells whether a host is a name of this machine for itself.
+func isLocal(host string) bool {
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // inUse tells whether an address is taken.

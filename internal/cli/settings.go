@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -50,10 +53,10 @@ func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
 	for _, flag := range flags {
 		name, value, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, fmt.Errorf("--upstream %q: want NAME=URL, such as anthropic=http://127.0.0.1:8485", flag)
+			return nil, errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")
 		}
 		if !slices.Contains(gateway.Names(), name) {
-			return nil, fmt.Errorf("--upstream %q: no upstream is named %q; there are %s", flag, name, list(gateway.Names()))
+			return nil, fmt.Errorf("--upstream: none is named %q; there are %s", name, list(gateway.Names()))
 		}
 		base, err := baseURL(value)
 		if err != nil {
@@ -64,14 +67,17 @@ func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
 	return all, nil
 }
 
-// baseURL reads the URL of an upstream.
+// baseURL reads the URL of an upstream. Its errors do not repeat it, since it
+// may hold a password or a key.
 func baseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%q is no base URL; want http:// or https:// and a host", s)
+		return nil, errors.New("want a base URL with http:// or https:// and a host, such as http://127.0.0.1:8485")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%q: a base URL has no user, query or fragment; credentials are the client's", u.Redacted())
+		return nil, errors.New("a base URL has no user, query or fragment; credentials are the client's")
+	case dialect.Of(http.MethodPost, u.Path) != nil:
+		return nil, fmt.Errorf("%s is an endpoint; want the base URL before it", u.Path)
 	}
 	return u, nil
 }
@@ -88,11 +94,11 @@ func preset(name string) (policy.Policy, error) {
 // loopback checks an address to listen on. Whoever reaches the gateway can use
 // what it forwards to, so it stays on this machine.
 func loopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+	host, port, err := net.SplitHostPort(addr)
+	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("%q is no address; want HOST:PORT, such as 127.0.0.1:8484", addr)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !isLocal(host) {
 		return fmt.Errorf("%q is open to other machines; want an address of this one, such as 127.0.0.1:8484, with a proxy in front that asks for credentials if others are to use it", addr)
 	}
 	return nil

@@ -57,7 +57,7 @@ func seconds(left time.Duration) string {
 
 // attempt counts retries from 1; without a limit it says when waiting ends.
 func attempt(n retry.Note) string {
-	if n.Retries == policy.Unlimited && !n.Deadline.IsZero() {
+	if n.Limit == policy.Unlimited && !n.Deadline.IsZero() {
 		return fmt.Sprintf("attempt %s, gives up %s", count(n), n.Deadline.Local().Format("15:04"))
 	}
 	return "attempt " + count(n)
@@ -65,24 +65,28 @@ func attempt(n retry.Note) string {
 
 // count is the number of the retry, and of how many where there is a limit.
 func count(n retry.Note) string {
-	if n.Retries == policy.Unlimited {
+	if n.Limit == policy.Unlimited {
 		return strconv.Itoa(n.Run.Tries)
 	}
-	return fmt.Sprintf("%d/%d", n.Run.Tries, n.Retries)
+	return fmt.Sprintf("%d/%d", n.Run.Tries, n.Limit)
 }
 
 // recovered is the line that ends a wait well.
 func recovered(n retry.Note) string {
 	retries := "retries"
-	if n.Run.Tries == 1 {
+	if n.Retries() == 1 {
 		retries = "retry"
 	}
-	return fmt.Sprintf("✓ Recovered after %d %s (waited %v)", n.Run.Tries, retries, n.Waited.Round(time.Second))
+	return fmt.Sprintf("✓ Recovered after %d %s (waited %v)", n.Retries(), retries, n.Waited.Round(time.Second))
 }
 
-// exhausted is the line that ends a wait badly.
-func exhausted(n retry.Note) string {
-	return fmt.Sprintf("Failed after %d retry attempts. Check your connection and try again.\n  %v", n.Run.Tries-1, n.Fault)
+// ended are the lines that end a call badly.
+func ended(n retry.Note) string {
+	switch n.Verdict.Stop {
+	case policy.Final, policy.Committed:
+		return fmt.Sprintf("Failed: %s.\n  %v", n.Fault.Cause(), n.Fault)
+	}
+	return fmt.Sprintf("Failed after %d retry attempts. Check your connection and try again.\n  %v", n.Retries(), n.Fault)
 }
 
 func capital(s string) string {

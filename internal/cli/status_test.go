@@ -13,8 +13,8 @@ import (
 
 func TestOneSentenceSaysWhatWaitsAndHowLong(t *testing.T) {
 	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.Local)
-	busy := retry.Note{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Run: policy.Run{Tries: 1}, Retries: 10}
-	gone := retry.Note{Fault: &fault.Error{Kind: fault.Unavailable}, Run: policy.Run{Tries: 7}, Retries: policy.Unlimited, Deadline: now.Add(8*time.Hour + 12*time.Minute)}
+	busy := retry.Note{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Run: policy.Run{Tries: 1}, Limit: 10}
+	gone := retry.Note{Fault: &fault.Error{Kind: fault.Unavailable}, Run: policy.Run{Tries: 7}, Limit: policy.Unlimited, Deadline: now.Add(8*time.Hour + 12*time.Minute)}
 	tests := []struct {
 		note  retry.Note
 		left  time.Duration
