@@ -203,17 +203,11 @@ func (c *call) resume(resp *http.Response) {
 
 // pump hands the body on as it comes.
 func (c *call) pump(body io.Reader) {
-	rc := http.NewResponseController(c.w)
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // not every connection has deadlines
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(buf)
-		if n > 0 {
-			_ = rc.SetWriteDeadline(time.Now().Add(stallLimit))
-			if _, err := c.w.Write(buf[:n]); err != nil {
-				panic(http.ErrAbortHandler) // the client has left
-			}
-			_ = rc.Flush() // an error shows at the next write
+		if n > 0 && c.write(buf[:n]) != nil {
+			panic(http.ErrAbortHandler) // the client has left
 		}
 		if err == io.EOF {
 			c.ended(body)
@@ -224,6 +218,21 @@ func (c *call) pump(body io.Reader) {
 			return
 		}
 	}
+}
+
+// write sends bytes to the client at once. One that takes none for too long is
+// an error.
+func (c *call) write(p []byte) error {
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetWriteDeadline(time.Now().Add(stallLimit)) // not every connection has deadlines
+	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
+	if _, err := c.w.Write(p); err != nil {
+		return err
+	}
+	if err := rc.Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil // it writes what it gets at once, or keeps it: we cannot help it
 }
 
 // ended looks at how a whole stream has ended: an error in the provider's own
@@ -276,10 +285,7 @@ func (c *call) tellBroken(f *fault.Error) {
 
 // breakOff reports a fault inside a stream whose headers are out.
 func (c *call) breakOff(f *fault.Error, words string) {
-	_, err := c.w.Write(c.dialect.ErrorEvent(f, words))
-	if err == nil {
-		err = http.NewResponseController(c.w).Flush()
-	}
+	err := c.write(c.dialect.ErrorEvent(f, words))
 	if err != nil || c.dialect.Aborts() {
 		panic(http.ErrAbortHandler)
 	}

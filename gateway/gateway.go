@@ -109,6 +109,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if slices.Contains(r.Header.Values(viaHeader), g.id) {
+		w.Header().Set("X-Should-Retry", "false")
 		reply(w, http.StatusLoopDetected, v.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
 			"ridethrough: the upstream "+v.name+" leads back to this gateway; give another with --upstream"))
 		return

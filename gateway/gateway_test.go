@@ -37,12 +37,21 @@ type world struct {
 
 // newWorld starts everything inside the test's bubble and ends it with the test.
 func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
-	w := &world{t: t, provider: simulator.New(script), begun: time.Now()}
+	provider := simulator.New(script)
+	w := newWorldOf(t, p, provider.Transport())
+	w.provider = provider
+	t.Cleanup(func() { _ = provider.Close() })
+	return w
+}
+
+// newWorldOf is newWorld with another provider.
+func newWorldOf(t *testing.T, p policy.Policy, base http.RoundTripper) *world {
+	w := &world{t: t, begun: time.Now()}
 	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
 	w.gateway = gateway.New(gateway.Config{
 		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
 		Policy:    p,
-		Base:      w.provider.Transport(),
+		Base:      base,
 		Watch:     func(e gateway.Event) { w.events = append(w.events, e) },
 	})
 	pipe := simulator.NewPipe()
@@ -55,7 +64,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 		transport.CloseIdleConnections()
 		_ = server.Close()
 		<-done
-		_ = w.provider.Close()
+		time.Sleep(time.Second) // net/http lingers half of that on a connection that it has cut
 	})
 	return w
 }

@@ -22,9 +22,21 @@ func simulatorCommand(s Streams) *cobra.Command {
 		Long: "simulator answers the APIs of Anthropic and OpenAI like a provider that knows one sentence and\n" +
 			"fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
 			"programs will see in an outage.\n\n" +
-			"A reply is a word: ok, an error status (529, 429;retry-after=7), refused, reset, silence,\n" +
-			"silence:30s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, empty, html, error-200 or\n" +
-			"drip:200ms; 529*5 repeats it.",
+			"A reply is a word, and 529*5 is five of them:\n" +
+			"  ok                 an answer\n" +
+			"  529                an error with that status; 429;retry-after=7 adds a header\n" +
+			"  refused            no connection; on a real socket it is reset as it is accepted\n" +
+			"  reset              the connection is reset before an answer\n" +
+			"  silence            nothing at all until the client leaves; silence:30s, then an answer\n" +
+			"  error-first        200, and an error as the first event of the stream\n" +
+			"  role-error         200, the event that opens an answer, then an error\n" +
+			"  cut:3              three words, then the connection is lost\n" +
+			"  cut:3:clean        three words, then the stream ends as if it were whole\n" +
+			"  cut:3:done         an answer of three words\n" +
+			"  empty              200 and nothing\n" +
+			"  html               200 and a web page\n" +
+			"  error-200          200 and an error as JSON\n" +
+			"  drip:200ms         an answer, that long from word to word",
 		Example: "  ridethrough simulator --outage 0s-20s\n" +
 			"  ridethrough simulator --replies '529*2, role-error, cut:3' --pace 50ms\n" +
 			"  ridethrough simulator --limit 5/1m",

@@ -1,0 +1,289 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+const (
+	messageStart = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n"
+	messageHi    = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n"
+	messageStop  = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	messageError = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
+)
+
+// says is a provider that answers with these bytes.
+func says(status int, text string, headers ...string) roundTrip {
+	return func(req *http.Request) (*http.Response, error) {
+		h := http.Header{"Content-Type": {"text/event-stream"}}
+		for i := 0; i+1 < len(headers); i += 2 {
+			h.Set(headers[i], headers[i+1])
+		}
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(text)), Request: req}, nil
+	}
+}
+
+// then is a provider that is overloaded twice, so that the hold commits, and
+// then is another one.
+func (f roundTrip) afterTwoFaults() roundTrip {
+	n := 0
+	return func(req *http.Request) (*http.Response, error) {
+		if n++; n <= 2 {
+			return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+		}
+		return f(req)
+	}
+}
+
+func TestBrokenStreamIsNeverAWholeAnswer(t *testing.T) {
+	text := messageStart + messageHi
+	tests := []struct {
+		name string
+		base roundTrip
+	}{
+		{"with a Content-Length", says(200, text, "Content-Length", strconv.Itoa(len(text)))},
+		{"inside a frame", says(200, text+messageHi[:len(messageHi)-12])},
+		{"inside the terminator", says(200, text+messageStop[:len(messageStop)-5])},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldOf(t, policy.Patient(), tt.base)
+			_, got, err := w.get("/v1/messages", claude)
+			rest, ok := strings.CutPrefix(got, text)
+			if err != nil || !ok || !strings.HasPrefix(rest, "event: error\ndata: {") || !strings.Contains(rest, "broke off") {
+				t.Errorf("%s: %q, %v", tt.name, got, err)
+			}
+		})
+	}
+}
+
+func TestHeldClientGetsOnlyWhatItAskedFor(t *testing.T) {
+	stream := messageStart + messageHi + messageStop
+	tests := []struct {
+		name   string
+		base   roundTrip
+		answer bool
+	}{
+		{"a stream", says(200, stream), true},
+		{"a stream of another type", says(200, stream, "Content-Type", "text/plain"), true},
+		{"a stream of that type in capitals", says(200, stream, "Content-Type", "Text/Event-Stream"), true},
+		{"compressed bytes", says(200, "\x1f\x8b\x08\x00", "Content-Encoding", "gzip"), false},
+		{"JSON", says(200, `{"type":"message","content":[]}`, "Content-Type", "application/json"), false},
+		{"a redirection", says(307, "", "Location", "/elsewhere"), false},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldOf(t, policy.Patient(), tt.base.afterTwoFaults())
+			_, got, err := w.get("/v1/messages", claude)
+			if err != nil || strings.HasSuffix(got, stream) != tt.answer || strings.Contains(got, "without the stream") == tt.answer {
+				t.Errorf("%s: %q, %v", tt.name, got, err)
+			}
+			if last := w.events[len(w.events)-1].Note; (last.Fault == nil) != tt.answer {
+				t.Errorf("%s: the last that is told is %+v", tt.name, last)
+			}
+		})
+	}
+}
+
+func TestProvidersOwnErrorAfterContentIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldOf(t, policy.Patient(), says(200, messageStart+messageHi+messageError))
+		_, got, err := w.get("/v1/messages", claude)
+		if err != nil || got != messageStart+messageHi+messageError {
+			t.Errorf("%q, %v", got, err)
+		}
+		if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Overloaded || w.events[0].Note.Verdict.Stop != policy.Committed {
+			t.Errorf("told %+v", w.events)
+		}
+	})
+}
+
+func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
+	refuses := roundTrip(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED })
+	for name, tt := range map[string]struct {
+		p    policy.Policy
+		body string
+	}{
+		"no policy":  {policy.Policy{}, claude},
+		"large body": {policy.Patient(), strings.Repeat(" ", 33<<20)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldOf(t, tt.p, refuses)
+			resp, got, err := w.get("/v1/messages", tt.body)
+			if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
+				t.Errorf("%s: %d %q, %v", name, resp.StatusCode, got, err)
+			}
+			if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Unavailable {
+				t.Errorf("%s: told %+v", name, w.events)
+			}
+		})
+	}
+}
+
+func TestClosingSaysGoodbyeToWhoeverIsUnderWay(t *testing.T) {
+	for _, reply := range []string{"silence", "529, 529, silence", "drip:1h"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, reply)})
+			time.AfterFunc(90*time.Minute, func() { w.gateway.Drain(); w.gateway.Close() })
+			_, got, err := w.get("/v1/messages", claude)
+			if err != nil || !strings.Contains(got, "shutting down; try again") || time.Since(w.begun) != 90*time.Minute {
+				t.Errorf("%s: %q, %v after %v", reply, got, err, time.Since(w.begun))
+			}
+		})
+	}
+}
+
+func TestNothingIsTriedAfterDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		var w *world
+		w = newWorldOf(t, policy.Policy{Retries: policy.Unlimited}, roundTrip(func(*http.Request) (*http.Response, error) {
+			if tries++; tries == 3 {
+				w.gateway.Drain()
+			}
+			return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+		}))
+		_, _, _ = w.get("/v1/messages", whole(claude))
+		if tries != 3 {
+			t.Errorf("%d tries", tries)
+		}
+	})
+}
+
+func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		if _, err := w.ask(ctx, "/v1/messages", whole(claude)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if last := w.events[len(w.events)-1]; !last.Left || last.Note.Run.Tries != 2 {
+			t.Errorf("told %+v", last)
+		}
+	})
+}
+
+func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := make(chan struct{})
+		endless := roundTrip(func(req *http.Request) (*http.Response, error) {
+			r, w := io.Pipe()
+			context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()); close(left) })
+			go func() {
+				for _, err := io.WriteString(w, messageStart); err == nil; {
+					_, err = io.WriteString(w, messageHi)
+				}
+			}()
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+		})
+		w := newWorldOf(t, policy.Patient(), endless)
+		resp, err := w.ask(t.Context(), "/v1/messages", claude)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		<-left // or the bubble is deadlocked
+		if took := time.Since(w.begun); took > 11*time.Minute {
+			t.Errorf("the upstream was held for %v", took)
+		}
+	})
+}
+
+func TestBodyThatCannotBeReadIsSaid(t *testing.T) {
+	g := gateway.New(gateway.Config{Policy: policy.Patient()})
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", io.MultiReader(strings.NewReader("{"), failing{}))
+	rec := &recorder{header: http.Header{}}
+	g.ServeHTTP(rec, req)
+	if rec.status != 400 {
+		t.Errorf("status %d", rec.status)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("malformed chunked encoding") }
+
+func TestUpstreamSeesAConnectionOfTheGateways(t *testing.T) {
+	var seen *http.Request
+	g := gateway.New(gateway.Config{Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+		seen = req
+		return says(200, "{}", "Content-Type", "application/json")(req)
+	})})
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", strings.NewReader("{}"))
+	req.Close = true
+	req.Header.Set("Expect", "100-continue")
+	g.ServeHTTP(&recorder{header: http.Header{}}, req)
+	if seen.Close || seen.Header.Get("Expect") != "" || seen.ContentLength != 2 {
+		t.Errorf("sent %+v", seen)
+	}
+}
+
+func TestEachRequestGoesToItsOwnVendor(t *testing.T) {
+	tests := []struct{ path, header, anthropic, openai, want string }{
+		{"/v1/messages", "", "http://a", "http://o", "http://a/v1/messages"},
+		{"/v1/messages?beta=true", "", "http://a/", "http://o", "http://a/v1/messages?beta=true"},
+		{"/v1/messages", "", "http://a/v1//", "http://o", "http://a/v1/messages"},
+		{"/v1/messages/count_tokens", "", "http://a/pre", "http://o", "http://a/pre/v1/messages/count_tokens"},
+		{"/v1/models", "Anthropic-Version", "http://a", "http://o", "http://a/v1/models"},
+		{"/v1/models", "X-Api-Key", "http://a", "http://o", "http://o/v1/models"},
+		{"/v1/chat/completions", "Anthropic-Version", "http://a", "http://o", "http://o/v1/chat/completions"},
+		{"/v1/chat/completions", "", "http://a", "http://o/v1", "http://o/v1/chat/completions"},
+		{"/v1/chat/completions", "", "http://a", "http://o/v1/", "http://o/v1/chat/completions"},
+		{"/v1/chat/completions", "", "http://a", "http://o/api/paas/v4", "http://o/api/paas/v4/chat/completions"},
+		{"/v1/files/a%2Fb", "", "http://a", "http://o/x%2Fy/v1", "http://o/x%2Fy/v1/files/a%2Fb"},
+		{"/v1/../etc", "", "http://a", "http://o", ""},
+		{"/v1/./models", "", "http://a", "http://o", ""},
+		{"/v2/models", "", "http://a", "http://o", ""},
+	}
+	for _, tt := range tests {
+		got := ""
+		a, _ := url.Parse(tt.anthropic)
+		o, _ := url.Parse(tt.openai)
+		g := gateway.New(gateway.Config{
+			Upstreams: map[string]*url.URL{"anthropic": a, "openai": o},
+			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				got = req.URL.String()
+				return says(200, "{}")(req)
+			}),
+		})
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test"+tt.path, strings.NewReader("{}"))
+		if tt.header != "" {
+			req.Header.Set(tt.header, "x")
+		}
+		g.ServeHTTP(&recorder{header: http.Header{}}, req)
+		if got != tt.want {
+			t.Errorf("%s with %q and %s, %s: %q, want %q", tt.path, tt.header, tt.anthropic, tt.openai, got, tt.want)
+		}
+	}
+}
+
+func TestGatewayThatIsItsOwnUpstreamSaysSo(t *testing.T) {
+	for _, path := range []string{"/v1/messages", "/v1/models", "/v1/chat/completions"} {
+		synctest.Test(t, func(t *testing.T) {
+			var w *world
+			w = newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+				return w.Transport.RoundTrip(req)
+			}))
+			resp, got, err := w.get(path, claude)
+			if err != nil || resp.StatusCode != 508 || !strings.Contains(got, "leads back to this gateway") {
+				t.Errorf("%s: %d %q, %v", path, resp.StatusCode, got, err)
+			}
+		})
+	}
+}
