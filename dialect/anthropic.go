@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -33,14 +34,20 @@ var anthropic = Dialect{
 // anthropicSign reads the event's name, or the type in its data where a relay
 // leaves the name out.
 func anthropicSign(frame []byte) Sign {
-	name, data := event(frame)
-	if len(name) == 0 {
-		name = typeOf(data)
+	name, ok := firstName(frame)
+	if !ok {
+		var data []byte
+		if name, data = event(frame); len(name) == 0 {
+			name = typeOf(data)
+		}
 	}
 	switch string(name) {
+	case "content_block_delta":
+		return Content
 	case "", "message_start", "ping", "content_block_stop":
 		return Opening
 	case "content_block_start":
+		_, data := event(frame)
 		return blockSign(data)
 	case "message_stop":
 		return End
@@ -48,6 +55,17 @@ func anthropicSign(frame []byte) Sign {
 		return Failure
 	}
 	return Content
+}
+
+// firstName gives the name of an event that begins with it, as the API's own
+// do, without looking at the rest.
+func firstName(frame []byte) (name []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
+	if !ok {
+		return nil, false
+	}
+	name, _, ok = bytes.Cut(rest, []byte("\n"))
+	return bytes.TrimSuffix(name, []byte("\r")), ok
 }
 
 // blockSign tells whether the start of a content block shows anything yet: a

@@ -133,10 +133,13 @@ func (c *call) refused(resp *http.Response) error {
 // that replays it.
 func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	s := &stream{ahead: ahead{src: resp.Body}, dialect: c.dialect, faults: c.Faults}
-	for s.fill(aheadBound); s.err == nil && !streams(resp.Header, s.buf) && len(s.buf) < len("event:"); {
+	s.fill(aheadBound)
+	streamed := streams(resp.Header, s.buf)
+	for !streamed && s.err == nil && len(s.buf) < len("event:") {
 		s.fill(aheadBound)
+		streamed = streams(resp.Header, s.buf)
 	}
-	if streams(resp.Header, s.buf) {
+	if streamed {
 		if f := s.open(); f != nil {
 			return nil, reject(f, resp, s)
 		}
