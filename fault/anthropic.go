@@ -8,7 +8,7 @@ var anthropic = table{
 		{name: "Anthropic-Ratelimit-Unified-Status", says: "rejected", kind: Quota, window: true, why: "the subscription's window is used up"},
 	},
 	names: []row{
-		{name: "rate_limit_error", says: "extra usage is required", kind: Refused, why: "429, but the plan does not include the long context"},
+		{name: "rate_limit_error", says: "required for long context", kind: Refused, why: "429, but the plan does not include the long context"},
 		{name: "invalid_request_error", says: "credit balance is too low", kind: Quota, why: "400, but the account is spent"},
 		{name: "invalid_request_error", says: "usage limits", kind: Quota, window: true, why: "the spend limit that the organisation has set"},
 		{name: "overloaded_error", kind: Overloaded, why: "the API is short of capacity, also inside a 200"},
@@ -17,6 +17,9 @@ var anthropic = table{
 		{name: "billing_error", kind: Quota, why: "billing or payment"},
 		{name: "request_too_large", kind: TooLong, why: "above 32 MB"},
 		{name: "not_found_error", kind: Invalid, why: "no such model or resource"},
+		{name: "enforced_spend_limit_reached", kind: Quota, window: true, why: "429 without a time: the month's cap of the tier"},
+		{name: "finish_reason refusal", kind: Refused, why: "a stop reason: the model declined, or a filter did"},
+		{name: "finish_reason model_context_window_exceeded", kind: TooLong, why: "a stop reason"},
 		{name: "conflict_error", kind: Unknown, why: "409: the state of a resource, which may change"},
 	},
 	family: []row{
@@ -31,6 +34,8 @@ var anthropic = table{
 		{says: "exceed context limit", kind: TooLong, why: "says try again, but only with a smaller max_tokens"},
 		{says: "exceeds model context window", kind: TooLong},
 		{says: "extra usage is required", kind: Refused},
+		{says: "out of extra usage", kind: Quota, window: true, why: "the subscription and what was bought beside it"},
+		{says: "hour limit reached", kind: Quota, window: true, why: "the subscription's window"},
 		{says: "OAuth authentication is currently not allowed", kind: Refused},
 		{says: "only authorized for use with Claude Code", kind: Refused, why: "a subscription's credential outside its program"},
 	},

@@ -9,6 +9,33 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
+// geminiQuota is a 429 of the Gemini API with all its details.
+const geminiQuota = `{
+  "error": {
+    "code": 429,
+    "message": "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 2\nPlease retry in 54.887755558s.",
+    "status": "RESOURCE_EXHAUSTED",
+    "details": [
+      {
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [
+          {
+            "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+            "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+            "quotaDimensions": { "location": "global", "model": "gemini-2.5-pro" },
+            "quotaValue": "2"
+          }
+        ]
+      },
+      {
+        "@type": "type.googleapis.com/google.rpc.Help",
+        "links": [ { "description": "Learn more about Gemini API quotas", "url": "https://ai.google.dev/gemini-api/docs/rate-limits" } ]
+      },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "54s" }
+    ]
+  }
+}`
+
 func BenchmarkFromResponse(b *testing.B) {
 	limited := headers("retry-after", "7", "request-id", "req_011", "date", "Mon, 02 Nov 2026 21:00:00 GMT",
 		"anthropic-ratelimit-requests-remaining", "0", "anthropic-ratelimit-requests-reset", "2026-11-02T21:00:09Z")
@@ -21,6 +48,8 @@ func BenchmarkFromResponse(b *testing.B) {
 		{"529", 529, headers("request-id", "req_011"), said("overloaded_error", "Overloaded")},
 		{"429", 429, limited, said("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute.")},
 		{"429 openai", 429, nil, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s.")},
+		{"429 gemini", 429, nil, geminiQuota},
+		{"502 page", 502, nil, "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body></html>"},
 		{"64 KiB of prose", 500, nil, strings.Repeat("the limit of context exceeds a daily try {\"error\":1} ", 64<<10/52)},
 	}
 	for _, bb := range benchmarks {

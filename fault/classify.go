@@ -14,8 +14,9 @@ type Judge func(Evidence) (Ruling, bool)
 type Ruling struct {
 	Kind   Kind
 	Rule   string // the name of the rule, as "file/row"; it becomes Error.Rule
-	Reason string // one line for people who ask why; "" is fine
-	Window bool   // for Quota: a window that opens again, so a stated wait of at most 15 minutes makes it a rate limit
+	Reason string // one line for people who ask why; "" is fine; it becomes Error.Reason
+	Window bool   // for Quota and Unknown: a window may be spent; a stated wait tells: a rate limit up to 15 minutes, above a Quota
+	Final  bool   // no policy should try again, whatever it lists; it becomes Error.Final
 }
 
 // Classifier names faults. The zero Classifier works; it may be used by many
@@ -85,7 +86,7 @@ func (c Classifier) Broken(err error, now time.Time) *Error {
 	}
 	f := c.Of(err, now)
 	if breaks.Has(f.Kind) {
-		f.Kind, f.Status, f.Rule = Truncated, http.StatusOK, "stream/broken"
+		f.Kind, f.Status, f.Rule, f.Reason = Truncated, http.StatusOK, "stream/broken", ""
 		f.Message = "the answer broke off: " + f.Message
 	}
 	return f
@@ -96,17 +97,18 @@ const breaks Set = 1<<Unavailable | 1<<UpstreamTimeout | 1<<Unknown
 
 // judges run in this order and the first that knows decides. Names and
 // statuses that mean one thing come before sentences; those that only name a
-// family come after, because a sentence can make them more precise.
-var judges = [...]Judge{gone, named, plainStatus, connection, worded, family, anyStatus}
+// family come after, because a sentence can make them more precise; then
+// names that no table has, for the words in them, and what says least.
+var judges = [...]Judge{gone, named, plainStatus, connection, worded, family, spelled, anyStatus, failed}
 
 // name turns evidence into a fault.
 func (c Classifier) name(e Evidence) *Error {
 	r, own := c.rule(e)
 	f := &Error{
-		Kind: r.Kind, Rule: r.Rule, Err: e.Err,
+		Kind: r.Kind, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.stated(), Code: e.code(), Message: e.sentence(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		Final: e.Header.Get("X-Should-Retry") == "false",
+		Final: r.Final || e.Header.Get("X-Should-Retry") == "false",
 	}
 	if !own {
 		drawLine(f, r.Window, e.Now)
@@ -139,9 +141,9 @@ const line = 15 * time.Minute
 func drawLine(f *Error, window bool, now time.Time) {
 	wait := f.Hint(now)
 	switch {
-	case f.Kind == RateLimited && wait > line:
+	case (f.Kind == RateLimited || f.Kind == Unknown && window) && wait > line:
 		f.Kind = Quota
-	case f.Kind == Quota && window && wait > 0 && wait <= line:
+	case (f.Kind == Quota || f.Kind == Unknown) && window && wait > 0 && wait <= line:
 		f.Kind = RateLimited
 	}
 	if f.Kind == Quota && f.Wait > 0 && f.ResetAt.IsZero() {

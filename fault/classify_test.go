@@ -305,6 +305,7 @@ func TestHugeBodiesAreReadInBoundedTime(t *testing.T) {
 	pieces := []string{
 		"{", `{"`, `{"error":`, "[", `{"message":"{`, `\`, `{"error":"`, `{"a":'`, "<", "<style", "limit ", "context ", "daily ", "wait ",
 		"retry after 1", "exceeds ", "429 ", "sk-", "bearer ", "Aa", "stream error: stream ID ", "limit 1, requested ",
+		"quota ", "exceeded ", "tokens ", "again in 1:", "credit no ", "tpm current: ", "额", "id:\nevent:", `{"quotaId":"`, `{"aException":{`, "_", "1 ",
 	}
 	for _, piece := range pieces {
 		body := []byte(strings.Repeat(piece, 1<<20/len(piece)))

@@ -1,10 +1,5 @@
 package fault
 
-import (
-	"strconv"
-	"strings"
-)
-
 // common is what everybody says. These sentences decide where no name, no
 // status of one meaning and no vendor's own table has. "Try again" is not among
 // them: it proves nothing.
@@ -13,7 +8,15 @@ var common = table{
 	says: []row{
 		// One request that is larger than all that is granted in a minute: waiting never helps.
 		{says: "request too large * per min", kind: Invalid, why: "larger than the whole budget of a minute"},
-		{says: "retry after 86400 seconds", kind: Invalid, why: "Azure's way to say: larger than the budget of a minute"},
+
+		// A parameter that asks for more of an answer than the model gives.
+		{says: "max tokens must be", kind: Invalid},
+		{says: "maximum value for max tokens", kind: Invalid},
+		{says: "maximum tokens you requested", kind: Invalid},
+		{says: "max tokens is too large", kind: Invalid},
+
+		// A rate that reads like a size.
+		{says: "tokens allowed within a given time", kind: RateLimited},
 
 		// Tokens or bytes over the limit.
 		{says: "prompt is too long", kind: TooLong},
@@ -53,7 +56,6 @@ var common = table{
 		{says: "not enough credits", kind: Quota},
 		{says: "requires more credits", kind: Quota},
 		{says: "out of credits", kind: Quota},
-		{says: "no credits", kind: Quota},
 		{says: "no credit left", kind: Quota},
 		{says: "exceeded your current quota", kind: Quota, window: true},
 		{says: "billing hard limit", kind: Quota},
@@ -174,29 +176,4 @@ var common = table{
 		{says: "gateway time-out", kind: UpstreamTimeout},
 		{says: "request timed out", kind: UpstreamTimeout},
 	},
-}
-
-// oversized rules on a sentence that states a budget of tokens and a request
-// beyond it, "TPM: Limit 30000, Requested 45000": that one never passes. With
-// tokens in use beside it, the sum is over the limit and a wait helps.
-func oversized(l Layer) (Ruling, bool) {
-	_, rest, ok := strings.Cut(l.folded, "limit ")
-	if !ok {
-		return Ruling{}, false
-	}
-	limit := leadingNumber(rest)
-	_, rest, ok = strings.Cut(rest[:min(len(rest), reach)], "requested ")
-	if !ok || limit == 0 || leadingNumber(rest) <= limit {
-		return Ruling{}, false
-	}
-	return Ruling{Kind: Invalid, Rule: "common/requested above limit", Reason: "larger than the whole budget"}, true
-}
-
-// leadingNumber reads the number at the start of a text; 0: there is none.
-func leadingNumber(s string) float64 {
-	n, err := strconv.ParseFloat(strings.TrimRight(s[:numberLen(s)], "."), 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

@@ -36,7 +36,9 @@ var classes = map[fault.Kind]string{
 	fault.Auth: "permanent", fault.Invalid: "permanent", fault.Refused: "permanent",
 }
 
-// again are the kinds that a bounded policy tries again.
+// again are the kinds that the corpus wants to be tried again: what passes by
+// itself, and what nobody can name, as a bounded policy that lists Unknown does.
+// Quota is not, whatever it states: only a patient policy would wait for it.
 var again = fault.Transient.With(fault.Unknown)
 
 // diagnose asks the classifier as the engine would have.
@@ -72,6 +74,11 @@ func (t *tally) count(s specimen, f *fault.Error) {
 		t.waits++
 		t.wait += one(s.waits(f))
 	}
+}
+
+// right gives the shares of right answers, in percent.
+func (t *tally) right() (retry, class, wait float64) {
+	return percent(t.retry, t.cases), percent(t.class, t.cases), percent(t.wait, t.waits)
 }
 
 func one(b bool) int {
@@ -112,28 +119,20 @@ func readCorpus(t *testing.T) []specimen {
 }
 
 // floors are the scores, in percent, below which the classifier has got worse.
-// The vendors with tables of their own stand for themselves; the rest is named
-// by structure, and rises with every table that is added.
-var floors = map[string]struct{ retry, class float64 }{
-	"total":     {94, 93},
-	"anthropic": {97, 97},
-	"openai":    {97, 97},
-}
-
-// groups gives what a case counts for.
-func (s specimen) groups() []string {
-	all := []string{"total", "class " + s.Class}
-	if _, ok := floors[s.Provider]; ok {
-		all = append(all, s.Provider, s.Provider+" "+s.Class)
-	}
-	return all
+// What the project promises stands under "total".
+var floors = map[string]struct{ retry, class, wait float64 }{
+	"total":     {97, 93, 100},
+	"anthropic": {97, 97, 100},
+	"openai":    {97, 97, 100},
+	"gemini":    {97, 97, 100},
+	"bedrock":   {97, 97, 100},
 }
 
 func TestCorpusIsNamedWell(t *testing.T) {
 	scores := map[string]*tally{}
 	for _, s := range readCorpus(t) {
 		f := s.diagnose()
-		for _, group := range s.groups() {
+		for _, group := range []string{"total", "class " + s.Class, s.Provider} {
 			if scores[group] == nil {
 				scores[group] = &tally{}
 			}
@@ -145,10 +144,10 @@ func TestCorpusIsNamedWell(t *testing.T) {
 	}
 	for _, group := range slices.Sorted(maps.Keys(scores)) {
 		n := scores[group]
-		retry, class := percent(n.retry, n.cases), percent(n.class, n.cases)
-		t.Logf("%-28s %3d cases  retry %5.1f %%  class %5.1f %%  wait %d of %d", group, n.cases, retry, class, n.wait, n.waits)
-		if floor := floors[group]; retry < floor.retry || class < floor.class {
-			t.Errorf("%s: retry %.1f %%, class %.1f %%; the floor is %v and %v", group, retry, class, floor.retry, floor.class)
+		retry, class, wait := n.right()
+		t.Logf("%-24s %3d cases  retry %5.1f %%  class %5.1f %%  wait %d of %d", group, n.cases, retry, class, n.wait, n.waits)
+		if floor := floors[group]; retry < floor.retry || class < floor.class || n.waits > 0 && wait < floor.wait {
+			t.Errorf("%s: retry %.1f %%, class %.1f %%, wait %.1f %%; the floor is %v", group, retry, class, wait, floor)
 		}
 	}
 }

@@ -39,11 +39,12 @@ type Layer struct {
 	Status  int    // an HTTP status that the text itself states; 0: none
 	Type    string // such as "invalid_request_error"
 	Code    string // such as "context_length_exceeded"
-	Reason  string // a reason, a status word, a quota id or a finish reason, such as "RESOURCE_EXHAUSTED"
+	Reason  string // a reason, a status word, a quota id or a finish reason, such as "RESOURCE_EXHAUSTED" or "finish_reason error"
 	Param   string // the parameter that is at fault
 	Message string // the sentence
 
-	folded string // Message, folded
+	folded string // Message and quotas, folded
+	quotas string // the quotas that explain the message
 	quoted bool   // it was found inside a string of another error, or in a sentence
 }
 
@@ -77,7 +78,11 @@ func respond(status int, header http.Header, body []byte, now time.Time) Evidenc
 // overhear is the evidence of an event inside a stream.
 func overhear(event []byte, now time.Time) Evidence {
 	e := Evidence{Status: http.StatusOK, Event: true, Body: event[:min(len(event), bodyLimit)], Now: now}
-	e.read(eventData(string(bytes.TrimSpace(e.Body))))
+	name, data := eventParts(string(bytes.TrimSpace(e.Body)))
+	e.read(data)
+	if strings.HasSuffix(name, "Exception") { // AWS names its errors there
+		e.Layers = append(e.Layers, Layer{Type: name})
+	}
 	return e
 }
 
@@ -98,28 +103,32 @@ func catch(err error, now time.Time) Evidence {
 	return e
 }
 
-// eventData gives the data of a server-sent event, or the text itself.
-func eventData(text string) string {
+// eventParts gives the name and the data of a server-sent event; what is none is
+// data.
+func eventParts(text string) (name, data string) {
 	if !strings.HasPrefix(text, "data:") && !strings.HasPrefix(text, "event:") && !strings.HasPrefix(text, "id:") {
-		return text
+		return "", text
 	}
-	var data []string
+	var lines []string
 	for l := range strings.Lines(text) {
-		if d, ok := strings.CutPrefix(strings.TrimRight(l, "\r\n"), "data:"); ok {
-			data = append(data, strings.TrimPrefix(d, " "))
+		l = strings.TrimRight(l, "\r\n")
+		if d, ok := strings.CutPrefix(l, "data:"); ok {
+			lines = append(lines, strings.TrimPrefix(d, " "))
+		} else if n, ok := strings.CutPrefix(l, "event:"); ok {
+			name = strings.TrimSpace(n)
 		}
 	}
-	return strings.Join(data, "\n")
+	return name, strings.Join(lines, "\n")
 }
 
 // read takes out of a text what the judges ask for.
 func (e *Evidence) read(text string) {
-	g := gatherer{now: e.Now}
+	g := gatherer{now: e.Now, layers: make([]Layer, 0, 4)}
 	g.headers(e.Header)
 	g.text(text, 0)
 	for i := range g.layers {
 		said := g.layers[i].Message
-		g.layers[i].folded = fold(said[:min(len(said), heard)])
+		g.layers[i].folded = fold(said[:min(len(said), heard)] + g.layers[i].quotas)
 	}
 	e.Layers, e.id = g.layers, g.id
 	e.hint = e.findHint(g.hint)

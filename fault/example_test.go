@@ -1,11 +1,13 @@
 package fault_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -44,13 +46,32 @@ func ExampleBroken() {
 }
 
 func ExampleClassifier() {
-	ours := func(e fault.Evidence) (fault.Ruling, bool) {
-		return fault.Ruling{Kind: fault.Overloaded, Rule: "ours/warming up"}, e.Status == http.StatusConflict && e.Says("warming up")
+	// The company's proxy answers 403 while it waits for a seat in its pool.
+	// Without the judge that is final.
+	seats := func(e fault.Evidence) (fault.Ruling, bool) {
+		return fault.Ruling{Kind: fault.Overloaded, Rule: "corp/no seat"}, e.Status == http.StatusForbidden && e.Named("CORP_NO_SEAT")
 	}
-	c := fault.Classifier{Judges: []fault.Judge{ours}}
-	f := c.FromResponse(http.StatusConflict, nil, []byte(`{"error":"the model is warming up"}`), time.Time{})
-	fmt.Println(f.Kind, f.Rule)
-	// Output: overloaded ours/warming up
+	c := fault.Classifier{Judges: []fault.Judge{seats}}
+	body := []byte(`{"error":{"code":"CORP_NO_SEAT","message":"permission denied"}}`)
+	f := c.FromResponse(http.StatusForbidden, nil, body, time.Time{})
+	fmt.Println(f.Kind, f.Rule, f.Retryable())
+	f = fault.FromResponse(http.StatusForbidden, nil, body, time.Time{})
+	fmt.Println(f.Kind, f.Retryable())
+	// Output:
+	// overloaded corp/no seat true
+	// refused false
+}
+
+func ExampleError_Class() {
+	for _, err := range []error{context.DeadlineExceeded, syscall.ETIMEDOUT, errors.New("invalid api key"), errors.New("?")} {
+		f := fault.Of(err, time.Now())
+		fmt.Println(f.Kind, f.Class(), f.Retryable())
+	}
+	// Output:
+	// timeout timeout true
+	// upstream-timeout transient true
+	// auth permanent false
+	// unknown unknown false
 }
 
 func ExampleScrub() {

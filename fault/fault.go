@@ -21,11 +21,12 @@ type Error struct {
 
 	Wait    time.Duration // how long the provider asks us to wait; 0: it did not say
 	ResetAt time.Time     // when a spent window opens again; zero: it did not say
-	Final   bool          // the provider says that this request must not be sent again (x-should-retry: false)
+	Final   bool          // this request must not be sent again: the provider says so (x-should-retry: false), or a rule does
 
 	RequestID string // the provider's id of the request, for its support
 	Provider  string // who said it, where the caller knows; ""
 	Rule      string // the rule that decided, as "file/row"
+	Reason    string // why that rule decides so, for people who ask; "" if it goes without saying
 
 	Err error // the cause, such as an SDK's own error; nil: none
 }

@@ -22,15 +22,18 @@ type gatherer struct {
 	layers []Layer
 	hint   hint
 	id     string
+	quotas string // the quotas that a Google API names, for the sentence that they explain
 	now    time.Time
 }
 
 // headers takes the names that some providers state in a header.
 func (g *gatherer) headers(h http.Header) {
+	if len(h) == 0 {
+		return
+	}
 	for _, name := range [...]string{"X-Amzn-Errortype", ":exception-type", ":Exception-Type"} {
 		if v := h[name]; len(v) > 0 && v[0] != "" {
-			word, _, _ := strings.Cut(v[0], ":")
-			g.add(Layer{Type: word})
+			g.add(Layer{Type: awsName(v[0])})
 		}
 	}
 }
@@ -61,15 +64,14 @@ func (g *gatherer) objects(s string, depth int, quoted bool) {
 			c.i++ // a brace that opens another is no object
 			continue
 		}
-		g.object(&c, depth, quoted)
+		g.object(&c, Layer{quoted: quoted}, depth)
 	}
 }
 
-// object takes the object at the cursor. Its children are added before it: the
-// innermost comes first.
-func (g *gatherer) object(c *cursor, depth int, quoted bool) {
+// object takes the object at the cursor, of which the layer tells what is known
+// already. Its children are added before it: the innermost comes first.
+func (g *gatherer) object(c *cursor, l Layer, depth int) {
 	c.i++ // the brace
-	l := Layer{quoted: quoted}
 	for c.space() && c.s[c.i] != '}' {
 		if c.s[c.i] == ',' {
 			c.i++
@@ -88,6 +90,9 @@ func (g *gatherer) object(c *cursor, depth int, quoted bool) {
 	if c.i < len(c.s) && c.s[c.i] == '}' {
 		c.i++
 	}
+	if l.Message != "" {
+		l.quotas, g.quotas = g.quotas, ""
+	}
 	g.add(l)
 }
 
@@ -97,6 +102,8 @@ func (g *gatherer) member(c *cursor, l *Layer, key string, depth int) {
 	switch first := c.s[c.i]; {
 	case (first == '{' || first == '[') && depth < maxDepth && holdsCause(key):
 		g.nested(c, depth+1, l.quoted)
+	case first == '{' && depth < maxDepth && strings.HasSuffix(key, "Exception"):
+		g.object(c, Layer{Type: key, quoted: l.quoted}, depth+1) // an event of AWS: the key is the name
 	case first == '{' || first == '[':
 		c.skip()
 	default:
@@ -107,7 +114,7 @@ func (g *gatherer) member(c *cursor, l *Layer, key string, depth int) {
 // nested takes the object at the cursor, or all objects and sentences of the list there.
 func (g *gatherer) nested(c *cursor, depth int, quoted bool) {
 	if c.s[c.i] == '{' {
-		g.object(c, depth, quoted)
+		g.object(c, Layer{quoted: quoted}, depth)
 		return
 	}
 	c.i++ // the bracket
@@ -116,7 +123,7 @@ func (g *gatherer) nested(c *cursor, depth int, quoted bool) {
 		case c.s[c.i] == ',':
 			c.i++
 		case c.s[c.i] == '{' && depth < maxDepth:
-			g.object(c, depth+1, quoted)
+			g.object(c, Layer{quoted: quoted}, depth+1)
 		case c.s[c.i] == '{' || c.s[c.i] == '[':
 			c.skip()
 		default:
@@ -136,8 +143,9 @@ func (g *gatherer) plain(l *Layer, key, value string, depth int) {
 		return
 	}
 	var buf [64]byte
-	switch string(squeeze(buf[:0], key)) {
-	case "message", "msg", "error", "detail", "details", "statusmessage", "errormessage", "errordescription":
+	name := squeeze(buf[:0], key)
+	switch string(name) {
+	case "message", "msg", "error", "detail", "details", "statusmessage", "statusmsg", "errormessage", "errormsg", "errordescription":
 		if strings.IndexByte(value, '{') >= 0 {
 			g.objects(value, depth+1, true)
 		}
@@ -145,19 +153,30 @@ func (g *gatherer) plain(l *Layer, key, value string, depth int) {
 	case "raw", "body":
 		g.text(value, depth+1)
 	case "type", "errortype":
-		first(&l.Type, value)
-	case "code", "statuscode", "errorcode", "httpstatus":
+		first(&l.Type, awsName(value))
+	case ":exceptiontype", "xamznerrortype":
+		l.Type = awsName(value) // a header that somebody has quoted
+	case "code", "errorcode":
 		l.putCode(value)
+	case "statuscode", "httpstatus":
+		l.putStatusCode(value)
 	case "status", "statusname":
 		l.putStatus(value)
-	case "reason", "quotaid", "finishreason", "limitsource":
+	case "reason", "limitsource", "blockreason":
 		l.Reason = value // more precise than a status word
+	case "quotaid":
+		l.Reason = value
+		g.quotas += ` "quotaId":"` + value + `"`
+	case "quotavalue":
+		g.quotas += ` "quotaValue":"` + value + `"`
+	case "finishreason", "stopreason":
+		l.Reason = "finish_reason " + value
 	case "param":
 		first(&l.Param, value)
 	case "requestid":
 		first(&g.id, value)
 	default:
-		g.hint = g.hint.or(stated(canonical(key), value, g.now))
+		g.hint = g.hint.or(stated(name, value, g.now))
 	}
 }
 
@@ -168,6 +187,25 @@ func (l *Layer) putCode(value string) {
 		return
 	}
 	first(&l.Code, value)
+}
+
+// putStatusCode keeps a status code: that of HTTP, or one of the vendor's own
+// numbers, which mean other things than the same numbers as a code.
+func (l *Layer) putStatusCode(value string) {
+	if httpStatus(value) == 0 && value != "0" {
+		value = "status_code " + value
+	}
+	l.putCode(value)
+}
+
+// awsName gives the name in what AWS states as a type: without the namespace
+// before it, and the address behind it.
+func awsName(value string) string {
+	if at := strings.LastIndexByte(value, '#'); at >= 0 {
+		value = value[at+1:]
+	}
+	name, _, _ := strings.Cut(value, ":http")
+	return name
 }
 
 // putStatus keeps a status: a number, or a word such as RESOURCE_EXHAUSTED.
@@ -196,8 +234,8 @@ func holdsCause(key string) bool {
 	var buf [64]byte
 	switch string(squeeze(buf[:0], key)) {
 	case "error", "errors", "response", "detail", "details", "errordetails", "metadata", "raw", "body", "data",
-		"cause", "innererror", "originalerror", "upstreamdetails", "previouserrors", "violations",
-		"incompletedetails", "choices", "candidates", "promptfeedback", "exception":
+		"cause", "innererror", "originalerror", "upstreamdetails", "previouserrors", "violations", "headers",
+		"incompletedetails", "choices", "candidates", "promptfeedback", "exception", "baseresp", "delta":
 		return true
 	}
 	return false
@@ -259,21 +297,21 @@ func (c *cursor) quotedString() (string, bool) {
 		return "", false
 	}
 	c.i++
-	start, escaped := c.i, false
-	for c.i < len(c.s) && c.s[c.i] != quote {
-		if c.s[c.i] == '\\' {
-			escaped = true
-			c.i++
+	s := c.s[c.i:]
+	if n := strings.IndexByte(s, quote); n >= 0 && strings.IndexByte(s[:n], '\\') < 0 {
+		c.i += n + 1
+		return s[:n], true
+	}
+	n := 0
+	for n < len(s) && s[n] != quote {
+		if s[n] == '\\' {
+			n++
 		}
-		c.i++
+		n++
 	}
-	c.i = min(c.i, len(c.s))
-	s := c.s[start:c.i]
-	c.i = min(c.i+1, len(c.s))
-	if escaped {
-		s = unescape(s)
-	}
-	return s, true
+	n = min(n, len(s))
+	c.i = min(c.i+n+1, len(c.s))
+	return unescape(s[:n]), true
 }
 
 // skip passes over the object or list at the cursor.
@@ -301,14 +339,19 @@ var escapes = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': ' ', 'f': ' ', '"'
 
 // unescape undoes the escapes of a JSON string; what is no escape stays.
 func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
+		n := strings.IndexByte(s[i:], '\\')
+		if n < 0 || i+n+1 == len(s) {
+			b.WriteString(s[i:])
+			break
 		}
-		i++
+		b.WriteString(s[i : i+n])
+		i += n + 1
 		if c := escapes[s[i]]; c != 0 {
 			b.WriteByte(c)
 		} else if r, ok := hexRune(s[i:]); ok {

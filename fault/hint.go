@@ -131,49 +131,80 @@ func moment(v string, clock, now time.Time) hint {
 }
 
 // stated reads a body's field, given by its canonical name.
-func stated(field, v string, now time.Time) hint {
-	switch field {
+func stated(field []byte, v string, now time.Time) hint {
+	switch string(field) {
 	case "retryafterms":
 		return hint{wait: millis(v)}
 	case "retrydelay", "quotaresetdelay", "retryafter", "retryafterseconds", "resetsinseconds", "estimatedtime",
-		"resetsat", "resetat":
+		"resetsat", "resetat", "resetsin", "resetin", "resetafter", "waitseconds", "cooldownseconds",
+		"quotaresettimestamp", "xratelimitreset", "ratelimitreset":
 		return moment(v, now, now)
 	}
 	return hint{}
 }
 
-// asks are the words after which a sentence states a wait.
+// asks are the words before which a sentence states a wait.
 var asks = [...]string{
-	"try again in ", "retry in ", "retry after", "try again after ", "wait ", "reset after ", "reset in ", "resets in ",
-	"resets after ", "available in ", "retrying in ", "again in ",
+	"again in", "retry in", "retry after", "again after", "wait", "reset after", "reset in", "resets in", "resets after",
+	"available in", "retrying in", "replenished in",
 }
 
 // fillers may stand between the words that ask and the span.
-var fillers = [...]string{":", " ", "about ", "approximately ", "another ", "at least ", "for "}
+var fillers = [...]string{":", " ", " about", " approximately", " another", " at least", " for"}
 
 // proseHint reads what a sentence asks for: "try again in 7m12s", "wait 6
 // seconds", "resets at 2026-05-15T15:00:00Z". A span needs its unit, an instant
-// its zone.
+// its zone. It looks for the numbers, which are fewer than the words.
 func proseHint(l Layer, now time.Time) hint {
-	for _, ask := range asks {
-		for rest := l.folded; ; {
-			var found bool
-			if _, rest, found = strings.Cut(rest, ask); !found {
-				break
-			}
-			if d, _, ok := span(trimFillers(rest)); ok && d > 0 {
+	s := l.folded
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			continue
+		}
+		if asking(s[:i]) {
+			if d, ok := asked(s[i:]); ok {
 				return hint{wait: d}
 			}
 		}
+		i += numberLen(s[i:])
 	}
 	return hint{at: instantIn(l.Message, now)}
+}
+
+// asking tells whether a text ends with words that ask for a wait.
+func asking(before string) bool {
+	before = trimFillers(before)
+	for _, ask := range asks {
+		if strings.HasSuffix(before, ask) {
+			return true
+		}
+	}
+	return false
+}
+
+// asked reads a span with its units, or as a clock shows it: [days.]05:23:11.
+func asked(s string) (time.Duration, bool) {
+	if d, _, ok := span(s); ok && d > 0 {
+		return d, true
+	}
+	n := numberLen(s)
+	if n >= len(s) || s[n] != ':' {
+		return 0, false
+	}
+	days, hours, ok := strings.Cut(s[:n], ".")
+	if !ok {
+		days, hours = "0", days
+	}
+	clock, err := time.Parse("15:04:05", hours+s[n:min(len(s), n+6)])
+	d, bad := strconv.ParseFloat(days, 64)
+	return bounded(d*24*3600 + clock.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), err == nil && bad == nil
 }
 
 func trimFillers(s string) string {
 	for {
 		before := len(s)
 		for _, f := range fillers {
-			s = strings.TrimPrefix(s, f)
+			s = strings.TrimSuffix(s, f)
 		}
 		if len(s) == before {
 			return s
@@ -221,9 +252,18 @@ func span(s string) (d time.Duration, rest string, ok bool) {
 			break
 		}
 		seconds += value * each
-		rest = strings.TrimPrefix(word[unit:], " ")
+		rest = trimJoints(word[unit:])
 	}
 	return bounded(seconds), rest, ok
+}
+
+// trimJoints skips what joins two parts of a span: "3 days, 4 hours and 5 minutes".
+func trimJoints(s string) string {
+	s = strings.TrimPrefix(strings.TrimPrefix(s, ","), " ")
+	if rest, ok := strings.CutPrefix(s, "and "); ok && numberLen(rest) > 0 {
+		return rest
+	}
+	return s
 }
 
 // numberLen gives the length of the number at the start of a text.

@@ -3,13 +3,18 @@ package fault
 import (
 	"context"
 	"errors"
-	"strings"
 )
 
 // book is everything that is known about what vendors say. Where two tables
 // have a sentence in common the earlier one decides; sentences that everybody
 // uses come last.
-var book = bind(anthropic, openai, grpc, page, common, network)
+var book = bind(
+	anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
+	fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, page, chinese, unread, common, network, grammar, sizes,
+)
+
+// lastBook is what says no more than a status does.
+var lastBook = bind(failures)
 
 // gone rules on the end of a context: the caller's leaving, or a limit of ours.
 // A dialer's timeout pretends to be a context's; that one is the network's.
@@ -113,7 +118,12 @@ func nameLen(s string) int {
 
 // compound tells whether a name is made of several words.
 func compound(name string) bool {
-	return strings.IndexByte(name, '_') > 0 || strings.ToLower(name[1:]) != name[1:] && strings.ToUpper(name) != name
+	for i := 1; i < len(name); i++ {
+		if name[i] == '_' || isUpper(name[i]) && isLower(name[i-1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // byHeader rules by what a header states.
@@ -139,20 +149,49 @@ func worded(e Evidence) (Ruling, bool) {
 	return Ruling{}, false
 }
 
+// spelled rules by names that no table has: they are read like sentences, so
+// that project_spend_limit_exceeded says "spend limit".
+func spelled(e Evidence) (Ruling, bool) {
+	for _, l := range e.Layers {
+		for _, name := range [...]string{l.Code, l.Type, l.Reason} {
+			if name == "" || len(name) > 128 {
+				continue
+			}
+			if r, ok := book.hears(fold(name), func(r *rule) bool { return e.believes(l, r) }); ok {
+				return r, true
+			}
+		}
+	}
+	return Ruling{}, false
+}
+
+// failed rules by the words of a failure where not even a status is known.
+func failed(e Evidence) (Ruling, bool) {
+	for _, l := range e.Layers {
+		if r, ok := lastBook.hears(l.folded, func(*rule) bool { return true }); ok {
+			return r, true
+		}
+	}
+	return Ruling{}, false
+}
+
 // believes tells whether a sentence counts as evidence. A server that has
-// answered cannot know that our caller left; a 4xx is no broken connection; and
-// a sentence about a parameter of ours is about nothing that passes by itself.
+// answered cannot know that our caller left; some tables are about other
+// statuses; and a sentence about a parameter of ours is about nothing that passes by itself.
 func (e Evidence) believes(l Layer, r *rule) bool {
-	refused := e.Status >= 400 && e.Status < 500
 	switch {
 	case r.status != 0 && r.status != e.Status:
 		return false
 	case r.kind == Canceled:
 		return e.Err != nil
-	case r.broken:
-		return !refused
-	case l.Param != "" && refused && e.Status != 429:
+	case r.not != nil && r.not(e.Status):
+		return false
+	case l.Param != "" && isRefusal(e.Status) && e.Status != 429:
 		return !Transient.Has(r.kind)
 	}
 	return true
 }
+
+// isRefusal tells whether a status is a 4xx: an answer, and so no broken
+// connection.
+func isRefusal(status int) bool { return status >= 400 && status < 500 }

@@ -3,7 +3,6 @@ package fault
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -37,7 +36,6 @@ var breakages = [...]breakage{
 	{as[*net.ParseError], Invalid, "network/address"},
 	{as[net.UnknownNetworkError], Invalid, "network/address"},
 	{as[*http.MaxBytesError], TooLong, "network/body above the server's limit"},
-	{as[*json.SyntaxError], Unknown, "network/no json"},
 
 	{is(syscall.ETIMEDOUT), UpstreamTimeout, "network/ETIMEDOUT"},
 	{slowLookup, UpstreamTimeout, "network/dns timeout"},

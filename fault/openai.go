@@ -10,10 +10,17 @@ var openai = table{
 		{name: "tokens", says: "request too large", kind: Invalid, why: "one request is larger than the budget of a minute"},
 
 		{name: "insufficient_quota", kind: Quota, why: "429, but the account is spent"},
+		{name: "credit_balance_exhausted", kind: Quota, why: "429, but the account is spent"},
+		{name: "organization_spend_limit_exceeded", kind: Quota, why: "the month's cap of the organisation"},
+		{name: "project_spend_limit_exceeded", kind: Quota, why: "the month's cap of the project"},
+		{name: "organization_usage_limit_exceeded", kind: Quota, why: "the month's cap that OpenAI has set"},
+		{name: "resource_unavailable", kind: Overloaded, why: "429: no capacity for the flex tier at the moment"},
 		{name: "billing_hard_limit_reached", kind: Quota, why: "the spend cap that the account has set"},
 		{name: "billing_not_active", kind: Quota},
 		{name: "quota_exceeded", kind: Quota, window: true},
 		{name: "usage_limit_reached", kind: Quota, window: true, why: "a subscription's window"},
+		{name: "max_output_tokens", kind: Invalid, why: "an incomplete response: the limit that the request has set"},
+		{name: "finish_reason content_filter", kind: Refused, why: "the answer was filtered"},
 		{name: "usage_not_included", kind: Refused, why: "the plan does not include it"},
 
 		{name: "context_length_exceeded", kind: TooLong},
@@ -71,6 +78,7 @@ var openai = table{
 		{name: "bad_request_error", kind: Invalid},
 	},
 	says: []row{
+		{says: "not enough resources available to process this flex request", kind: Overloaded, why: "the flex tier has no capacity at the moment"},
 		{says: "request too large for * tokens per", kind: Invalid, why: "one request is larger than the budget of a minute"},
 		{says: "your account is not active, please check your billing", kind: Quota},
 		{says: "flagged as potentially violating our usage policy", kind: Refused},

@@ -5,31 +5,41 @@ import (
 	"strings"
 )
 
-// page is what web pages say that stand where an API's answer should be:
-// Cloudflare's, nginx's, Envoy's and those of other gateways.
+// page is what gateways say, in a page or a line, where an API's answer should
+// be: Envoy, nginx, HAProxy, Traefik, Kong, Varnish, Squid and those of hosts.
+// Mostly their status says it, too; the words count where a 200 bears them, or
+// only the text is left.
 var page = table{
 	vendor: "page",
 	says: []row{
-		{says: "Just a moment...", kind: Refused, why: "Cloudflare wants a browser"},
-		{says: "Attention Required! | Cloudflare", kind: Refused, why: "Cloudflare blocks the caller"},
-		{says: "Sorry, you have been blocked", kind: Refused, why: "Cloudflare blocks the caller"},
-		{says: "Enable JavaScript and cookies to continue", kind: Refused, why: "Cloudflare wants a browser"},
-		{says: "Checking your browser before accessing", kind: Refused, why: "Cloudflare wants a browser"},
-		{says: "Access denied * used Cloudflare to restrict access", kind: Refused, why: "Cloudflare 1020 and its kin"},
-		{says: "error code: 1015", kind: RateLimited, why: "Cloudflare's rate limit"},
-		{says: "You are being rate limited", kind: RateLimited, why: "Cloudflare's rate limit"},
-		{says: "error code: 1020", kind: Refused, why: "Cloudflare's firewall"},
-		{says: "error code: 1010", kind: Refused, why: "Cloudflare's bot check"},
-		{says: "error code: 1009", kind: Refused, why: "Cloudflare: country banned"},
-		{says: "error code: 1006", kind: Refused, why: "Cloudflare: address banned"},
-		{says: "error code: 1033", kind: Unavailable, why: "Cloudflare's tunnel is down"},
-		{says: "error code: 1016", kind: Unavailable, why: "Cloudflare cannot resolve the origin"},
 		{says: "no healthy upstream", kind: Overloaded, why: "Envoy has nobody to ask"},
 		{says: "upstream request timeout", kind: UpstreamTimeout, why: "Envoy's route timeout"},
+		{says: "stream timeout", kind: UpstreamTimeout, why: "Envoy's idle timeout"},
+		{says: "upstream connect error or disconnect/reset before headers * overflow", kind: Overloaded, why: "Envoy's circuit breaker"},
 		{says: "upstream connect error or disconnect/reset before headers * timeout", kind: UpstreamTimeout, why: "Envoy could not connect in time"},
 		{says: "upstream connect error or disconnect/reset before headers", kind: Unavailable, why: "Envoy lost the upstream"},
 		{says: "upstream reset before response started", kind: Unavailable, why: "Envoy lost the upstream"},
+		{says: "local rate limited", kind: RateLimited, why: "Envoy's own limit"},
+		{says: "RBAC: access denied", kind: Refused, why: "Envoy's rules"},
 		{says: "the page you are looking for is currently unavailable", kind: Unavailable, why: "nginx's 50x page"},
+		{says: "plain HTTP request was sent to HTTPS port", kind: Invalid, why: "nginx, with 400: the address has the wrong scheme"},
+		{says: "sent an HTTP request to an HTTPS server", kind: Invalid, why: "Go, with 400: the address has the wrong scheme"},
+		{says: "no server is available to handle this request", kind: Overloaded, why: "HAProxy has nobody to ask"},
+		{says: "no available server", kind: Overloaded, why: "Traefik has nobody to ask"},
+		{says: "failure to get a peer from the ring balancer", kind: Overloaded, why: "Kong has nobody to ask"},
+		{says: "upstream server is timing out", kind: UpstreamTimeout, why: "Kong"},
+		{says: "invalid response was received from the upstream server", kind: Unavailable, why: "Kong"},
+		{says: "no route matched with those values", kind: Invalid, why: "Kong does not know the address"},
+		{says: "backend fetch failed", kind: Unavailable, why: "Varnish"},
+		{says: "first byte timeout", kind: UpstreamTimeout, why: "Varnish and Fastly"},
+		{says: "the requested URL could not be retrieved", kind: Unavailable, why: "Squid"},
+		{says: "application failed to respond", kind: Unavailable, why: "Railway"},
+		{says: "FUNCTION_INVOCATION_TIMEOUT", kind: UpstreamTimeout, why: "Vercel"},
+		{says: "FUNCTION_INVOCATION_FAILED", kind: Unavailable, why: "Vercel"},
+		{says: "FUNCTION_THROTTLED", kind: Overloaded, why: "Vercel"},
+		{says: "FUNCTION_PAYLOAD_TOO_LARGE", kind: TooLong, why: "Vercel"},
+		{says: "DEPLOYMENT_NOT_FOUND", kind: Invalid, why: "Vercel"},
+		{says: "the server encountered a temporary error", kind: Unavailable, why: "Google's front end; it says how long to wait"},
 	},
 }
 

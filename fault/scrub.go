@@ -17,7 +17,10 @@ func clean(s string, limit int) string {
 	if len(s) > 2*limit {
 		s = s[:2*limit]
 	}
-	s = strings.TrimSpace(strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD")))
+	if !plain(s) {
+		s = strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	s = strings.TrimSpace(s)
 	s = Scrub(s)
 	if len(s) <= limit {
 		return s
@@ -27,6 +30,16 @@ func clean(s string, limit int) string {
 		s = s[:len(s)-1]
 	}
 	return strings.ToValidUTF8(s, "")
+}
+
+// plain tells whether a text is printable ASCII throughout.
+func plain(s string) bool {
+	for i := range len(s) {
+		if (s[i] < ' ' && s[i] != '\n') || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // printable turns control characters into spaces: a message is shown on
@@ -103,8 +116,7 @@ func (t *token) word() string { return t.s[t.from:t.to] }
 
 // opaque tells whether a byte may be part of a credential.
 func opaque(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '_' || c == '*' || c == '.' || c == '~' || c == '+'
+	return isWord(c) || c == '-' || c == '_' || c == '*' || c == '.' || c == '~' || c == '+'
 }
 
 // prefixes start the keys of providers and of those who host them.
@@ -113,12 +125,17 @@ var prefixes = [...]string{
 	"github_pat_", "glpat-", "AKIA", "ASIA", "ya29.", "eyJ", "tgp_", "pk-", "rk-", "xox", "AQ.",
 }
 
+// shortest is the length of the shortest key that has such a prefix.
+const shortest = 9
+
 // secret tells whether the word is a credential.
 func (t *token) secret() bool {
 	word := t.word()
-	for _, p := range prefixes {
-		if len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
-			return true
+	if len(word) >= shortest {
+		for _, p := range prefixes {
+			if word[0] == p[0] && len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
+				return true
+			}
 		}
 	}
 	return t.ofAddress() || t.labelled(word)
@@ -137,17 +154,27 @@ func (t *token) ofAddress() bool {
 // labelled tells whether the words before say that a credential follows:
 // Bearer …, key=…, "api_key": "…", api key provided: ….
 func (t *token) labelled(word string) bool {
-	label, gap := lastPart(t.label), t.s[t.end:t.from]
-	switch {
-	case strings.EqualFold(label, "bearer") || strings.EqualFold(label, "basic"):
+	if scheme(t.label) {
 		return len(word) >= 6 && (dense(word) || len(word) >= 20)
-	case gap == "=":
-		return credential(label)
-	case strings.ContainsAny(gap, ":="):
-		named := credential(label) || strings.EqualFold(label, "provided") && credential(lastPart(t.before))
-		return named && len(word) >= 12 && dense(word)
 	}
-	return false
+	switch gap := t.s[t.end:t.from]; {
+	case gap == "=":
+		return credential(lastPart(t.label))
+	case !strings.ContainsAny(gap, ":="):
+		return false
+	}
+	label := lastPart(t.label)
+	named := credential(label) || strings.EqualFold(label, "provided") && credential(lastPart(t.before))
+	return named && len(word) >= 12 && dense(word)
+}
+
+// scheme tells whether a label ends with a scheme of authorization.
+func scheme(label string) bool {
+	if len(label) < len("basic") || label[len(label)-1]|0x20 != 'r' && label[len(label)-1]|0x20 != 'c' {
+		return false
+	}
+	label = lastPart(label)
+	return strings.EqualFold(label, "bearer") || strings.EqualFold(label, "basic")
 }
 
 // dense tells whether a word is none of a language: it has a digit or a mask in it.

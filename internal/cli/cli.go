@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ const (
 
 // Streams are the files that a command talks to.
 type Streams struct {
+	In       io.Reader // nil: empty
 	Out, Err io.Writer
 	Env      func(string) string // nil: os.Getenv
 }
@@ -43,13 +45,16 @@ func Main() int {
 		signal.Stop(signals)
 		cancel(interrupted{sig.(syscall.Signal)})
 	}()
-	return Run(ctx, os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr})
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
 // Run runs one command until it is done or ctx is, and gives the exit code.
 func Run(ctx context.Context, args []string, s Streams) int {
 	if s.Env == nil {
 		s.Env = os.Getenv
+	}
+	if s.In == nil {
+		s.In = strings.NewReader("")
 	}
 	root := command(s)
 	root.SetArgs(args)
@@ -85,7 +90,7 @@ func command(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(s), demoCommand(s), simulatorCommand(s))
+	root.AddCommand(serveCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
 	return root
 }
 

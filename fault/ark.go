@@ -1,0 +1,25 @@
+package fault
+
+// ark is Volcengine's Ark (Doubao). Its codes are made of parts; the many of the
+// form …RateLimitExceeded and InvalidParameter.… need no rows.
+// Source: www.volcengine.com/docs/82379/1299023.
+var ark = table{
+	vendor: "ark",
+	names: []row{
+		{name: "AccountOverdueError", kind: Quota, why: "403, but the account has not paid"},
+		{name: "ServerOverloaded", kind: Overloaded, why: "429, but everybody's load"},
+		{name: "SetLimitExceeded", kind: Quota, why: "429: the limit that the account has set"},
+		{name: "InflightBatchsizeExceeded", kind: RateLimited, why: "calls under way: they end"},
+		{name: "RequestBurstTooFast", kind: RateLimited, why: "the traffic has grown too fast"},
+		{name: "ModelNotOpen", kind: Refused, why: "404: the account has not switched the model on"},
+		{name: "SensitiveContentDetected", kind: Refused, why: "the content filter"},
+		{name: "InputTextRiskDetection", kind: Refused, why: "the content filter"},
+		{name: "OutputTextRiskDetection", kind: Refused, why: "the content filter"},
+		{name: "InputTextSensitiveContentDetected", kind: Refused, why: "the content filter"},
+		{name: "OutputTextSensitiveContentDetected", kind: Refused, why: "the content filter"},
+		{name: "InputImageSensitiveContentDetected", kind: Refused, why: "the content filter"},
+	},
+	vague: []row{
+		{name: "InternalServiceError", kind: Unavailable, why: "500"},
+	},
+}

@@ -1,0 +1,20 @@
+package fault
+
+// cerebras is Cerebras's API. Source: inference-docs.cerebras.ai/support/error and
+// /support/rate-limits.
+var cerebras = table{
+	vendor: "cerebras",
+	names: []row{
+		{name: "queue_exceeded", kind: Overloaded, why: "429, but the queue of everybody is full"},
+		{name: "wrong_api_key", kind: Auth, why: "401"},
+		{name: "request_quota_exceeded", says: "per day", kind: Quota, window: true, why: "the window of a day"},
+		{name: "token_quota_exceeded", says: "per day", kind: Quota, window: true, why: "the window of a day"},
+	},
+	family: []row{
+		{name: "request_quota_exceeded", kind: RateLimited, why: "the window of a minute, or of an hour that says when it opens"},
+		{name: "token_quota_exceeded", kind: RateLimited, why: "the window of a minute, or of an hour that says when it opens"},
+	},
+	says: []row{
+		{says: "experiencing high traffic", kind: Overloaded, why: "the sentence of queue_exceeded"},
+	},
+}

@@ -1,0 +1,169 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/cli"
+)
+
+// explain runs the command on a text.
+func explain(t *testing.T, input string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append([]string{"explain", "--now", "2026-11-02T21:00:00Z"}, args...)
+	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr, Env: lookup(nil)})
+	return code, stdout.String(), stderr.String()
+}
+
+const curl529 = "HTTP/2 529\r\nrequest-id: req_7\r\nretry-after: 7\r\n\r\n" +
+	`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+
+func TestExplainReadsWhateverAnErrorWasSavedAs(t *testing.T) {
+	tests := []struct {
+		name, input, args string
+		kind              string
+		status            int
+	}{
+		{"response", curl529, "", "overloaded", 529},
+		{"response without a reason phrase or a body", "HTTP/1.1 503", "", "overloaded", 503},
+		{"body with a status", `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, "--status 429", "quota", 429},
+		{"body alone", `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, "", "overloaded", 200},
+		{"event", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", "", "overloaded", 200},
+		{"page", "<html><title>502 Bad Gateway</title></html>", "--status 502", "unavailable", 502},
+		{"line of a log", "TypeError: fetch failed", "", "unavailable", 0},
+		{"line of Go", "dial tcp 127.0.0.1:1: connect: connection refused", "", "unavailable", 0},
+		{"status alone", "", "--status 401", "auth", 401},
+	}
+	for _, tt := range tests {
+		code, out, errs := explain(t, tt.input, append(strings.Fields(tt.args), "--json")...)
+		var got struct {
+			Kind     string
+			Status   int
+			Rule     string
+			Verdicts map[string]string
+		}
+		if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
+			t.Fatalf("%s: code %d, %q %q, %v", tt.name, code, out, errs, err)
+		}
+		if got.Kind != tt.kind || got.Status != tt.status || got.Rule == "" || len(got.Verdicts) != 5 {
+			t.Errorf("%s: %s", tt.name, out)
+		}
+	}
+}
+
+func TestExplainSaysWhatEachPolicyWouldDo(t *testing.T) {
+	code, out, _ := explain(t, curl529)
+	for _, want := range []string{
+		"HTTP 529: Overloaded", "overloaded (server overloaded)", "req_7",
+		"patient      retry in 7s, as the provider asks", "simple       retry in 7s", "council      retry in 7s",
+	} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("code %d, no %q in\n%s", code, want, out)
+		}
+	}
+	_, out, _ = explain(t, "invalid x-api-key", "--status", "401")
+	if strings.Count(out, "stop: final") != 5 {
+		t.Errorf("a bad key:\n%s", out)
+	}
+	_, out, _ = explain(t, "HTTP/1.1 429\nretry-after: 18000\n\n{}")
+	if !strings.Contains(out, "5h0m0s, until 2026-11-03T02:00:00Z") || !strings.Contains(out, "patient      retry in 5h0m0s") || !strings.Contains(out, "interactive  stop: final") {
+		t.Errorf("a spent window:\n%s", out)
+	}
+}
+
+func TestExplainLabelsLineByLine(t *testing.T) {
+	input := `{"id":"a-1","provider":"p","dialect":"openai-chat","where":"http","status":429,"headers":{"retry-after":"2.5"},"body":"{}"}` + "\n\n" +
+		`{"id":"a-2","where":"network","status":null,"headers":{},"body":"socket hang up"}` + "\n" +
+		`{"id":"a-3","where":"stream","status":200,"headers":{},"body":"data: {\"error\":{\"code\":\"context_length_exceeded\"}}"}` + "\n" +
+		`{"id":"a-4","where":"http","status":402,"headers":{},"body":"Insufficient balance"}` + "\n"
+	code, out, errs := explain(t, input, "--jsonl")
+	want := []struct {
+		id, class string
+		retry     bool
+		wait      string
+	}{
+		{"a-1", "transient", true, "2500"},
+		{"a-2", "transient", true, "null"},
+		{"a-3", "context_overflow", false, "null"},
+		{"a-4", "quota_exhausted", false, "null"},
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || len(lines) != len(want) {
+		t.Fatalf("code %d, %q %q", code, out, errs)
+	}
+	for i, w := range want {
+		var got struct {
+			ID, Kind, Class, Rule string
+			Retry                 bool
+			WaitMs                json.RawMessage `json:"wait_ms"`
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.ID != w.id || got.Class != w.class || got.Retry != w.retry || string(got.WaitMs) != w.wait || got.Kind == "" || got.Rule == "" {
+			t.Errorf("%s, want %+v", lines[i], w)
+		}
+	}
+}
+
+func TestExplainSaysWhatIsWrongWithItsInput(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nothing.json")
+	tests := []struct {
+		input string
+		args  []string
+		code  int
+		says  string
+	}{
+		{"", nil, 1, "there is nothing to explain"},
+		{"", []string{missing}, 1, missing},
+		{"{", []string{"--jsonl"}, 1, "line 1 is no JSON object"},
+		{"x", []string{"--status", "42"}, 2, "want an HTTP status"},
+		{"x", []string{"--now", "today"}, 2, "want a moment"},
+		{"x", []string{"--json", "--jsonl"}, 2, "json jsonl"},
+		{"x", []string{"a", "b"}, 2, "accepts at most 1 arg"},
+	}
+	for _, tt := range tests {
+		code, out, errs := explain(t, tt.input, tt.args...)
+		if code != tt.code || !strings.Contains(errs, tt.says) || strings.Count(errs, "\n") != 1 || out != "" {
+			t.Errorf("%q: code %d, %q %q; want %d, %q", tt.args, code, out, errs, tt.code, tt.says)
+		}
+	}
+}
+
+func TestExplainReadsAFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "error.txt")
+	if err := os.WriteFile(name, []byte(curl529), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := explain(t, "not this", name); code != 0 || !strings.Contains(out, "529") {
+		t.Errorf("code %d, %q %q", code, out, errs)
+	}
+}
+
+// FuzzExplain looks for input that no reader of errors can stand.
+func FuzzExplain(f *testing.F) {
+	f.Add(curl529, false)
+	f.Add("HTTP/1.1 x\n\n", false)
+	f.Add(`{"id":"a","where":"http","status":429,"headers":{"":"\n"},"body":"{}"}`, true)
+	f.Fuzz(func(t *testing.T, input string, lines bool) {
+		args := []string{"explain", "--json"}
+		if lines {
+			args = []string{"explain", "--jsonl"}
+		}
+		var out, errs bytes.Buffer
+		code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &out, Err: &errs, Env: lookup(nil)})
+		if code != 0 && strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("%q: code %d, %q", input, code, errs.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%q: no JSON: %q", input, line)
+			}
+		}
+	})
+}
