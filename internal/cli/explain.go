@@ -153,7 +153,7 @@ func (c *explaining) verdict(name string, f *fault.Error) string {
 func (c *explaining) print(out io.Writer, f *fault.Error) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
-	row("fault", "%v", f)
+	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line, whatever was said
 	row("kind", "%s (%s)", f.Kind, f.Cause())
 	row("rule", "%s", f.Rule)
 	if f.Reason != "" {
