@@ -86,6 +86,24 @@ var common = table{
 		{says: "quota exhausted", kind: Quota, window: true},
 		{says: "quota exceeded", kind: Quota, window: true},
 
+		// A 429 that names a long window; one that states a short wait is a throttle all the same.
+		{says: "daily", status: 429, kind: Quota, window: true},
+		{says: "weekly", status: 429, kind: Quota, window: true},
+		{says: "monthly", status: 429, kind: Quota, window: true},
+		{says: "today", status: 429, kind: Quota, window: true},
+		{says: "tomorrow", status: 429, kind: Quota, window: true},
+		{says: "midnight", status: 429, kind: Quota, window: true},
+		{says: "this week", status: 429, kind: Quota, window: true},
+		{says: "this month", status: 429, kind: Quota, window: true},
+		{says: "for the day", status: 429, kind: Quota, window: true},
+		{says: "for the week", status: 429, kind: Quota, window: true},
+		{says: "for the month", status: 429, kind: Quota, window: true},
+		{says: "billing cycle", status: 429, kind: Quota, window: true},
+		{says: "billing period", status: 429, kind: Quota, window: true},
+		{says: "allotment", status: 429, kind: Quota, window: true},
+		{says: "24 hour", status: 429, kind: Quota, window: true},
+		{says: "24h", status: 429, kind: Quota, window: true},
+
 		// Plan, policy, geography.
 		{says: "content policy", kind: Refused},
 		{says: "content filter", kind: Refused},
@@ -144,9 +162,9 @@ var common = table{
 		{says: "is currently loading", kind: Overloaded},
 		{says: "model is loading", kind: Overloaded},
 		{says: "still loading", kind: Overloaded},
+		{says: "slow down", status: 429, kind: RateLimited},
 		{says: "slow down", kind: Overloaded},
 		{says: "temporarily unavailable", kind: Overloaded},
-		{says: "service unavailable", kind: Overloaded},
 
 		// Throttles.
 		{says: "rate limit", kind: RateLimited},
@@ -169,11 +187,6 @@ var common = table{
 		{says: "unable to allocate", kind: Invalid, why: "the model does not fit this machine"},
 
 		// Faults of the server.
-		{says: "internal server error", kind: Unavailable},
-		{says: "the server had an error", kind: Unavailable},
-		{says: "bad gateway", kind: Unavailable},
-		{says: "gateway timeout", kind: UpstreamTimeout},
-		{says: "gateway time-out", kind: UpstreamTimeout},
 		{says: "request timed out", kind: UpstreamTimeout},
 	},
 }

@@ -16,7 +16,7 @@ import (
 const bodyLimit = 64 << 10
 
 // heard is how much of one message is searched for sentences, in bytes.
-const heard = 16 << 10
+const heard = 8 << 10
 
 // Evidence is all that is known about one failed try. What the body says is
 // taken out of it once, into Layers.

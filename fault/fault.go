@@ -8,6 +8,7 @@
 package fault
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 )
@@ -31,7 +32,8 @@ type Error struct {
 	Err error // the cause, such as an SDK's own error; nil: none
 }
 
-// Error gives the status and the provider's words: "HTTP 529: Overloaded".
+// Error gives the status and the provider's words: "HTTP 529: Overloaded", or
+// "error in a 200: Overloaded".
 func (e *Error) Error() string {
 	words := e.Message
 	if words == "" {
@@ -45,6 +47,9 @@ func (e *Error) Error() string {
 	}
 	if e.Status == 0 || e.Kind == Truncated { // a broken answer's status says nothing
 		return words
+	}
+	if e.Status == http.StatusOK {
+		return "error in a 200: " + words
 	}
 	return "HTTP " + strconv.Itoa(e.Status) + ": " + words
 }

@@ -19,6 +19,7 @@ func TestErrorSaysWhatIsKnown(t *testing.T) {
 	}{
 		{fault.Error{Kind: fault.Overloaded, Status: 529, Code: "overloaded_error", Message: "Overloaded"}, "HTTP 529: Overloaded", "server overloaded"},
 		{fault.Error{Kind: fault.Overloaded, Status: 529, Code: "overloaded_error"}, "HTTP 529: overloaded_error", "server overloaded"},
+		{fault.Error{Kind: fault.Overloaded, Status: 200, Message: "Overloaded"}, "error in a 200: Overloaded", "server overloaded"},
 		{fault.Error{Kind: fault.Unavailable, Status: 502}, "HTTP 502: server error", "server error"},
 		{fault.Error{Kind: fault.Unavailable, Err: io.EOF}, "EOF", "network"},
 		{fault.Error{Kind: fault.Timeout}, "timeout", "timeout"},

@@ -93,5 +93,9 @@ func FuzzScrub(f *testing.F) {
 		if strings.Contains(fault.Scrub(s+" "+key), key) {
 			t.Fatalf("%q lets a key through", s)
 		}
+		const password = "http://me:pa$$w0rd!7@host"
+		if strings.Contains(fault.Scrub(s+" "+password), "pa$$w0rd") {
+			t.Fatalf("%q lets a password through", s)
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -130,106 +131,43 @@ func moment(v string, clock, now time.Time) hint {
 	return hint{}
 }
 
+// units end the names of fields, behind what they are about; the longest first.
+var units = [...]struct {
+	name    string
+	seconds float64
+}{
+	{"milliseconds", 1e-3}, {"millis", 1e-3}, {"ms", 1e-3}, {"seconds", 1}, {"secs", 1}, {"sec", 1}, {"minutes", 60},
+}
+
 // stated reads a body's field, given by its canonical name.
 func stated(field []byte, v string, now time.Time) hint {
-	switch string(field) {
-	case "retryafterms":
-		return hint{wait: millis(v)}
-	case "retrydelay", "quotaresetdelay", "retryafter", "retryafterseconds", "resetsinseconds", "estimatedtime",
-		"resetsat", "resetat", "resetsin", "resetin", "resetafter", "waitseconds", "cooldownseconds",
-		"quotaresettimestamp", "xratelimitreset", "ratelimitreset":
+	if len(field) < len("wait") || v == "" {
+		return hint{}
+	}
+	for _, u := range units {
+		if base, ok := bytes.CutSuffix(field, []byte(u.name)); ok && waiting(base) {
+			n, _ := strconv.ParseFloat(v, 64)
+			if n < 1e9 {
+				return hint{wait: bounded(n * u.seconds)}
+			}
+		}
+	}
+	if waiting(field) {
 		return moment(v, now, now)
 	}
 	return hint{}
 }
 
-// asks are the words before which a sentence states a wait.
-var asks = [...]string{
-	"again in", "retry in", "retry after", "again after", "wait", "reset after", "reset in", "resets in", "resets after",
-	"available in", "retrying in", "replenished in",
-}
-
-// fillers may stand between the words that ask and the span.
-var fillers = [...]string{":", " ", " about", " approximately", " another", " at least", " for"}
-
-// proseHint reads what a sentence asks for: "try again in 7m12s", "wait 6
-// seconds", "resets at 2026-05-15T15:00:00Z". A span needs its unit, an instant
-// its zone. It looks for the numbers, which are fewer than the words.
-func proseHint(l Layer, now time.Time) hint {
-	s := l.folded
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			continue
-		}
-		if asking(s[:i]) {
-			if d, ok := asked(s[i:]); ok {
-				return hint{wait: d}
-			}
-		}
-		i += numberLen(s[i:])
-	}
-	return hint{at: instantIn(l.Message, now)}
-}
-
-// asking tells whether a text ends with words that ask for a wait.
-func asking(before string) bool {
-	before = trimFillers(before)
-	for _, ask := range asks {
-		if strings.HasSuffix(before, ask) {
-			return true
-		}
+// waiting tells whether a field states a wait, or an instant to wait for.
+func waiting(field []byte) bool {
+	switch string(field) {
+	case "retrydelay", "quotaresetdelay", "retryafter", "retryin", "retryat", "tryagainin", "waittime", "waitfor", "estimatedtime",
+		"resetsat", "resetat", "resetsin", "resetin", "resetafter", "resetsafter", "resettime", "wait", "cooldown", "cooldownremaining",
+		"backoff", "availablein", "availableat", "nextavailableat", "nextretryat", "retrytime",
+		"quotaresettimestamp", "xratelimitreset", "ratelimitreset":
+		return true
 	}
 	return false
-}
-
-// asked reads a span with its units, or as a clock shows it: [days.]05:23:11.
-func asked(s string) (time.Duration, bool) {
-	if d, _, ok := span(s); ok && d > 0 {
-		return d, true
-	}
-	n := numberLen(s)
-	if n >= len(s) || s[n] != ':' {
-		return 0, false
-	}
-	days, hours, ok := strings.Cut(s[:n], ".")
-	if !ok {
-		days, hours = "0", days
-	}
-	clock, err := time.Parse("15:04:05", hours+s[n:min(len(s), n+6)])
-	d, bad := strconv.ParseFloat(days, 64)
-	return bounded(d*24*3600 + clock.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds()), err == nil && bad == nil
-}
-
-func trimFillers(s string) string {
-	for {
-		before := len(s)
-		for _, f := range fillers {
-			s = strings.TrimSuffix(s, f)
-		}
-		if len(s) == before {
-			return s
-		}
-	}
-}
-
-// instantIn reads "resets at 2026-05-15T15:00:00Z", and Anthropic's "regain
-// access on 2026-12-01 at 00:00 UTC".
-func instantIn(s string, now time.Time) time.Time {
-	for _, ask := range [...]string{"reset at ", "resets at "} {
-		if _, rest, ok := strings.Cut(s, ask); ok {
-			word, _, _ := strings.Cut(rest[:min(len(rest), 40)], " ")
-			if t, err := time.Parse(time.RFC3339, strings.TrimRight(word, ".,;)")); err == nil {
-				return instant(t, now, now)
-			}
-		}
-	}
-	const layout = "2006-01-02 at 15:04 UTC"
-	if _, rest, ok := strings.Cut(s, "regain access on "); ok && len(rest) >= len(layout) {
-		if t, err := time.Parse(layout, rest[:len(layout)]); err == nil {
-			return instant(t, now, now)
-		}
-	}
-	return time.Time{}
 }
 
 // span reads a span with its units at the start of a text: "6m0s", "34.07s",

@@ -10,7 +10,8 @@ import (
 // uses come last.
 var book = bind(
 	anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
-	fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, page, chinese, unread, common, network, grammar, sizes,
+	fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, page, chinese, unread, runtimes, common, network, curl, grammar, pairs,
+	sizes, requests, wrappers,
 )
 
 // lastBook is what says no more than a status does.
@@ -145,6 +146,9 @@ func worded(e Evidence) (Ruling, bool) {
 		if r, ok := book.hears(l.folded, func(r *rule) bool { return e.believes(l, r) }); ok {
 			return r, true
 		}
+		if r, ok := overlong(l, e.Status); ok {
+			return r, true
+		}
 	}
 	return Ruling{}, false
 }
@@ -180,7 +184,7 @@ func failed(e Evidence) (Ruling, bool) {
 // statuses; and a sentence about a parameter of ours is about nothing that passes by itself.
 func (e Evidence) believes(l Layer, r *rule) bool {
 	switch {
-	case r.status != 0 && r.status != e.Status:
+	case r.status != 0 && r.status != e.Status && r.status != l.Status:
 		return false
 	case r.kind == Canceled:
 		return e.Err != nil

@@ -56,6 +56,10 @@ func printable(r rune) rune {
 // the values of key=… and token=…, and the user part of an address. It errs
 // towards hiding.
 func Scrub(s string) string {
+	if !suspicious(s) {
+		return s
+	}
+	s = anonymous(s)
 	var b strings.Builder
 	kept := 0 // s[:kept] is in b
 	for t := (token{s: s}); t.next(); {
@@ -72,6 +76,59 @@ func Scrub(s string) string {
 	}
 	b.WriteString(s[kept:])
 	return b.String()
+}
+
+// suspicious tells whether a text has anything in it by which a credential is
+// known. Most errors have not.
+func suspicious(s string) bool {
+	inside := false // a word
+	for i := range len(s) {
+		c := s[i]
+		if !opaques[c] {
+			inside = false
+			if c == '@' || c == '=' || c == ':' && credible(s[:i]) {
+				return true
+			}
+			continue
+		}
+		if !inside && telling[c] && starts(s[i:]) || inside && c|0x20 == 'b' && !isWord(s[i-1]) && starts(s[i:]) {
+			return true
+		}
+		inside = true
+	}
+	return false
+}
+
+// telling are the bytes that a key, or a scheme of authorization, starts with.
+var telling = bytesThat(func(c byte) bool { return c|0x20 == 'b' || len(prefixesBy[c]) > 0 })
+
+// prefixesBy are the prefixes by their first byte.
+var prefixesBy = func() (by [256][]string) {
+	for _, p := range prefixes {
+		by[p[0]] = append(by[p[0]], p)
+	}
+	return by
+}()
+
+// starts tells whether a text starts with a key, or a scheme of authorization.
+func starts(s string) bool {
+	for _, p := range prefixesBy[s[0]] {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return s[0]|0x20 == 'b' && len(s) > 6 && (strings.EqualFold(s[:6], "bearer") || strings.EqualFold(s[:5], "basic"))
+}
+
+// credible tells whether what stands before a colon names a credential.
+func credible(before string) bool {
+	before = before[max(0, len(before)-24):]
+	before = strings.TrimRightFunc(before, func(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) })
+	at := len(before)
+	for at > 0 && isWord(before[at-1]) {
+		at--
+	}
+	return credential(before[at:]) || strings.EqualFold(before[at:], "provided")
 }
 
 // token walks over the words of a text that may be credentials.
@@ -115,9 +172,9 @@ func (t *token) extend() {
 func (t *token) word() string { return t.s[t.from:t.to] }
 
 // opaque tells whether a byte may be part of a credential.
-func opaque(c byte) bool {
-	return isWord(c) || c == '-' || c == '_' || c == '*' || c == '.' || c == '~' || c == '+'
-}
+func opaque(c byte) bool { return opaques[c] }
+
+var opaques = bytesThat(func(c byte) bool { return isWord(c) || strings.IndexByte("-_*.~+", c) >= 0 })
 
 // prefixes start the keys of providers and of those who host them.
 var prefixes = [...]string{
@@ -132,23 +189,13 @@ const shortest = 9
 func (t *token) secret() bool {
 	word := t.word()
 	if len(word) >= shortest {
-		for _, p := range prefixes {
-			if word[0] == p[0] && len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
+		for _, p := range prefixesBy[word[0]] {
+			if len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
 				return true
 			}
 		}
 	}
-	return t.ofAddress() || t.labelled(word)
-}
-
-// ofAddress tells whether the word is the password, or the user, of
-// https://user:password@host.
-func (t *token) ofAddress() bool {
-	if t.to >= len(t.s) || t.s[t.to] != '@' {
-		return false
-	}
-	start := t.s[max(0, t.from-80):t.from]
-	return strings.HasSuffix(start, "://") || strings.HasSuffix(start, ":") && strings.Contains(start, "://")
+	return t.labelled(word)
 }
 
 // labelled tells whether the words before say that a credential follows:
