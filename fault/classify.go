@@ -113,6 +113,9 @@ func (c Classifier) name(e Evidence) *Error {
 	if !own {
 		drawLine(f, r.Window, e.Now)
 	}
+	if f.Reason == "" && f.Kind < kinds {
+		f.Reason = words[f.Kind].reason
+	}
 	return f
 }
 

@@ -3,19 +3,23 @@ package fault
 import (
 	"context"
 	"errors"
+	"sync"
 )
 
 // book is everything that is known about what vendors say. Where two tables
 // have a sentence in common the earlier one decides; sentences that everybody
-// uses come last.
-var book = bind(
-	anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
-	fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, page, chinese, unread, runtimes, common, network, curl, grammar, pairs,
-	sizes, requests, wrappers,
-)
+// uses come last. It is bound when it is first asked: a program that never sees
+// a fault pays nothing.
+var book = sync.OnceValue(func() *index {
+	return bind(
+		anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
+		fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, page, chinese, unread, runtimes, common, network, curl, grammar, pairs(),
+		sizes, requests, wrappers,
+	)
+})
 
 // lastBook is what says no more than a status does.
-var lastBook = bind(failures)
+var lastBook = sync.OnceValue(func() *index { return bind(failures) })
 
 // gone rules on the end of a context: the caller's leaving, or a limit of ours.
 // A dialer's timeout pretends to be a context's; that one is the network's.
@@ -33,7 +37,7 @@ func gone(e Evidence) (Ruling, bool) {
 // named rules by a name that means one thing.
 func named(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := byName(book.names, e, l); ok {
+		if r, ok := byName(book().names, e, l); ok {
 			return r, true
 		}
 	}
@@ -44,13 +48,13 @@ func named(e Evidence) (Ruling, bool) {
 // more: in a stream, or in the cause that a relay has quoted.
 func family(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := byName(book.family, e, l); ok {
+		if r, ok := byName(book().family, e, l); ok {
 			return r, true
 		}
 		if e.Status >= 400 && !l.quoted {
 			continue
 		}
-		if r, ok := byName(book.vague, e, l); ok {
+		if r, ok := byName(book().vague, e, l); ok {
 			return r, true
 		}
 		if l.quoted && l.Status != 0 {
@@ -129,8 +133,8 @@ func compound(name string) bool {
 
 // byHeader rules by what a header states.
 func byHeader(e Evidence) (Ruling, bool) {
-	for i := range book.header {
-		if r := &book.header[i]; len(e.Header) > 0 && e.Header.Get(r.name) == r.says {
+	for i := range book().header {
+		if r := &book().header[i]; len(e.Header) > 0 && e.Header.Get(r.name) == r.says {
 			return r.ruling(), true
 		}
 	}
@@ -143,7 +147,7 @@ func worded(e Evidence) (Ruling, bool) {
 		if r, ok := oversized(l); ok {
 			return r, true
 		}
-		if r, ok := book.hears(l.folded, func(r *rule) bool { return e.believes(l, r) }); ok {
+		if r, ok := book().hears(l.folded, func(r *rule) bool { return e.believes(l, r) }); ok {
 			return r, true
 		}
 		if r, ok := overlong(l, e.Status); ok {
@@ -161,7 +165,7 @@ func spelled(e Evidence) (Ruling, bool) {
 			if name == "" || len(name) > 128 {
 				continue
 			}
-			if r, ok := book.hears(fold(name), func(r *rule) bool { return e.believes(l, r) }); ok {
+			if r, ok := book().hears(fold(name), func(r *rule) bool { return e.believes(l, r) }); ok {
 				return r, true
 			}
 		}
@@ -172,7 +176,7 @@ func spelled(e Evidence) (Ruling, bool) {
 // failed rules by the words of a failure where not even a status is known.
 func failed(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := lastBook.hears(l.folded, func(*rule) bool { return true }); ok {
+		if r, ok := lastBook().hears(l.folded, func(*rule) bool { return true }); ok {
 			return r, true
 		}
 	}

@@ -22,21 +22,23 @@ const (
 	kinds                       // how many there are
 )
 
-// words holds, for each kind, its name on the wire and its plain words on a screen.
-var words = [kinds]struct{ name, plain string }{
-	Unknown:         {"unknown", "unknown failure"},
-	RateLimited:     {"rate-limited", "rate limited"},
-	Overloaded:      {"overloaded", "server overloaded"},
-	Unavailable:     {"unavailable", "server error"},
-	Truncated:       {"truncated", "stream dropped"},
-	UpstreamTimeout: {"upstream-timeout", "timeout"},
-	Timeout:         {"timeout", "timeout"},
-	Quota:           {"quota", "usage limit"},
-	Auth:            {"auth", "authentication"},
-	Invalid:         {"invalid", "bad request"},
-	Refused:         {"refused", "refused"},
-	TooLong:         {"too-long", "too large"},
-	Canceled:        {"canceled", "canceled"},
+// words holds, for each kind, its name on the wire, its plain words on a
+// screen, and the reason of a rule that needs no other: what names such as
+// "overloaded_error" say by themselves.
+var words = [kinds]struct{ name, plain, reason string }{
+	Unknown:         {"unknown", "unknown failure", "no rule knows it"},
+	RateLimited:     {"rate-limited", "rate limited", "too many requests or tokens for now"},
+	Overloaded:      {"overloaded", "server overloaded", "nobody is free to answer"},
+	Unavailable:     {"unavailable", "server error", "something at the provider or on the way to it broke"},
+	Truncated:       {"truncated", "stream dropped", "the answer broke off"},
+	UpstreamTimeout: {"upstream-timeout", "timeout", "the provider or the network took too long"},
+	Timeout:         {"timeout", "timeout", "a limit of ours expired"},
+	Quota:           {"quota", "usage limit", "the account or a long window is spent"},
+	Auth:            {"auth", "authentication", "the credentials are refused"},
+	Invalid:         {"invalid", "bad request", "the same request fails again"},
+	Refused:         {"refused", "refused", "policy, place or plan forbid it"},
+	TooLong:         {"too-long", "too large", "it does not fit and has to be made smaller"},
+	Canceled:        {"canceled", "canceled", "the caller has left"},
 }
 
 // String gives the kind's name on the wire, in kebab-case.

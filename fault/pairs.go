@@ -33,38 +33,40 @@ var (
 	counted = []string{"limit", "quota", "cap", "allowance", "tokens", "requests", "messages", "usage", "used"}
 )
 
-// pairs are nouns and verbs near each other, in all their combinations. They
+// pairs gives nouns and verbs near each other, in all their combinations. They
 // are asked after the sentences that somebody has really been seen to write.
-var pairs = table{
-	vendor: "pairs",
-	says: join(
-		cross(Quota, true, "a long window", spans, amounts),
-		cross(Quota, true, "a long window", counted, present),
-		cross(Quota, true, "spent", grants, outcomes),
-		cross(Quota, true, "spent", spends, grants),
-		cross(Quota, false, "spent", money[:6], outcomes),
-		cross(Quota, false, "spent", spends, money[:6]),
-		cross(Quota, false, "a cap on money", []string{"spend", "cost", "dollar"}, []string{"cap", "limit", "ceiling"}),
-		cross(Quota, false, "a bill", money[6:], []string{"fail", "declined", "missing", "invalid", "overdue", "not set up", "not configured", "unpaid", "inactive"}),
-		cross(Quota, false, "a bill", []string{"no", "add", "missing", "update"}, []string{"payment", "billing"}),
-		cross(Quota, false, "spent", []string{"no", "zero"}, []string{"credits", "funds", "quota", "budget", "allowance"}),
-		[]row{
-			{says: "used up", kind: Quota, window: true, why: "spent"},
-			{says: "used all", kind: Quota, window: true, why: "spent"},
-			{says: "recharge", kind: Quota, why: "asks for money"},
-			{says: "subscription ~ inactive", kind: Quota, why: "the plan has ended"},
-			{says: "subscription ~ ended", kind: Quota, why: "the plan has ended"},
-			{says: "subscription ~ cancel", kind: Quota, why: "the plan has ended"},
-		},
-		cross(Refused, false, "a policy", []string{"blocked", "rejected", "stopped", "declined", "refused"}, []string{"policy", "policies", "filter", "safety", "moderation", "guideline"}),
-		cross(Refused, false, "a policy", []string{"safety", "moderation", "content", "policy", "filter"}, []string{"blocked", "rejected", "violat", "prohibit", "stopped"}),
-		cross(Refused, false, "a plan", []string{"only"}, []string{"available on", "offered on", "included in", "allowed for", "enabled for"}),
-		cross(Auth, false, "credentials", []string{"api key", "access key", "secret key", "bearer", "credential"}, []string{
-			"invalid", "revoked", "expired", "disabled", "not valid", "unknown", "not found", "rotated", "deleted", "inactive", "not recogni", "missing", "malformed", "incorrect",
-		}),
-		cross(Auth, false, "credentials", []string{"invalid", "incorrect", "missing", "unknown", "expired", "revoked", "wrong", "bad", "no"}, []string{"api key", "credential", "access token", "bearer", "auth"}),
-		cross(Invalid, false, "the model", []string{"model", "deployment", "endpoint"}, []string{"retired", "deprecated", "decommissioned", "sunset", "not exist"}),
-	),
+func pairs() table {
+	return table{
+		vendor: "pairs",
+		says: join(
+			cross(Quota, true, "a long window", spans, amounts),
+			cross(Quota, true, "a long window", counted, present),
+			cross(Quota, true, "spent", grants, outcomes),
+			cross(Quota, true, "spent", spends, grants),
+			cross(Quota, false, "spent", money[:6], outcomes),
+			cross(Quota, false, "spent", spends, money[:6]),
+			cross(Quota, false, "a cap on money", []string{"spend", "cost", "dollar"}, []string{"cap", "limit", "ceiling"}),
+			cross(Quota, false, "a bill", money[6:], []string{"fail", "declined", "missing", "invalid", "overdue", "not set up", "not configured", "unpaid", "inactive"}),
+			cross(Quota, false, "a bill", []string{"no", "add", "missing", "update"}, []string{"payment", "billing"}),
+			cross(Quota, false, "spent", []string{"no", "zero"}, []string{"credits", "funds", "quota", "budget", "allowance"}),
+			[]row{
+				{says: "used up", kind: Quota, window: true, why: "spent"},
+				{says: "used all", kind: Quota, window: true, why: "spent"},
+				{says: "recharge", kind: Quota, why: "asks for money"},
+				{says: "subscription ~ inactive", kind: Quota, why: "the plan has ended"},
+				{says: "subscription ~ ended", kind: Quota, why: "the plan has ended"},
+				{says: "subscription ~ cancel", kind: Quota, why: "the plan has ended"},
+			},
+			cross(Refused, false, "a policy", []string{"blocked", "rejected", "stopped", "declined", "refused"}, []string{"policy", "policies", "filter", "safety", "moderation", "guideline"}),
+			cross(Refused, false, "a policy", []string{"safety", "moderation", "content", "policy", "filter"}, []string{"blocked", "rejected", "violat", "prohibit", "stopped"}),
+			cross(Refused, false, "a plan", []string{"only"}, []string{"available on", "offered on", "included in", "allowed for", "enabled for"}),
+			cross(Auth, false, "credentials", []string{"api key", "access key", "secret key", "bearer", "credential"}, []string{
+				"invalid", "revoked", "expired", "disabled", "not valid", "unknown", "not found", "rotated", "deleted", "inactive", "not recogni", "missing", "malformed", "incorrect",
+			}),
+			cross(Auth, false, "credentials", []string{"invalid", "incorrect", "missing", "unknown", "expired", "revoked", "wrong", "bad", "no"}, []string{"api key", "credential", "access token", "bearer", "auth"}),
+			cross(Invalid, false, "the model", []string{"model", "deployment", "endpoint"}, []string{"retired", "deprecated", "decommissioned", "sunset", "not exist"}),
+		),
+	}
 }
 
 // join puts lists of rows one behind the other.

@@ -41,8 +41,8 @@ type index struct {
 
 // bind makes an index. Earlier tables take precedence in what they say; among
 // rows of one name those with a further condition do.
-func bind(tables ...table) index {
-	x := index{names: map[string][]rule{}, family: map[string][]rule{}, vague: map[string][]rule{}, says: sayings{lists: make([][]saying, 1)}}
+func bind(tables ...table) *index {
+	x := &index{names: map[string][]rule{}, family: map[string][]rule{}, vague: map[string][]rule{}, says: sayings{lists: make([][]saying, 1)}}
 	for _, t := range tables {
 		enter(x.names, t.vendor, t.names)
 		enter(x.family, t.vendor, t.family)

@@ -53,6 +53,7 @@ var words = map[string]string{
 	"slices":        "*",
 	"strconv":       "*",
 	"strings":       "*",
+	"sync":          "OnceValue", // a table that is made when it is first asked
 	"syscall":       "Errno E[A-Z]*",
 	"time": "Time Duration Month Weekday Parse ParseDuration Date Unix UnixMilli UTC RFC[0-9]* " +
 		"Nanosecond Microsecond Millisecond Second Minute Hour " +
