@@ -3,6 +3,7 @@ package fault_test
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,5 +69,19 @@ func BenchmarkOf(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		fault.Of(err, start)
+	}
+}
+
+// BenchmarkHugeBodies reads 64 KiB of each text that is hard to read. None may
+// take more than a millisecond.
+func BenchmarkHugeBodies(b *testing.B) {
+	for _, piece := range pieces {
+		body := []byte(strings.Repeat(piece, 64<<10/len(piece)))
+		b.Run(strconv.Quote(piece), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				fault.FromResponse(429, nil, body, start)
+			}
+		})
 	}
 }

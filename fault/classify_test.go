@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
@@ -301,25 +300,18 @@ func TestRequestIDIsFoundInHeadersAndBody(t *testing.T) {
 	}
 }
 
-func TestHugeBodiesAreReadInBoundedTime(t *testing.T) {
-	pieces := []string{
-		"{", `{"`, `{"error":`, "[", `{"message":"{`, `\`, `{"error":"`, `{"a":'`, "<", "<style", "limit ", "context ", "daily ", "wait ",
-		"retry after 1", "exceeds ", "429 ", "sk-", "bearer ", "Aa", "stream error: stream ID ", "limit 1, requested ",
-		"quota ", "exceeded ", "tokens ", "again in 1:", "credit no ", "tpm current: ", "额", "id:\nevent:", `{"quotaId":"`, `{"aException":{`, "_", "1 ",
-		"://", "://a:", "@", "://a:b@", "exceed ", "no ", "close ", "retry in 1 ", "again 1 s ", "prompt 1000 ", "1,", "token > ", "key:", "b",
-	}
+// pieces are what a text is made of that costs more than its length where a
+// reader looks back or ahead too far.
+var pieces = []string{
+	"{", `{"`, `{"error":`, "[", `{"message":"{`, `\`, `{"error":"`, `{"a":'`, "<", "<style", "limit ", "context ", "daily ", "wait ",
+	"retry after 1", "exceeds ", "429 ", "sk-", "bearer ", "Aa", "stream error: stream ID ", "limit 1, requested ",
+	"quota ", "exceeded ", "tokens ", "again in 1:", "credit no ", "tpm current: ", "额", "id:\nevent:", `{"quotaId":"`, `{"aException":{`, "_", "1 ",
+	"://", "://a:", "@", "://a:b@", "exceed ", "no ", "close ", "retry in 1 ", "again 1 s ", "prompt 1000 ", "1,", "token > ", "code: 429 ", "status 500 ", "HTTP/1.1 5", "key:", "b",
+}
+
+func TestHugeBodiesGiveBoundedMessages(t *testing.T) {
 	for _, piece := range pieces {
-		body := []byte(strings.Repeat(piece, 1<<20/len(piece)))
-		var f *fault.Error
-		fastest := time.Hour // of some tries: a busy machine slows single ones
-		for range 5 {
-			began := time.Now()
-			f = fault.FromResponse(500, nil, body, start)
-			fastest = min(fastest, time.Since(began))
-		}
-		if fastest > 20*time.Millisecond { // a millisecond is meant; the race detector takes ten times that
-			t.Errorf("%q: took %v", piece, fastest)
-		}
+		f := fault.FromResponse(500, nil, []byte(strings.Repeat(piece, 1<<20/len(piece))), start)
 		if len(f.Message) > 2<<10 {
 			t.Errorf("%q: message of %d bytes", piece, len(f.Message))
 		}

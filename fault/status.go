@@ -105,7 +105,8 @@ func introduced(before, behind string, n int) bool {
 	if (last == '(' || last == '[') && behind != "" && (behind[0] == ')' || behind[0] == ']') {
 		return true
 	}
-	word := strings.ToLower(strings.TrimRight(before, " :=[('\""))
+	near := before[max(0, len(before)-24):] // more would make many numbers cost the square of their text
+	word := strings.ToLower(strings.TrimRight(near, " :=[('\""))
 	for _, w := range [...]string{"status", "status code", "error code", "error", "http", "statuscode", "http/1.1", "http/2"} {
 		if strings.HasSuffix(word, w) {
 			return true
