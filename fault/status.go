@@ -101,13 +101,9 @@ func introduced(before, behind string, n int) bool {
 	if before == "" {
 		return strings.HasPrefix(behind, " ") || strings.HasPrefix(behind, ":")
 	}
-	last := before[len(before)-1]
-	if (last == '(' || last == '[') && behind != "" && (behind[0] == ')' || behind[0] == ']') {
-		return true
-	}
 	near := before[max(0, len(before)-24):] // more would make many numbers cost the square of their text
 	word := strings.ToLower(strings.TrimRight(near, " :=[('\""))
-	for _, w := range [...]string{"status", "status code", "error code", "error", "http", "statuscode", "http/1.1", "http/2"} {
+	for _, w := range [...]string{"status", "status code", "error code", "error", "http", "statuscode", "http/1.1", "http/2", "failed", "failure", "response", "request", "exception"} {
 		if strings.HasSuffix(word, w) {
 			return true
 		}

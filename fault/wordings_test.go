@@ -97,3 +97,27 @@ func TestSizesBeyondWhatIsTakenAreTooLong(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsOfMoneyAndNumbersProveNothingAlone(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+	}{
+		{500, `{"error":{"message":"could not fetch plan for request","type":"server_error"}}`},
+		{503, `{"error":{"message":"No available workers; usage is very high today","type":"service_unavailable"}}`},
+		{502, `{"error":{"message":"Upstream balance check failed: connection reset"}}`},
+		{500, `{"error":{"message":"Failed to compute token usage","type":"internal_error"}}`},
+		{503, `Service is used beyond capacity this hour, please retry`},
+		{529, `{"error":{"type":"overloaded_error","message":"Overloaded. Your usage was not charged."}}`},
+		{429, `{"error":{"message":"Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. You can increase your limit by adding a payment method at https://vendor.test/billing.","code":"rate_limit_exceeded"}}`},
+		{500, `The server had an error. Please include your billing id when you write about credits.`},
+		{500, `panic: runtime error: index out of range [401] with length 3`},
+		{429, `{"error":{"message":"Too many concurrent requests for your plan, slow down","type":"rate_limit_error"}}`},
+		{500, `{"error":{"message":"Exceeded timeout waiting for policy engine","type":"server_error"}}`},
+	}
+	for _, tt := range tests {
+		if f := fault.FromResponse(tt.status, nil, []byte(tt.body), start); !f.Retryable() {
+			t.Errorf("%d %s: %v by %s", tt.status, tt.body, f.Kind, f.Rule)
+		}
+	}
+}
