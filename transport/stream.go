@@ -116,6 +116,9 @@ func (s *stream) noteRest() {
 // of one, and is dropped.
 func (s *stream) next() []byte {
 	rest := s.buf[s.whole:]
+	if len(rest) == 0 {
+		return nil
+	}
 	n := dialect.Cut(rest, s.seen-s.whole)
 	if n == 0 && s.err == io.EOF && s.dialect.Ends(rest) {
 		n = len(rest)
