@@ -98,7 +98,7 @@ const mentioned = 16
 // byNameWithin looks up the words of a sentence that are names and no words of
 // a language: snake_case or CamelCase.
 func byNameWithin(in map[string][]rule, status int, l Layer) (Ruling, bool) {
-	s := l.Message[:min(len(l.Message), 8<<10)]
+	s := l.Message[:min(len(l.Message), heard)]
 	for i, names := 0, 0; i < len(s) && names < mentioned; {
 		n := nameLen(s[i:])
 		if n >= 8 && compound(s[i:i+n]) {
@@ -133,8 +133,12 @@ func compound(name string) bool {
 
 // byHeader rules by what a header states.
 func byHeader(e Evidence) (Ruling, bool) {
-	for i := range book().header {
-		if r := &book().header[i]; len(e.Header) > 0 && e.Header.Get(r.name) == r.says {
+	if len(e.Header) == 0 {
+		return Ruling{}, false
+	}
+	header := book().header
+	for i := range header {
+		if r := &header[i]; e.Header.Get(r.name) == r.says {
 			return r.ruling(), true
 		}
 	}

@@ -81,7 +81,7 @@ func byStatus(status int) (Ruling, bool) {
 // "[400 Bad Request]", "API error (503)", "502 Bad Gateway". A number alone
 // proves nothing. 0: there is none.
 func statusIn(s string) int {
-	s = s[:min(len(s), 8<<10)]
+	s = s[:min(len(s), heard)]
 	for i := 0; i+3 <= len(s); i++ {
 		if s[i] != '4' && s[i] != '5' || i > 0 && isWord(s[i-1]) || i+3 < len(s) && isWord(s[i+3]) {
 			continue

@@ -75,7 +75,6 @@ func (c *call) serve() {
 	switch {
 	case err != nil:
 		c.unanswered(err, committed)
-		return
 	case committed:
 		c.resume(resp)
 	case c.gaveUp() && c.last.Fault.Status == 0:
@@ -206,7 +205,7 @@ func (c *call) pump(body io.Reader) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(buf)
-		if n > 0 && c.write(buf[:n]) != nil {
+		if n > 0 && push(c.w, buf[:n], stallLimit) != nil {
 			panic(http.ErrAbortHandler) // the client has left
 		}
 		if err == io.EOF {
@@ -220,13 +219,13 @@ func (c *call) pump(body io.Reader) {
 	}
 }
 
-// write sends bytes to the client at once. One that takes none for too long is
-// an error.
-func (c *call) write(p []byte) error {
-	rc := http.NewResponseController(c.w)
-	_ = rc.SetWriteDeadline(time.Now().Add(stallLimit)) // not every connection has deadlines
+// push sends bytes to a client at once. One that takes none for so long is an
+// error.
+func push(w http.ResponseWriter, p []byte, limit time.Duration) error {
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(limit)) // not every connection has deadlines
 	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }()
-	if _, err := c.w.Write(p); err != nil {
+	if _, err := w.Write(p); err != nil {
 		return err
 	}
 	if err := rc.Flush(); !errors.Is(err, http.ErrNotSupported) {
@@ -285,7 +284,7 @@ func (c *call) tellBroken(f *fault.Error) {
 
 // breakOff reports a fault inside a stream whose headers are out.
 func (c *call) breakOff(f *fault.Error, words string) {
-	err := c.write(c.dialect.ErrorEvent(f, words))
+	err := push(c.w, c.dialect.ErrorEvent(f, words), stallLimit)
 	if err != nil || c.dialect.Aborts() {
 		panic(http.ErrAbortHandler)
 	}

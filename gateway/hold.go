@@ -91,11 +91,7 @@ func (h *hold) beat() {
 	if frame == nil {
 		frame = h.dialect.Ping(h.state())
 	}
-	rc := http.NewResponseController(h.w)
-	_ = rc.SetWriteDeadline(time.Now().Add(writeLimit)) // not every connection has deadlines
-	_, _ = h.w.Write(frame)                             // what cannot be written ends the request's context
-	_ = rc.Flush()
-	_ = rc.SetWriteDeadline(time.Time{})
+	_ = push(h.w, frame, writeLimit) // what cannot be written ends the request's context
 }
 
 // commit writes the headers of a stream.

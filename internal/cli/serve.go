@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ import (
 const grace = 10 * time.Second
 
 func serveCommand(s Streams) *cobra.Command {
-	c := &serving{listen: "127.0.0.1:8484", policyName: "patient"}
+	c := &serving{listen: "127.0.0.1:8484", policyName: "patient", policy: policy.Patient()}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",
@@ -64,11 +63,10 @@ func (c *serving) read(cmd *cobra.Command, s Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	err = setting(cmd, s, "policy", func(v string) error { c.policyName = v; _, err := preset(v); return err })
+	err = setting(cmd, s, "policy", func(v string) (err error) { c.policyName = v; c.policy, err = preset(v); return err })
 	if err != nil {
 		return err
 	}
-	c.policy, _ = policy.Preset(c.policyName)
 	c.upstreams, err = upstreams(s, c.flags)
 	return err
 }
@@ -165,6 +163,3 @@ func isLocal(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
-
-// inUse tells whether an address is taken.
-func inUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

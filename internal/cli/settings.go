@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -110,7 +111,7 @@ func listen(addr string) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	if inUse(err) {
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is in use; stop what listens there or choose another address with --listen", addr)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
