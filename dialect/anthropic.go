@@ -14,13 +14,18 @@ func Anthropic() *Dialect { return &anthropic }
 
 var anthropic = Dialect{
 	name:      "anthropic",
-	path:      "/v1/messages",
+	asks:      suffix("/v1/messages"),
+	streams:   Events,
 	sign:      anthropicSign,
+	plain:     anthropicPlain,
 	ping:      func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
 	heartbeat: anthropicHeartbeat,
 	errors: errorForm{
-		before: "event: error\ndata: ",
-		body:   anthropicError,
+		body: anthropicError,
+		event: func(kind, words string) string {
+			return "event: error\ndata: " + string(anthropicError(kind, words)) + "\n\n"
+		},
+		other: "overloaded_error",
 		types: map[fault.Kind]string{
 			fault.Quota:   "rate_limit_error",
 			fault.Auth:    "authentication_error",
@@ -31,23 +36,12 @@ var anthropic = Dialect{
 	},
 }
 
-// anthropicSign reads the event's name, or the type in its data where a relay
-// leaves the name out.
-func anthropicSign(frame []byte) Sign {
-	name, ok := firstName(frame)
-	if !ok {
-		var data []byte
-		if name, data = event(frame); len(name) == 0 {
-			name = typeOf(data)
-		}
-	}
-	switch string(name) {
-	case "content_block_delta":
-		return Content
+// anthropicSign reads the event's name.
+func anthropicSign(name, data []byte) Sign {
+	switch string(nameOf(name, data)) {
 	case "", "message_start", "ping", "content_block_stop":
 		return Opening
 	case "content_block_start":
-		_, data := event(frame)
 		return blockSign(data)
 	case "message_stop":
 		return End
@@ -57,15 +51,8 @@ func anthropicSign(frame []byte) Sign {
 	return Content
 }
 
-// firstName gives the name of an event that begins with it, as the API's own
-// do, without looking at the rest.
-func firstName(frame []byte) (name []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
-	if !ok {
-		return nil, false
-	}
-	name, _, ok = bytes.Cut(rest, []byte("\n"))
-	return bytes.TrimSuffix(name, []byte("\r")), ok
+func anthropicPlain(frame []byte) bool {
+	return bytes.HasPrefix(frame, []byte("event: content_block_delta\n"))
 }
 
 // blockSign tells whether the start of a content block shows anything yet: a
@@ -85,16 +72,6 @@ func blockSign(data []byte) Sign {
 	return Opening
 }
 
-// typeOf gives the top-level type of a JSON object; nil: none.
-func typeOf(object []byte) []byte {
-	for key, value := range members(object) {
-		if string(key) == "type" && len(value) > 1 && value[0] == '"' {
-			return value[1 : len(value)-1]
-		}
-	}
-	return nil
-}
-
 // anthropicHeartbeat is for Claude Code only, whose idle timer pings do not
 // reset; the Vercel AI SDK breaks on it.
 func anthropicHeartbeat(c Client) string {
@@ -111,9 +88,6 @@ func anthropicError(kind, words string) []byte {
 	type detail struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
-	}
-	if kind == "" {
-		kind = "overloaded_error"
 	}
 	body, _ := json.Marshal(struct {
 		Type  string `json:"type"`

@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestAnthropicSigns(t *testing.T) {
 			frame = "event: " + tt.name + "\n" + frame
 		}
 		for _, f := range []string{frame, strings.ReplaceAll(frame, "\n", "\r\n")} {
-			if got := signs[dialect.Anthropic().Sign([]byte(f))]; got != tt.want {
+			if got := signs[dialect.Anthropic().Sign(dialect.Events, []byte(f))]; got != tt.want {
 				t.Errorf("%q: %s, want %s", f, got, tt.want)
 			}
 		}
@@ -87,7 +88,7 @@ func TestOpenAIChatSigns(t *testing.T) {
 		{`data: plain text`, "content"},
 	}
 	for _, tt := range tests {
-		if got := signs[dialect.OpenAIChat().Sign([]byte(tt.frame+"\n\n"))]; got != tt.want {
+		if got := signs[dialect.OpenAIChat().Sign(dialect.Events, []byte(tt.frame+"\n\n"))]; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.frame, got, tt.want)
 		}
 	}
@@ -129,8 +130,8 @@ func TestReadFindsModelAndStreamAnywhere(t *testing.T) {
 		{``, "", false},
 	}
 	for _, tt := range tests {
-		got := dialect.Anthropic().Read([]byte(tt.body))
-		if got.Model != tt.model || got.Stream != tt.stream {
+		got := dialect.Anthropic().Read(&url.URL{}, []byte(tt.body))
+		if got.Model != tt.model || (got.Form != dialect.JSON) != tt.stream {
 			t.Errorf("%s: %+v, want %q %v", tt.body, got, tt.model, tt.stream)
 		}
 	}
@@ -156,7 +157,7 @@ func TestOnlyAWholeEndEndsAStreamWithoutItsBlankLine(t *testing.T) {
 		{dialect.Anthropic(), "event: content_block_delta\ndata: {\"type\":\"content_block_deltA\"}", false},
 	}
 	for _, tt := range tests {
-		if got := tt.d.Ends([]byte(tt.rest)); got != tt.want {
+		if got := tt.d.Ends(dialect.Events, []byte(tt.rest)); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.rest, got, tt.want)
 		}
 	}
@@ -165,23 +166,23 @@ func TestOnlyAWholeEndEndsAStreamWithoutItsBlankLine(t *testing.T) {
 func TestKeepalivesAreWholeFramesAndNoContent(t *testing.T) {
 	claude := dialect.Client{Agent: "claude-cli/2.1.329 (external, cli)", Model: `gpt "5"`}
 	for _, d := range []*dialect.Dialect{dialect.Anthropic(), dialect.OpenAIChat()} {
-		for _, frame := range [][]byte{d.Ping(""), d.Ping("ridethrough retry 3 in 52s overloaded"), d.Heartbeat(claude)} {
-			if dialect.Cut(frame, 0) != len(frame) {
+		for _, frame := range [][]byte{d.Ping(dialect.Events, ""), d.Ping(dialect.Events, "ridethrough retry 3 in 52s overloaded"), d.Heartbeat(dialect.Events, claude)} {
+			if dialect.Events.Cut(frame, 0) != len(frame) {
 				t.Errorf("%s: %q is no whole frame", d.Name(), frame)
 			}
 		}
-		if sign := d.Sign(d.Ping("")); sign != dialect.Opening {
+		if sign := d.Sign(dialect.Events, d.Ping(dialect.Events, "")); sign != dialect.Opening {
 			t.Errorf("%s: the ping reads as %s", d.Name(), signs[sign])
 		}
 	}
-	if got := dialect.OpenAIChat().Sign(dialect.OpenAIChat().Heartbeat(claude)); got != dialect.Opening {
+	if got := dialect.OpenAIChat().Sign(dialect.Events, dialect.OpenAIChat().Heartbeat(dialect.Events, claude)); got != dialect.Opening {
 		t.Errorf("the chunk that adds nothing reads as %s", signs[got])
 	}
 }
 
 func TestOnlyClaudeCodeGetsTheAnthropicHeartbeat(t *testing.T) {
 	for agent, want := range map[string]bool{"claude-cli/2.1.329 (external, cli)": true, "ai-sdk/anthropic": false, "": false} {
-		if got := dialect.Anthropic().Heartbeat(dialect.Client{Agent: agent}) != nil; got != want {
+		if got := dialect.Anthropic().Heartbeat(dialect.Events, dialect.Client{Agent: agent}) != nil; got != want {
 			t.Errorf("%q: %v, want %v", agent, got, want)
 		}
 	}
@@ -190,8 +191,8 @@ func TestOnlyClaudeCodeGetsTheAnthropicHeartbeat(t *testing.T) {
 func TestErrorEventsReadAsFailures(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.Anthropic(), dialect.OpenAIChat()} {
 		for k := fault.Unknown; k <= fault.Canceled; k++ {
-			frame := d.ErrorEvent(&fault.Error{Kind: k}, "gave up\n\nafter \"all\"")
-			if dialect.Cut(frame, 0) != len(frame) || d.Sign(frame) != dialect.Failure {
+			frame := d.ErrorEvent(dialect.Events, &fault.Error{Kind: k}, "gave up\n\nafter \"all\"", false)
+			if dialect.Events.Cut(frame, 0) != len(frame) || d.Sign(dialect.Events, frame) != dialect.Failure {
 				t.Errorf("%s, %v: %q", d.Name(), k, frame)
 			}
 		}
@@ -226,7 +227,7 @@ func TestCutFindsTheBlankLine(t *testing.T) {
 			if tt.want != 0 && from >= tt.want {
 				continue // what was looked at before held the frame
 			}
-			if got := dialect.Cut([]byte(tt.stream), from); got != tt.want {
+			if got := dialect.Events.Cut([]byte(tt.stream), from); got != tt.want {
 				t.Errorf("%q from %d: %d, want %d", tt.stream, from, got, tt.want)
 			}
 		}

@@ -11,37 +11,39 @@ const (
 	Content             // something that the caller would see as an answer, or that we do not know
 	Finish              // content that completes the answer: a clean end may follow
 	Failure             // an error in place of the answer
-	End                 // the terminator
+	End                 // the terminator; alone it is no answer
+	Last                // a terminator that is an answer even if nothing came before it, since it sums one up
 )
 
-// Cut gives the length of the first frame in a stream of server-sent events,
-// its blank line included; 0: there is no whole one yet. from is where to go
-// on looking, for a reader that has looked at the bytes before it already.
-func Cut(stream []byte, from int) int {
-	for i := max(from-3, 0); i < len(stream); { // a blank line may straddle from
-		n := bytes.IndexByte(stream[i:], '\n')
-		if n < 0 {
-			return 0
-		}
-		i += n + 1
-		rest := stream[i:]
-		switch {
-		case len(rest) > 0 && rest[0] == '\n':
-			return i + 1
-		case len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n':
-			return i + 2
-		}
+// Sign tells what one frame of a stream means. The frame is as [Form.Cut] cuts
+// it; in the form JSON it is the body.
+func (d *Dialect) Sign(f Form, frame []byte) Sign {
+	if f == JSON {
+		return d.Whole(frame)
 	}
-	return 0
+	name, data := payload(f, frame)
+	if f == Array && string(data) == "]" {
+		return End
+	}
+	return d.sign(name, data)
+}
+
+// Tail is Sign for a frame that comes after content, where Opening and Content
+// are all one. It knows plain content by how it begins and ends, which costs
+// next to nothing, and reads the others.
+func (d *Dialect) Tail(f Form, frame []byte) Sign {
+	if d.plain(frame) {
+		return Content
+	}
+	return d.Sign(f, frame)
 }
 
 // Ends tells whether the rest of a stream that has ended, without the blank
-// line that should close it, is a whole frame that ends the answer: its
-// terminator, an error, or content that completes it. Anything else may be half
-// of a frame.
-func (d *Dialect) Ends(rest []byte) bool {
-	_, data := event(rest)
-	data = bytes.TrimSpace(data)
+// line or the line's end that should close it, is a whole frame that ends the
+// answer: its terminator, an error, or content that completes it. Anything else
+// may be half of a frame.
+func (d *Dialect) Ends(f Form, rest []byte) bool {
+	_, data := payload(f, rest)
 	if len(data) > 0 && data[0] == '{' {
 		if _, whole := survey(data); !whole {
 			return false
@@ -49,26 +51,52 @@ func (d *Dialect) Ends(rest []byte) bool {
 	} else if string(data) != "[DONE]" {
 		return false
 	}
-	return d.Sign(rest) >= Finish
+	return d.Sign(f, rest) >= Finish
 }
 
-// event gives the name and the data of a server-sent event; both are empty for
-// a comment. Several data lines are joined, which copies.
-func event(frame []byte) (name, data []byte) {
-	for len(frame) > 0 {
-		var line []byte
-		line, frame, _ = bytes.Cut(frame, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
+// Whole tells what the body of an answer that is not streamed is: Content for
+// an answer, Failure for an error or a page in its place, Opening for JSON
+// that is not whole.
+func (d *Dialect) Whole(body []byte) Sign {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	if len(body) == 0 {
+		return Opening
+	}
+	failed, whole := survey(body)
+	switch {
+	case body[0] != '{' || failed:
+		return Failure
+	case !whole:
+		return Opening
+	}
+	return Content
+}
+
+// nameOf gives an event's name, or the type in its data where a relay leaves
+// the name out. An error that names neither, as relays put it into any API, is
+// called "error" as well.
+func nameOf(name, data []byte) []byte {
+	if len(name) > 0 {
+		return name
+	}
+	for key, value := range members(data) {
 		switch {
-		case string(field) == "event":
-			name = value
-		case string(field) == "data" && data == nil:
-			data = value
-		case string(field) == "data":
-			data = append(append(data[:len(data):len(data)], '\n'), value...)
+		case saysError(key, value):
+			return []byte("error")
+		case name == nil && string(key) == "type" && len(value) > 1 && value[0] == '"':
+			name = value[1 : len(value)-1]
 		}
 	}
-	return name, data
+	return name
+}
+
+// named tells whether an event begins with its name, as the APIs' own do, and
+// the name with one part and ends with the other.
+func named(frame []byte, begin, end string) bool {
+	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
+	if !ok || len(rest) < len(begin) || string(rest[:len(begin)]) != begin {
+		return false
+	}
+	name, _, ok := bytes.Cut(rest[len(begin):], []byte("\n"))
+	return ok && bytes.HasSuffix(bytes.TrimSuffix(name, []byte("\r")), []byte(end))
 }

@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/dialect"
@@ -12,13 +13,13 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"model":"claude","messages":[{"role":"user","content":"Hi {\"}"}],"stream":true}`))
 	f.Add([]byte(`{"a":{"b":["]",1e5,null]},"stream" : false,"model":"\\"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := dialect.OpenAIChat().Read(body)
+		got := dialect.OpenAIChat().Read(&url.URL{}, body)
 		var want map[string]json.RawMessage
 		if json.Unmarshal(body, &want) != nil {
 			return
 		}
-		if stream := string(want["stream"]) == "true"; stream != got.Stream && !escapedKeys(body) {
-			t.Errorf("%q: stream %v, want %v", body, got.Stream, stream)
+		if stream := string(want["stream"]) == "true"; stream != (got.Form == dialect.Events) && !escapedKeys(body) {
+			t.Errorf("%q: stream %v, want %v", body, (got.Form == dialect.Events), stream)
 		}
 		var model string
 		_ = json.Unmarshal(want["model"], &model)
@@ -45,16 +46,16 @@ func FuzzSign(f *testing.F) {
 	f.Add([]byte("event: content_block_start\ndata: {\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: ping\r\n\r\n"), 5)
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n"), 1)
 	f.Fuzz(func(t *testing.T, stream []byte, step int) {
-		whole, piecewise := dialect.Cut(stream, 0), 0
+		whole, piecewise := dialect.Events.Cut(stream, 0), 0
 		for seen, end := 0, 0; end < len(stream) && piecewise == 0; seen = end {
 			end = min(len(stream), end+1+(step&7))
-			piecewise = dialect.Cut(stream[:end], seen)
+			piecewise = dialect.Events.Cut(stream[:end], seen)
 		}
 		if whole != piecewise {
 			t.Fatalf("%q: cut at %d, piecewise at %d", stream, whole, piecewise)
 		}
 		for _, d := range []*dialect.Dialect{dialect.Anthropic(), dialect.OpenAIChat()} {
-			d.Sign(stream)
+			d.Sign(dialect.Events, stream)
 			d.Whole(stream)
 		}
 	})
@@ -71,7 +72,7 @@ func BenchmarkSign(b *testing.B) {
 		b.Run(bb.d.Name(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				bb.d.Sign(bb.frame)
+				bb.d.Tail(dialect.Events, bb.frame)
 			}
 		})
 	}
@@ -83,7 +84,7 @@ func BenchmarkRead(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		dialect.Anthropic().Read(body)
+		dialect.Anthropic().Read(&url.URL{}, body)
 	}
 }
 

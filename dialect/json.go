@@ -2,9 +2,7 @@ package dialect
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
-	"strings"
 )
 
 // members ranges over the top-level members of a JSON object without parsing
@@ -13,6 +11,16 @@ import (
 func members(text []byte) iter.Seq2[[]byte, []byte] {
 	s := scanner{text: text}
 	return s.members()
+}
+
+// member gives the value of a member of a JSON object; nil: it has none.
+func member(object []byte, name string) []byte {
+	for key, value := range members(object) {
+		if string(key) == name {
+			return value
+		}
+	}
+	return nil
 }
 
 // elements ranges over the elements of a JSON array as raw JSON.
@@ -31,10 +39,10 @@ func elements(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// empty tells whether a raw value says nothing: null, false, "", [] or {}.
+// empty tells whether a raw value says nothing: none, null, false, "", [] or {}.
 func empty(value []byte) bool {
 	switch string(value) {
-	case "null", "false", `""`, "[]", "{}":
+	case "", "null", "false", `""`, "[]", "{}":
 		return true
 	}
 	return false
@@ -60,32 +68,6 @@ func survey(object []byte) (failed, whole bool) {
 		failed = failed || saysError(key, value)
 	}
 	return failed, s.take('}')
-}
-
-// modelBound is how much of a model's name is read. It goes into keepalives
-// and logs.
-const modelBound = 256
-
-// Request is what a request's body says about the answer it asks for.
-type Request struct {
-	Model  string // its first 256 bytes; "" if it names none
-	Stream bool   // the answer is to come in parts
-}
-
-// Read gives what a request's body says, from its top-level members only: the
-// prompt is skipped, not parsed. A body that is no JSON says nothing.
-func (d *Dialect) Read(body []byte) Request {
-	var r Request
-	for key, value := range members(body) {
-		switch string(key) {
-		case "model":
-			_ = json.Unmarshal(value, &r.Model) // a model that is no string names none
-			r.Model = strings.ToValidUTF8(r.Model[:min(len(r.Model), modelBound)], "")
-		case "stream":
-			r.Stream = string(value) == "true"
-		}
-	}
-	return r
 }
 
 // scanner walks over JSON text, one value at a time.

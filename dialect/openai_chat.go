@@ -13,30 +13,49 @@ func OpenAIChat() *Dialect { return &openAIChat }
 
 var openAIChat = Dialect{
 	name:      "openai-chat",
-	path:      "/chat/completions",
+	asks:      suffix("/chat/completions"),
+	streams:   Events,
 	sign:      chatSign,
+	plain:     chatPlain,
 	ping:      comment,
 	heartbeat: chatHeartbeat,
 	aborts:    true,
-	errors: errorForm{
-		before: "data: ",
-		body:   openAIError,
-		types: map[fault.Kind]string{
-			fault.Quota:       "insufficient_quota",
-			fault.RateLimited: "rate_limit_error",
-			fault.Auth:        "authentication_error",
-			fault.Invalid:     "invalid_request_error",
-			fault.Refused:     "permission_error",
-			fault.TooLong:     "invalid_request_error",
-		},
+	errors:    openAIErrors,
+}
+
+// OpenAICompletions gives the older completions API of OpenAI, which many
+// servers still have: what it says is text, not a message.
+func OpenAICompletions() *Dialect { return &openAICompletions }
+
+var openAICompletions = Dialect{
+	name:      "openai-completions",
+	asks:      suffix("/completions"),
+	streams:   Events,
+	sign:      chatSign,
+	plain:     chatPlain,
+	ping:      comment,
+	heartbeat: completionsHeartbeat,
+	aborts:    true,
+	errors:    openAIErrors,
+}
+
+var openAIErrors = errorForm{
+	body:  openAIError,
+	other: "server_error",
+	types: map[fault.Kind]string{
+		fault.Quota:       "insufficient_quota",
+		fault.RateLimited: "rate_limit_error",
+		fault.Auth:        "authentication_error",
+		fault.Invalid:     "invalid_request_error",
+		fault.Refused:     "permission_error",
+		fault.TooLong:     "invalid_request_error",
 	},
 }
 
 // chatSign reads one chunk. Data that is no JSON object is content: what we do
 // not know is handed on.
-func chatSign(frame []byte) Sign {
-	name, data := event(frame)
-	switch data = bytes.TrimSpace(data); {
+func chatSign(name, data []byte) Sign {
+	switch {
 	case len(data) == 0:
 		return Opening
 	case string(data) == "[DONE]":
@@ -62,15 +81,34 @@ func chatSign(frame []byte) Sign {
 	return sign
 }
 
-// choiceSign reads one choice of a chunk: a delta with anything besides the
-// role that says something is content, a finish_reason completes it.
+// chatPlain tells that a chunk completes nothing and is no error: each of its
+// choices says that it has no finish_reason, and no member is an error. Inside
+// of a text these words have backslashes before their quotes.
+func chatPlain(frame []byte) bool {
+	const reason, none = `finish_reason":`, "null"
+	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"`))
+	if !ok || bytes.Contains(rest, []byte(`rror":`)) {
+		return false
+	}
+	found := false
+	for i := bytes.Index(rest, []byte(reason)); i >= 0; i = bytes.Index(rest, []byte(reason)) {
+		if rest = rest[i+len(reason):]; !bytes.HasPrefix(rest, []byte(none)) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// choiceSign reads one choice of a chunk: text, or a delta with anything
+// besides the role that says something, is content; a finish_reason completes it.
 func choiceSign(choice []byte) Sign {
 	sign := Opening
 	for key, value := range members(choice) {
 		switch {
 		case string(key) == "finish_reason" && !empty(value):
 			return Finish
-		case string(key) == "delta" && deltaSpeaks(value):
+		case string(key) == "delta" && deltaSpeaks(value), string(key) == "text" && !empty(value):
 			sign = Content
 		}
 	}
@@ -86,20 +124,19 @@ func deltaSpeaks(delta []byte) bool {
 	return false
 }
 
-// comment is a line that every reader of server-sent events skips.
-func comment(state string) string {
-	if state == "" {
-		state = "hold"
-	}
-	return ": " + state + "\n\n"
-}
-
 // chatHeartbeat is a chunk that adds nothing. It has no id, because readers
 // that put chunks together keep the first id and refuse another.
 func chatHeartbeat(c Client) string {
 	model, _ := json.Marshal(c.Model)
 	return `data: {"id":"","object":"chat.completion.chunk","created":0,"model":` + string(model) +
 		`,"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}` + "\n\n"
+}
+
+// completionsHeartbeat is the same for the older API.
+func completionsHeartbeat(c Client) string {
+	model, _ := json.Marshal(c.Model)
+	return `data: {"id":"","object":"text_completion","created":0,"model":` + string(model) +
+		`,"choices":[{"text":"","index":0,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 }
 
 // openAIError writes an error as the API does.
@@ -109,9 +146,6 @@ func openAIError(kind, words string) []byte {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
-	}
-	if kind == "" {
-		kind = "server_error"
 	}
 	body, _ := json.Marshal(struct {
 		Error detail `json:"error"`

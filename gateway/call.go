@@ -42,6 +42,7 @@ type call struct {
 	id       int64
 	asked    dialect.Request
 	hold     *hold      // keeps a client alive that waits for a stream; nil: one that does not stream
+	began    bool       // bytes of the answer are out
 	last     retry.Note // the last that the engine has told
 }
 
@@ -56,9 +57,9 @@ func (c *call) serve() {
 		reply(c.w, http.StatusBadRequest, c.dialect.ErrorBody(f, "ridethrough: the request's body cannot be read: "+err.Error()))
 		return
 	}
-	if c.asked.Stream {
-		client := dialect.Client{Agent: c.r.UserAgent(), Model: c.asked.Model}
-		c.hold = newHold(c.w, c.dialect, client, c.arrived)
+	if c.asked.Form != dialect.JSON {
+		client := dialect.Client{Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.asked.Model}
+		c.hold = newHold(c.w, c.dialect, c.asked.Form, client, c.arrived)
 		defer c.hold.stop()
 	}
 	t := &transport.Transport{
@@ -105,7 +106,7 @@ func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 		req.GetBody = nil
 		return req, nil
 	}
-	c.asked = c.dialect.Read(body)
+	c.asked = c.dialect.Read(c.r.URL, body)
 	req.ContentLength, req.TransferEncoding = int64(len(body)), nil
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, _ = req.GetBody()
@@ -205,6 +206,7 @@ func (c *call) pump(body io.Reader) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(buf)
+		c.began = c.began || n > 0
 		if n > 0 && push(c.w, buf[:n], stallLimit) != nil {
 			panic(http.ErrAbortHandler) // the client has left
 		}
@@ -284,8 +286,8 @@ func (c *call) tellBroken(f *fault.Error) {
 
 // breakOff reports a fault inside a stream whose headers are out.
 func (c *call) breakOff(f *fault.Error, words string) {
-	err := push(c.w, c.dialect.ErrorEvent(f, words), stallLimit)
-	if err != nil || c.dialect.Aborts() {
+	err := push(c.w, c.dialect.ErrorEvent(c.asked.Form, f, words, c.began), stallLimit)
+	if err != nil || c.dialect.Aborts(c.asked.Form) {
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -28,6 +28,7 @@ const (
 // It has no goroutine of its own while it waits. The nil hold does nothing.
 type hold struct {
 	dialect *dialect.Dialect
+	form    dialect.Form
 	client  dialect.Client
 	arrived time.Time
 
@@ -41,8 +42,8 @@ type hold struct {
 	stopped   bool
 }
 
-func newHold(w http.ResponseWriter, d *dialect.Dialect, c dialect.Client, arrived time.Time) *hold {
-	return &hold{dialect: d, client: c, arrived: arrived, w: w}
+func newHold(w http.ResponseWriter, d *dialect.Dialect, f dialect.Form, c dialect.Client, arrived time.Time) *hold {
+	return &hold{dialect: d, form: f, client: c, arrived: arrived, w: w}
 }
 
 // note is told of each failed try.
@@ -86,10 +87,10 @@ func (h *hold) beat() {
 	}
 	frame := []byte(nil)
 	if h.pings++; h.pings%beatEvery == 0 {
-		frame = h.dialect.Heartbeat(h.client)
+		frame = h.dialect.Heartbeat(h.form, h.client)
 	}
 	if frame == nil {
-		frame = h.dialect.Ping(h.state())
+		frame = h.dialect.Ping(h.form, h.state())
 	}
 	_ = push(h.w, frame, writeLimit) // what cannot be written ends the request's context
 }
@@ -98,7 +99,7 @@ func (h *hold) beat() {
 func (h *hold) commit() {
 	h.committed = true
 	header := h.w.Header()
-	header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("Content-Type", h.form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
 	h.w.WriteHeader(http.StatusOK)

@@ -19,6 +19,7 @@ import (
 type stream struct {
 	ahead
 	dialect  *dialect.Dialect
+	form     dialect.Form
 	faults   fault.Classifier
 	whole    int          // buf[at:whole] are whole frames, to be handed on
 	seen     int          // between whole and here no frame ends
@@ -36,7 +37,13 @@ type Watched interface {
 	// Failure gives the error event that the provider has sent in the stream;
 	// nil: none so far. It is for whoever reads, not for another goroutine.
 	Failure() *fault.Error
+	// Form gives the form in which the answer comes, which need not be the one
+	// that was asked for.
+	Form() dialect.Form
 }
+
+// Form gives the form in which the answer comes.
+func (s *stream) Form() dialect.Form { return s.form }
 
 // Failure gives the error event that came in the stream.
 func (s *stream) Failure() *fault.Error { return s.failure }
@@ -119,8 +126,8 @@ func (s *stream) next() []byte {
 	if len(rest) == 0 {
 		return nil
 	}
-	n := dialect.Cut(rest, s.seen-s.whole)
-	if n == 0 && s.err == io.EOF && s.dialect.Ends(rest) {
+	n := s.form.Cut(rest, s.seen-s.whole)
+	if n == 0 && s.err == io.EOF && s.dialect.Ends(s.form, rest) {
 		n = len(rest)
 	}
 	if n == 0 {
@@ -134,13 +141,13 @@ func (s *stream) next() []byte {
 
 // note reads a frame's sign and remembers what end may follow.
 func (s *stream) note(frame []byte) dialect.Sign {
-	sign := s.dialect.Sign(frame)
+	sign := s.dialect.Sign(s.form, frame)
 	switch sign {
 	case dialect.Finish:
 		s.finished = true
 	case dialect.Failure:
 		s.ended, s.failure = true, s.faults.FromEvent(frame, time.Now())
-	case dialect.End:
+	case dialect.End, dialect.Last:
 		s.ended = true
 	}
 	return sign

@@ -60,7 +60,7 @@ func FuzzStream(f *testing.F) {
 		}
 		got, err := through(t, src)
 		rest, ok := bytes.CutPrefix(text, got)
-		if !ok || dialect.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && dialect.Anthropic().Ends(rest)) {
+		if !ok || dialect.Events.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && dialect.Anthropic().Ends(dialect.Events, rest)) {
 			t.Errorf("%q came through as %q, %v", text, got, err)
 		}
 	})

@@ -29,8 +29,8 @@ const (
 // each request once. It may be used by many goroutines at the same time if its
 // parts may, and must not be changed meanwhile.
 //
-// A request is tried again if it asks for an answer (package dialect), if its
-// method is safe, or if it carries an Idempotency-Key. It is sent once, and
+// A request is tried again if it asks for an answer or changes nothing (package
+// dialect), or if it carries an Idempotency-Key. It is sent once, and
 // its outcome handed on as it is, if its body cannot be had again (GetBody is
 // nil), if a run of package retry is under way above, or if the SDK above says
 // that it is retrying already.
@@ -113,9 +113,5 @@ func resent(req *http.Request) bool {
 
 // safe tells whether a request that asks for no answer may be repeated.
 func safe(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
-		return true
-	}
-	return req.Header.Get(idempotency) != ""
+	return dialect.Safe(req.Method, req.URL.Path) || req.Header.Get(idempotency) != ""
 }

@@ -134,12 +134,12 @@ func (c *call) refused(resp *http.Response) error {
 func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	s := &stream{ahead: ahead{src: resp.Body}, dialect: c.dialect, faults: c.Faults}
 	s.fill(aheadBound)
-	streamed := streams(resp.Header, s.buf)
-	for !streamed && s.err == nil && len(s.buf) < len("event:") {
+	s.form = c.form(resp, s.buf)
+	for s.form == dialect.JSON && s.err == nil && len(s.buf) < len("event:") {
 		s.fill(aheadBound)
-		streamed = streams(resp.Header, s.buf)
+		s.form = c.form(resp, s.buf)
 	}
-	if streamed {
+	if s.form != dialect.JSON {
 		if f := s.open(); f != nil {
 			return nil, reject(f, resp, s)
 		}
@@ -180,14 +180,11 @@ func (c *call) whole(resp *http.Response, a *ahead) *fault.Error {
 	return nil
 }
 
-// streams tells whether a body is a stream of server-sent events, by its type
-// or, since relays get that wrong, by its first bytes.
-func streams(h http.Header, begin []byte) bool {
-	const events = "text/event-stream"
-	for _, kind := range h["Content-Type"] {
-		if len(kind) >= len(events) && strings.EqualFold(kind[:len(events)], events) {
-			return true
-		}
+// form tells how an answer comes, by its type and its first bytes.
+func (c *call) form(resp *http.Response, begin []byte) dialect.Form {
+	kind := ""
+	if k := resp.Header["Content-Type"]; len(k) > 0 {
+		kind = k[0]
 	}
-	return bytes.HasPrefix(begin, []byte("data:")) || bytes.HasPrefix(begin, []byte("event:")) || bytes.HasPrefix(begin, []byte(":"))
+	return c.dialect.Answer(c.req.URL, kind, begin)
 }

@@ -1,0 +1,117 @@
+package dialect
+
+import "bytes"
+
+// Form is how an answer travels.
+type Form uint8
+
+// The forms.
+const (
+	JSON   Form = iota // one JSON body
+	Events             // server-sent events
+	Lines              // one JSON object a line
+	Array              // one JSON array whose elements come one by one: Gemini without alt=sse
+)
+
+// ContentType gives the type under which an answer in this form is announced.
+func (f Form) ContentType() string {
+	switch f {
+	case Events:
+		return "text/event-stream; charset=utf-8"
+	case Lines:
+		return "application/x-ndjson"
+	}
+	return "application/json"
+}
+
+// Cut gives the length of the first frame in a stream: an event with its blank
+// line, a line with its end, an element with what stands before it, the bracket
+// that closes the array. 0: there is no whole one yet, and in a JSON body never.
+// from is where to go on looking, for a reader that has looked at the bytes
+// before it already.
+func (f Form) Cut(stream []byte, from int) int {
+	switch f {
+	case Events:
+		return cutEvent(stream, from)
+	case Lines:
+		return from + bytes.IndexByte(stream[from:], '\n') + 1
+	case Array:
+		return cutElement(stream, from)
+	}
+	return 0
+}
+
+// cutEvent looks for a blank line.
+func cutEvent(stream []byte, from int) int {
+	for i := max(from-3, 0); i < len(stream); { // a blank line may straddle from
+		n := bytes.IndexByte(stream[i:], '\n')
+		if n < 0 {
+			return 0
+		}
+		i += n + 1
+		rest := stream[i:]
+		switch {
+		case len(rest) > 0 && rest[0] == '\n':
+			return i + 1
+		case len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n':
+			return i + 2
+		}
+	}
+	return 0
+}
+
+// cutElement looks for the end of an object, or of the array. It starts over
+// each time, but only when the new bytes have a bracket that may be that end.
+func cutElement(stream []byte, from int) int {
+	if !bytes.ContainsAny(stream[from:], "}]") {
+		return 0
+	}
+	s := scanner{text: stream}
+	for s.take('[') || s.take(',') { // what stands before an element
+	}
+	switch {
+	case s.take(']'):
+		return s.at
+	case s.peek() == '{' && s.skipNested():
+		return s.at
+	}
+	return 0
+}
+
+// payload gives an event's name, where the form has one, and the JSON of a
+// frame, or what stands in its place.
+func payload(f Form, frame []byte) (name, data []byte) {
+	switch f {
+	case Events:
+		name, data = event(frame)
+		if data == nil && len(name) == 0 && bytes.HasPrefix(frame, []byte("{")) {
+			data = frame // Google breaks its streams off with bare JSON
+		}
+	case Array:
+		data = bytes.TrimLeft(frame, "[, \t\r\n")
+	default:
+		data = frame
+	}
+	return name, bytes.TrimSpace(data)
+}
+
+// event gives the name and the data of a server-sent event; both are empty for
+// a comment. Several data lines are joined, which copies.
+func event(frame []byte) (name, data []byte) {
+	for len(frame) > 0 {
+		var line []byte
+		line, frame, _ = bytes.Cut(frame, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch {
+		case string(field) == "event":
+			name = value
+		case string(field) == "data" && data == nil:
+			data = value
+		case string(field) == "data":
+			data = append(append(data[:len(data):len(data)], '\n'), value...)
+		}
+	}
+	return name, data
+}

@@ -1,0 +1,166 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// Gemini gives Google's API, in any of its versions, of Vertex AI and of Code
+// Assist, which puts the same answer into a member "response".
+func Gemini() *Dialect { return &gemini }
+
+var gemini = Dialect{
+	name:    "gemini",
+	asks:    geminiAsks,
+	streams: Events,
+	chooses: geminiChooses,
+	sign:    geminiSign,
+	plain:   geminiPlain,
+	ping:    func(string) string { return "\n\n" }, // a comment breaks the clients
+	aborts:  true,                                  // they take an error inside a stream for a chunk without text
+	errors: errorForm{
+		body:  geminiError,
+		other: "UNAVAILABLE",
+		types: map[fault.Kind]string{
+			fault.Quota:   "RESOURCE_EXHAUSTED",
+			fault.Auth:    "UNAUTHENTICATED",
+			fault.Invalid: "INVALID_ARGUMENT",
+			fault.Refused: "PERMISSION_DENIED",
+			fault.TooLong: "INVALID_ARGUMENT",
+		},
+	},
+}
+
+// The verbs that ask for an answer.
+const (
+	generate       = "generateContent"
+	streamGenerate = "streamGenerateContent"
+)
+
+// geminiVerb gives the model and the verb in a path such as
+// /v1beta/models/M:generateContent; a path that names no model gives none.
+func geminiVerb(path string) (model, verb string) {
+	i := strings.LastIndexByte(path, ':')
+	if i < 0 {
+		return "", ""
+	}
+	path, verb = path[:i], path[i+1:]
+	i = strings.LastIndexByte(path, '/')
+	if kind := path[:max(i, 0)]; !strings.HasSuffix(kind, "/models") && !strings.HasSuffix(kind, "/tunedModels") {
+		return "", verb
+	}
+	return path[i+1:], verb
+}
+
+func geminiAsks(path string) bool {
+	_, verb := geminiVerb(path)
+	return verb == generate || verb == streamGenerate
+}
+
+// geminiChooses prefers the model in the path; Code Assist has it in the body.
+func geminiChooses(u *url.URL, model *string) Form {
+	if m, _ := geminiVerb(u.Path); m != "" {
+		*model = m
+	}
+	return geminiForm(u)
+}
+
+// geminiForm gives the form that a request chooses.
+func geminiForm(u *url.URL) Form {
+	switch _, verb := geminiVerb(u.Path); {
+	case verb != streamGenerate:
+		return JSON
+	case u.Query().Get("alt") == "sse":
+		return Events
+	}
+	return Array
+}
+
+// geminiSign reads one chunk. One without candidates is an answer too if it says
+// anything: why the prompt was blocked, or what it has cost.
+func geminiSign(name, data []byte) Sign {
+	switch {
+	case len(data) == 0:
+		return Opening
+	case data[0] != '{':
+		return Content
+	}
+	sign, bare, candidates := Opening, Opening, false
+	for key, value := range members(data) {
+		switch {
+		case saysError(key, value):
+			return Failure
+		case string(key) == "response":
+			return geminiSign(name, value)
+		case string(key) == "candidates" && !empty(value):
+			candidates = true
+			for candidate := range elements(value) {
+				sign = max(sign, candidateSign(candidate))
+			}
+		case string(key) == "candidates", string(key) == "promptFeedback", string(key) == "usageMetadata":
+			bare = Finish
+		}
+	}
+	if !candidates {
+		return bare
+	}
+	return sign
+}
+
+// candidateSign reads one candidate: parts that say something are content, a
+// finishReason completes it.
+func candidateSign(candidate []byte) Sign {
+	sign := Opening
+	for key, value := range members(candidate) {
+		switch string(key) {
+		case "finishReason":
+			if !empty(value) && string(value) != `"FINISH_REASON_UNSPECIFIED"` {
+				return Finish
+			}
+		case "content":
+			for part := range elements(member(value, "parts")) {
+				sign = max(sign, geminiPart(part))
+			}
+		}
+	}
+	return sign
+}
+
+// geminiPart tells whether a part shows anything besides that it is a thought.
+func geminiPart(part []byte) Sign {
+	for key, value := range members(part) {
+		if string(key) != "thought" && !empty(value) {
+			return Content
+		}
+	}
+	return Opening
+}
+
+// geminiPlain knows a chunk that begins with its candidates and says of none
+// why it is finished. Inside of a text that word has a backslash before its
+// quote.
+func geminiPlain(frame []byte) bool {
+	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"candidates"`))
+	return ok && !bytes.Contains(rest, []byte(`finishReason"`))
+}
+
+// geminiError writes an error as the API does.
+func geminiError(status, words string) []byte {
+	type detail struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Status  string `json:"status"`
+	}
+	codes := map[string]int{
+		"UNAVAILABLE": 503, "RESOURCE_EXHAUSTED": 429, "UNAUTHENTICATED": 401,
+		"INVALID_ARGUMENT": 400, "PERMISSION_DENIED": 403,
+	}
+	body, _ := json.Marshal(struct {
+		Error detail `json:"error"`
+	}{detail{codes[status], words, status}})
+	return body
+}

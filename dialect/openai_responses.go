@@ -1,0 +1,146 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// OpenAIResponses gives the Responses API of OpenAI (docs: "Streaming events").
+func OpenAIResponses() *Dialect { return &openAIResponses }
+
+var openAIResponses = Dialect{
+	name:      "openai-responses",
+	asks:      suffix("/responses", "/responses/compact"),
+	streams:   Events,
+	sign:      responsesSign,
+	plain:     responsesPlain,
+	ping:      comment,
+	heartbeat: responsesHeartbeat,
+	aborts:    true,
+	errors: errorForm{
+		body:  openAIError,
+		event: responsesError,
+		other: "server_error",
+		types: map[fault.Kind]string{
+			fault.Quota:       "insufficient_quota",
+			fault.RateLimited: "rate_limit_exceeded",
+			fault.Auth:        "authentication_error",
+			fault.Invalid:     "invalid_request_error",
+			fault.Refused:     "permission_error",
+			fault.TooLong:     "context_length_exceeded",
+		},
+	},
+}
+
+// responsesSign reads the event's name.
+func responsesSign(name, data []byte) Sign {
+	if string(data) == "[DONE]" {
+		return End // relays add it
+	}
+	switch string(nameOf(name, data)) {
+	case "", "response.created", "response.in_progress", "response.queued", "keepalive":
+		return Opening
+	case "response.output_item.added":
+		return itemSign(member(data, "item"))
+	case "response.content_part.added", "response.reasoning_summary_part.added":
+		return partSign(member(data, "part"))
+	case "response.completed":
+		return Last
+	case "response.incomplete":
+		if empty(member(member(data, "response"), "error")) {
+			return Last // a limit that the request has set
+		}
+		return Failure
+	case "response.failed", "error":
+		return Failure
+	}
+	return Content
+}
+
+// itemSign tells whether the start of an item shows anything yet: a message
+// opens empty and reasoning with nothing that can be read, a call comes with
+// its name.
+func itemSign(item []byte) Sign {
+	switch string(member(item, "type")) {
+	case `"reasoning"`:
+		return Opening
+	case `"message"`:
+		if empty(member(item, "content")) {
+			return Opening
+		}
+	}
+	return Content
+}
+
+func partSign(part []byte) Sign {
+	for key, value := range members(part) {
+		if string(key) != "type" && !empty(value) {
+			return Content
+		}
+	}
+	return Opening
+}
+
+// responsesPlain knows deltas by the event's name, or by the type that relays
+// begin with where they leave the name out.
+func responsesPlain(frame []byte) bool {
+	if named(frame, "response.", ".delta") {
+		return true
+	}
+	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"type":"response.`))
+	if !ok {
+		return false
+	}
+	kind, _, ok := bytes.Cut(rest, []byte(`"`))
+	return ok && bytes.HasSuffix(kind, []byte(".delta"))
+}
+
+// responsesHeartbeat is for Codex only, whose idle timer comments do not reset.
+func responsesHeartbeat(c Client) string {
+	if !isCodex(c.Agent) && !isCodex(c.Originator) {
+		return ""
+	}
+	return "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n"
+}
+
+func isCodex(name string) bool {
+	const codex = "codex"
+	return len(name) >= len(codex) && strings.EqualFold(name[:len(codex)], codex)
+}
+
+// responsesError writes an error as the API does, twice: SDKs look for the
+// first event, Codex for the second. The first says everything in two places,
+// since the documentation has one and the API the other.
+func responsesError(kind, words string) string {
+	type detail struct {
+		Type    string  `json:"type,omitzero"`
+		Code    string  `json:"code"`
+		Message string  `json:"message"`
+		Param   *string `json:"param"`
+	}
+	type cause struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	type response struct {
+		ID     string   `json:"id"`
+		Object string   `json:"object"`
+		Status string   `json:"status"`
+		Error  cause    `json:"error"`
+		Output []string `json:"output"`
+	}
+	first, _ := json.Marshal(struct {
+		detail
+		Number int    `json:"sequence_number"`
+		Error  detail `json:"error"`
+	}{detail{"error", kind, words, nil}, 0, detail{kind, kind, words, nil}})
+	second, _ := json.Marshal(struct {
+		Type     string   `json:"type"`
+		Number   int      `json:"sequence_number"`
+		Response response `json:"response"`
+	}{"response.failed", 0, response{"", "response", "failed", cause{kind, words}, []string{}}})
+	return "event: error\ndata: " + string(first) + "\n\nevent: response.failed\ndata: " + string(second) + "\n\n"
+}

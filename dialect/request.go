@@ -1,0 +1,93 @@
+package dialect
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// modelBound is how much of a model's name is read. It goes into keepalives
+// and logs.
+const modelBound = 256
+
+// Request is what is asked for.
+type Request struct {
+	Model string // its first 256 bytes; "" if none is named
+	Form  Form   // in which the answer is to come
+}
+
+// Read gives what a request asks for, from its URL and the top-level members of
+// its body: the prompt is skipped, not parsed. A body that is no JSON says
+// nothing.
+func (d *Dialect) Read(u *url.URL, body []byte) Request {
+	model, stream := "", d.unasked
+	for key, value := range members(body) {
+		switch string(key) {
+		case "model":
+			_ = json.Unmarshal(value, &model) // a model that is no string names none
+		case "stream":
+			stream = string(value) == "true" || d.unasked && string(value) == "null"
+		}
+	}
+	var form Form
+	switch {
+	case d.chooses != nil:
+		form = d.chooses(u, &model)
+	case stream:
+		form = d.streams
+	}
+	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
+}
+
+// reading lists how the paths of requests end that ask for no answer and change
+// nothing although their method is POST.
+var reading = suffix(
+	"/count_tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
+	":countTokens", ":embedContent", ":batchEmbedContents",
+	"/api/embed", "/api/show",
+)
+
+// Safe tells whether a request that asks for no answer may be repeated: its
+// method promises it, or it is a POST that only reads.
+func Safe(method, path string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return true
+	case http.MethodPost:
+		return reading(path)
+	}
+	return false
+}
+
+// Answer tells the form in which an answer to a request for u really comes, by
+// its content type and its first bytes, since relays get the type wrong. With
+// too few bytes it may say JSON for what is none.
+func (d *Dialect) Answer(u *url.URL, contentType string, begin []byte) Form {
+	if isType(contentType, "text/event-stream") || beginsEvents(begin) {
+		return Events
+	}
+	s := scanner{text: begin}
+	switch first := s.peek(); {
+	case first == '[' && d == &gemini && geminiForm(u) != JSON:
+		return Array
+	case first == '{' && d.streams == Lines && (isType(contentType, "application/x-ndjson") || goesOn(begin)):
+		return Lines
+	}
+	return JSON
+}
+
+// isType compares a content type without its parameters' case.
+func isType(contentType, want string) bool {
+	return len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
+}
+
+// beginsEvents knows a stream of events by its first bytes.
+func beginsEvents(begin []byte) bool {
+	for _, field := range [...]string{"data:", "event:", ":"} {
+		if len(begin) >= len(field) && string(begin[:len(field)]) == field {
+			return true
+		}
+	}
+	return false
+}
