@@ -13,6 +13,7 @@ var house = []row{
 	{floor: 0, path: "fault"},
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "dialect", uses: "fault"},
+	{floor: 0, path: "wire", uses: "fault policy"},
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "retry", uses: "fault policy"},

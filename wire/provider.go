@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// The types on the wire.
+const (
+	typeRetry     = "provider-retry"
+	typeWaiting   = "provider-waiting"
+	typeRecovered = "provider-recovered"
+	typeSwitched  = "provider-switched"
+	typeError     = "error"
+	typeReset     = "reset"
+)
+
+// Call says whose an event is.
+type Call struct {
+	ConversationID string `json:"conversationId"`    // the session's; on the gateway the id that the client sent, or ""
+	TurnID         string `json:"turnId"`            // on the gateway the request's number
+	Provider       string `json:"provider,omitzero"` // the API that is spoken
+	Model          string `json:"model,omitzero"`    // as the request names it
+	Upstream       string `json:"upstream,omitzero"` // the configured name of who is asked
+}
+
+// ProviderRetry is sent once for each retry that is about to happen, before
+// the wait for it.
+type ProviderRetry struct {
+	Call
+	Attempt    int       `json:"attempt"`             // the number of the retry, from 0
+	DelayMs    int64     `json:"delayMs"`             // the wait before it
+	Message    string    `json:"message"`             // the provider's words, such as "HTTP 429: …"; shown, never part of a prompt
+	Code       string    `json:"code,omitzero"`       // the status, such as "429", or the provider's word where there was none
+	Kind       string    `json:"kind"`                // the fault's, such as "rate-limited"
+	MaxRetries int       `json:"maxRetries,omitzero"` // left out: there is no limit
+	Deadline   time.Time `json:"deadline,omitzero"`   // the latest end of waiting; left out: no budget bounds it
+	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
+}
+
+// ProviderWaiting is sent every 30 seconds of a wait.
+type ProviderWaiting struct {
+	Call
+	Attempt     int   `json:"attempt"`     // of the retry that is waited for, from 0
+	RemainingMs int64 `json:"remainingMs"` // until then
+}
+
+// ProviderRecovered ends the retries of a call well.
+type ProviderRecovered struct {
+	Call
+	Retries  int   `json:"retries"`
+	WaitedMs int64 `json:"waitedMs"`
+}
+
+// ProviderSwitched tells that a call goes on at another upstream.
+type ProviderSwitched struct {
+	Call
+	From string `json:"from"`         // the upstream that is left
+	To   string `json:"to"`           // the one that is asked from now on
+	Why  string `json:"why,omitzero"` // the last words of the one that is left
+}
+
+// Error tells that a call has failed for good.
+type Error struct {
+	Call
+	Message  string `json:"message"`
+	Kind     string `json:"kind"`
+	Code     string `json:"code,omitzero"`
+	Retries  int    `json:"retries"`
+	WaitedMs int64  `json:"waitedMs"`
+}
+
+// Reset tells a reader that asked for what it has missed that some of it is
+// not there any more: what follows is all there is.
+type Reset struct {
+	Reason string `json:"reason"` // "restarted": the id is of another process; "gap": too much has happened since; "unknown": the id is none
+}
+
+// Type gives "provider-retry".
+func (ProviderRetry) Type() string { return typeRetry }
+
+// Type gives "provider-waiting".
+func (ProviderWaiting) Type() string { return typeWaiting }
+
+// Type gives "provider-recovered".
+func (ProviderRecovered) Type() string { return typeRecovered }
+
+// Type gives "provider-switched".
+func (ProviderSwitched) Type() string { return typeSwitched }
+
+// Type gives "error".
+func (Error) Type() string { return typeError }
+
+// Type gives "reset".
+func (Reset) Type() string { return typeReset }
+
+// NewRetry gives the event for a failed try that another follows. r is the run
+// with that try counted in, limit how many retries there may be, deadline when
+// the waiting ends at the latest; zero: no budget bounds it.
+func NewRetry(c Call, f *fault.Error, r policy.Run, v policy.Verdict, limit int, deadline time.Time) ProviderRetry {
+	e := ProviderRetry{
+		Call: c, Attempt: max(0, r.Tries-1), DelayMs: v.Wait.Milliseconds(),
+		Message: Message(f), Code: code(f), Kind: f.Kind.String(),
+		MaxRetries: limit, Deadline: instant(deadline), Reason: "schedule",
+	}
+	if limit == policy.Unlimited {
+		e.MaxRetries = 0
+	}
+	if v.Hinted {
+		e.Reason = "hint"
+	}
+	return e
+}
+
+// NewError gives the event for a call that has failed for good after so many
+// retries and so much waiting.
+func NewError(c Call, f *fault.Error, retries int, waited time.Duration) Error {
+	return Error{
+		Call: c, Message: Message(f), Kind: f.Kind.String(), Code: code(f),
+		Retries: retries, WaitedMs: waited.Milliseconds(),
+	}
+}
+
+// messageBound is how much of a provider's words is passed on, in bytes.
+const messageBound = 2 << 10
+
+// Message gives a fault's words for people: "HTTP 429: Too many requests". They
+// are bounded, and what looks like a credential is taken out.
+func Message(f *fault.Error) string {
+	words := f.Error()
+	words = fault.Scrub(words[:min(len(words), 2*messageBound)]) // a key must not be cut in two first
+	return strings.ToValidUTF8(words[:min(len(words), messageBound)], "")
+}
+
+// code gives a fault in one word: the status, where it says something.
+func code(f *fault.Error) string {
+	if f.Status == 0 || f.Status == http.StatusOK || f.Kind == fault.Truncated {
+		return f.Code
+	}
+	return strconv.Itoa(f.Status)
+}
+
+// instant gives a time as it is written; zero stays zero.
+func instant(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}

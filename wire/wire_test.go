@@ -1,0 +1,155 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+var (
+	noon = time.Date(2026, time.November, 2, 12, 0, 0, 0, time.UTC)
+	call = wire.Call{ConversationID: "c-7", TurnID: "17", Provider: "anthropic", Model: "claude", Upstream: "work"}
+	busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Code: "overloaded_error", Message: `{"type":"overloaded_error"}`}
+)
+
+// bodies has one of each type, with every member set.
+func bodies() []wire.Body {
+	return []wire.Body{
+		wire.NewRetry(call, busy, policy.Run{Tries: 3}, policy.Verdict{Wait: 5 * time.Second, Hinted: true}, 10, noon),
+		wire.ProviderWaiting{Call: call, Attempt: 2, RemainingMs: 1500},
+		wire.ProviderRecovered{Call: call, Retries: 3, WaitedMs: 22_000},
+		wire.ProviderSwitched{Call: call, From: "work", To: "spare", Why: "HTTP 529: busy"},
+		wire.NewError(call, busy, 10, time.Hour),
+		wire.Reset{Reason: "gap"},
+	}
+}
+
+func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
+	for i, b := range bodies() {
+		want := wire.Event{Seq: int64(i) + 1, Time: noon, Body: b}
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got wire.Event
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+func TestMembersAreCamelCaseAndTypesKebabCase(t *testing.T) {
+	camel, kebab := regexp.MustCompile(`^[a-z]+([A-Z][a-z]*)*$`), regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	for _, b := range bodies() {
+		text, _ := json.Marshal(wire.Event{Seq: 1, Time: noon, Body: b})
+		var members map[string]any
+		if err := json.Unmarshal(text, &members); err != nil {
+			t.Fatal(err)
+		}
+		if !kebab.MatchString(members["type"].(string)) || members["v"] != 1.0 || members["ts"] != "2026-11-02T12:00:00Z" {
+			t.Errorf("the envelope of %s", text)
+		}
+		for name, value := range members {
+			if !camel.MatchString(name) {
+				t.Errorf("%s in %s", name, text)
+			}
+			if n, ok := value.(float64); ok && n != math.Trunc(n) {
+				t.Errorf("%s is %v, no whole number", name, n)
+			}
+		}
+	}
+}
+
+func TestUnknownTypesAndMembersAreIgnored(t *testing.T) {
+	for text, want := range map[string]wire.Body{
+		`{"v":1,"seq":4,"type":"tea-time","cups":2}`:                                        wire.Unknown{Name: "tea-time"},
+		`{"seq":4,"ts":"2026-11-02T12:00:00Z"}`:                                             wire.Unknown{},
+		`{"v":1,"seq":4,"type":"reset","reason":"gap","mood":{"deep":[1]}}`:                 wire.Reset{Reason: "gap"},
+		`{"v":9,"seq":4,"type":"provider-waiting","remainingMs":7,"attempt":0,"cups":null}`: wire.ProviderWaiting{RemainingMs: 7},
+	} {
+		var e wire.Event
+		if err := json.Unmarshal([]byte(text), &e); err != nil || e.Seq != 4 || e.Body != want {
+			t.Errorf("%s: %+v, %v", text, e, err)
+		}
+	}
+}
+
+func TestRetryCountsFromZeroAndSaysWhoseWaitItIs(t *testing.T) {
+	e := wire.NewRetry(call, busy, policy.Run{Tries: 1}, policy.Verdict{Wait: 1500 * time.Millisecond}, policy.Unlimited, time.Time{})
+	if e.Attempt != 0 || e.DelayMs != 1500 || e.Reason != "schedule" || e.MaxRetries != 0 || e.Kind != "overloaded" {
+		t.Errorf("%+v", e)
+	}
+	text, _ := json.Marshal(e)
+	for _, absent := range []string{"maxRetries", "deadline"} {
+		if strings.Contains(string(text), absent) {
+			t.Errorf("%s where there is none: %s", absent, text)
+		}
+	}
+	if e := wire.NewRetry(call, busy, policy.Run{Tries: 2}, policy.Verdict{Hinted: true}, 3, noon); e.Attempt != 1 || e.Reason != "hint" || e.MaxRetries != 3 || !e.Deadline.Equal(noon) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestCodeIsTheStatusWhereItSaysSomething(t *testing.T) {
+	for _, c := range []struct {
+		f    fault.Error
+		want string
+	}{
+		{fault.Error{Kind: fault.RateLimited, Status: 429, Code: "rate_limit_error"}, "429"},
+		{fault.Error{Kind: fault.Overloaded, Status: 200, Code: "overloaded_error"}, "overloaded_error"},
+		{fault.Error{Kind: fault.Truncated, Status: 200}, ""},
+		{fault.Error{Kind: fault.Unavailable}, ""},
+	} {
+		if e := wire.NewError(call, &c.f, 0, 0); e.Code != c.want {
+			t.Errorf("%+v: code %q, want %q", c.f, e.Code, c.want)
+		}
+	}
+}
+
+func TestMessageIsBoundedAndHasNoKeys(t *testing.T) {
+	key := "sk-ant-" + strings.Repeat("a1", 20)
+	f := &fault.Error{Kind: fault.Auth, Err: errors.New("refused " + key + " " + strings.Repeat("é", 4000))}
+	m := wire.Message(f)
+	if strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
+		t.Errorf("%d bytes: %.80q", len(m), m)
+	}
+	if m := wire.Message(busy); m != `HTTP 529: {"type":"overloaded_error"}` {
+		t.Errorf("%q", m)
+	}
+}
+
+func FuzzEvent(f *testing.F) {
+	for _, b := range bodies() {
+		text, _ := json.Marshal(wire.Event{Seq: 1, Time: noon, Body: b})
+		f.Add(text)
+	}
+	f.Add([]byte(`{"v":1,"seq":4,"type":"tea-time","cups":2}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e wire.Event
+		if json.Unmarshal(text, &e) != nil {
+			return
+		}
+		if y := e.Time.UTC().Year(); y < 0 || y > 9999 {
+			return // no JSON for it
+		}
+		again, err := json.Marshal(e)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var back wire.Event
+		if err := json.Unmarshal(again, &back); err != nil || back.Seq != e.Seq || back.Body.Type() != e.Body.Type() {
+			t.Errorf("%q became %q: %v", text, again, err)
+		}
+	})
+}
