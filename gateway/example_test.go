@@ -22,11 +22,15 @@ func ExampleGateway() {
 
 	p := policy.Patient()
 	p.Wait.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
-	g := gateway.New(gateway.Config{
-		Upstreams: map[string]*url.URL{"openai": {Scheme: "http", Host: "provider.test"}},
+	g, err := gateway.New(gateway.Config{
+		Upstreams: []gateway.Upstream{{Name: "openai", API: "openai", Base: &url.URL{Scheme: "http", Host: "provider.test"}}},
 		Policy:    p,
 		Base:      provider.Transport(), // an http.Transport where the provider is a real one
 	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer g.Close()
 	server := httptest.NewServer(g)
 	defer server.Close()

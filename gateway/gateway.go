@@ -3,11 +3,14 @@
 // back, and the client, which only has to be given another base URL, never
 // notices.
 //
-// Retrying, and what may be retried, is package transport's. The gateway adds
-// what a client on the other side of a connection needs: it keeps that
-// connection alive while the request waits, says in the API's own form what
-// went wrong once the headers are out, and ends everything when the client
-// leaves. Everything that asks for no answer is passed through.
+// Retrying, and what may be retried, is package transport's; what all callers
+// of an upstream share while it fails is package gate's. The gateway adds what
+// a client on the other side of a connection needs: it finds the upstream,
+// keeps the request's body and the client's connection while the request
+// waits, says in the API's own form what went wrong once the headers are out,
+// recognises a request that is sent again, goes on at another upstream where
+// it is told to, and ends everything when the client leaves. Everything that
+// asks for no answer is passed through.
 package gateway
 
 import (
@@ -15,77 +18,53 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
-
-// Config says what a gateway stands in front of.
-type Config struct {
-	Upstreams map[string]*url.URL // base URLs by name; only those of Names count. A missing one is the vendor's public URL
-	Policy    policy.Policy       // when to try again; zero: never
-	Base      http.RoundTripper   // reaches the upstreams; nil: a pooled http.Transport
-	Faults    fault.Classifier    // names the faults; zero: the built-in rules
-	Watch     func(Event)         // told of failed tries and recoveries, by concurrent callers; nil: nobody
-}
-
-// Event tells what became of one try of one request. It carries no prompt and
-// no credentials.
-type Event struct {
-	Request  int64      // numbers the gateway's requests for an answer from 1
-	Upstream string     // its name
-	Model    string     // as the request names it; ""
-	Note     retry.Note // of this try; of the one before where Left is set
-	Left     bool       // the client has left while its request waited
-}
 
 // Gateway is the handler. Its methods may be called by many goroutines at the
 // same time.
 type Gateway struct {
-	config    Config
-	id        string // marks what it sends, to know a request that comes back to it
-	upstreams map[string]upstream
-	requests  atomic.Int64
+	id       string // marks what it sends, to know a request that comes back to it
+	setup    atomic.Pointer[setup]
+	requests atomic.Int64
+	waiting  waiting  // the requests that wait, for people
+	flights  flights  // the requests under way and those that have just failed, for their re-sends
+	spool    spool    // the bodies of those that wait
 
 	draining, closing context.Context // ended by Drain and Close
 	drain, close      context.CancelCauseFunc
 }
 
-// upstream is one provider.
-type upstream struct {
-	vendor *vendor
-	base   *url.URL
-	pass   *httputil.ReverseProxy // for what asks for no answer
-}
-
 // errClosing ends what a gateway holds when it is being closed.
 var errClosing = errors.New("the gateway is shutting down")
 
-// New makes a gateway.
-func New(c Config) *Gateway {
-	if c.Base == nil {
-		c.Base = pooled()
-	}
-	g := &Gateway{config: c, id: rand.Text(), upstreams: make(map[string]upstream)}
+// New makes a gateway. Its error is that of [Config.Check].
+func New(c Config) (*Gateway, error) {
+	g := &Gateway{id: rand.Text()}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
-	for i := range vendors {
-		v := &vendors[i]
-		up := upstream{vendor: v, base: c.Upstreams[v.name]}
-		if up.base == nil {
-			up.base = v.public()
-		}
-		up.pass = g.passThrough(up)
-		g.upstreams[v.name] = up
+	if err := g.Use(c); err != nil {
+		return nil, err
 	}
-	return g
+	return g, nil
+}
+
+// Use gives the gateway another configuration, which holds for the requests
+// that come in from then on. What is known about an upstream's outage stays
+// where its name and base URL do. The error is that of [Config.Check]; the
+// configuration is the old one then.
+func (g *Gateway) Use(c Config) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	g.spool.use(c.Spool)
+	g.setup.Store(g.build(c, g.setup.Load()))
+	return nil
 }
 
 // Drain ends all waits: the requests that are being held are answered in a
@@ -103,36 +82,26 @@ func (g *Gateway) Close() {
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := vendorOf(r)
-	if v == nil {
-		welcome(w, r)
+	s := g.setup.Load()
+	up, rest := s.find(r)
+	if up == nil {
+		s.welcome(w, r)
 		return
 	}
-	if slices.Contains(r.Header.Values(viaHeader), g.id) {
-		w.Header().Set("X-Should-Retry", "false")
-		reply(w, http.StatusLoopDetected, v.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
-			"ridethrough: the upstream "+v.name+" leads back to this gateway; give another with --upstream"))
+	if slices.Contains(r.Header[viaHeader], g.id) {
+		w.Header().Set(shouldRetry, "false")
+		reply(w, http.StatusLoopDetected, up.api.own.ErrorBody(&fault.Error{Kind: fault.Invalid},
+			"ridethrough: the upstream "+up.Name+" leads back to this gateway; give it another base URL"))
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the
 	// server would then swallow the rest of it, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
-	up := g.upstreams[v.name]
-	d := dialect.Of(r.Method, r.URL.Path)
+	d := dialect.Of(r.Method, rest.path)
 	if d == nil {
-		up.pass.ServeHTTP(w, r)
+		up.pass(w, r, rest, g.id)
 		return
 	}
-	c := &call{gateway: g, upstream: up, dialect: d, w: w, r: r, arrived: time.Now(), id: g.requests.Add(1)}
+	c := &call{gateway: g, setup: s, upstream: up, rest: rest, dialect: d, w: w, r: r, arrived: time.Now()}
 	c.serve()
-}
-
-// pooled gives a transport for many calls to few hosts. It leaves encodings
-// alone: what passes through passes unchanged.
-func pooled() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableCompression = true
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = 256
-	return t
 }

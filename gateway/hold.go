@@ -14,26 +14,24 @@ import (
 // and some count only events; see docs/holding.md for who does what.
 const (
 	commitAfter = 10 * time.Second // after the request came in, once a fault has happened
+	commitWhole = 45 * time.Second // the same for an answer that is not streamed, whose only failure from then on is a cut
 	pingEvery   = 10 * time.Second
 	beatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are never more than 60 s apart
 	writeLimit  = 10 * time.Second // for a ping: a client that takes none for so long is gone
 )
 
-// hold keeps the connection of a client alive that waits for a stream. It
-// sends nothing before a fault has happened, so that a slow first try keeps its
-// true status. It commits, with status 200 and the first ping, when the next
-// try fails too or 10 s after the request came in; from then on it writes
-// whole frames until it is stopped.
+// hold keeps the connection of a client alive that waits for its answer. It
+// sends nothing before a fault has happened, its own or another's, so that a
+// slow first try keeps its true status. It commits, with status 200 and the
+// first ping, when the next try of a stream fails too, or some time after the
+// request came in; from then on it writes whole frames until it is stopped.
 //
 // It has no goroutine of its own while it waits. The nil hold does nothing.
 type hold struct {
-	dialect *dialect.Dialect
-	form    dialect.Form
-	client  dialect.Client
-	arrived time.Time
+	call   *call
+	client dialect.Client
 
 	mu        sync.Mutex // also keeps frames from mixing
-	w         http.ResponseWriter
 	timer     *time.Timer // nil: no fault yet
 	latest    retry.Note
 	due       time.Time // the next try
@@ -42,31 +40,69 @@ type hold struct {
 	stopped   bool
 }
 
-func newHold(w http.ResponseWriter, d *dialect.Dialect, f dialect.Form, c dialect.Client, arrived time.Time) *hold {
-	return &hold{dialect: d, form: f, client: c, arrived: arrived, w: w}
+// newHold makes the hold of a call; nil where nobody knows in which form its
+// client would take a sign of life.
+func newHold(c *call) *hold {
+	if c.blind {
+		return nil
+	}
+	return &hold{call: c, client: dialect.Client{
+		Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.asked.Model,
+	}}
 }
 
-// note is told of each failed try.
-func (h *hold) note(n retry.Note) {
-	if h == nil || n.Fault == nil || n.Verdict.Stop != "" {
+// fault is told of each failed try that is followed by another.
+func (h *hold) fault(n retry.Note) {
+	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	h.latest, h.due = n, now.Add(n.Verdict.Wait)
-	early := h.arrived.Add(commitAfter).Sub(now)
-	switch {
-	case h.committed || h.stopped:
-	case h.timer == nil && early > 0:
-		h.timer = time.AfterFunc(early, h.tick)
-	default:
-		if h.timer != nil {
-			h.timer.Stop()
-		}
-		h.beat()
-		h.timer = time.AfterFunc(pingEvery, h.tick)
+	h.latest, h.due = n, time.Now().Add(n.Verdict.Wait)
+	if second := h.timer != nil; second && h.call.asked.Form != dialect.JSON {
+		h.commitNow()
+		return
 	}
+	h.start()
+}
+
+// begin is told that the request waits for another's try.
+func (h *hold) begin() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.start()
+}
+
+// start sets the timer, once.
+func (h *hold) start() {
+	if h.timer != nil || h.stopped {
+		return
+	}
+	after := commitAfter
+	if h.call.asked.Form == dialect.JSON {
+		after = commitWhole
+	}
+	early := time.Until(h.call.arrived.Add(after))
+	if early <= 0 {
+		h.commitNow()
+		return
+	}
+	h.timer = time.AfterFunc(early, h.tick)
+}
+
+// commitNow writes the first frame before its time.
+func (h *hold) commitNow() {
+	if h.committed || h.stopped {
+		return
+	}
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	h.beat()
+	h.timer = time.AfterFunc(pingEvery, h.tick)
 }
 
 // tick is the timer's: it writes what is due and sets the timer anew.
@@ -85,33 +121,46 @@ func (h *hold) beat() {
 	if !h.committed {
 		h.commit()
 	}
-	frame := []byte(nil)
+	d, form, frame := h.call.dialect, h.call.asked.Form, []byte(nil)
 	if h.pings++; h.pings%beatEvery == 0 {
-		frame = h.dialect.Heartbeat(h.form, h.client)
+		frame = d.Heartbeat(form, h.client)
 	}
 	if frame == nil {
-		frame = h.dialect.Ping(h.form, h.state())
+		frame = d.Ping(form, h.state())
 	}
-	_ = push(h.w, frame, writeLimit) // what cannot be written ends the request's context
+	_ = h.call.push(frame, writeLimit) // what cannot be written ends the request's context
 }
 
-// commit writes the headers of a stream.
+// commit writes the headers of an answer.
 func (h *hold) commit() {
 	h.committed = true
-	header := h.w.Header()
-	header.Set("Content-Type", h.form.ContentType())
+	header := h.call.w.Header()
+	header.Set("Content-Type", h.call.asked.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
-	h.w.WriteHeader(http.StatusOK)
+	h.call.w.WriteHeader(http.StatusOK)
 }
 
 // state says where the call stands, for those who watch the bytes.
 func (h *hold) state() string {
+	if h.latest.Fault == nil {
+		return "ridethrough waits"
+	}
 	in := "now"
 	if left := time.Until(h.due); left > 0 {
 		in = "in " + (left + time.Second - 1).Truncate(time.Second).String()
 	}
 	return fmt.Sprintf("ridethrough retry %d %s %v", h.latest.Run.Tries, in, h.latest.Fault.Kind)
+}
+
+// isCommitted tells whether the headers are out.
+func (h *hold) isCommitted() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.committed
 }
 
 // stop ends the hold, before anything else is written. It tells whether the

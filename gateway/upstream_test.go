@@ -114,24 +114,16 @@ func TestProvidersOwnErrorAfterContentIsTold(t *testing.T) {
 
 func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
 	refuses := roundTrip(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED })
-	for name, tt := range map[string]struct {
-		p    policy.Policy
-		body string
-	}{
-		"no policy":  {policy.Policy{}, claude},
-		"large body": {policy.Patient(), strings.Repeat(" ", 33<<20)},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorldOf(t, tt.p, refuses)
-			resp, got, err := w.get("/v1/messages", tt.body)
-			if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
-				t.Errorf("%s: %d %q, %v", name, resp.StatusCode, got, err)
-			}
-			if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Unavailable {
-				t.Errorf("%s: told %+v", name, w.events)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldOf(t, policy.Policy{}, refuses)
+		resp, got, err := w.get("/v1/messages", claude)
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
+			t.Errorf("%d %q, %v", resp.StatusCode, got, err)
+		}
+		if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Unavailable {
+			t.Errorf("told %+v", w.events)
+		}
+	})
 }
 
 func TestClosingSaysGoodbyeToWhoeverIsUnderWay(t *testing.T) {
@@ -173,7 +165,7 @@ func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if last := w.events[len(w.events)-1]; !last.Left || last.Note.Run.Tries != 2 {
+		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Note.Run.Tries != 2 {
 			t.Errorf("told %+v", last)
 		}
 	})
@@ -206,7 +198,7 @@ func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
 }
 
 func TestBodyThatCannotBeReadIsSaid(t *testing.T) {
-	g := gateway.New(gateway.Config{Policy: policy.Patient()})
+	g := newGateway(t, gateway.Config{Policy: policy.Patient()})
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", io.MultiReader(strings.NewReader("{"), failing{}))
 	rec := &recorder{header: http.Header{}}
 	g.ServeHTTP(rec, req)
@@ -221,7 +213,7 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("malformed chunk
 
 func TestUpstreamSeesAConnectionOfTheGateways(t *testing.T) {
 	var seen *http.Request
-	g := gateway.New(gateway.Config{Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+	g := newGateway(t, gateway.Config{Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 		seen = req
 		return says(200, "{}", "Content-Type", "application/json")(req)
 	})})
@@ -255,8 +247,8 @@ func TestEachRequestGoesToItsOwnVendor(t *testing.T) {
 		got := ""
 		a, _ := url.Parse(tt.anthropic)
 		o, _ := url.Parse(tt.openai)
-		g := gateway.New(gateway.Config{
-			Upstreams: map[string]*url.URL{"anthropic": a, "openai": o},
+		g := newGateway(t, gateway.Config{
+			Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: a}, {Name: "openai", API: "openai", Base: o}},
 			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				got = req.URL.String()
 				return says(200, "{}")(req)
@@ -269,6 +261,63 @@ func TestEachRequestGoesToItsOwnVendor(t *testing.T) {
 		g.ServeHTTP(&recorder{header: http.Header{}}, req)
 		if got != tt.want {
 			t.Errorf("%s with %q and %s, %s: %q, want %q", tt.path, tt.header, tt.anthropic, tt.openai, got, tt.want)
+		}
+	}
+}
+
+func TestRequestsFindTheirUpstream(t *testing.T) {
+	all := []gateway.Upstream{
+		{Name: "claude", API: "anthropic", Base: address("claude.test")},
+		{Name: "claude-2", API: "anthropic", Base: address("claude-2.test")},
+		{Name: "google", API: "gemini", Base: &url.URL{Scheme: "http", Host: "google.test", Path: "/v1beta/"}},
+		{Name: "router", API: "openai", Base: &url.URL{Scheme: "http", Host: "router.test", Path: "/api/v1"}},
+		{Name: "local", API: "ollama", Base: &url.URL{Scheme: "http", Host: "local.test", Path: "/v1"}},
+		{Name: "studio", API: "lmstudio", Base: address("studio.test")},
+	}
+	tests := []struct {
+		method, path, header string
+		of                   []gateway.Upstream
+		want                 string
+	}{
+		{"POST", "/v1/messages", "", all, "http://claude.test/v1/messages"},
+		{"POST", "/claude-2/v1/messages", "", all, "http://claude-2.test/v1/messages"},
+		{"POST", "/claude/v1/messages", "", all, "http://claude.test/v1/messages"},
+		{"GET", "/claude-2/v1/models", "", all, "http://claude-2.test/v1/models"},
+		{"POST", "/v1/responses", "", all, "http://router.test/api/v1/responses"},
+		{"POST", "/router/v1/chat/completions", "", all, "http://router.test/api/v1/chat/completions"},
+		{"POST", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", "", all, "http://google.test/v1beta/models/gemini-3:streamGenerateContent?alt=sse"},
+		{"POST", "/v1/models/gemini-3:generateContent", "", all, "http://google.test/v1/models/gemini-3:generateContent"},
+		{"POST", "/v1/models/gemini-3:countTokens", "", all, "http://google.test/v1/models/gemini-3:countTokens"},
+		{"GET", "/v1/models", "X-Goog-Api-Key", all, "http://google.test/v1/models"},
+		{"GET", "/v1beta/models", "", all, "http://google.test/v1beta/models"},
+		{"POST", "/api/chat", "", all, "http://local.test/api/chat"},
+		{"GET", "/api/tags", "", all, "http://local.test/api/tags"},
+		{"POST", "/local/v1/chat/completions", "", all, "http://local.test/v1/chat/completions"},
+		{"POST", "/api/v0/chat/completions", "", all, "http://studio.test/api/v0/chat/completions"},
+		{"POST", "/api/v1/chat", "", all, "http://studio.test/api/v1/chat"},
+		{"POST", "/studio/v1/responses", "", all, "http://studio.test/v1/responses"},
+		{"POST", "/v1/chat/completions", "", all[4:], "http://studio.test/v1/chat/completions"},
+		{"POST", "/v1/chat/completions", "", all[4:5], "http://local.test/v1/chat/completions"},
+		{"POST", "/v1/chat/completions", "", all[:3], ""},
+		{"POST", "/elsewhere/v1/messages", "", all, ""},
+		{"POST", "/claude/../v1/messages", "", all, ""},
+		{"POST", "//evil.test/v1/messages", "", all, ""},
+		{"GET", "/claude", "", all, ""},
+	}
+	for _, tt := range tests {
+		got := ""
+		g := newGateway(t, gateway.Config{Upstreams: tt.of, Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+			got = req.URL.String()
+			return says(200, "{}", "Content-Type", "application/json")(req)
+		})})
+		req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://gateway.test"+tt.path, strings.NewReader("{}"))
+		if tt.header != "" {
+			req.Header.Set(tt.header, "x")
+		}
+		rec := &recorder{header: http.Header{}}
+		g.ServeHTTP(rec, req)
+		if got != tt.want || (rec.status == 404) != (tt.want == "") {
+			t.Errorf("%s %s: %q and status %d, want %q", tt.method, tt.path, got, rec.status, tt.want)
 		}
 	}
 }

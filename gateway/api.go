@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/dialect"
+)
+
+// api is a family of endpoints that one kind of server offers.
+type api struct {
+	name      string
+	url       string                   // of the public API, or where the server listens by itself
+	versioned bool                     // its base URLs end with a version, as .../v1; else that is part of the paths
+	speaks    func(*http.Request) bool // tells whether a request is for this API by default
+	dialects  string                   // it answers in
+	own       *dialect.Dialect         // for errors of ours where nothing else tells
+	keys      []string                 // headers that may hold its credentials; the first takes a key of ours
+}
+
+// apis lists the APIs; the first that speaks a request takes it.
+var apis = []api{
+	{"anthropic", "https://api.anthropic.com", false, speaksAnthropic, "anthropic", dialect.Anthropic(), []string{"X-Api-Key", authorization}},
+	{"gemini", "https://generativelanguage.googleapis.com", false, speaksGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
+	{"openai", "https://api.openai.com", true, speaksOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
+	{"ollama", "http://127.0.0.1:11434", false, speaksOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
+	{"lmstudio", "http://127.0.0.1:1234", false, speaksLMStudio, "lmstudio " + compatible, dialect.OpenAIChat(), []string{authorization}},
+}
+
+// compatible are the dialects of OpenAI's API, which many servers speak.
+const compatible = "openai-chat openai-responses"
+
+const (
+	authorization = "Authorization"
+	googleKey     = "X-Goog-Api-Key"
+	googleParam   = "key" // of the query
+)
+
+// APIs lists the names of the APIs that upstreams may have.
+func APIs() []string {
+	names := make([]string, len(apis))
+	for i := range apis {
+		names[i] = apis[i].name
+	}
+	return names
+}
+
+// apiOf finds an API by its name; nil: there is none.
+func apiOf(name string) *api {
+	i := slices.IndexFunc(apis, func(a api) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &apis[i]
+}
+
+// public gives the URL at which the API is found by default.
+func (a *api) public() *url.URL {
+	u, _ := url.Parse(a.url) // it is ours
+	return u
+}
+
+// answers tells whether the API answers in a dialect.
+func (a *api) answers(d *dialect.Dialect) bool {
+	return slices.Contains(strings.Fields(a.dialects), d.Name())
+}
+
+// kin tells whether two APIs have a dialect in common.
+func kin(a, b string) bool {
+	x, y := apiOf(a), apiOf(b)
+	return x == nil || y == nil || slices.ContainsFunc(strings.Fields(x.dialects), func(d string) bool {
+		return slices.Contains(strings.Fields(y.dialects), d)
+	})
+}
+
+// speaksAnthropic knows the API by its own paths, and by its own header on those
+// that others have as well, such as /v1/models. A request for an answer is its
+// path's: no key goes to another API.
+func speaksAnthropic(r *http.Request) bool {
+	p := r.URL.Path
+	return under(p, "/v1/messages") || under(p, "/v1/complete") ||
+		under(p, "/v1") && r.Header.Get("Anthropic-Version") != "" && !asksForAnswer(p)
+}
+
+// speaksGemini knows the API by its versions, by the verb behind a model, and by
+// its own credentials on paths that others have as well.
+func speaksGemini(r *http.Request) bool {
+	p := r.URL.Path
+	if d := dialect.Of(http.MethodPost, p); d != nil {
+		return d == dialect.Gemini()
+	}
+	return under(p, "/v1beta") || under(p, "/v1alpha") || under(p, "/upload") ||
+		under(p, "/v1") && (strings.Contains(p, ":") || r.Header.Get(googleKey) != "")
+}
+
+// speaksOpenAI takes what is left below /v1, as most of the world's clients
+// speak it.
+func speaksOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
+
+// speaksLMStudio knows the server's own API.
+func speaksLMStudio(r *http.Request) bool {
+	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1")
+}
+
+// speaksOllama takes what else is below /api.
+func speaksOllama(r *http.Request) bool {
+	return under(r.URL.Path, "/api") && !speaksLMStudio(r)
+}
+
+// under tells whether a path is root or below it.
+func under(p, root string) bool {
+	rest, ok := strings.CutPrefix(p, root)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// asksForAnswer tells whether a path is that of a request for an answer.
+func asksForAnswer(p string) bool { return dialect.Of(http.MethodPost, p) != nil }

@@ -1,0 +1,269 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"math/bits"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// bodyBound is the largest request that is taken where nothing else is said:
+// the vendors' own limit.
+const bodyBound = 32 << 20
+
+// errTooLarge says that a request's body is beyond the bound.
+var errTooLarge = errors.New("the request is too large")
+
+// body is a request's body, kept for another try. While the request waits it is
+// packed: compressed, in memory or on disk.
+type body struct {
+	spool *spool
+	size  int
+	sum   [sha256.Size]byte // of the content, from the first packing on; what it stood for never changes
+
+	mu     sync.Mutex
+	plain  *buffer // nil: packed or released
+	packed parcel
+	known  bool // sum is set
+}
+
+// readBody takes a request's body whole. size is what the client says about
+// its length; -1: nothing.
+func readBody(src io.Reader, size, limit int64, s *spool) (*body, error) {
+	if size > limit {
+		return nil, errTooLarge
+	}
+	buf := newBuffer(int(max(size, 0)))
+	var err error
+	for {
+		if len(buf.bytes) == cap(buf.bytes) {
+			if int64(len(buf.bytes)) == size {
+				break // one more read would tell no more
+			}
+			buf = buf.grow()
+		}
+		var n int
+		n, err = src.Read(buf.bytes[len(buf.bytes):cap(buf.bytes)])
+		buf.bytes = buf.bytes[:len(buf.bytes)+n]
+		if int64(len(buf.bytes)) > limit {
+			err = errTooLarge
+		}
+		if err != nil || int64(len(buf.bytes)) == size {
+			break
+		}
+	}
+	if err != nil && err != io.EOF {
+		buf.release()
+		return nil, err
+	}
+	return &body{spool: s, size: len(buf.bytes), plain: buf}, nil
+}
+
+// open gives the body to send, for one try. It is not looked at before it is
+// read: a try may be over before it goes out.
+func (b *body) open() (io.ReadCloser, error) { return &sending{body: b}, nil }
+
+// take gives the body's buffer, held for the taker.
+func (b *body) take() (*buffer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.plain == nil {
+		buf, err := b.spool.unpack(b.packed, b.size)
+		if err != nil {
+			return nil, err
+		}
+		b.plain = buf
+	}
+	b.plain.hold()
+	return b.plain, nil
+}
+
+// pack makes the body small for a wait. A small one stays as it is.
+func (b *body) pack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.plain == nil {
+		return
+	}
+	b.identify()
+	if b.size < packFrom {
+		return
+	}
+	if b.packed.none() {
+		b.packed = b.spool.pack(b.plain.bytes)
+	}
+	if !b.packed.none() {
+		b.plain.release()
+		b.plain = nil
+	}
+}
+
+// packFrom is the size of a body that is worth packing: below it, a request
+// costs more for its connection.
+const packFrom = 8 << 10
+
+// identify makes sure of the sum.
+func (b *body) identify() {
+	if !b.known && b.plain != nil {
+		b.sum, b.known = sha256.Sum256(b.plain.bytes), true
+	}
+}
+
+// identity gives the sum of the content.
+func (b *body) identity() [sha256.Size]byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.identify()
+	return b.sum
+}
+
+// release lets go of the body: there will be no other try. What is being sent
+// of it goes on.
+func (b *body) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.plain != nil {
+		b.plain.release()
+		b.plain = nil
+	}
+	b.spool.drop(b.packed)
+	b.packed = parcel{}
+}
+
+// sending is a body on its way. Its buffer may be used again when the transport
+// has closed it, which may be after the answer has come, and while another
+// goroutine reads.
+type sending struct {
+	body *body
+
+	mu     sync.Mutex
+	buf    *buffer // nil: not read yet, or closed
+	at     int
+	closed bool
+}
+
+// Read reads on.
+func (s *sending) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.begin(); err != nil {
+		return 0, err
+	}
+	if s.at == len(s.buf.bytes) {
+		return 0, io.EOF
+	}
+	n := copy(p, s.buf.bytes[s.at:])
+	s.at += n
+	return n, nil
+}
+
+// begin makes sure of the buffer.
+func (s *sending) begin() (err error) {
+	if s.closed {
+		return os.ErrClosed
+	}
+	if s.buf == nil {
+		s.buf, err = s.body.take()
+	}
+	return err
+}
+
+// Bytes gives what is left to send, for a transport that writes it from where
+// it lies. It is good until Close. nil: it cannot be had, Read says why.
+func (s *sending) Bytes() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begin() != nil {
+		return nil
+	}
+	return s.buf.bytes[s.at:]
+}
+
+// Close lets go of the buffer.
+func (s *sending) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.buf != nil {
+		s.buf.release()
+	}
+	s.buf, s.closed = nil, true
+	return nil
+}
+
+// buffer is memory that goes back to a pool when all who hold it have released
+// it.
+type buffer struct {
+	bytes []byte
+	holds atomic.Int32
+	class int // of its pool; -1: none
+}
+
+// The pools hold buffers of 4 KiB to 2 MiB, four sizes between two powers of
+// two, so that at most a fifth is waste.
+const (
+	smallest = 12 // 4 KiB
+	steps    = 4
+	largest  = 21 // 2 MiB
+)
+
+var pools [(largest - smallest) * steps]sync.Pool
+
+// classOf gives the pool for a size; -1: there is none.
+func classOf(size int) int {
+	if size <= 1<<smallest {
+		return 0
+	}
+	top := bits.Len(uint(size-1)) - 1 // size is in (1<<top, 2<<top]
+	if top >= largest {
+		return -1
+	}
+	quarter := 1 << (top - 2)
+	return (top-smallest)*steps + (size-1-1<<top)/quarter + 1
+}
+
+// classSize gives the size of a pool's buffers.
+func classSize(class int) int {
+	if class == 0 {
+		return 1 << smallest
+	}
+	top, step := smallest+(class-1)/steps, (class-1)%steps+1
+	return 1<<top + step<<(top-2)
+}
+
+// newBuffer gives an empty buffer that has room.
+func newBuffer(size int) *buffer {
+	class := classOf(size)
+	if class < 0 || class >= len(pools) {
+		b := &buffer{bytes: make([]byte, 0, size), class: -1}
+		b.holds.Store(1)
+		return b
+	}
+	b, ok := pools[class].Get().(*buffer)
+	if !ok {
+		b = &buffer{bytes: make([]byte, 0, classSize(class)), class: class}
+	}
+	b.bytes = b.bytes[:0]
+	b.holds.Store(1)
+	return b
+}
+
+// grow gives a larger buffer with the same content.
+func (b *buffer) grow() *buffer {
+	larger := newBuffer(2 * cap(b.bytes))
+	larger.bytes = append(larger.bytes, b.bytes...)
+	b.release()
+	return larger
+}
+
+// hold is for another who uses the buffer.
+func (b *buffer) hold() { b.holds.Add(1) }
+
+// release is for one who does not use it any more.
+func (b *buffer) release() {
+	if b.holds.Add(-1) == 0 && b.class >= 0 {
+		pools[b.class].Put(b)
+	}
+}

@@ -1,0 +1,175 @@
+package gateway_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// prose makes a request of about so many bytes, of words in no order.
+func prose(size int) string {
+	words := strings.Fields("the of a and to in is that it was for on are as with his they at be this from have or by one had not but what all were when we there can an your which their said if do")
+	dice := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString(`{"model":"claude-sonnet","max_tokens":64,"messages":[{"role":"user","content":"`)
+	for b.Len() < size {
+		b.WriteString(words[dice.IntN(len(words))] + " ")
+	}
+	b.WriteString(`"}],"stream":true}`)
+	return b.String()
+}
+
+func TestBodyIsTheSameInEveryTry(t *testing.T) {
+	for name, spool := range map[string]gateway.Spool{
+		"in memory":          {},
+		"on disk":            {Memory: 1, Dir: t.TempDir()},
+		"with no disk to go": {Memory: 1, Dir: "/dev/null/nowhere"},
+	} {
+		for _, size := range []int{0, 100, 9000, 200 << 10, 3 << 20} {
+			synctest.Test(t, func(t *testing.T) {
+				want, tries := prose(size), 0
+				provider := simulator.New(simulator.Script{})
+				defer provider.Close()
+				w := newWorldWith(t, gateway.Config{
+					Policy: policy.Patient(), Spool: spool, Upstreams: everything(address("provider.test")),
+					Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+						tries++
+						got, err := io.ReadAll(req.Body)
+						_ = req.Body.Close()
+						if err != nil || string(got) != want || req.ContentLength != int64(len(want)) {
+							t.Errorf("%s: try %d got %d bytes of %d, %v", name, tries, len(got), len(want), err)
+						}
+						if tries < 5 {
+							return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+						}
+						return says(200, messageStart+messageHi+messageStop)(req)
+					}),
+				})
+				if _, text, err := w.get("/v1/messages", want); err != nil || !strings.Contains(text, "message_stop") || tries != 5 {
+					t.Errorf("%s: %d bytes: %q, %v in %d tries", name, size, text, err, tries)
+				}
+			})
+		}
+	}
+}
+
+func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		provider := simulator.New(outage(20 * time.Minute))
+		defer provider.Close()
+		seen := map[string]int{}
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Patient(), Spool: gateway.Spool{Memory: 64 << 10, Dir: dir}, Upstreams: everything(address("provider.test")),
+			Base: provider.Transport(),
+		})
+		done := make(chan struct{})
+		for i := range 40 {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				time.Sleep(time.Duration(i*7%40) * 13 * time.Second)
+				body := strings.Replace(prose(20<<10+i*3000), "the ", string(rune('A'+i))+" ", 1)
+				if _, _, err := w.get("/v1/messages", body); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		for range 40 {
+			<-done
+		}
+		for _, r := range provider.Requests() {
+			if r.Outcome == "ok" {
+				seen[string(r.Body[:200])]++
+			}
+		}
+		if len(seen) != 40 {
+			t.Errorf("%d different bodies arrived", len(seen))
+		}
+	})
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestBodyBeyondTheBoundIsRefusedClearly(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, policy.Patient(), simulator.Script{})
+			var body io.Reader = bytes.NewReader(make([]byte, 33<<20))
+			if !known {
+				body = io.MultiReader(body)
+			}
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test/v1/messages", body)
+			resp, err := w.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != 413 || !strings.Contains(string(text), "larger than 33554432 bytes") || !strings.Contains(string(text), "request_too_large") {
+				t.Errorf("%d %q", resp.StatusCode, text)
+			}
+			if _, text, err := w.get("/v1/messages", claude); err != nil || !strings.Contains(text, "message_stop") {
+				t.Errorf("the next request: %q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestCompressedRequestIsHeldLikeAPlainOne(t *testing.T) {
+	var zipped, zstandard bytes.Buffer
+	g := gzip.NewWriter(&zipped)
+	_, _ = io.WriteString(g, claude)
+	_ = g.Close()
+	z, _ := zstd.NewWriter(&zstandard)
+	_, _ = io.WriteString(z, claude)
+	_ = z.Close()
+	for coding, body := range map[string]string{"gzip": zipped.String(), "zstd": zstandard.String()} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+				got, _ := io.ReadAll(req.Body)
+				if tries++; string(got) != body || req.Header.Get("Content-Encoding") != coding {
+					t.Errorf("%s: the provider got %q", coding, got)
+				}
+				if tries < 4 {
+					return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+				}
+				return says(200, messageStart+messageHi+messageStop)(req)
+			}))
+			_, text, err := w.get("/v1/messages", body, "Content-Encoding", coding)
+			if err != nil || !strings.HasPrefix(text, "event: ping") || !strings.HasSuffix(text, messageStop) {
+				t.Errorf("%s: %q, %v", coding, text, err)
+			}
+		})
+	}
+}
+
+func TestRequestThatCannotBeReadIsRetriedButNotKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+			if tries++; tries < 6 {
+				return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+			}
+			return says(200, messageStart+messageHi+messageStop)(req)
+		}))
+		_, text, err := w.get("/v1/messages", "\x00\x01\x02", "Content-Encoding", "br")
+		if err != nil || text != messageStart+messageHi+messageStop {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// reserved are names that begin paths of the APIs.
+const reserved = " - v1 v1beta api "
+
+// Check tells what is wrong with a configuration, all of it; nil: nothing. New
+// and Use refuse what it refuses.
+func (c Config) Check() error {
+	byName := make(map[string]*Upstream, len(c.Upstreams))
+	var wrong []error
+	for i := range c.Upstreams {
+		u := &c.Upstreams[i]
+		if byName[u.Name] != nil {
+			wrong = append(wrong, fmt.Errorf("upstream %q: there are two of that name", u.Name))
+		}
+		byName[u.Name] = u
+		for _, err := range u.check() {
+			wrong = append(wrong, fmt.Errorf("upstream %q: %w", u.Name, err))
+		}
+	}
+	for i := range c.Upstreams {
+		for _, err := range c.Upstreams[i].checkFallbacks(byName) {
+			wrong = append(wrong, fmt.Errorf("upstream %q: %w", c.Upstreams[i].Name, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// check looks at one upstream by itself.
+func (u *Upstream) check() (wrong []error) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if !named(u.Name) {
+		say("a name is made of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api")
+	}
+	if apiOf(u.API) == nil {
+		say("no API is named %q; there are %s", u.API, strings.Join(APIs(), ", "))
+	}
+	if u.Base != nil {
+		if err := CheckBase(u.Base); err != nil {
+			say("%w", err)
+		}
+	}
+	if u.Key != nil && u.NoKey {
+		say("it has a key and wants none")
+	}
+	if u.Body < 0 || u.Limits.negative() {
+		say("a bound is negative")
+	}
+	for _, r := range u.Routes {
+		if r.Limits.negative() {
+			say("a bound is negative")
+		}
+		for _, pattern := range r.Models {
+			if _, err := path.Match(pattern, ""); err != nil {
+				say("the pattern %q of a model is malformed", pattern)
+			}
+		}
+	}
+	return wrong
+}
+
+// named tells whether a name can stand at the front of a path.
+func named(name string) bool {
+	for i, c := range name {
+		letter := 'a' <= c && c <= 'z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789-._", c)) {
+			return false
+		}
+	}
+	return name != "" && !strings.Contains(reserved, " "+name+" ")
+}
+
+// CheckBase tells what is wrong with the base URL of an upstream. Its errors
+// do not repeat the URL, which may hold a password or a key.
+func CheckBase(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("want a base URL with http:// or https:// and a host, such as http://127.0.0.1:8485")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("a base URL has no user, query or fragment; credentials are the client's, or a key of the upstream")
+	case asksForAnswer(u.Path):
+		return fmt.Errorf("%s is an endpoint; want the base URL before it", u.Path)
+	}
+	return nil
+}
+
+// negative tells whether a limit is below zero.
+func (l Limits) negative() bool { return l.Connect < 0 || l.FirstByte < 0 || l.Idle < 0 }
+
+// checkFallbacks looks at where an upstream's calls go on.
+func (u *Upstream) checkFallbacks(byName map[string]*Upstream) (wrong []error) {
+	all := [][]Fallback{u.Fallback}
+	for _, r := range u.Routes {
+		all = append(all, r.Fallback)
+	}
+	for _, chain := range all {
+		seen := map[string]bool{u.Name: true}
+		for _, f := range chain {
+			if err := u.checkFallback(f, byName[f.To], seen[f.To]); err != nil {
+				wrong = append(wrong, fmt.Errorf("fallback to %q: %w", f.To, err))
+			}
+			seen[f.To] = true
+		}
+	}
+	return wrong
+}
+
+// checkFallback looks at one step of a chain. A credential is one upstream's:
+// the client's is not sent to another host.
+func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
+	switch {
+	case to == nil:
+		return errors.New("no upstream has that name")
+	case again:
+		return errors.New("the chain has been there already")
+	case f.After < 0:
+		return errors.New("its time is negative")
+	case !kin(u.API, to.API):
+		return fmt.Errorf("its API is %s, which answers nothing that is asked of %s", to.API, u.API)
+	case to.Key == nil && !to.NoKey && !sameHost(u, to):
+		return errors.New("it needs a key of its own, or to want none: the client's is for another host")
+	}
+	return nil
+}
+
+// sameHost tells whether two upstreams stand behind one address.
+func sameHost(a, b *Upstream) bool {
+	x, y := a.base(), b.base()
+	return x.Scheme == y.Scheme && x.Host == y.Host
+}
+
+// base gives the base URL of an upstream whose API is known.
+func (u *Upstream) base() *url.URL {
+	if u.Base != nil || apiOf(u.API) == nil {
+		return orEmpty(u.Base)
+	}
+	return apiOf(u.API).public()
+}
+
+func orEmpty(u *url.URL) *url.URL {
+	if u == nil {
+		return &url.URL{}
+	}
+	return u
+}

@@ -1,0 +1,224 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// pair is a gateway before two providers, of which the second is the first's
+// fallback.
+type pair struct {
+	*world
+	first, second *simulator.Provider
+}
+
+// newPair starts both inside the test's bubble.
+func newPair(t *testing.T, first, second simulator.Script, f gateway.Fallback) *pair {
+	p := &pair{first: simulator.New(first), second: simulator.New(second)}
+	hosts := map[string]http.RoundTripper{"first.test": p.first.Transport(), "second.test": p.second.Transport()}
+	f.To = "second"
+	p.world = newWorldWith(t, gateway.Config{
+		Policy: policy.Patient(),
+		Base:   roundTrip(func(req *http.Request) (*http.Response, error) { return hosts[req.URL.Host].RoundTrip(req) }),
+		Upstreams: []gateway.Upstream{
+			{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{f}},
+			{
+				Name: "second", API: "anthropic", Base: address("second.test"),
+				Key: func() (string, error) { return "key-of-the-second", nil },
+			},
+		},
+	})
+	t.Cleanup(func() { _, _ = p.first.Close(), p.second.Close() })
+	return p
+}
+
+func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
+		resp, text, err := p.get("/v1/messages", whole(claude), "X-Api-Key", "key-of-the-client")
+		if err != nil || resp.StatusCode != 200 || time.Since(p.begun) != 2*time.Minute {
+			t.Errorf("%d %q, %v after %v", resp.StatusCode, text, err, time.Since(p.begun))
+		}
+		seen := p.second.Requests()
+		if len(seen) != 1 || seen[0].Header.Get("X-Api-Key") != "key-of-the-second" || seen[0].Header.Get("Authorization") != "" {
+			t.Errorf("the second upstream saw %+v", seen)
+		}
+		for _, r := range p.first.Requests() {
+			if r.Header.Get("X-Api-Key") != "key-of-the-client" {
+				t.Errorf("the first upstream saw %v", r.Header)
+			}
+		}
+	})
+}
+
+func TestAnswerNamesWhoGaveIt(t *testing.T) {
+	for want, first := range map[string]simulator.Script{"first": {}, "second": outage(time.Hour)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPair(t, first, simulator.Script{}, gateway.Fallback{After: 8 * time.Second})
+			resp, _, err := p.get("/v1/messages", claude)
+			if got := resp.Header.Get("X-Ridethrough-Upstream"); err != nil || got != want {
+				t.Errorf("%q, want %q, %v", got, want, err)
+			}
+		})
+	}
+}
+
+func TestChosenKindsGoOnAtOnce(t *testing.T) {
+	for _, reply := range []string{"401", "529"} {
+		synctest.Test(t, func(t *testing.T) {
+			kinds := fault.Set(0).With(fault.Auth, fault.Overloaded)
+			p := newPair(t, simulator.Script{Replies: replies(t, reply)}, simulator.Script{}, gateway.Fallback{Kinds: kinds})
+			resp, _, err := p.get("/v1/messages", claude)
+			if err != nil || resp.StatusCode != 200 || time.Since(p.begun) > time.Second || len(p.second.Requests()) != 1 {
+				t.Errorf("%s: %d, %v after %v", reply, resp.StatusCode, err, time.Since(p.begun))
+			}
+		})
+	}
+}
+
+func TestOtherFinalFaultsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, simulator.Script{Replies: replies(t, "400")}, simulator.Script{}, gateway.Fallback{After: time.Minute})
+		resp, _, _ := p.get("/v1/messages", claude)
+		if resp.StatusCode != 400 || len(p.second.Requests()) != 0 {
+			t.Errorf("%d, %d requests at the second", resp.StatusCode, len(p.second.Requests()))
+		}
+	})
+}
+
+func TestFallbackThatRefusesSendsTheCallHome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := simulator.Script{Then: simulator.Status{Code: 401}}
+		p := newPair(t, outage(time.Hour), second, gateway.Fallback{After: time.Minute})
+		_, text, err := p.get("/v1/messages", claude)
+		if err != nil || !strings.Contains(text, "message_stop") || len(p.second.Requests()) != 1 {
+			t.Errorf("%q, %v", text[max(0, len(text)-300):], err)
+		}
+		if took := time.Since(p.begun); took < time.Hour || took > 90*time.Minute {
+			t.Errorf("answered after %v", took)
+		}
+	})
+}
+
+func TestFallbacksBudgetIsTheCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, outage(48*time.Hour), outage(48*time.Hour), gateway.Fallback{After: time.Hour})
+		_, text, err := p.get("/v1/messages", claude)
+		if took := time.Since(p.begun); err != nil || took > 8*time.Hour || took < 7*time.Hour || !strings.Contains(text, "gave up after") {
+			t.Errorf("%q, %v after %v", text[max(0, len(text)-300):], err, took)
+		}
+	})
+}
+
+func TestWrongConfigurationsAreRefused(t *testing.T) {
+	a, b := address("a.test"), address("b.test")
+	one := gateway.Upstream{Name: "one", API: "openai", Base: a}
+	key := func() (string, error) { return "k", nil }
+	tests := []struct {
+		want string
+		with []gateway.Upstream
+	}{
+		{"", []gateway.Upstream{one, {Name: "two", API: "openai", Base: b, NoKey: true, Fallback: []gateway.Fallback{{To: "one"}}, Key: nil}, {Name: "three", API: "openai", Base: b, Fallback: []gateway.Fallback{{To: "two"}}}}[:1]},
+		{"two of that name", []gateway.Upstream{one, one}},
+		{`no API is named "x"`, []gateway.Upstream{{Name: "one", API: "x"}}},
+		{"a name is made of", []gateway.Upstream{{Name: "v1", API: "openai"}}},
+		{"a name is made of", []gateway.Upstream{{Name: "a/b", API: "openai"}}},
+		{"is an endpoint", []gateway.Upstream{{Name: "one", API: "openai", Base: &url.URL{Scheme: "http", Host: "a", Path: "/v1/chat/completions"}}}},
+		{"has no user", []gateway.Upstream{{Name: "one", API: "openai", Base: &url.URL{Scheme: "http", Host: "a", User: url.User("me")}}}},
+		{"no upstream has that name", []gateway.Upstream{{Name: "one", API: "openai", Fallback: []gateway.Fallback{{To: "two"}}}}},
+		{"has been there already", []gateway.Upstream{{Name: "one", API: "openai", Fallback: []gateway.Fallback{{To: "one"}}}}},
+		{"it needs a key of its own", []gateway.Upstream{one, {Name: "two", API: "openai", Base: b, Fallback: []gateway.Fallback{{To: "one"}}}}},
+		{"which answers nothing", []gateway.Upstream{{Name: "one", API: "anthropic", Key: key}, {Name: "two", API: "gemini", Fallback: []gateway.Fallback{{To: "one"}}}}},
+		{"it has a key and wants none", []gateway.Upstream{{Name: "one", API: "openai", Key: key, NoKey: true}}},
+		{"malformed", []gateway.Upstream{{Name: "one", API: "openai", Routes: []gateway.Route{{Models: []string{"["}}}}}},
+		{"negative", []gateway.Upstream{{Name: "one", API: "openai", Limits: gateway.Limits{Idle: -1}}}},
+	}
+	for _, tt := range tests {
+		_, err := gateway.New(gateway.Config{Upstreams: tt.with})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("want %q, got %v", tt.want, err)
+		}
+	}
+}
+
+func TestRouteOverrulesItsUpstream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		provider := simulator.New(outage(time.Hour))
+		defer provider.Close()
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Patient(), Base: provider.Transport(),
+			Upstreams: []gateway.Upstream{{
+				Name: "anthropic", API: "anthropic", Base: address("provider.test"),
+				Routes: []gateway.Route{{Models: []string{"claude-haiku*"}, Policy: policy.Simple()}},
+			}},
+		})
+		_, _, _ = w.get("/v1/messages", strings.Replace(whole(claude), "sonnet", "haiku-5", 1))
+		if took := time.Since(w.begun); took != 7*time.Second {
+			t.Errorf("the route's policy took %v", took)
+		}
+		_, _, _ = w.get("/v1/messages", whole(claude))
+		if took := time.Since(w.begun); took < time.Hour {
+			t.Errorf("the upstream's policy took %v", took)
+		}
+	})
+}
+
+func TestCredentialsNeverCrossUpstreams(t *testing.T) {
+	tests := []struct{ path, header, want string }{
+		{"/v1/messages", "X-Api-Key", "secret"},
+		{"/v1/messages", "Authorization", "secret"},
+		{"/v1/messages", "X-Goog-Api-Key", ""},
+		{"/v1/messages", "Cookie", ""},
+		{"/v1/chat/completions", "Authorization", "secret"},
+		{"/v1/chat/completions", "X-Api-Key", ""},
+		{"/v1/models", "X-Api-Key", ""},
+		{"/v1beta/models/gemini-3:generateContent", "X-Goog-Api-Key", "secret"},
+		{"/v1beta/models/gemini-3:generateContent", "X-Api-Key", ""},
+		{"/api/chat", "Authorization", "secret"},
+		{"/ollama/v1/chat/completions", "X-Api-Key", ""},
+		{"/v1/messages", "X-Ridethrough-Token", ""},
+		{"/v1/models", "X-Ridethrough-Token", ""},
+	}
+	for _, tt := range tests {
+		var seen *http.Request
+		g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+			seen = req
+			return says(200, "{}", "Content-Type", "application/json")(req)
+		})})
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test"+tt.path+"?key=secret&alt=sse", strings.NewReader("{}"))
+		req.Header.Set(tt.header, "secret")
+		g.ServeHTTP(&recorder{header: http.Header{}}, req)
+		if seen == nil {
+			t.Fatalf("%s: nothing was sent", tt.path)
+		}
+		if got := seen.Header.Get(tt.header); got != tt.want {
+			t.Errorf("%s: %s is %q, want %q", tt.path, tt.header, got, tt.want)
+		}
+		gemini := strings.Contains(tt.path, "gemini")
+		if got := seen.URL.RawQuery; (got == "key=secret&alt=sse") != gemini || !strings.Contains(got, "alt=sse") {
+			t.Errorf("%s: the query is %q", tt.path, got)
+		}
+	}
+}
+
+func TestKeyThatCannotBeHadIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldWith(t, gateway.Config{Policy: policy.Patient(), Upstreams: []gateway.Upstream{{
+			Name: "anthropic", API: "anthropic", Key: func() (string, error) { return "", io.ErrUnexpectedEOF },
+		}}})
+		resp, text, err := w.get("/v1/messages", claude)
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream anthropic cannot be had") {
+			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+		}
+	})
+}

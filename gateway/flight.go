@@ -1,0 +1,324 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// The causes that end a flight besides its faults.
+var (
+	errLeft   = errors.New("the client has left")
+	errSwitch = errors.New("the call goes on at another upstream")
+)
+
+// givenUp ends a run because somebody said so.
+const givenUp policy.Stop = "given up"
+
+// flight is one logical request on its way to an answer, over all its tries and
+// upstreams. The call that began it leads: it runs the flight. A call that is
+// the same request, sent again, joins and waits for the outcome.
+//
+// A flight ends when the last of its clients leaves.
+type flight struct {
+	*Gateway
+	setup  *setup
+	lead   *call
+	body   *body
+	ctx    context.Context // ends with the last client and with the gateway
+	cancel context.CancelCauseFunc
+	route  route
+
+	mu    sync.Mutex
+	calls []*call        // whose clients are there; the lead first, if it is
+	at    *upstream      // where it is
+	pass  *gate.Call     // there
+	state string         // of waiting
+	note  retry.Note     // the latest that the engine has told
+	due   time.Time      // of the next try
+	sent  int            // tries that went out or shared another's outcome
+	begun time.Time      // of the try under way; zero: none
+	done  chan struct{}  // closed when it has landed; made when the first call joins
+	heir  *call          // who takes the response; nil: nobody, or it has not landed
+	resp  *http.Response // the outcome; nil: there is none
+	err   error
+}
+
+// takeOff makes the flight of a call.
+func (c *call) takeOff(before policy.Run) *flight {
+	f := &flight{Gateway: c.gateway, setup: c.setup, lead: c, body: c.body, at: c.upstream, state: Trying}
+	f.ctx, f.cancel = context.WithCancelCause(f.closing)
+	f.route = newRoute(c, before)
+	f.calls = append(f.calls, c)
+	return f
+}
+
+// run takes the flight from upstream to upstream until one has answered or
+// none is left, and hands the outcome to a client that is there.
+func (f *flight) run() {
+	for {
+		resp, err := f.ask()
+		f.conclude(err)
+		next := f.route.next(f.note, err)
+		if next == nil {
+			f.land(resp, err)
+			return
+		}
+		if resp != nil {
+			_ = resp.Body.Close() // it is an error's
+		}
+		f.switchTo(next)
+	}
+}
+
+// conclude makes sure that a run that has ended without a response says why.
+func (f *flight) conclude(err error) {
+	switch {
+	case errors.Is(err, gate.ErrGivenUp):
+		f.note.Verdict = policy.Verdict{Stop: givenUp}
+	case err == nil, errors.Is(err, errSwitch), f.ctx.Err() != nil, f.draining.Err() != nil:
+		return
+	case f.note.Fault == nil: // a request that is sent once only
+		f.note.Run.Tries, f.note.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
+	}
+	if f.note.Fault == nil {
+		f.note.Fault = f.setup.faults.Of(err, time.Now())
+	}
+}
+
+// ask sends the request to the upstream where the flight is, until that has
+// answered or its policy says stop.
+func (f *flight) ask() (*http.Response, error) {
+	req, err := f.lead.outgoing(f.ctx, f.at)
+	if err != nil {
+		return nil, err
+	}
+	f.enterGate()
+	defer f.pass.Close()
+	t := &transport.Transport{
+		Base:   f.at.base,
+		Engine: retry.Engine{Policy: f.route.terms.policy, Start: f.route.start, Gate: f, Watch: f.watch, Wait: f.wait},
+		Faults: f.setup.faults,
+		Limits: transport.Limits{FirstByte: bound(f.route.terms.limits.FirstByte), Idle: bound(f.route.terms.limits.Idle)},
+		Resent: true,
+	}
+	return t.RoundTrip(req)
+}
+
+// enterGate gets what the flight needs at the gate of its upstream.
+func (f *flight) enterGate() {
+	pass := f.at.gate.Call(gate.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
+	pass.Blocked = f.blocked
+	f.mu.Lock()
+	f.pass = pass
+	f.mu.Unlock()
+}
+
+// switchTo goes on at another upstream.
+func (f *flight) switchTo(next *upstream) {
+	f.mu.Lock()
+	from := f.at
+	f.at, f.note = next, retry.Note{Run: f.route.start, Waited: f.note.Waited, Fault: f.note.Fault}
+	f.mu.Unlock()
+	f.lead.tell(Event{Type: Switched, From: from.Name})
+}
+
+// Enter lets a try go as the upstream's gate says.
+func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
+	pass, err := f.pass.Enter(ctx)
+	f.mu.Lock()
+	f.sent++
+	f.begun = time.Now()
+	f.mu.Unlock()
+	if shared, ok := errors.AsType[*fault.Error](err); ok {
+		f.tried(shared, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return passing{f, pass}, nil
+}
+
+// passing is the pass of a try that tells of its outcome.
+type passing struct {
+	*flight
+	pass retry.Pass
+}
+
+// Leave tells the gate and whoever watches.
+func (p passing) Leave(f *fault.Error) {
+	p.pass.Leave(f)
+	p.tried(f, false)
+}
+
+// tried tells the outcome of a try.
+func (f *flight) tried(outcome *fault.Error, shared bool) {
+	if f.setup.watch == nil {
+		return
+	}
+	f.lead.tell(Event{Type: Tried, Try: Try{
+		N: f.sent, Upstream: f.at.Name, Began: f.begun, Took: time.Since(f.begun), Fault: outcome, Shared: shared,
+	}})
+}
+
+// Wait is not used: the engine is given wait.
+func (f *flight) Wait(ctx context.Context, d time.Duration) error { return f.pass.Wait(ctx, d) }
+
+// watch is told of each failed try and of recovery.
+func (f *flight) watch(n retry.Note) {
+	f.mu.Lock()
+	f.note, f.due = n, time.Now().Add(n.Verdict.Wait)
+	calls := slices.Clone(f.calls)
+	f.mu.Unlock()
+	switch {
+	case n.Fault == nil:
+		f.lead.tell(Event{Type: Recovered, Note: n})
+	case n.Verdict.Stop == "":
+		for _, c := range calls {
+			f.waiting.add(c)
+			c.hold.fault(n)
+		}
+		f.lead.tell(Event{Type: Retrying, Note: n})
+	}
+}
+
+// blocked is told that a try has to wait at the gate.
+func (f *flight) blocked(why gate.Block) {
+	f.set(map[bool]string{true: Paused, false: Queued}[why == gate.Held])
+	f.mu.Lock()
+	calls := slices.Clone(f.calls)
+	f.mu.Unlock()
+	for _, c := range calls {
+		f.waiting.add(c)
+		c.hold.begin()
+	}
+}
+
+// wait sleeps until the next try. It ends early where the upstream is back,
+// where somebody says so, when the gateway is drained and when the patience
+// with this upstream ends.
+func (f *flight) wait(ctx context.Context, n retry.Note) error {
+	if f.draining.Err() != nil {
+		return errClosing
+	}
+	d, last := n.Verdict.Wait, false
+	if left, ok := f.route.patience(n.Fault); ok && left <= d {
+		d, last = left, true
+	}
+	if last && d <= 0 {
+		return errSwitch
+	}
+	f.body.pack()
+	f.set(Waiting)
+	defer f.set(Trying)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(f.draining, func() { cancel(errClosing) })()
+	begun := time.Now()
+	err := f.pass.Wait(ctx, d)
+	if err == nil && last && time.Since(begun) >= d {
+		return errSwitch
+	}
+	return err
+}
+
+func (f *flight) set(state string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state = state
+}
+
+// act does something about the flight; false: there is no such command.
+func (f *flight) act(do Command) bool {
+	f.mu.Lock()
+	pass := f.pass
+	f.mu.Unlock()
+	switch do {
+	case Now:
+		pass.Now()
+	case Hold:
+		pass.Hold()
+	case Resume:
+		pass.Resume()
+	case GiveUp:
+		pass.GiveUp()
+	default:
+		return false
+	}
+	return true
+}
+
+// wait gives the call as one that waits, for people.
+func (c *call) wait() Wait {
+	f := c.flight
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := Wait{
+		Call: c.who, State: f.state, Fault: f.note.Fault,
+		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
+		Held: c.hold.isCommitted(),
+	}
+	w.Upstream = f.at.Name
+	if f.note.Fault != nil {
+		w.Retries = f.note.Retries()
+	}
+	if f.state == Waiting {
+		w.Due = f.due
+		w.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
+	}
+	return w
+}
+
+// join puts a call among those who wait for the outcome; false: it has landed.
+func (f *flight) join(c *call) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.heir != nil || f.resp != nil || f.err != nil || len(f.calls) == 0 {
+		return false
+	}
+	if f.done == nil {
+		f.done = make(chan struct{})
+	}
+	f.calls = append(f.calls, c)
+	return true
+}
+
+// leave takes a call out whose client has left. The last one ends the flight.
+func (f *flight) leave(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = slices.DeleteFunc(f.calls, func(other *call) bool { return other == c })
+	if len(f.calls) == 0 {
+		f.cancel(errLeft)
+	}
+}
+
+// land publishes the outcome. The first client that is there takes it.
+func (f *flight) land(resp *http.Response, err error) {
+	f.body.release()
+	f.flights.remove(f)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.resp, f.err = resp, err
+	if len(f.calls) > 0 {
+		f.heir = f.calls[0]
+	}
+	if f.heir == nil && resp != nil {
+		_ = resp.Body.Close() // nobody is left to read it
+	}
+	if f.done != nil {
+		close(f.done)
+	}
+}
+
+// gaveUp tells whether the flight has ended without an answer.
+func (f *flight) gaveUp() bool { return f.note.Verdict.Stop != "" }

@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"context"
+	"hash/maphash"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// viaHeader marks a request with the gateways that it has passed.
+const viaHeader = "X-Ridethrough-Via"
+
+// shouldRetry is the header of a response that ends the retries of the SDKs
+// made by Stainless (OpenAI's and Anthropic's).
+const shouldRetry = "X-Should-Retry"
+
+// ours begins the headers that are between the client and the gateway.
+const ours = "X-Ridethrough-"
+
+// secrets are the headers in which clients send credentials. One goes only to
+// an upstream whose API takes it there. Cookies are what a browser has for
+// other programs at this address.
+var secrets = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
+
+// outgoing makes the request for an upstream.
+func (c *call) outgoing(ctx context.Context, up *upstream) (*http.Request, error) {
+	req := c.r.WithContext(ctx)
+	req.Header = c.header(up)
+	query := c.r.URL.RawQuery
+	if err := up.authorize(req.Header, &query); err != nil {
+		return nil, err
+	}
+	req.URL, req.Host, req.RequestURI = up.url(c.rest, query), "", ""
+	req.Close, req.TransferEncoding, req.Trailer = false, nil, nil
+	req.ContentLength, req.GetBody = int64(c.body.size), c.body.open
+	req.Body, _ = c.body.open()
+	return req, nil
+}
+
+// header gives the headers for an upstream: the client's without those of its
+// connection, of other APIs and of ours.
+func (c *call) header(up *upstream) http.Header {
+	h := make(http.Header, len(c.r.Header)+3)
+	for name, values := range c.r.Header {
+		if !strings.HasPrefix(name, ours) || name == viaHeader {
+			h[name] = values
+		}
+	}
+	dropHop(h)
+	delete(h, "Expect")                        // the body is here
+	h["Accept-Encoding"] = []string{"identity"} // we have to see where the content begins
+	h[viaHeader] = append(slices.Clip(h[viaHeader]), c.gateway.id)
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = []string{""} // none is none: net/http would add its own
+	}
+	return h
+}
+
+// authorize leaves in a request the credentials that are for the upstream, or
+// puts its own key in their place.
+func (u *upstream) authorize(h http.Header, query *string) error {
+	for _, name := range secrets {
+		if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, name) {
+			delete(h, name)
+		}
+	}
+	if u.NoKey || u.Key != nil || u.api.keys[0] != googleKey {
+		*query = without(*query, googleParam)
+	}
+	if u.Key == nil {
+		return nil
+	}
+	key, err := u.Key()
+	if err != nil || key == "" {
+		return &fault.Error{Kind: fault.Auth, Message: "the key of the upstream " + u.Name + " cannot be had", Err: err, Rule: "gateway/key"}
+	}
+	name := u.api.keys[0]
+	if name == authorization {
+		key = "Bearer " + key
+	}
+	h[name] = []string{key}
+	return nil
+}
+
+// without removes a parameter from a query, and leaves the rest as it stands.
+func without(query, name string) string {
+	if !strings.Contains(query, name+"=") {
+		return query
+	}
+	var rest []string
+	for part := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(part, "=")
+		if key, err := url.QueryUnescape(key); err != nil || key != name {
+			rest = append(rest, part)
+		}
+	}
+	return strings.Join(rest, "&")
+}
+
+// seed is of this process: what is hashed with it means nothing elsewhere.
+var seed = maphash.MakeSeed()
+
+// secret stands for the client's credentials, without being them.
+func (c *call) secret() string {
+	if c.fingerprint == "" {
+		var hash maphash.Hash
+		hash.SetSeed(seed)
+		for _, name := range secrets {
+			for _, value := range c.r.Header[name] {
+				_, _ = hash.WriteString(value) // it never fails
+			}
+			_ = hash.WriteByte(0)
+		}
+		if strings.Contains(c.r.URL.RawQuery, googleParam+"=") {
+			_, _ = hash.WriteString(c.r.URL.RawQuery)
+		}
+		c.fingerprint = strconv.FormatUint(hash.Sum64(), 36)
+	}
+	return c.fingerprint
+}
+
+// credential stands for what an upstream is sent.
+func (c *call) credential(up *upstream) string {
+	if up.Key != nil || up.NoKey {
+		return "own"
+	}
+	return c.secret()
+}
+
+// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1).
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// dropHop removes what must not be passed on.
+func dropHop(h http.Header) {
+	for _, list := range h["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hopByHop {
+		delete(h, name)
+	}
+}

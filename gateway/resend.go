@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// How long a request that found no answer is remembered, and how many are.
+// Agents send the same again at once; Claude Code obeys no longer wait.
+const (
+	memory   = time.Minute
+	memories = 1024
+)
+
+// flights knows the requests under way and those that have just come to
+// nothing, so that a request that is sent again is not taken for another: it
+// joins the one under way, goes on with the budget of the one that its client
+// has left, and is answered at once after one that has given up.
+type flights struct {
+	mu     sync.Mutex
+	active map[likeness][]*flight
+	past   []past // the oldest first
+}
+
+// likeness is what a request and its re-send have in common at first sight.
+// Their bodies are compared only where it agrees.
+type likeness struct {
+	dialect *dialect.Dialect
+	path    string // with the query and the upstream's name where it is in the path
+	size    int
+}
+
+// past is a request that found no answer.
+type past struct {
+	likeness
+	at         time.Time
+	sum        [32]byte
+	credential string
+	session    string
+	model      string
+	upstream   *upstream
+	note       retry.Note // its Verdict.Stop is "" where the client has left
+}
+
+// likeness gives the call's.
+func (c *call) likeness() likeness {
+	return likeness{c.dialect, c.r.RequestURI, c.body.size}
+}
+
+// resent tells whether the client says that it has sent the request before.
+func (c *call) resent() bool {
+	count := c.r.Header["X-Stainless-Retry-Count"]
+	return len(count) > 0 && count[0] != "0"
+}
+
+// enter gives the flight that answers a call: the one that it joins, or a new
+// one that it leads.
+func (fs *flights) enter(c *call, before policy.Run) (f *flight, lead bool) {
+	like := c.likeness()
+	if c.resent() {
+		for _, f := range fs.like(like) {
+			if f.lead.secret() == c.secret() && f.body.identity() == c.body.identity() && f.join(c) {
+				return f, false
+			}
+		}
+	}
+	f = c.takeOff(before)
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.active == nil {
+		fs.active = make(map[likeness][]*flight)
+	}
+	fs.active[like] = append(fs.active[like], f)
+	return f, true
+}
+
+// like gives the flights that may be the same request.
+func (fs *flights) like(l likeness) []*flight {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return slices.Clone(fs.active[l])
+}
+
+// remove forgets a flight that has landed.
+func (fs *flights) remove(f *flight) {
+	like := f.lead.likeness()
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	rest := slices.DeleteFunc(fs.active[like], func(other *flight) bool { return other == f })
+	if len(rest) == 0 {
+		delete(fs.active, like)
+		return
+	}
+	fs.active[like] = rest
+}
+
+// remember keeps what became of a flight that found no answer.
+func (fs *flights) remember(f *flight) {
+	c := f.lead
+	p := past{
+		likeness: c.likeness(), at: time.Now(), sum: f.body.identity(), credential: c.secret(),
+		session: c.who.Session, model: c.asked.Model, upstream: c.upstream, note: f.note,
+	}
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.forget(p.at)
+	if len(fs.past) == memories {
+		fs.past = slices.Delete(fs.past, 0, 1)
+	}
+	fs.past = append(fs.past, p)
+}
+
+// forget drops what is too old.
+func (fs *flights) forget(now time.Time) {
+	n, _ := slices.BinarySearchFunc(fs.past, now.Add(-memory), func(p past, t time.Time) int { return p.at.Compare(t) })
+	fs.past = slices.Delete(fs.past, 0, n)
+}
+
+// recall gives what became of the same request within the last minute; nil:
+// nothing is known. A session's next request counts as the same while its
+// upstream has not answered anybody since.
+func (fs *flights) recall(c *call) *past {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if len(fs.past) == 0 {
+		return nil
+	}
+	fs.forget(time.Now())
+	for i := len(fs.past) - 1; i >= 0; i-- {
+		if p := &fs.past[i]; p.is(c) {
+			found := *p
+			return &found
+		}
+	}
+	return nil
+}
+
+// is tells whether a call is what was remembered, sent again.
+func (p *past) is(c *call) bool {
+	switch {
+	case p.upstream.gate != c.upstream.gate || p.credential != c.secret():
+		return false
+	case p.note.Verdict.Stop != "" && p.upstream.gate.State().LastSuccess.After(p.at):
+		return false
+	case p.likeness == c.likeness():
+		return p.sum == c.body.identity()
+	}
+	return p.note.Verdict.Stop != "" && p.session != "" && p.session == c.who.Session && p.model == c.asked.Model
+}
+
+// worthRemembering tells whether a re-send is to be met with what is known.
+// Faults that are final are not: the provider may be asked about them anew.
+func (f *flight) worthRemembering() bool {
+	if f.note.Fault == nil || f.note.Run.Tries < 2 {
+		return false
+	}
+	switch f.note.Verdict.Stop {
+	case policy.Final, policy.Committed:
+		return false
+	}
+	return true
+}
+
+// again answers a request that has just come to nothing, at once and plainly,
+// so that agents do not begin another hold with each of their own retries.
+func (c *call) again(p *past) {
+	left := time.Until(p.at.Add(memory))
+	h := c.w.Header()
+	h.Set(shouldRetry, "false")
+	h.Set("Retry-After", seconds(min(max(left, time.Second), memory-time.Second)))
+	status := cmp.Or(p.note.Fault.Status, http.StatusServiceUnavailable)
+	if status < http.StatusBadRequest {
+		status = http.StatusServiceUnavailable
+	}
+	c.reply(status, c.dialect.ErrorBody(p.note.Fault, "ridethrough: the same request has just been given up: "+p.note.Fault.Error()))
+}

@@ -1,0 +1,146 @@
+package gateway_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+func TestWaitsAreThereForPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		done := make(chan struct{})
+		go func() {
+			_, _, _ = w.get("/v1/messages", claude, "User-Agent", "claude-cli/2.1 (x)", "X-Claude-Code-Session-Id", "s-1")
+			close(done)
+		}()
+		time.Sleep(10 * time.Minute)
+		all := w.gateway.Waits()
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		got := all[0]
+		if got.State != gateway.Waiting || got.Fault.Kind != fault.Overloaded || got.Retries != 5 || !got.Held || got.Waited != 10*time.Minute {
+			t.Errorf("%+v", got)
+		}
+		if got.Session != "s-1" || got.Client != "claude-cli/2.1" || got.Model != "claude-sonnet" || got.Upstream != "anthropic" || !got.Stream {
+			t.Errorf("%+v", got.Call)
+		}
+		if due := got.Due.Sub(w.begun); due != 1005*time.Second || got.Deadline.Before(got.Due) {
+			t.Errorf("due after %v, at last %v", due, got.Deadline)
+		}
+		<-done
+		if all := w.gateway.Waits(); len(all) != 0 {
+			t.Errorf("%+v still wait", all)
+		}
+	})
+}
+
+func TestCommandsForOneRequest(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(w *world)
+		took time.Duration
+		says string
+	}{
+		{"now", func(w *world) { w.gateway.Act(1, gateway.Now) }, 80 * time.Minute, "message_stop"},
+		{"hold", func(w *world) {
+			w.gateway.Act(1, gateway.Hold)
+			time.Sleep(3 * time.Hour)
+			w.gateway.Act(1, gateway.Resume)
+		}, 260 * time.Minute, "message_stop"},
+		{"give up", func(w *world) { w.gateway.Act(1, gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
+		{"now for all", func(w *world) { w.gateway.ActOn("anthropic", gateway.Now) }, 80 * time.Minute, "message_stop"},
+		{"hold all", func(w *world) {
+			w.gateway.ActOn("anthropic", gateway.Hold)
+			time.Sleep(3 * time.Hour)
+			w.gateway.ActOn("anthropic", gateway.Resume)
+		}, 260 * time.Minute, "message_stop"},
+		{"give all up", func(w *world) { w.gateway.ActOn("anthropic", gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, policy.Patient(), outage(75*time.Minute))
+			var all sync.WaitGroup
+			all.Go(func() {
+				_, text, _ := w.get("/v1/messages", claude)
+				if took := time.Since(w.begun); took != tt.took || !strings.Contains(text, tt.says) {
+					t.Errorf("%s: %q after %v", tt.name, text[max(0, len(text)-300):], took)
+				}
+			})
+			time.Sleep(80 * time.Minute) // the outage is over, and the next try is due at 91:45
+			tt.do(w)
+			all.Wait()
+		})
+	}
+	w := newWorld(t, policy.Patient(), simulator.Script{})
+	if w.gateway.Act(1, gateway.Now) || w.gateway.ActOn("nobody", gateway.Now) || w.gateway.ActOn("anthropic", "dance") {
+		t.Error("a command that cannot be carried out is taken")
+	}
+}
+
+func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{})
+		w.gateway.ActOn("anthropic", gateway.Hold)
+		time.AfterFunc(time.Hour, func() { w.gateway.ActOn("anthropic", gateway.Resume) })
+		resp, err := w.ask(t.Context(), "/v1/messages", claude)
+		if err != nil || time.Since(w.begun) != 10*time.Second {
+			t.Fatalf("%v, %v after %v", resp, err, time.Since(w.begun))
+		}
+		pings := 0
+		_ = frames(resp, func(frame string) {
+			if strings.HasPrefix(frame, "event: ping") && time.Since(w.begun) < time.Hour {
+				pings++
+			}
+		})
+		resp.Body.Close()
+		if pings < 350 || len(w.provider.Requests()) != 1 {
+			t.Errorf("%d pings, %d requests", pings, len(w.provider.Requests()))
+		}
+	})
+}
+
+func TestUpstreamsTellTheirState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{})
+		_, _, _ = w.get("/v1/messages", claude)
+		all := w.gateway.Upstreams()
+		if len(all) != 5 || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Gate.LastSuccess.IsZero() {
+			t.Errorf("%+v", all)
+		}
+		if !all[2].Gate.LastSuccess.IsZero() {
+			t.Errorf("%+v was never asked", all[2])
+		}
+	})
+}
+
+func TestConfigurationCanChangeWhileRequestsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, text, err := w.get("/v1/messages", claude); err != nil || !strings.Contains(text, "message_stop") {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+		time.Sleep(time.Minute)
+		if err := w.gateway.Use(gateway.Config{Upstreams: []gateway.Upstream{{Name: "v1", API: "openai"}}}); err == nil {
+			t.Error("a wrong configuration is taken")
+		}
+		if err := w.gateway.Use(gateway.Config{Upstreams: []gateway.Upstream{{Name: "only", API: "openai"}}}); err != nil {
+			t.Error(err)
+		}
+		if resp, _, _ := w.get("/v1/messages", claude); resp.StatusCode != 404 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		all.Wait()
+	})
+}
