@@ -61,6 +61,7 @@ func (c *call) pump(body io.Reader) {
 	defer buf.release()
 	for {
 		n, err := body.Read(buf.bytes[:cap(buf.bytes)])
+		c.within = c.within || n > 0
 		if n > 0 && c.push(buf.bytes[:n], stallLimit) != nil {
 			c.left() // or takes nothing
 		}
@@ -137,7 +138,7 @@ func (c *call) fail(f *fault.Error) {
 
 // breakOff reports a fault in an answer whose headers are out.
 func (c *call) breakOff(f *fault.Error, words string) {
-	event := c.dialect.ErrorEvent(c.asked.Form, f, words)
+	event := c.dialect.ErrorEvent(c.asked.Form, f, words, c.within)
 	if event == nil || c.push(event, stallLimit) != nil || c.dialect.Aborts(c.asked.Form) {
 		c.cut()
 	}

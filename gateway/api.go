@@ -26,11 +26,11 @@ var apis = []api{
 	{"gemini", "https://generativelanguage.googleapis.com", false, speaksGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
 	{"openai", "https://api.openai.com", true, speaksOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
 	{"ollama", "http://127.0.0.1:11434", false, speaksOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
-	{"lmstudio", "http://127.0.0.1:1234", false, speaksLMStudio, "lmstudio " + compatible, dialect.OpenAIChat(), []string{authorization}},
+	{"lmstudio", "http://127.0.0.1:1234", false, speaksLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
 }
 
 // compatible are the dialects of OpenAI's API, which many servers speak.
-const compatible = "openai-chat openai-responses"
+const compatible = "openai-chat openai-completions openai-responses"
 
 const (
 	authorization = "Authorization"

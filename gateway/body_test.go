@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,7 +82,7 @@ func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
 			go func() {
 				defer func() { done <- struct{}{} }()
 				time.Sleep(time.Duration(i*7%40) * 13 * time.Second)
-				body := strings.Replace(prose(20<<10+i*3000), "the ", string(rune('A'+i))+" ", 1)
+				body := strings.Replace(prose(20<<10+i*3000), "64", strconv.Itoa(1000+i), 1)
 				if _, _, err := w.get("/v1/messages", body); err != nil {
 					t.Error(err)
 				}

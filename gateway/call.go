@@ -33,6 +33,7 @@ type call struct {
 	latest   retry.Note // the flight's last, when it has landed
 	status   int        // that was answered; 0: none, or the connection is to be cut
 	lent     time.Time  // until when the client may take nothing; zero: it has had nothing
+	within   bool       // part of an answer is out
 	blind    bool       // its body cannot be read: nobody knows whether it asks for a stream
 
 	fingerprint string // of its credentials; "": not made yet

@@ -65,7 +65,7 @@ func TestAnswerNamesWhoGaveIt(t *testing.T) {
 	for want, first := range map[string]simulator.Script{"first": {}, "second": outage(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPair(t, first, simulator.Script{}, gateway.Fallback{After: 8 * time.Second})
-			resp, _, err := p.get("/v1/messages", claude)
+			resp, _, err := p.get("/v1/messages", whole(claude))
 			if got := resp.Header.Get("X-Ridethrough-Upstream"); err != nil || got != want {
 				t.Errorf("%q, want %q, %v", got, want, err)
 			}

@@ -32,9 +32,9 @@ type Gateway struct {
 	id       string // marks what it sends, to know a request that comes back to it
 	setup    atomic.Pointer[setup]
 	requests atomic.Int64
-	waiting  waiting  // the requests that wait, for people
-	flights  flights  // the requests under way and those that have just failed, for their re-sends
-	spool    spool    // the bodies of those that wait
+	waiting  waiting // the requests that wait, for people
+	flights  flights // the requests under way and those that have just failed, for their re-sends
+	spool    spool   // the bodies of those that wait
 
 	draining, closing context.Context // ended by Drain and Close
 	drain, close      context.CancelCauseFunc

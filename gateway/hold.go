@@ -31,7 +31,7 @@ type hold struct {
 	call   *call
 	client dialect.Client
 
-	mu        sync.Mutex // also keeps frames from mixing
+	mu        sync.Mutex  // also keeps frames from mixing
 	timer     *time.Timer // nil: no fault yet
 	latest    retry.Note
 	due       time.Time // the next try

@@ -52,7 +52,7 @@ func (c *call) header(up *upstream) http.Header {
 		}
 	}
 	dropHop(h)
-	delete(h, "Expect")                        // the body is here
+	delete(h, "Expect")                         // the body is here
 	h["Accept-Encoding"] = []string{"identity"} // we have to see where the content begins
 	h[viaHeader] = append(slices.Clip(h[viaHeader]), c.gateway.id)
 	if _, ok := h["User-Agent"]; !ok {

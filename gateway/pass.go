@@ -43,7 +43,7 @@ func (g *Gateway) passThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 			Limits: transport.Limits{FirstByte: bound(up.Limits.FirstByte), Idle: bound(up.Limits.Idle)},
 		},
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // an answer that breaks off is the client's to see
+		ErrorLog:      log.New(io.Discard, "", 0),      // an answer that breaks off is the client's to see
 		Rewrite:       func(*httputil.ProxyRequest) {}, // pass has done it
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {

@@ -217,4 +217,3 @@ func TestCutOfAHeldWholeAnswerIsFollowedByAPlainError(t *testing.T) {
 		}
 	})
 }
-

@@ -26,7 +26,7 @@ type spool struct {
 	dir    string
 	memory int64 // bytes of parcels in memory
 	file   *os.File
-	end    int64   // of the file
+	end    int64    // of the file
 	gaps   []extent // free places in the file, in order
 }
 

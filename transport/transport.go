@@ -45,6 +45,7 @@ type Transport struct {
 	// like any other. That is for a gateway: its client's last request may have
 	// ended with the gateway's last process. False: they are sent once.
 	Resent bool
+	Limits Limits
 }
 
 // RoundTrip sends the request until it is answered, the policy says stop, or

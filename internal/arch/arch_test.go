@@ -17,10 +17,14 @@ var house = []row{
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "retry", uses: "fault policy"},
+	{floor: 1, path: "gate", uses: "fault retry"},
 	{floor: 1, path: "transport", uses: "dialect fault policy retry"},
 
 	// floor 2: third-party parts come in here
-	{floor: 2, path: "gateway", uses: "dialect fault policy retry transport"},
+	{
+		floor: 2, path: "gateway", uses: "dialect fault gate policy retry transport",
+		parts: "github.com/klauspost/compress",
+	},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},

@@ -56,7 +56,7 @@ func TestBadInputIsOneLineThatSaysWhatToDo(t *testing.T) {
 		{"", "serve --listen :8484", 2, "open to other machines"},
 		{"", "serve --policy forever", 2, "there are patient, interactive, worker, simple and council"},
 		{"", "serve --upstream localhost:8485", 2, "want NAME=URL"},
-		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "there are anthropic and openai"},
+		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "there are anthropic, gemini, openai, ollama and lmstudio"},
 		{"", "serve --upstream openai=127.0.0.1:1", 2, "want a base URL"},
 		{"", "serve --upstream openai=http://me:secret@h%zz", 2, "want a base URL"},
 		{"", "serve --upstream openai=http://h/?key=secret", 2, "credentials are the client's"},

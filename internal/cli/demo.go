@@ -136,11 +136,14 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	if err != nil {
 		return "", nil, err
 	}
-	g := gateway.New(gateway.Config{
-		Upstreams: map[string]*url.URL{"anthropic": base},
+	g, err := gateway.New(gateway.Config{
+		Upstreams: at(map[string]*url.URL{"anthropic": base}),
 		Policy:    policy.Worker(),
 		Watch:     d.watch,
 	})
+	if err != nil {
+		return "", nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -153,17 +156,17 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 // watch shows what the gateway tells.
 func (d *demo) watch(e gateway.Event) {
 	n := e.Note
-	switch {
-	case n.Fault == nil:
+	switch e.Type {
+	case gateway.Recovered:
 		d.latest.Store(nil)
 		d.screen.set("")
 		d.screen.print(green, "%s", recovered(n))
 		d.screen.print("", "")
-	case n.Verdict.Stop != "":
+	case gateway.GaveUp, gateway.BrokeOff:
 		d.latest.Store(nil)
 		d.screen.set("")
 		d.screen.print(red, "%s", ended(n))
-	default:
+	case gateway.Retrying:
 		d.screen.print(faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
 		if !d.screen.live {
 			d.screen.print("", "%s", sentence(n, n.Verdict.Wait, time.Now(), d.screen.columns()))

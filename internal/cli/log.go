@@ -38,25 +38,33 @@ func isTerminal(w io.Writer) bool {
 // prompts, answers and credentials.
 func report(log *slog.Logger, e gateway.Event) {
 	n := e.Note
-	log = log.With("request", e.Request, "upstream", e.Upstream, "model", e.Model)
-	if n.Fault == nil {
-		log.Info("provider recovered", "retries", n.Retries(), "waited", n.Waited.Round(time.Millisecond).String())
-		return
+	log = log.With("request", e.Call.ID, "upstream", e.Call.Upstream, "model", e.Call.Model)
+	if n.Fault != nil {
+		log = log.With("kind", n.Fault.Kind.String(), "error", n.Fault.Error())
 	}
-	log = log.With("kind", n.Fault.Kind.String(), "error", n.Fault.Error())
-	switch stop := n.Verdict.Stop; {
-	case e.Left:
-		log.Info("client left", "retries", n.Retries(), "waited", n.Waited.Round(time.Millisecond).String())
-	case stop == "" && n.Fault.Status == 0 && n.Run.Tries == 1:
-		log.Warn("provider retry", "attempt", n.Run.Tries, "delay", n.Verdict.Wait.String(), "do", advice(e))
-	case stop == "":
+	waited := n.Waited.Round(time.Millisecond).String()
+	switch e.Type {
+	case gateway.Retrying:
+		if n.Fault.Status == 0 && n.Run.Tries == 1 {
+			log = log.With("do", advice(e))
+		}
 		log.Warn("provider retry", "attempt", n.Run.Tries, "delay", n.Verdict.Wait.String())
-	case stop == policy.Committed:
+	case gateway.Recovered:
+		log.Info("provider recovered", "retries", n.Retries(), "waited", waited)
+	case gateway.Switched:
+		log.Warn("another upstream", "from", e.From)
+	case gateway.GaveUp:
+		if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
+			log.Info("request refused", "status", n.Fault.Status)
+			return
+		}
+		log.Error("gave up", "retries", n.Retries(), "reason", string(n.Verdict.Stop), "do", advice(e))
+	case gateway.BrokeOff:
 		log.Warn("answer broke off")
-	case stop == policy.Final && n.Fault.Status != 0:
-		log.Info("request refused", "status", n.Fault.Status)
-	default:
-		log.Error("gave up", "retries", n.Retries(), "reason", string(stop), "do", advice(e))
+	case gateway.Left:
+		if n.Fault != nil {
+			log.Info("client left", "retries", n.Retries(), "waited", waited)
+		}
 	}
 }
 
@@ -65,7 +73,7 @@ func advice(e gateway.Event) string {
 	f := e.Note.Fault
 	switch wait := f.Hint(time.Now()); {
 	case f.Status == 0:
-		return "check that the provider can be reached, or give another address with --upstream " + e.Upstream + "=URL"
+		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
 	case e.Note.Verdict.Stop == policy.HintTooFar:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}

@@ -44,7 +44,7 @@ func serveCommand(s Streams) *cobra.Command {
 	f.String("listen", c.listen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
 	f.String("policy", c.policyName, "when to try again: "+list(policy.Presets())+" [RIDETHROUGH_POLICY]")
 	f.StringArrayVar(&c.flags, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
-		list(gateway.Names())+" [RIDETHROUGH_UPSTREAM_NAME]")
+		list(gateway.APIs())+" [RIDETHROUGH_UPSTREAM_NAME]")
 	return cmd
 }
 
@@ -81,10 +81,13 @@ func (c *serving) run(ctx context.Context, s Streams) error {
 	if err := c.noLoop(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	g := gateway.New(gateway.Config{Upstreams: c.upstreams, Policy: c.policy, Watch: func(e gateway.Event) { report(log, e) }})
+	g, err := gateway.New(gateway.Config{Upstreams: at(c.upstreams), Policy: c.policy, Watch: func(e gateway.Event) { report(log, e) }})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	base := "http://" + l.Addr().String()
 	log.Info("listening", "url", base, "policy", c.policyName)
-	for _, name := range gateway.Names() {
+	for _, name := range gateway.APIs() {
 		if u := c.upstreams[name]; u != nil {
 			log.Info("upstream", "name", name, "url", u.String())
 		}
@@ -93,6 +96,15 @@ func (c *serving) run(ctx context.Context, s Streams) error {
 	err = serveUntil(ctx, l, localOnly(g), g, log)
 	log.Info("stopped")
 	return err
+}
+
+// at gives the upstreams with other addresses.
+func at(bases map[string]*url.URL) []gateway.Upstream {
+	all := gateway.Defaults()
+	for i := range all {
+		all[i].Base = bases[all[i].Name]
+	}
+	return all
 }
 
 // noLoop refuses an upstream that is the address we listen on. One that leads

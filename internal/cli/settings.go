@@ -39,7 +39,7 @@ func setting(cmd *cobra.Command, s Streams, name string, set func(string) error)
 // upstreams reads --upstream NAME=URL and RIDETHROUGH_UPSTREAM_NAME.
 func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
 	all := map[string]*url.URL{}
-	for _, name := range gateway.Names() {
+	for _, name := range gateway.APIs() {
 		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(name)
 		value := s.Env(variable)
 		if value == "" {
@@ -56,8 +56,8 @@ func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
 		if !ok {
 			return nil, errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")
 		}
-		if !slices.Contains(gateway.Names(), name) {
-			return nil, fmt.Errorf("--upstream: none is named %q; there are %s", name, list(gateway.Names()))
+		if !slices.Contains(gateway.APIs(), name) {
+			return nil, fmt.Errorf("--upstream: none is named %q; there are %s", name, list(gateway.APIs()))
 		}
 		base, err := baseURL(value)
 		if err != nil {

@@ -59,8 +59,8 @@ func sockets(t *testing.T, script simulator.Script) (seat, *simulator.Provider) 
 	upstream := &url.URL{Scheme: "http", Host: l.Addr().String()}
 	hurried := policy.Patient()
 	hurried.Wait = policy.Schedule{}
-	server := httptest.NewServer(gateway.New(gateway.Config{
-		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
+	server := httptest.NewServer(newGateway(t, gateway.Config{
+		Upstreams: everything(upstream),
 		Policy:    hurried,
 	}))
 	t.Cleanup(func() {

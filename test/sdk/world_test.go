@@ -51,8 +51,8 @@ func (w *world) transport(p policy.Policy) seat {
 func (w *world) gateway(p policy.Policy) seat {
 	pipe := simulator.NewPipe()
 	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
-	server := &http.Server{Handler: gateway.New(gateway.Config{
-		Upstreams: map[string]*url.URL{"anthropic": upstream, "openai": upstream},
+	server := &http.Server{Handler: newGateway(w.t, gateway.Config{
+		Upstreams: everything(upstream),
 		Policy:    p,
 		Base:      w.base,
 	})}
@@ -65,6 +65,25 @@ func (w *world) gateway(p policy.Policy) seat {
 		<-done
 	})
 	return seat{url: "http://gateway.test", client: w.tapped(dials)}
+}
+
+// everything puts each API at one address.
+func everything(base *url.URL) []gateway.Upstream {
+	all := gateway.Defaults()
+	for i := range all {
+		all[i].Base = base
+	}
+	return all
+}
+
+// newGateway makes a gateway whose configuration is right.
+func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // ways lead an SDK to a provider through its outages.
