@@ -34,7 +34,9 @@ func (f Form) Cut(stream []byte, from int) int {
 	case Events:
 		return cutEvent(stream, from)
 	case Lines:
-		return from + bytes.IndexByte(stream[from:], '\n') + 1
+		if n := bytes.IndexByte(stream[from:], '\n'); n >= 0 {
+			return from + n + 1
+		}
 	case Array:
 		return cutElement(stream, from)
 	}

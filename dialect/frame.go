@@ -22,8 +22,11 @@ func (d *Dialect) Sign(f Form, frame []byte) Sign {
 		return d.Whole(frame)
 	}
 	name, data := payload(f, frame)
-	if f == Array && string(data) == "]" {
+	switch {
+	case string(data) == "[DONE]", f == Array && string(data) == "]":
 		return End
+	case len(data) > 0 && data[0] != '{' && f != Events:
+		return Failure // a page, or what else is no JSON
 	}
 	return d.sign(name, data)
 }

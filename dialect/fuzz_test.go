@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"testing"
@@ -41,59 +42,87 @@ func escapedKeys(body []byte) bool {
 }
 
 // FuzzSign looks for frames that no dialect can stand, and checks that a
-// stream is cut into the same frames however its bytes arrive.
+// stream is cut into the same frames however its bytes arrive, and that after
+// content nothing but plain content is taken for it.
 func FuzzSign(f *testing.F) {
 	f.Add([]byte("event: content_block_start\ndata: {\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: ping\r\n\r\n"), 5)
-	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n"), 1)
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"), 1)
+	f.Add([]byte("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"), 2)
+	f.Add([]byte("event: message.delta\ndata: {\"type\":\"message.delta\",\"content\":\"Hi\"}\n\n"), 2)
+	f.Add([]byte(`{"model":"m","created_at":"t","response":"Hi","done":false}`+"\n"+`{"model":"m","done":true}`+"\n"), 3)
+	for _, row := range geminiRows {
+		f.Add([]byte("["+row.frame+"\n,\r\n"+row.frame+"\n]\n"), 3)
+		f.Add([]byte("data: "+row.frame+"\r\n\r\n"), 7)
+	}
 	f.Fuzz(func(t *testing.T, stream []byte, step int) {
-		whole, piecewise := dialect.Events.Cut(stream, 0), 0
-		for seen, end := 0, 0; end < len(stream) && piecewise == 0; seen = end {
-			end = min(len(stream), end+1+(step&7))
-			piecewise = dialect.Events.Cut(stream[:end], seen)
-		}
-		if whole != piecewise {
-			t.Fatalf("%q: cut at %d, piecewise at %d", stream, whole, piecewise)
-		}
-		for _, d := range []*dialect.Dialect{dialect.Anthropic(), dialect.OpenAIChat()} {
-			d.Sign(dialect.Events, stream)
-			d.Whole(stream)
+		for _, form := range []dialect.Form{dialect.JSON, dialect.Events, dialect.Lines, dialect.Array} {
+			frame := stream
+			if n := cutBothWays(t, form, stream, step); n > 0 {
+				frame = stream[:n]
+			}
+			for _, d := range all {
+				sign, tail := d.Sign(form, frame), dialect.Content
+				if form != dialect.JSON {
+					tail = d.Tail(form, frame)
+				}
+				_ = d.Ends(form, frame)
+				if json.Valid(data(frame)) && form == dialect.Events && max(sign, dialect.Content) != max(tail, dialect.Content) {
+					t.Errorf("%s: %q is %s, after content %s", d.Name(), frame, signs[sign], signs[tail])
+				}
+			}
 		}
 	})
 }
 
-func BenchmarkSign(b *testing.B) {
-	chunk := []byte(`data: {"id":"chatcmpl-AbC","object":"chat.completion.chunk","created":1780000000,"model":"gpt-5",` +
-		`"choices":[{"index":0,"delta":{"content":" hello"},"logprobs":null,"finish_reason":null}]}` + "\n\n")
-	delta := []byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" hello\"}}\n\n")
-	for _, bb := range []struct {
-		d     *dialect.Dialect
-		frame []byte
-	}{{dialect.OpenAIChat(), chunk}, {dialect.Anthropic(), delta}} {
-		b.Run(bb.d.Name(), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				bb.d.Tail(dialect.Events, bb.frame)
+// data gives the JSON of a frame with one line of data.
+func data(frame []byte) []byte {
+	_, after, _ := bytes.Cut(frame, []byte("data: "))
+	return after
+}
+
+// cutBothWays cuts the first frame off at once and piecewise.
+func cutBothWays(t *testing.T, form dialect.Form, stream []byte, step int) int {
+	whole, piecewise := form.Cut(stream, 0), 0
+	for seen, end := 0, 0; end < len(stream) && piecewise == 0; seen = end {
+		end = min(len(stream), end+1+(step&7))
+		piecewise = form.Cut(stream[:end], seen)
+	}
+	if whole != piecewise || whole > len(stream) {
+		t.Fatalf("form %d, %q: cut at %d, piecewise at %d", form, stream, whole, piecewise)
+	}
+	return whole
+}
+
+// FuzzText checks that a frame with any text in it is content, and never an
+// opening, an error or an end.
+func FuzzText(f *testing.F) {
+	f.Add("Hi")
+	f.Add(`","finish_reason":"stop"},"error":{"finishReason":"STOP"},"done":true}]}`)
+	f.Add("event: error\n\ndata: [DONE]\n\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return
+		}
+		quoted, _ := json.Marshal(text)
+		said := string(quoted)
+		for _, tt := range []struct {
+			d     *dialect.Dialect
+			form  dialect.Form
+			frame string
+		}{
+			{dialect.Anthropic(), dialect.Events, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":" + said + "}}\n\n"},
+			{dialect.OpenAIChat(), dialect.Events, chunk(`{"content":` + said + `}`)},
+			{dialect.OpenAICompletions(), dialect.Events, `data: {"choices":[{"text":` + said + `,"finish_reason":null}]}` + "\n\n"},
+			{dialect.OpenAIResponses(), dialect.Events, "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":" + said + "}\n\n"},
+			{dialect.Gemini(), dialect.Events, `data: {"candidates": [{"content": {"parts": [{"text": ` + said + `}]}}]}` + "\r\n\r\n"},
+			{dialect.Gemini(), dialect.Array, ",\n" + `{"candidates": [{"content": {"parts": [{"text": ` + said + `}]}}]}`},
+			{dialect.Ollama(), dialect.Lines, `{"model":"m","message":{"content":` + said + `},"done":false}` + "\n"},
+			{dialect.LMStudio(), dialect.Events, "event: message.delta\ndata: {\"type\":\"message.delta\",\"content\":" + said + "}\n\n"},
+		} {
+			frame := []byte(tt.frame)
+			if tt.form.Cut(frame, 0) != len(frame) || tt.d.Sign(tt.form, frame) != dialect.Content || tt.d.Tail(tt.form, frame) != dialect.Content {
+				t.Errorf("%s: %q reads as %s", tt.d.Name(), frame, signs[tt.d.Sign(tt.form, frame)])
 			}
-		})
-	}
+		}
+	})
 }
-
-func BenchmarkRead(b *testing.B) {
-	prompt, _ := json.Marshal(longText)
-	body := []byte(`{"model":"claude","messages":[{"role":"user","content":` + string(prompt) + `}],"stream":true}`)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		dialect.Anthropic().Read(&url.URL{}, body)
-	}
-}
-
-// longText is a prompt of 512 KiB of ordinary words.
-var longText = func() string {
-	words := "The quick brown fox said: \"jump over the lazy dog\".\n"
-	text := make([]byte, 0, 512<<10)
-	for len(text) < cap(text)-len(words) {
-		text = append(text, words...)
-	}
-	return string(text)
-}()

@@ -140,12 +140,17 @@ func geminiPart(part []byte) Sign {
 	return Opening
 }
 
-// geminiPlain knows a chunk that begins with its candidates and says of none
-// why it is finished. Inside of a text that word has a backslash before its
-// quote.
+// geminiPlain knows a chunk that begins with a candidate, as no error does, and
+// says of none why it is finished. Inside of a text that word has a backslash
+// before its quote.
 func geminiPlain(frame []byte) bool {
-	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"candidates"`))
-	return ok && !bytes.Contains(rest, []byte(`finishReason"`))
+	const space = " \r\n"
+	i := bytes.IndexByte(frame[:min(len(frame), 8)], '{')
+	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame[i+1:], space), []byte(`"candidates"`))
+	if !ok || !bytes.HasPrefix(bytes.TrimLeft(rest, ":["+space), []byte("{")) {
+		return false
+	}
+	return !bytes.Contains(rest, []byte(`finishReason"`))
 }
 
 // geminiError writes an error as the API does.

@@ -23,12 +23,6 @@ var ollama = Dialect{
 // ollamaSign reads one line. The line that is done is an answer even if it is
 // the first: a model was loaded, or had nothing to say.
 func ollamaSign(_, data []byte) Sign {
-	switch {
-	case len(data) == 0:
-		return Opening
-	case data[0] != '{':
-		return Content
-	}
 	sign := Opening
 	for key, value := range members(data) {
 		switch string(key) {

@@ -58,8 +58,6 @@ func chatSign(name, data []byte) Sign {
 	switch {
 	case len(data) == 0:
 		return Opening
-	case string(data) == "[DONE]":
-		return End
 	case string(name) == "error":
 		return Failure
 	case data[0] != '{':

@@ -37,9 +37,6 @@ var openAIResponses = Dialect{
 
 // responsesSign reads the event's name.
 func responsesSign(name, data []byte) Sign {
-	if string(data) == "[DONE]" {
-		return End // relays add it
-	}
 	switch string(nameOf(name, data)) {
 	case "", "response.created", "response.in_progress", "response.queued", "keepalive":
 		return Opening
