@@ -21,6 +21,7 @@ func anthropic() dialect {
 			{method: "POST", path: "/v1/messages", generates: true, read: readAnthropic, whole: anthropicWhole, stream: anthropicStream},
 			{method: "POST", path: "/v1/messages/count_tokens", read: readAnthropic, whole: anthropicCount},
 			{method: "GET", path: "/v1/models", whole: anthropicModels},
+			{method: "GET", path: "/v1/models/*", whole: anthropicModel},
 		},
 		failure: anthropicFailure,
 		hints:   anthropicHints,
@@ -34,18 +35,18 @@ func speaksAnthropic(r *http.Request) bool {
 		r.URL.Path == "/v1/messages" || strings.HasPrefix(r.URL.Path, "/v1/messages/")
 }
 
-func readAnthropic(body []byte) (call, string) {
-	var ask struct {
+func readAnthropic(r ask) (call, string) {
+	var body struct {
 		Model  string
 		Stream bool
 	}
-	if err := json.Unmarshal(body, &ask); err != nil {
+	if err := json.Unmarshal(r.body, &body); err != nil {
 		return call{}, "The request body is not valid JSON: " + err.Error()
 	}
-	if ask.Model == "" {
+	if body.Model == "" {
 		return call{}, "model: Field required"
 	}
-	return call{model: ask.Model, stream: ask.Stream}, ""
+	return call{model: body.Model, stream: body.Stream}, ""
 }
 
 // anthropicMessage gives the message object with its content, stop reason and
@@ -77,7 +78,7 @@ func anthropicStream(c call) stream {
 				c.prompt, len(c.words))),
 			sse("message_stop", `{"type":"message_stop"}`),
 		},
-		failure: sse("error", anthropicFailure(529, "", c.id)),
+		failure: sse("error", anthropicFailure(problem{status: 529, id: c.id})),
 	}
 	for _, word := range c.words {
 		s.content = append(s.content, sse("content_block_delta",
@@ -90,18 +91,22 @@ func anthropicCount(c call) string {
 	return fmt.Sprintf(`{"input_tokens":%d}`, c.prompt)
 }
 
-func anthropicModels(call) string {
-	return `{"data":[{"type":"model","id":"claude-simulator","display_name":"Claude Simulator",` +
-		`"created_at":"2025-01-01T00:00:00Z"}],"has_more":false,"first_id":"claude-simulator","last_id":"claude-simulator"}`
+func anthropicModels(c call) string {
+	c.model = "claude-simulator"
+	return `{"data":[` + anthropicModel(c) + `],"has_more":false,"first_id":"claude-simulator","last_id":"claude-simulator"}`
 }
 
-func anthropicFailure(status int, message, id string) string {
-	kind, usual := anthropicError(status)
-	if message == "" {
-		message = usual
+func anthropicModel(c call) string {
+	return `{"type":"model","id":` + quote(c.model) + `,"display_name":"Claude Simulator","created_at":"2025-01-01T00:00:00Z"}`
+}
+
+func anthropicFailure(p problem) string {
+	kind, usual := anthropicError(p.status)
+	if p.message == "" {
+		p.message = usual
 	}
 	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s},"request_id":"req_%s"}`,
-		quote(kind), quote(message), id)
+		quote(kind), quote(p.message), p.id)
 }
 
 // anthropicError gives the type that goes with a status, and words in which

@@ -12,20 +12,34 @@ import (
 // row in dialectOf. JSON is written out there as the vendor's pages show it,
 // so that the two can be held against each other.
 type dialect struct {
-	idHeader  string // the header with the request's id
+	idHeader  string // the header with the request's id; "": there is none
 	overload  int    // the status that says "overloaded"
 	endpoints []endpoint
-	failure   func(status int, message, id string) string // the body of an error; message "": the vendor's usual words
-	hints     func(http.Header, window)                   // says how much of a limit is left
+	failure   func(problem) string      // the body of an error
+	hints     func(http.Header, window) // says how much of a limit is left
+}
+
+// problem is what an error is about.
+type problem struct {
+	status      int
+	message, id string        // message "": the vendor's usual words
+	wait        time.Duration // how long the client is to wait; 0: nothing is said of it
 }
 
 // endpoint is one method and path of a dialect.
 type endpoint struct {
-	method, path string
-	generates    bool                             // is scripted and limited
-	read         func(body []byte) (call, string) // what is asked, or what is wrong with it; nil: any body will do
-	whole        func(call) string                // the answer as one JSON body
-	stream       func(call) stream                // the answer as a stream; nil: there is none
+	method, path string                   // one star in the path stands for the model's name
+	query        string                   // what must stand in the query; "": nothing
+	generates    bool                     // is scripted and limited
+	read         func(ask) (call, string) // what is asked, or what is wrong with it; nil: any body will do
+	whole        func(call) string        // the answer as one JSON body
+	stream       func(call) stream        // the answer as a stream; nil: there is none
+}
+
+// ask is a request as an endpoint reads it.
+type ask struct {
+	model string // from the path
+	body  []byte
 }
 
 // call is what a request asks for.
@@ -49,6 +63,15 @@ type stream struct {
 	content []string // one for each word
 	ending  []string // after content, up to the API's own end
 	failure string   // the event of an error
+	broken  string   // the same after the opening; "": it looks no different
+}
+
+// afterOpening gives the event of an error in place of content.
+func (s stream) afterOpening() string {
+	if s.broken != "" {
+		return s.broken
+	}
+	return s.failure
 }
 
 // window is how much is left of a limit.
@@ -61,20 +84,46 @@ type window struct {
 // dialectOf finds the API that a request speaks. What nobody else knows is
 // OpenAI's, as most of the world's clients are.
 func dialectOf(r *http.Request) dialect {
-	if speaksAnthropic(r) {
-		return anthropic()
+	for _, row := range []struct {
+		speaks func(*http.Request) bool
+		give   func() dialect
+	}{
+		{speaksAnthropic, anthropic},
+		{speaksGemini, gemini},
+		{speaksLMStudioOld, lmStudioOld},
+		{speaksLMStudio, lmStudio},
+		{speaksOllama, ollama},
+	} {
+		if row.speaks(r) {
+			return row.give()
+		}
 	}
 	return openai()
 }
 
-// find gives the endpoint for a request.
-func (d dialect) find(r *http.Request) (endpoint, bool) {
+// find gives the endpoint for a request and the model that its path names.
+func (d dialect) find(r *http.Request) (e endpoint, model string, found bool) {
 	for _, e := range d.endpoints {
-		if e.method == r.Method && e.path == r.URL.Path {
-			return e, true
+		model, found := e.matches(r.URL.Path)
+		if found && e.method == r.Method && strings.Contains(r.URL.RawQuery, e.query) {
+			return e, model, true
 		}
 	}
-	return endpoint{}, false
+	return endpoint{}, "", false
+}
+
+// matches compares a path and gives what stands for the star.
+func (e endpoint) matches(path string) (model string, ok bool) {
+	before, after, starred := strings.Cut(e.path, "*")
+	if !starred {
+		return "", path == e.path
+	}
+	path, ok = strings.CutPrefix(path, before)
+	if !ok {
+		return "", false
+	}
+	model, ok = strings.CutSuffix(path, after)
+	return model, ok && model != ""
 }
 
 // quote gives s as JSON.
@@ -96,3 +145,6 @@ func sse(name, data string) string {
 
 // eventStream is the Content-Type of server-sent events.
 const eventStream = "text/event-stream; charset=utf-8"
+
+// vector is the embedding of every text.
+const vector = "[0.1,-0.2,0.3,0.4]"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -62,17 +63,17 @@ func kept(body []byte) []byte {
 
 // read finds out what is asked, or what is wrong with it.
 func (x *exchange) read(body []byte, large bool) {
-	found := false
-	x.endpoint, found = x.dialect.find(x.r)
+	endpoint, model, found := x.dialect.find(x.r)
+	x.endpoint, x.call.model = endpoint, model
 	switch {
 	case !found:
 		x.wrong = Status{Code: http.StatusNotFound, Body: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
 	case large:
 		x.wrong = Status{Code: http.StatusRequestEntityTooLarge}
-	case x.endpoint.read != nil:
-		var problem string
-		if x.call, problem = x.endpoint.read(body); problem != "" {
-			x.wrong = Status{Code: http.StatusBadRequest, Body: problem}
+	case endpoint.read != nil:
+		var wrong string
+		if x.call, wrong = endpoint.read(ask{model, body}); wrong != "" {
+			x.wrong = Status{Code: http.StatusBadRequest, Body: wrong}
 		}
 	}
 }
@@ -88,7 +89,9 @@ func (x *exchange) outcome(r Reply) string {
 // head sets the headers that every answer has.
 func (x *exchange) head(d decision) {
 	h := x.w.Header()
-	h.Set(x.dialect.idHeader, "req_"+x.call.id)
+	if x.dialect.idHeader != "" {
+		h.Set(x.dialect.idHeader, "req_"+x.call.id)
+	}
 	if d.limit != nil {
 		x.dialect.hints(h, *d.limit)
 	}
@@ -105,9 +108,17 @@ func (x *exchange) streams() bool {
 // whole gives the answer as one JSON body, or the objection in its place.
 func (x *exchange) whole() (status int, body string) {
 	if x.wrong.Code != 0 {
-		return x.wrong.Code, x.dialect.failure(x.wrong.Code, x.wrong.Body, x.call.id)
+		return x.wrong.Code, x.failure(x.wrong.Code, x.wrong.Body)
 	}
 	return http.StatusOK, x.endpoint.whole(x.call)
+}
+
+// failure gives the body of an error. What its headers say of a wait, the body
+// says too where the dialect has a place for it.
+func (x *exchange) failure(status int, message string) string {
+	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // else a date, or nothing
+	wait := time.Duration(seconds) * time.Second
+	return x.dialect.failure(problem{status: status, message: message, id: x.call.id, wait: wait})
 }
 
 // abort breaks the connection without another byte.

@@ -9,37 +9,42 @@ import (
 )
 
 // The source of what follows: platform.openai.com, "Chat", "Chat streaming",
-// "Error codes" and "Rate limits".
+// "Completions", "Embeddings", "Models", "Error codes" and "Rate limits".
 
-// openai is the Chat Completions API.
+// openai is the API of OpenAI and of the many servers compatible with it.
 func openai() dialect {
 	return dialect{
 		idHeader: "x-request-id",
 		overload: 503,
 		endpoints: []endpoint{
 			{method: "POST", path: "/v1/chat/completions", generates: true, read: readOpenAI, whole: openaiWhole, stream: openaiStream},
+			{method: "POST", path: "/v1/completions", generates: true, read: readOpenAI, whole: openaiText, stream: openaiTextStream},
+			{method: "POST", path: "/v1/responses", generates: true, read: readResponses, whole: responsesWhole, stream: responsesStream},
+			{method: "POST", path: "/v1/responses/input_tokens", read: readResponses, whole: responsesCount},
+			{method: "POST", path: "/v1/embeddings", read: readOpenAI, whole: openaiEmbeddings},
 			{method: "GET", path: "/v1/models", whole: openaiModels},
+			{method: "GET", path: "/v1/models/*", whole: openaiModel},
 		},
 		failure: openaiFailure,
 		hints:   openaiHints,
 	}
 }
 
-func readOpenAI(body []byte) (call, string) {
-	var ask struct {
+func readOpenAI(r ask) (call, string) {
+	var body struct {
 		Model         string
 		Stream        bool
 		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
-	if err := json.Unmarshal(body, &ask); err != nil {
+	if err := json.Unmarshal(r.body, &body); err != nil {
 		return call{}, "We could not parse the JSON body of your request: " + err.Error()
 	}
-	if ask.Model == "" {
+	if body.Model == "" {
 		return call{}, "you must provide a model parameter"
 	}
-	return call{model: ask.Model, stream: ask.Stream, usage: ask.StreamOptions.IncludeUsage}, ""
+	return call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}, ""
 }
 
 func openaiWhole(c call) string {
@@ -54,7 +59,7 @@ func openaiStream(c call) stream {
 		media:   eventStream,
 		opening: []string{openaiChunk(c, openaiChoice(`{"role":"assistant","content":"","refusal":null}`, "null"), "null")},
 		ending:  []string{openaiChunk(c, openaiChoice(`{}`, `"stop"`), "null")},
-		failure: sse("", openaiFailure(503, "", c.id)),
+		failure: sse("", openaiFailure(problem{status: 503})),
 	}
 	for _, word := range c.words {
 		s.content = append(s.content, openaiChunk(c, openaiChoice(`{"content":`+quote(word)+`}`, "null"), "null"))
@@ -89,16 +94,51 @@ func openaiUsage(c call) string {
 		c.prompt, len(c.words), c.prompt+len(c.words))
 }
 
-func openaiModels(call) string {
-	return `{"object":"list","data":[{"id":"gpt-simulator","object":"model","created":1735689600,"owned_by":"simulator"}]}`
+// openaiText is the answer of the older API, whose answers are text and no
+// messages.
+func openaiText(c call) string {
+	return openaiTextObject(c, c.text(), `"stop"`, `,"usage":`+openaiUsage(c))
 }
 
-func openaiFailure(status int, message, _ string) string {
-	kind, code, usual := openaiError(status)
-	if message == "" {
-		message = usual
+func openaiTextStream(c call) stream {
+	s := stream{
+		media:   eventStream,
+		opening: []string{sse("", openaiTextObject(c, "", "null", ""))},
+		ending:  []string{sse("", openaiTextObject(c, "", `"stop"`, "")), sse("", "[DONE]")},
+		failure: sse("", openaiFailure(problem{status: 503})),
 	}
-	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":null,"code":%s}}`, quote(message), quote(kind), code)
+	for _, word := range c.words {
+		s.content = append(s.content, sse("", openaiTextObject(c, word, "null", "")))
+	}
+	return s
+}
+
+func openaiTextObject(c call, text, finish, usage string) string {
+	return fmt.Sprintf(`{"id":"cmpl-%s","object":"text_completion","created":%d,"model":%s,`+
+		`"choices":[{"text":%s,"index":0,"logprobs":null,"finish_reason":%s}]%s}`,
+		c.id, c.at.Unix(), quote(c.model), quote(text), finish, usage)
+}
+
+func openaiEmbeddings(c call) string {
+	return fmt.Sprintf(`{"object":"list","data":[{"object":"embedding","index":0,"embedding":%s}],"model":%s,`+
+		`"usage":{"prompt_tokens":%d,"total_tokens":%d}}`, vector, quote(c.model), c.prompt, c.prompt)
+}
+
+func openaiModels(c call) string {
+	c.model = "gpt-simulator"
+	return `{"object":"list","data":[` + openaiModel(c) + `]}`
+}
+
+func openaiModel(c call) string {
+	return `{"id":` + quote(c.model) + `,"object":"model","created":1735689600,"owned_by":"simulator"}`
+}
+
+func openaiFailure(p problem) string {
+	kind, code, usual := openaiError(p.status)
+	if p.message == "" {
+		p.message = usual
+	}
+	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":null,"code":%s}}`, quote(p.message), quote(kind), code)
 }
 
 // openaiError gives the type and the code, as JSON, that go with a status, and

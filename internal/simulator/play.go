@@ -27,7 +27,7 @@ func (s Status) play(x *exchange) {
 	}
 	body := s.Body
 	if body == "" && s.Code >= http.StatusBadRequest {
-		body = x.dialect.failure(s.Code, "", x.call.id)
+		body = x.failure(s.Code, "")
 	}
 	if h.Get("Content-Type") == "" && json.Valid([]byte(body)) {
 		h.Set("Content-Type", jsonMedia)
@@ -62,11 +62,11 @@ func (RoleError) play(x *exchange) {
 	}
 	s := x.open()
 	x.send(s.opening...)
-	x.send(s.failure)
+	x.send(s.afterOpening())
 }
 
 func (Error200) play(x *exchange) {
-	x.body(http.StatusOK, jsonMedia, x.dialect.failure(x.dialect.overload, "", x.call.id))
+	x.body(http.StatusOK, jsonMedia, x.failure(x.dialect.overload, ""))
 }
 
 func (Empty) play(x *exchange) {

@@ -166,6 +166,10 @@ func FuzzServeHTTP(f *testing.F) {
 	f.Add("POST", completions, "", `{"model":"gpt","stream":true,"stream_options":{"include_usage":true},"messages":[]}`, "cut:1:done")
 	f.Add("POST", completions, "", `{"model":"\ud800","stream":"yes"}`, "role-error")
 	f.Add("GET", "/v1/models", "", "", "204;body=x")
+	f.Add("POST", responses, "", streamed, "role-error")
+	f.Add("POST", geminiArray, "", `{"contents":[{"parts":[{"text":"Hi"}]}]}`, "429;retry-after=7")
+	f.Add("POST", ollamaChat, "", unstreamed, "cut:1:clean")
+	f.Add("POST", studio, "", `{"model":"m","input":"Hi","stream":true}`, "error-first")
 	f.Fuzz(func(t *testing.T, method, path, version, body, words string) {
 		replies, err := simulator.Parse(words)
 		if err != nil || strings.Contains(words, "silence") || strings.Contains(words, "drip") {

@@ -3,10 +3,11 @@
 // at all. The demo, the command `ridethrough simulator` and the project's
 // tests talk to it instead of a vendor.
 //
-// It speaks Anthropic Messages and OpenAI Chat Completions well enough for the
-// vendors' own SDKs, streamed and not. It knows nothing: every answer is the
-// same text. It checks no credentials and looks at nothing of a request but
-// the model's name and the way the answer is wanted.
+// It speaks Anthropic Messages, OpenAI Chat Completions and Responses, Gemini,
+// Ollama and LM Studio's REST well enough for the vendors' own SDKs, streamed
+// and not. It knows nothing: every answer is the same text. It checks no
+// credentials and looks at nothing of a request but the model's name and the
+// way the answer is wanted.
 //
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
 // where a reset is a real TCP reset; [Provider.Transport] reaches it in memory,

@@ -1,0 +1,166 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The source of what follows: lmstudio.ai, "LM Studio REST API", "Chat with a
+// model", "Streaming events" and "REST API v0", and for the words of errors
+// the reports in lmstudio-ai/lmstudio-bug-tracker.
+
+// lmStudio is LM Studio's own API, version 1.
+func lmStudio() dialect {
+	return dialect{
+		overload: 503,
+		endpoints: []endpoint{
+			{method: "POST", path: "/api/v1/chat", generates: true, read: readLMStudio, whole: lmStudioWhole, stream: lmStudioStream},
+			{method: "GET", path: "/api/v1/models", whole: lmStudioModels},
+		},
+		failure: lmStudioFailure,
+		hints:   func(http.Header, window) {},
+	}
+}
+
+// speaksLMStudio tells whether a request is meant for this API.
+func speaksLMStudio(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v1/") }
+
+func readLMStudio(r ask) (call, string) {
+	var body struct {
+		Model  string
+		Stream bool
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return call{}, err.Error()
+	}
+	if body.Model == "" {
+		return call{}, `"model" is required`
+	}
+	return call{model: body.Model, stream: body.Stream}, ""
+}
+
+func lmStudioWhole(c call) string { return lmStudioResult(c, c.text(), len(c.words)) }
+
+func lmStudioResult(c call, text string, out int) string {
+	output := ""
+	if text != "" {
+		output = `{"type":"message","content":` + quote(text) + `}`
+	}
+	return fmt.Sprintf(`{"model_instance_id":%s,"output":[%s],"stats":{"input_tokens":%d,"total_output_tokens":%d,`+
+		`"reasoning_output_tokens":0,"tokens_per_second":43.73,"time_to_first_token_seconds":0.781},"response_id":"resp_%s"}`,
+		quote(c.model), output, c.prompt, out, c.id)
+}
+
+// lmStudioStream gives an answer in events. After an error chat.end comes all
+// the same, with what there is.
+func lmStudioStream(c call) stream {
+	end := func(text string, out int) string {
+		return sse("chat.end", `{"type":"chat.end","result":`+lmStudioResult(c, text, out)+`}`)
+	}
+	bare := func(kind string) string { return sse(kind, `{"type":`+quote(kind)+`}`) }
+	s := stream{
+		media: eventStream,
+		opening: []string{
+			sse("chat.start", `{"type":"chat.start","model_instance_id":`+quote(c.model)+`}`),
+			bare("prompt_processing.start"),
+			sse("prompt_processing.progress", `{"type":"prompt_processing.progress","progress":0.5}`),
+			bare("prompt_processing.end"),
+			bare("message.start"),
+		},
+		ending:  []string{bare("message.end"), end(c.text(), len(c.words))},
+		failure: sse("error", `{"type":"error",`+lmStudioFailure(problem{status: 503})[1:]) + end("", 0),
+	}
+	for _, word := range c.words {
+		s.content = append(s.content, sse("message.delta", `{"type":"message.delta","content":`+quote(word)+`}`))
+	}
+	return s
+}
+
+func lmStudioModels(call) string {
+	return `{"models":[{"type":"llm","publisher":"simulator","key":"simulator","display_name":"Simulator","architecture":"simulator",` +
+		`"quantization":{"name":"Q4_0","bits_per_weight":4},"size_bytes":1000000000,"params_string":"1B",` +
+		`"loaded_instances":[{"id":"simulator","config":{"context_length":4096}}],"max_context_length":32768,"format":"gguf",` +
+		`"capabilities":{"vision":false,"trained_for_tool_use":false},"description":null}]}`
+}
+
+func lmStudioFailure(p problem) string {
+	kind, usual := lmStudioError(p.status)
+	if p.message == "" {
+		p.message = usual
+	}
+	return fmt.Sprintf(`{"error":{"type":%s,"message":%s}}`, quote(kind), quote(p.message))
+}
+
+// lmStudioError gives the type that goes with a status, and words in which it
+// comes.
+func lmStudioError(status int) (kind, message string) {
+	switch {
+	case status == 401:
+		return "invalid_request", "Malformed LM Studio API token provided"
+	case status == 404:
+		return "model_not_found", "No models loaded. Please load a model in the developer page or use the 'lms load' command."
+	case status == 503 || status == 529:
+		return "internal_error", "Model is unloaded."
+	case status >= 500:
+		return "internal_error", "The model has crashed without additional information. (Exit code: 6)"
+	}
+	return "invalid_request", "Invalid request"
+}
+
+// lmStudioOld is its version 0: OpenAI's, with more about the model, and with
+// errors that are named in a stream.
+func lmStudioOld() dialect {
+	d := openai()
+	d.idHeader = ""
+	d.endpoints = []endpoint{
+		{method: "POST", path: "/api/v0/chat/completions", generates: true, read: readOpenAI, whole: lmStudioOldChat, stream: lmStudioOldStream},
+		{method: "POST", path: "/api/v0/completions", generates: true, read: readOpenAI, whole: openaiText, stream: openaiTextStream},
+		{method: "POST", path: "/api/v0/embeddings", read: readOpenAI, whole: openaiEmbeddings},
+		{method: "GET", path: "/api/v0/models", whole: lmStudioOldModels},
+		{method: "GET", path: "/api/v0/models/*", whole: lmStudioOldModel},
+	}
+	d.failure, d.hints = lmStudioOldFailure, func(http.Header, window) {}
+	return d
+}
+
+// speaksLMStudioOld tells whether a request is meant for version 0.
+func speaksLMStudioOld(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v0/") }
+
+const lmStudioOldStats = `,"stats":{"tokens_per_second":51.4,"time_to_first_token":0.111,"generation_time":0.954,"stop_reason":"eosFound"},` +
+	`"model_info":{"arch":"simulator","quant":"Q4_K_M","format":"gguf","context_length":4096},` +
+	`"runtime":{"name":"simulator","version":"1.3.0","supported_formats":["gguf"]}}`
+
+func lmStudioOldChat(c call) string {
+	return strings.TrimSuffix(openaiWhole(c), "}") + lmStudioOldStats
+}
+
+func lmStudioOldStream(c call) stream {
+	s := openaiStream(c)
+	_, message := lmStudioError(503)
+	s.failure = sse("error", `{"error":{"message":`+quote(message)+`},"message":`+quote(message)+`}`)
+	return s
+}
+
+func lmStudioOldModels(c call) string {
+	c.model = "simulator"
+	return `{"object":"list","data":[` + lmStudioOldModel(c) + `]}`
+}
+
+func lmStudioOldModel(c call) string {
+	return `{"id":` + quote(c.model) + `,"object":"model","type":"llm","publisher":"simulator","arch":"simulator",` +
+		`"compatibility_type":"gguf","quantization":"Q4_K_M","state":"loaded","max_context_length":131072}`
+}
+
+// lmStudioOldFailure gives an error, mostly a sentence where OpenAI has an
+// object.
+func lmStudioOldFailure(p problem) string {
+	if p.status < http.StatusInternalServerError {
+		return openaiFailure(p)
+	}
+	if _, usual := lmStudioError(p.status); p.message == "" {
+		p.message = usual
+	}
+	return `{"error":` + quote(p.message) + `}`
+}

@@ -1,0 +1,140 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The source of what follows: docs/api.md, api/types.go and server/routes.go
+// of ollama/ollama.
+
+// ollama is Ollama's own API.
+func ollama() dialect {
+	return dialect{
+		overload: 503,
+		endpoints: []endpoint{
+			{method: "POST", path: "/api/chat", generates: true, read: readOllama, whole: ollamaChat, stream: streamOllamaChat},
+			{method: "POST", path: "/api/generate", generates: true, read: readOllama, whole: ollamaGenerate, stream: streamOllamaGenerate},
+			{method: "POST", path: "/api/embed", read: readOllama, whole: ollamaEmbed},
+			{method: "POST", path: "/api/show", read: readOllama, whole: ollamaShow},
+			{method: "GET", path: "/api/tags", whole: ollamaTags},
+			{method: "GET", path: "/api/ps", whole: ollamaTags},
+			{method: "GET", path: "/api/version", whole: func(call) string { return `{"version":"0.17.4"}` }},
+		},
+		failure: ollamaFailure,
+		hints:   func(http.Header, window) {},
+	}
+}
+
+// speaksOllama tells whether a request is meant for this API.
+func speaksOllama(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+// readOllama reads a request, which streams unless it says that it does not.
+func readOllama(r ask) (call, string) {
+	var body struct {
+		Model  string
+		Stream *bool
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return call{}, err.Error()
+	}
+	if body.Model == "" {
+		return call{}, "model is required"
+	}
+	return call{model: body.Model, stream: body.Stream == nil || *body.Stream}, ""
+}
+
+// ollamaLine gives one object of an answer. says is what it says; how, with
+// its comma, how the answer came about, "" while it goes on.
+func ollamaLine(c call, says, how string) string {
+	return fmt.Sprintf(`{"model":%s,"created_at":%s,%s,"done":%t%s}`,
+		quote(c.model), quote(c.at.UTC().Format(time.RFC3339Nano)), says, how != "", how)
+}
+
+func ollamaDone(c call) string {
+	return fmt.Sprintf(`,"done_reason":"stop","total_duration":4883583458,"load_duration":1334875,`+
+		`"prompt_eval_count":%d,"prompt_eval_duration":342546000,"eval_count":%d,"eval_duration":4535599000`, c.prompt, len(c.words))
+}
+
+func ollamaMessage(text string) string {
+	return `"message":{"role":"assistant","content":` + quote(text) + `}`
+}
+
+func ollamaResponse(text string) string { return `"response":` + quote(text) }
+
+func ollamaChat(c call) string { return ollamaLine(c, ollamaMessage(c.text()), ollamaDone(c)) }
+
+func ollamaGenerate(c call) string {
+	return ollamaLine(c, ollamaResponse(c.text()), ollamaDone(c)+`,"context":[1,2,3]`)
+}
+
+func streamOllamaChat(c call) stream { return ollamaStream(c, ollamaMessage, ollamaDone(c)) }
+
+func streamOllamaGenerate(c call) stream {
+	return ollamaStream(c, ollamaResponse, ollamaDone(c)+`,"context":[1,2,3]`)
+}
+
+// ollamaStream gives an answer in lines. The server opens with a line that says
+// nothing where a model thinks or calls tools.
+func ollamaStream(c call, says func(string) string, how string) stream {
+	s := stream{
+		media:   "application/x-ndjson",
+		opening: []string{ollamaLine(c, says(""), "") + "\n"},
+		ending:  []string{ollamaLine(c, says(""), how) + "\n"},
+		failure: ollamaFailure(problem{status: 503}) + "\n",
+	}
+	for _, word := range c.words {
+		s.content = append(s.content, ollamaLine(c, says(word), "")+"\n")
+	}
+	return s
+}
+
+func ollamaEmbed(c call) string {
+	return fmt.Sprintf(`{"model":%s,"embeddings":[%s],"total_duration":14143917,"load_duration":1019500,"prompt_eval_count":%d}`,
+		quote(c.model), vector, c.prompt)
+}
+
+const ollamaDetails = `"details":{"parent_model":"","format":"gguf","family":"simulator","families":["simulator"],` +
+	`"parameter_size":"1B","quantization_level":"Q4_K_M"}`
+
+func ollamaShow(call) string {
+	return `{"modelfile":"FROM simulator","parameters":"","template":"{{ .Prompt }}",` + ollamaDetails +
+		`,"model_info":{"general.architecture":"simulator"},"capabilities":["completion"],"modified_at":"2025-01-01T00:00:00Z"}`
+}
+
+func ollamaTags(call) string {
+	return `{"models":[{"name":"simulator:latest","model":"simulator:latest","modified_at":"2025-01-01T00:00:00Z",` +
+		`"size":1000000000,"digest":"` + strings.Repeat("0", 64) + `",` + ollamaDetails + `}]}`
+}
+
+// ollamaFailure gives an error, which is a sentence and no more.
+func ollamaFailure(p problem) string {
+	if p.message == "" {
+		p.message = ollamaError(p.status)
+	}
+	return `{"error":` + quote(p.message) + `}`
+}
+
+func ollamaError(status int) string {
+	switch status {
+	case 401:
+		return "unauthorized"
+	case 403:
+		return "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"
+	case 404:
+		return `model "simulator" not found, try pulling it first`
+	case 413:
+		return "http: request body too large"
+	case 429:
+		return "too many concurrent requests"
+	case 503, 529:
+		return "server busy, please try again.  maximum pending requests exceeded"
+	}
+	if status >= 500 {
+		return "an error was encountered while running the model: unexpected EOF"
+	}
+	return "invalid request"
+}
