@@ -3,6 +3,7 @@ module github.com/ridethrough/ridethrough
 go 1.26.0
 
 require (
+	github.com/goccy/go-yaml v1.19.2
 	github.com/klauspost/compress v1.20.3
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/term v0.47.0

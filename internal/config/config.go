@@ -1,0 +1,218 @@
+// Package config reads the configuration of the gateway: a file of YAML that
+// names upstreams, their keys, policies and limits, and what the command line
+// and the environment put in its place.
+//
+// Nobody has to have one. What is wrong in a file is said with its line, all of
+// it at once, and nothing of it is used. Each field is described once, in a
+// form that reads it, shows it and writes its schema and its manual. Keys do
+// not stand in the file, only where they are.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// DefaultListen is where the gateway listens if nobody says otherwise.
+const DefaultListen = "127.0.0.1:8484"
+
+// Config is a configuration: what the file says, what was set in its place,
+// and the defaults.
+type Config struct {
+	Listen string   // HOST:PORT
+	Hosts  []string // that are answered for, besides this machine's own
+	Log    string   // debug, info, warn or error
+
+	token     secret
+	policy    choice
+	policies  []named[rule]
+	upstreams []named[upstream] // none: one for each API
+	spool     spool
+
+	source source
+	at     map[string]pos    // where the file has each value
+	origin map[string]string // who has set it in place of the file
+}
+
+// spool says where the bodies of waiting requests are kept.
+type spool struct {
+	memory int64
+	dir    string
+}
+
+// spools is the form of a spool.
+func spools() form[spool] {
+	return object(
+		schema{name: "spool", about: "Where the bodies of waiting requests are kept.", words: "memory and dir"}, nil,
+		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them stays in memory, compressed. The rest goes to disk.", "256MiB", ""}),
+		of("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, says{"The folder of the file that takes them, from the folder of the configuration. It ends with the process.", "", "the system's folder for temporary files"}),
+	)
+}
+
+// Load reads a file.
+func Load(name string) (Config, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", name, reason(err))
+	}
+	return Parse(name, data)
+}
+
+// Parse reads the text of a file; name is for errors, which are [Errors], and
+// for the paths in it. A text that says nothing gives the defaults.
+func Parse(name string, data []byte) (Config, error) {
+	data = []byte(strings.TrimPrefix(string(data), "\uFEFF"))
+	src := source{name, strings.Split(string(data), "\n")}
+	c, r := read(src, data, file(nil))
+	c.source, c.at = src, r.at
+	c.complete()
+	if r.faults = append(r.faults, c.refer()...); len(r.faults) > 0 {
+		return Config{}, r.done()
+	}
+	return c, nil
+}
+
+// inOrder sorts errors by their places.
+func inOrder(a, b *Error) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
+}
+
+// complete fills in the defaults that somebody asks for.
+func (c *Config) complete() {
+	if c.Listen == "" {
+		c.Listen = DefaultListen
+	}
+	if c.Log == "" {
+		c.Log = "info"
+	}
+	if c.policy == (choice{}) {
+		c.policy.name = "patient"
+	}
+}
+
+// Set puts a value in the place of what the file says for one of the fields
+// listen, token, hosts, policy and log. origin is who says so: "--listen".
+func (c *Config) Set(field, value, origin string) error {
+	v := &node{kind: text, text: value}
+	switch field {
+	case "hosts":
+		v = &node{kind: sequence}
+		for name := range strings.SplitSeq(value, ",") {
+			v.items = append(v.items, &node{kind: text, text: strings.TrimSpace(name)})
+		}
+	case "token": // the name of the variable
+		v = &node{kind: mapping, entries: []entry{{&node{kind: text, text: "env"}, v}}}
+	case "policy":
+		return c.setPolicy(value, origin)
+	}
+	r := &reader{at: map[string]pos{}}
+	keep := func(*reader, *node) Config { return *c }
+	set, ok := file(keep).read(r, &node{kind: mapping, entries: []entry{{&node{kind: text, text: field}, v}}})
+	if !ok {
+		return errors.New(r.faults[0].Message)
+	}
+	*c = set
+	c.mark(field, origin)
+	return nil
+}
+
+// mark remembers who has set a value.
+func (c *Config) mark(path, origin string) {
+	c.origin = maps.Clone(c.origin)
+	if c.origin == nil {
+		c.origin = map[string]string{}
+	}
+	c.origin[path] = origin
+}
+
+// setPolicy takes the name of a policy, or a file that holds the fields of one.
+func (c *Config) setPolicy(value, origin string) error {
+	set := choice{name: value}
+	if !slices.Contains(c.policyNames(), value) {
+		data, err := os.ReadFile(value)
+		if err != nil {
+			return fmt.Errorf("no policy is named %q; there are %s, or the fields of one in a file", value, list(c.policyNames()))
+		}
+		src := source{value, strings.Split(string(data), "\n")}
+		own, r := read(src, data, numbers())
+		if err := r.done(); err != nil {
+			return err
+		}
+		set = choice{own: &own}
+	}
+	c.policy = set
+	c.mark("policy", origin)
+	return nil
+}
+
+// policyNames lists the policies that have a name.
+func (c *Config) policyNames() []string {
+	names := append(policy.Presets(), never)
+	for _, p := range c.policies {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// SetUpstream puts a base URL in the place of what the file says for an
+// upstream, or adds the upstream if it is named like an API.
+func (c *Config) SetUpstream(name, base, origin string) error {
+	if !slices.Contains(c.Upstreams(), name) {
+		if !slices.Contains(apis(), name) {
+			return fmt.Errorf("none is named %q; there are %s", name, list(c.Upstreams()))
+		}
+		c.upstreams = append(slices.Clip(c.upstreams), named[upstream]{name, upstream{api: name}})
+	}
+	if _, err := parseBase(base); err != nil {
+		return err
+	}
+	c.upstreams = slices.Clone(c.all())
+	i := slices.IndexFunc(c.upstreams, func(u named[upstream]) bool { return u.name == name })
+	c.upstreams[i].value.url = base
+	c.mark("upstreams."+name+".url", origin)
+	return nil
+}
+
+// Upstreams lists the names of the upstreams.
+func (c *Config) Upstreams() []string {
+	var names []string
+	for _, u := range c.all() {
+		names = append(names, u.name)
+	}
+	return names
+}
+
+// all gives the upstreams, one for each API where the file names none.
+func (c *Config) all() []named[upstream] {
+	if len(c.upstreams) > 0 {
+		return c.upstreams
+	}
+	var all []named[upstream]
+	for _, api := range apis() {
+		all = append(all, named[upstream]{api, upstream{api: api}})
+	}
+	return all
+}
+
+// path makes a path whole: it begins in the folder of the file, or at home.
+func (c *Config) path(env func(string) string) func(string) string {
+	return func(p string) string {
+		if rest, ok := strings.CutPrefix(p, "~/"); ok && env("HOME") != "" {
+			return filepath.Join(env("HOME"), rest)
+		}
+		if filepath.IsAbs(p) {
+			return p
+		}
+		return filepath.Join(filepath.Dir(c.source.name), p)
+	}
+}

@@ -1,0 +1,297 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// form is what a value may look like. It reads the value, shows it and
+// describes it, so that parser, schema and manual cannot disagree.
+type form[T any] struct {
+	schema schema
+	read   func(*reader, *node) (T, bool)
+	show   func(T) *node
+}
+
+// reader collects what is wrong and where each value stands.
+type reader struct {
+	source
+	faults Errors
+	path   []string
+	at     map[string]pos // of the values that were read, by their paths: "upstreams.local.url"
+	blind  map[int]int    // lines of which nothing is shown from a column on
+}
+
+// fail says what is wrong with a value.
+func (r *reader) fail(n *node, format string, args ...any) {
+	if n.kind == broken {
+		return
+	}
+	r.faults = append(r.faults, r.fault(n.pos, format, args...))
+}
+
+// read reads a file of a form.
+func read[T any](src source, data []byte, f form[T]) (T, *reader) {
+	root, faults := parse(src, data)
+	if root == nil {
+		root = &node{pos: pos{1, 1}}
+	}
+	r := &reader{source: src, faults: faults, at: map[string]pos{}, blind: map[int]int{}}
+	v, _ := f.read(r, root)
+	return v, r
+}
+
+// done gives what is wrong, in the order of the lines; nil: nothing.
+func (r *reader) done() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	for _, e := range r.faults {
+		if column, ok := r.blind[e.Line]; ok {
+			e.text = string(append([]rune(e.text)[:column-1], '…'))
+		}
+	}
+	slices.SortStableFunc(r.faults, inOrder)
+	return r.faults
+}
+
+// want says that a value is none of a form.
+func (r *reader) want(n *node, s *schema, why string) {
+	got := n.kind.String()
+	if n.kind == text || n.kind == number {
+		got = strconv.Quote(n.text)
+	}
+	if why != "" {
+		got += ": " + why
+	}
+	r.fail(n, "%s; want %s", got, s.words)
+}
+
+// below reads what stands below a name of the path.
+func (r *reader) below(name string, n *node, read func()) {
+	r.path = append(r.path, name)
+	r.at[strings.Join(r.path, ".")] = n.pos
+	read()
+	r.path = r.path[:len(r.path)-1]
+}
+
+// scalar is the form of a value that one text holds.
+func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) form[T] {
+	if s.Type == "" {
+		s.Type = "string"
+	}
+	written := text
+	if s.Type == "number" {
+		written = number
+	}
+	return form[T]{
+		schema: s,
+		read: func(r *reader, n *node) (v T, ok bool) {
+			err := errForm
+			if n.kind == written {
+				v, err = parse(n.text)
+			}
+			switch {
+			case err == errForm:
+				r.want(n, &s, "")
+			case err != nil:
+				r.want(n, &s, err.Error())
+			}
+			return v, err == nil
+		},
+		show: func(v T) *node { return &node{kind: written, text: show(v)} },
+	}
+}
+
+// oneOf is the form of a text that is one of a few.
+func oneOf(words string, values ...string) form[string] {
+	s := schema{words: words + ": " + list(values), Enum: values}
+	return scalar(s, func(v string) (string, error) {
+		if !slices.Contains(values, v) {
+			return "", errForm
+		}
+		return v, nil
+	}, itself)
+}
+
+func itself(s string) string { return s }
+
+// seq is the form of a list that has something in it.
+func seq[T any](words string, of form[T]) form[[]T] {
+	s := schema{words: words, Type: "array", Items: &of.schema, MinItems: 1}
+	return form[[]T]{
+		schema: s,
+		read: func(r *reader, n *node) (all []T, ok bool) {
+			if n.kind != sequence || len(n.items) == 0 {
+				r.want(n, &s, "")
+				return nil, false
+			}
+			for i, item := range n.items {
+				r.below(strconv.Itoa(i), item, func() {
+					if v, ok := of.read(r, item); ok {
+						all = append(all, v)
+					}
+				})
+			}
+			return all, len(all) == len(n.items)
+		},
+		show: func(all []T) *node {
+			n := &node{kind: sequence}
+			for _, v := range all {
+				n.items = append(n.items, of.show(v))
+			}
+			return n
+		},
+	}
+}
+
+// named is a value with the name that the user gave it.
+type named[T any] struct {
+	name  string
+	value T
+}
+
+// byName is the form of fields whose names are the user's, in their order.
+func byName[T any](words string, name form[string], of form[T]) form[[]named[T]] {
+	s := schema{words: words, Type: "object", Names: &name.schema, Additional: &of.schema}
+	return form[[]named[T]]{
+		schema: s,
+		read: func(r *reader, n *node) (all []named[T], ok bool) {
+			if n.kind != mapping {
+				r.want(n, &s, "")
+				return nil, false
+			}
+			for _, e := range n.entries {
+				_, fit := name.read(r, e.key)
+				r.below(e.key.text, e.key, func() {
+					v, ok := of.read(r, e.value)
+					fit = fit && ok
+					all = append(all, named[T]{e.key.text, v})
+				})
+				ok = ok && fit
+			}
+			return all, true
+		},
+		show: func(all []named[T]) *node {
+			n := &node{kind: mapping}
+			for _, v := range all {
+				n.entries = append(n.entries, entry{&node{kind: text, text: v.name}, of.show(v.value)})
+			}
+			return n
+		},
+	}
+}
+
+// field is one field of an S.
+type field[S any] struct {
+	name   string
+	schema schema
+	read   func(*reader, *node, *S)
+	show   func(*S) *node // nil: it is not set, and has no default that can be written down
+}
+
+// of makes a field; at gives the place where its value goes.
+func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
+	described := f.schema
+	described.says = s
+	return field[S]{
+		name:   name,
+		schema: described,
+		read: func(r *reader, n *node, to *S) {
+			if v, ok := f.read(r, n); ok {
+				*at(to) = v
+			}
+		},
+		show: func(from *S) *node {
+			v := *at(from)
+			zero := reflect.ValueOf(v).IsZero()
+			if zero && s.def != "" {
+				return &node{kind: text, text: s.def}
+			}
+			if shown := f.show(v); !zero || len(shown.entries) > 0 { // fields may have defaults
+				return shown
+			}
+			return nil
+		},
+	}
+}
+
+// object is the form of fields that we name. fresh, where it is not nil, gives
+// the value that the fields are put into.
+func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) form[S] {
+	s.Type, s.Additional = "object", false
+	byName := make(map[string]field[S], len(fields))
+	for _, f := range fields {
+		byName[f.name] = f
+		s.Properties = append(s.Properties, property{f.name, &f.schema})
+	}
+	return form[S]{
+		schema: s,
+		read: func(r *reader, n *node) (v S, ok bool) {
+			if n.kind != mapping && n.kind != null {
+				r.want(n, &s, "")
+				return v, false
+			}
+			before := len(r.faults)
+			if fresh != nil {
+				v = fresh(r, n)
+			}
+			for _, e := range n.entries {
+				f, ok := byName[e.key.text]
+				if !ok {
+					r.fail(e.key, "no field is called %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
+					continue
+				}
+				r.below(f.name, e.value, func() { f.read(r, e.value, &v) })
+			}
+			return v, len(r.faults) == before
+		},
+		show: func(v S) *node {
+			n := &node{kind: mapping}
+			for _, f := range fields {
+				if shown := f.show(&v); shown != nil {
+					n.entries = append(n.entries, entry{&node{kind: text, text: f.name}, shown})
+				}
+			}
+			return n
+		},
+	}
+}
+
+// instead says what somebody may have meant.
+func instead(name string, names []string) string {
+	for _, n := range names {
+		if near(name, n) {
+			return "did you mean " + n + "?"
+		}
+	}
+	return "there are " + list(names)
+}
+
+// near tells whether two names differ by a character, by two that have changed
+// places, or by how their words are joined.
+func near(a, b string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "")
+	a, b = strings.ToLower(plain.Replace(a)), strings.ToLower(plain.Replace(b))
+	start := 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	a, b = a[start:], b[start:]
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 && len(b) <= 1 || swapped
+}
+
+// list writes names for people: "a, b and c".
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}

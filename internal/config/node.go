@@ -1,0 +1,234 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// node is a value as it stands in the file. The rest of the package knows
+// nothing else of YAML.
+type node struct {
+	pos
+	kind    kind
+	text    string // of a scalar
+	items   []*node
+	entries []entry
+}
+
+// entry is one line of a mapping.
+type entry struct{ key, value *node }
+
+// kind is what a value looks like.
+type kind int
+
+const (
+	null kind = iota
+	text
+	number
+	boolean
+	sequence
+	mapping
+	broken // what is wrong with it has been said
+)
+
+// String gives the kind in plain words.
+func (k kind) String() string {
+	return [...]string{"nothing", "a text", "a number", "true or false", "a list", "fields", "nothing"}[k]
+}
+
+// field finds the value of a field; nil: there is none.
+func (n *node) field(name string) *node {
+	for _, e := range n.entries {
+		if e.key.text == name {
+			return e.value
+		}
+	}
+	return nil
+}
+
+// limits of a file. No honest configuration comes near them.
+const (
+	maxBytes = 256 << 10
+	maxNodes = 20_000 // aliases counted as often as they are used
+)
+
+// tree is a file on its way from YAML to nodes.
+type tree struct {
+	source
+	anchors map[string]anchored
+	nodes   int
+	faults  Errors
+}
+
+// anchored is a value that has a name, and how many nodes it is made of.
+type anchored struct {
+	*node
+	size int
+}
+
+// parse reads YAML. The node is nil where the file says nothing.
+func parse(src source, data []byte) (*node, Errors) {
+	t := &tree{source: src, anchors: map[string]anchored{}}
+	if len(data) > maxBytes {
+		return nil, Errors{src.fault(pos{}, "%d bytes are more than a configuration may have, %d", len(data), maxBytes)}
+	}
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, Errors{t.syntax(err)}
+	}
+	var root *node
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case root != nil:
+			return nil, Errors{src.fault(position(doc.Body), "a second document begins; want one")}
+		default:
+			root = t.node(doc.Body)
+		}
+	}
+	return root, t.faults
+}
+
+// syntax makes the parser's error one of ours.
+func (t *tree) syntax(err error) *Error {
+	e, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return t.fault(pos{}, "this is no YAML: %v", err)
+	}
+	says := e.GetMessage()
+	switch {
+	case strings.Contains(says, "mapping value is not allowed"):
+		says += "; a text with a colon and a space in it needs quotes"
+	case strings.Contains(says, `'	'`):
+		says = "a tab; YAML is indented with spaces"
+	}
+	return t.fault(place(e.GetToken()), "this is no YAML: %s", says)
+}
+
+func place(t *token.Token) pos {
+	if t == nil || t.Position == nil {
+		return pos{}
+	}
+	return pos{t.Position.Line, t.Position.Column}
+}
+
+// position is where a value begins.
+func position(n ast.Node) pos {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return position(n.Values[0])
+		}
+	case *ast.MappingValueNode:
+		return position(n.Key)
+	}
+	return place(n.GetToken())
+}
+
+func (t *tree) say(n ast.Node, format string, args ...any) {
+	t.faults = append(t.faults, t.fault(position(n), format, args...))
+}
+
+// node makes a node.
+func (t *tree) node(n ast.Node) *node {
+	made := &node{pos: position(n)}
+	if !t.more(n, 1) {
+		made.kind = broken
+		return made
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+	case *ast.StringNode:
+		made.kind, made.text = text, n.Value
+	case *ast.LiteralNode:
+		made.kind, made.text = text, n.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		made.kind, made.text = number, n.GetToken().Value
+	case *ast.BoolNode:
+		made.kind, made.text = boolean, n.GetToken().Value
+	case *ast.SequenceNode:
+		made.kind, made.items = sequence, t.items(n)
+	case *ast.MappingNode:
+		made.kind, made.entries = mapping, t.entries(n.Values)
+	case *ast.MappingValueNode:
+		made.kind, made.entries = mapping, t.entries([]*ast.MappingValueNode{n})
+	case *ast.AnchorNode:
+		return t.anchor(n)
+	case *ast.AliasNode:
+		return t.alias(n)
+	default:
+		t.say(n, "a configuration has no use for a %s", strings.ToLower(fmt.Sprint(n.Type())))
+		made.kind = broken
+	}
+	return made
+}
+
+func (t *tree) items(n *ast.SequenceNode) []*node {
+	items := make([]*node, 0, len(n.Values))
+	for _, v := range n.Values {
+		items = append(items, t.node(v))
+	}
+	return items
+}
+
+func (t *tree) entries(values []*ast.MappingValueNode) []entry {
+	entries := make([]entry, 0, len(values))
+	seen := make(map[string]int, len(values))
+	for _, v := range values {
+		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
+			t.say(v.Key, "<< merges nothing here; name a policy, or repeat the fields")
+			continue
+		}
+		key := t.node(v.Key)
+		if key.kind != text && key.kind != number && key.kind != boolean {
+			t.say(v.Key, "the name of a field is a text, not %s", key.kind)
+			continue
+		}
+		if line := seen[key.text]; line > 0 {
+			t.say(v.Key, "%q stands here twice, before on line %d", key.text, line)
+			continue
+		}
+		seen[key.text] = key.line
+		entries = append(entries, entry{key, t.node(v.Value)})
+	}
+	return entries
+}
+
+// anchor remembers a value by the name that it has, from where it ends:
+// nothing contains itself.
+func (t *tree) anchor(n *ast.AnchorNode) *node {
+	before := t.nodes
+	made := t.node(n.Value)
+	t.anchors[n.Name.String()] = anchored{made, t.nodes - before}
+	return made
+}
+
+// alias repeats a value.
+func (t *tree) alias(n *ast.AliasNode) *node {
+	made := node{pos: position(n), kind: broken}
+	value, ok := t.anchors[n.Value.String()]
+	switch {
+	case !ok:
+		t.say(n, "nothing before this is called &%s", n.Value)
+	case t.more(n, value.size):
+		made = *value.node
+		made.pos = position(n)
+	}
+	return &made
+}
+
+// more counts nodes and tells whether the file may have so many.
+func (t *tree) more(n ast.Node, count int) bool {
+	enough := t.nodes > maxNodes
+	t.nodes += count
+	if t.nodes > maxNodes && !enough {
+		t.say(n, "more values than a configuration may have, %d", maxNodes)
+	}
+	return t.nodes <= maxNodes
+}

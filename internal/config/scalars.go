@@ -1,0 +1,133 @@
+package config
+
+import (
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// duration is the form of a time above zero.
+func duration() form[time.Duration] {
+	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, words: "a time above zero, such as 30s, 5m or 1d12h"},
+		parseDuration, showDuration)
+}
+
+// limit is the form of a time that may be without end.
+func limit() form[time.Duration] {
+	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: strings.TrimSuffix(durationPattern, "$") + "$|^none$", words: "a time above zero, such as 30s, or none"},
+		func(s string) (time.Duration, error) {
+			if s == "none" {
+				return unlimited, nil
+			}
+			return parseDuration(s)
+		},
+		func(d time.Duration) string {
+			if d == unlimited {
+				return "none"
+			}
+			return showDuration(d)
+		})
+}
+
+// size is the form of a number of bytes.
+func size() form[int64] {
+	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, words: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
+}
+
+// share is the form of a part of a wait.
+func share() form[float64] {
+	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, words: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
+}
+
+// wording is the form of a text that a function checks.
+func wording(words, pattern string, check func(string) bool) form[string] {
+	return scalar(schema{words: words, Pattern: pattern}, func(s string) (string, error) {
+		if !check(s) {
+			return "", errForm
+		}
+		return s, nil
+	}, itself)
+}
+
+// address is the form of an address to listen on.
+func address() form[string] {
+	return wording("HOST:PORT, such as "+DefaultListen, `:[0-9]+$`, func(s string) bool {
+		_, port, err := net.SplitHostPort(s)
+		n, perr := strconv.ParseUint(port, 10, 16)
+		return err == nil && perr == nil && n <= math.MaxUint16
+	})
+}
+
+// host is the form of a host's name or address without a port.
+func host() form[string] {
+	return wording("a host without scheme and port, such as gateway.internal", `^[A-Za-z0-9._:-]+$`, func(s string) bool {
+		ok := strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._:-") == "" && s != ""
+		return ok && (!strings.Contains(s, ":") || net.ParseIP(s) != nil)
+	})
+}
+
+// baseURL is the form of an upstream's base URL.
+func baseURL() form[string] {
+	f := wording("", `^https?://`, nil)
+	f.read = func(r *reader, n *node) (string, bool) {
+		if _, err := parseBase(n.text); n.kind != text || err != nil {
+			r.fail(n, "%v", err)
+			return "", false
+		}
+		return n.text, true
+	}
+	return f
+}
+
+// kindsOf is the form of a list of fault kinds. transient stands for all that
+// pass by themselves.
+func kindsOf() form[fault.Set] {
+	names := kindNames()
+	each := seq("a list of kinds of faults", oneOf("a kind of fault", names...))
+	return form[fault.Set]{
+		schema: each.schema,
+		read: func(r *reader, n *node) (set fault.Set, ok bool) {
+			list, ok := each.read(r, n)
+			for _, name := range list {
+				set |= kindSet(name)
+			}
+			return set, ok
+		},
+		show: func(set fault.Set) *node {
+			var list []string
+			for _, name := range names {
+				if s := kindSet(name); set&s == s {
+					list = append(list, name)
+					set &^= s
+				}
+			}
+			return each.show(list)
+		},
+	}
+}
+
+// kindSet gives the kinds behind a name; none: it is no name.
+func kindSet(name string) fault.Set {
+	if name == "transient" {
+		return fault.Transient
+	}
+	for k := fault.Unknown; k < fault.Canceled; k++ {
+		if k.String() == name {
+			return fault.Set(0).With(k)
+		}
+	}
+	return 0
+}
+
+// kindNames lists what kindSet knows.
+func kindNames() []string {
+	names := []string{"transient"}
+	for k := fault.Unknown; k < fault.Canceled; k++ {
+		names = append(names, k.String())
+	}
+	return names
+}

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// line is one line of a configuration that is shown.
+type line struct {
+	path   string // of the value on it; "": none
+	text   string
+	value  string // as it is shown
+	origin string
+}
+
+// Show writes the configuration as it is in force, as a file that means the
+// same. With origins each value has a comment that says where it comes from.
+func (c *Config) Show(origins bool) string {
+	var b strings.Builder
+	lines := c.lines()
+	width := 0
+	for _, l := range lines {
+		if l.path != "" {
+			width = max(width, utf8.RuneCountInString(l.text))
+		}
+	}
+	for _, l := range lines {
+		b.WriteString(l.text)
+		if origins && l.path != "" {
+			b.WriteString(strings.Repeat(" ", width-utf8.RuneCountInString(l.text)) + "  # " + l.origin)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// lines are the lines of the configuration with all that it leaves to defaults.
+func (c *Config) lines() []line {
+	whole := *c
+	whole.upstreams = c.all()
+	p := printer{config: c}
+	p.fields("", "", file(nil).show(whole))
+	return p.lines
+}
+
+// printer writes nodes as lines.
+type printer struct {
+	config *Config
+	lines  []line
+}
+
+// fields writes a mapping. What a policy has from the preset that it is like is
+// written out, so the preset is only an origin.
+func (p *printer) fields(path, indent string, n *node) {
+	rest := "default"
+	like := n.field("like")
+	if like != nil {
+		rest = "like " + like.text
+	}
+	for _, e := range n.entries {
+		if e.value == like {
+			continue
+		}
+		at := strings.TrimPrefix(path+"."+e.key.text, ".")
+		p.value(at, indent, indent+written(e.key)+":", rest, e.value)
+	}
+}
+
+// value writes a value behind what comes before it on its line.
+func (p *printer) value(path, indent, before, rest string, n *node) {
+	switch {
+	case n.kind == mapping && len(n.entries) == 0:
+		p.add(path, before, "{}", rest)
+	case n.kind == mapping:
+		p.lines = append(p.lines, line{text: before})
+		p.fields(path, indent+"  ", n)
+	case n.kind == sequence && len(n.items) > 0 && n.items[0].kind == mapping:
+		p.lines = append(p.lines, line{text: before})
+		for i, item := range n.items {
+			first := len(p.lines)
+			p.fields(path+"."+strconv.Itoa(i), indent+"    ", item)
+			if first < len(p.lines) {
+				p.lines[first].text = indent + "  - " + strings.TrimPrefix(p.lines[first].text, indent+"    ")
+			}
+		}
+	case n.kind == sequence:
+		items := make([]string, len(n.items))
+		for i, item := range n.items {
+			items[i] = written(item)
+		}
+		p.add(path, before, "["+strings.Join(items, ", ")+"]", rest)
+	default:
+		p.add(path, before, written(n), rest)
+	}
+}
+
+func (p *printer) add(path, before, value, rest string) {
+	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.from(path, rest)})
+}
+
+// from says where a value comes from.
+func (c *Config) from(path, rest string) string {
+	for ; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
+		if origin := c.origin[path]; origin != "" {
+			return origin
+		}
+		if at, ok := c.at[path]; ok && rest != "" {
+			return fmt.Sprintf("%s:%d", filepath.Base(c.source.name), at.line)
+		}
+		if rest != "" && !strings.Contains(path, ".policy.") {
+			break
+		}
+	}
+	return rest
+}
+
+// written gives a scalar as it stands in a file, quoted where it could mean
+// something else.
+func written(n *node) string {
+	if n.kind == number || plainText(n.text) {
+		return n.text
+	}
+	quoted, _ := json.Marshal(n.text)
+	return string(quoted)
+}
+
+// plainText tells whether a text needs no quotes.
+func plainText(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || strings.Trim(s, letters+"0123456789./-:%*") != "" || strings.HasSuffix(s, ":") {
+		return false
+	}
+	if slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s)) {
+		return false
+	}
+	first := s[:1]
+	return strings.ContainsAny(first, letters+"/") ||
+		strings.ContainsAny(first, "123456789") && (strings.ContainsAny(s, letters+"%:") || strings.Count(s, ".") > 1)
+}
+
+// Change is a value that differs between two configurations.
+type Change struct {
+	Field    string // its path: "upstreams.local.url"
+	Old, New string // as they are shown; "": there is none
+}
+
+// Changes compares the configurations as they are in force.
+func (c *Config) Changes(old *Config) (all []Change) {
+	before := map[string]string{}
+	for _, l := range old.lines() {
+		before[l.path] = l.value
+	}
+	for _, l := range c.lines() {
+		if was := before[l.path]; was != l.value {
+			all = append(all, Change{l.path, was, l.value})
+		}
+		delete(before, l.path)
+	}
+	for _, l := range old.lines() {
+		if was, gone := before[l.path]; gone {
+			all = append(all, Change{l.path, was, ""})
+		}
+	}
+	return all
+}
+
+// String gives the change for people: "policy: patient → worker".
+func (c Change) String() string {
+	switch {
+	case c.Old == "":
+		return c.Field + ": " + c.New
+	case c.New == "":
+		return c.Field + " is gone"
+	}
+	return c.Field + ": " + c.Old + " → " + c.New
+}

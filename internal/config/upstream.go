@@ -1,0 +1,137 @@
+package config
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// upstream is a provider as the file has it.
+type upstream struct {
+	api, url string
+	key      secret
+	policy   choice
+	limits   limits
+	body     int64
+	fallback []fallback
+	routes   []route
+}
+
+// limits bound each try; zero: the gateway's.
+type limits struct{ connect, firstByte, idle time.Duration }
+
+// fallback is where a call goes on.
+type fallback struct {
+	to     string
+	after  time.Duration
+	atOnce fault.Set
+}
+
+// route is what holds for some models.
+type route struct {
+	models   []string
+	policy   choice
+	limits   limits
+	fallback []fallback
+}
+
+// upstreams is the form of an upstream.
+func upstreams() form[upstream] {
+	return object(
+		schema{name: "upstream", about: "One provider, or one account with it.", words: "the fields of an upstream"}, fresh,
+		of("api", oneOf("an API", apis()...), func(u *upstream) *string { return &u.api }, says{"The API that it answers.", "", "its name, which must then be that of an API"}),
+		of("url", baseURL(), func(u *upstream) *string { return &u.url }, says{"The base URL, as clients of that API take it: with /v1 for openai, without for the others.", "", "the API's public URL; for ollama and lmstudio where they listen on this machine"}),
+		of("key", keys(), func(u *upstream) *secret { return &u.key }, says{"The credential that it gets in place of the client's. none sends none, not even the client's.", "", "the client's own"}),
+		of("policy", choices(), func(u *upstream) *choice { return &u.policy }, says{"When to try again.", "", "the policy of the whole file"}),
+		of("limits", bounds("limits", true), func(u *upstream) *limits { return &u.limits }, says{"How long each part of a try may take.", "", "the defaults"}),
+		of("body", size(), func(u *upstream) *int64 { return &u.body }, says{"The largest request. A larger one is refused with status 413.", "32MiB", ""}),
+		of("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, says{"Where a call goes on that finds no answer here, in order.", "", "nowhere"}),
+		of("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, says{"Other terms for some models. The first that fits holds.", "", "none"}),
+	)
+}
+
+// fresh begins an upstream: its name may be that of its API.
+func fresh(r *reader, n *node) upstream {
+	name := r.path[len(r.path)-1]
+	switch {
+	case slices.Contains(apis(), name):
+		return upstream{api: name}
+	case n.field("api") == nil:
+		r.fail(n, "%q is not the name of an API; want the field api, one of %s", name, list(apis()))
+	}
+	return upstream{}
+}
+
+// bounds is the form of limits. A route has no defaults of its own.
+func bounds(name string, usual bool) form[limits] {
+	unset := func(def string) (string, string) {
+		if usual {
+			return def, ""
+		}
+		return "", "the upstream's"
+	}
+	one := func(name, doc, def string, at func(*limits) *time.Duration) field[limits] {
+		def, without := unset(def)
+		return of(name, limit(), at, says{doc, def, without})
+	}
+	return object(
+		schema{name: name, about: "How long each part of a try may take.", words: "connect, first-byte and idle"}, nil,
+		one("connect", "Until the connection stands.", "10s", func(l *limits) *time.Duration { return &l.connect }),
+		one("first-byte", "From sending the request to the first byte of an answer.", "10m", func(l *limits) *time.Duration { return &l.firstByte }),
+		one("idle", "Between two parts of an answer.", "5m", func(l *limits) *time.Duration { return &l.idle }),
+	)
+}
+
+// chain is the form of a list of fallbacks.
+func chain() form[[]fallback] {
+	return seq("a list of fallbacks", object(
+		schema{name: "fallback", about: "Another upstream for a call.", words: "the fields of a fallback", Required: []string{"to"}}, toward,
+		of("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, says{"The upstream's name. It answers the same API, and has a key of its own or wants none, unless it is the same host.", "", "needed"}),
+		of("after", duration(), func(f *fallback) *time.Duration { return &f.after }, says{"How long a call may wait before.", "", "until the upstream before it gives up"}),
+		of("at-once", kindsOf(), func(f *fallback) *fault.Set { return &f.atOnce }, says{"The kinds of faults for which it is taken at once.", "", "none"}),
+	))
+}
+
+// toward begins a fallback, which has to lead somewhere.
+func toward(r *reader, n *node) fallback {
+	if n.field("to") == nil {
+		r.fail(n, "a fallback needs the name of an upstream in the field to")
+	}
+	return fallback{}
+}
+
+// routes is the form of a route.
+func routes() form[route] {
+	return object(
+		schema{name: "route", about: "Terms for some models.", words: "the fields of a route"}, nil,
+		of("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, says{"The models it is for. * stands for any characters but /, ? for one, [abc] for one of them.", "", "every model"}),
+		of("policy", choices(), func(t *route) *choice { return &t.policy }, says{"When to try again.", "", "the upstream's"}),
+		of("limits", bounds("route-limits", false), func(t *route) *limits { return &t.limits }, says{"How long each part of a try may take.", "", "the upstream's"}),
+		of("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, says{"Where a call goes on.", "", "the upstream's"}),
+	)
+}
+
+// pattern is the form of a pattern of models.
+func pattern() form[string] {
+	return wording("a model's name or a pattern such as claude-opus-*", "", func(s string) bool {
+		_, err := path.Match(s, "")
+		return err == nil && s != ""
+	})
+}
+
+// upstreamName is the form of the name of an upstream.
+func upstreamName() form[string] {
+	return wording("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta and api",
+		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
+			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "api"}, s) &&
+				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+		})
+}
+
+// anyName is the form of a name that stands elsewhere.
+func anyName(words string) form[string] {
+	return wording(words, "", func(s string) bool { return s != "" })
+}
