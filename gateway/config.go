@@ -72,7 +72,7 @@ type Spool struct {
 func Defaults() []Upstream {
 	all := make([]Upstream, len(apis))
 	for i := range apis {
-		all[i] = Upstream{Name: apis[i].name, API: apis[i].name}
+		all[i] = Upstream{Name: apis[i].name, API: apis[i].name, Base: apis[i].public()}
 	}
 	return all
 }

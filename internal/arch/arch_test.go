@@ -30,6 +30,10 @@ var house = []row{
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/simulator"},
 	{
+		floor: 3, path: "internal/config", uses: "fault policy gateway",
+		parts: "github.com/goccy/go-yaml",
+	},
+	{
 		floor: 3, path: "internal/cli", uses: "dialect fault policy retry transport gateway internal/simulator",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
@@ -75,6 +79,7 @@ var clocks = []clock{
 	{"transport", "AfterFunc", "closes the body of a failure that stalls"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
+	{"internal/config", "NewTicker", "looks whether the file has changed"},
 	{"internal/cli", "NewTicker", "redraws the time that is left"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -104,7 +105,7 @@ func doubtful(p policy.Policy) string {
 // bound is a budget; one that is not set never ends.
 func bound(d time.Duration) time.Duration {
 	if d == 0 {
-		return unlimited
+		return gateway.Unlimited
 	}
 	return d
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -168,7 +169,7 @@ func (c *Config) policyNames() []string {
 // upstream, or adds the upstream if it is named like an API.
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
-		if !slices.Contains(apis(), name) {
+		if !slices.Contains(gateway.APIs(), name) {
 			return fmt.Errorf("none is named %q; there are %s", name, list(c.Upstreams()))
 		}
 		c.upstreams = append(slices.Clip(c.upstreams), named[upstream]{name, upstream{api: name}})
@@ -198,7 +199,7 @@ func (c *Config) all() []named[upstream] {
 		return c.upstreams
 	}
 	var all []named[upstream]
-	for _, api := range apis() {
+	for _, api := range gateway.APIs() {
 		all = append(all, named[upstream]{api, upstream{api: api}})
 	}
 	return all

@@ -2,8 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,7 +71,6 @@ func TestWhatIsShownMeansTheSame(t *testing.T) {
 			t.Errorf("%v", changes)
 		}
 	}
-	t.Log("\n" + func() string { c := parse(t, whole); return c.Show(true) }())
 }
 
 func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
@@ -181,15 +178,6 @@ func TestKeysInTheFileAreRefusedAndNotRepeated(t *testing.T) {
 			t.Errorf("%s: repeats it:\n%s", text, says)
 		}
 	}
-}
-
-func TestPathsBeginInTheFolderOfTheFile(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(name, []byte("token: {file: token}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_ = name
 }
 
 func FuzzParse(f *testing.F) {

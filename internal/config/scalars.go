@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
 )
 
 // duration is the form of a time above zero.
@@ -21,12 +22,12 @@ func limit() form[time.Duration] {
 	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: strings.TrimSuffix(durationPattern, "$") + "$|^none$", words: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
 			if s == "none" {
-				return unlimited, nil
+				return gateway.Unlimited, nil
 			}
 			return parseDuration(s)
 		},
 		func(d time.Duration) string {
-			if d == unlimited {
+			if d == gateway.Unlimited {
 				return "none"
 			}
 			return showDuration(d)

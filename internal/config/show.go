@@ -42,7 +42,12 @@ func (c *Config) Show(origins bool) string {
 // lines are the lines of the configuration with all that it leaves to defaults.
 func (c *Config) lines() []line {
 	whole := *c
-	whole.upstreams = c.all()
+	whole.upstreams = slices.Clone(c.all())
+	for i := range whole.upstreams {
+		if u := &whole.upstreams[i].value; u.url == "" {
+			u.url = public(u.api)
+		}
+	}
 	p := printer{config: c}
 	p.fields("", "", file(nil).show(whole))
 	return p.lines
@@ -103,18 +108,16 @@ func (p *printer) add(path, before, value, rest string) {
 	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.from(path, rest)})
 }
 
-// from says where a value comes from.
+// from says where a value comes from: whoever has set it or what it is part of,
+// or a line of the file, or else the rest.
 func (c *Config) from(path, rest string) string {
-	for ; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
-		if origin := c.origin[path]; origin != "" {
+	for whole := path; whole != ""; whole = whole[:max(0, strings.LastIndexByte(whole, '.'))] {
+		if origin := c.origin[whole]; origin != "" {
 			return origin
 		}
-		if at, ok := c.at[path]; ok && rest != "" {
-			return fmt.Sprintf("%s:%d", filepath.Base(c.source.name), at.line)
-		}
-		if rest != "" && !strings.Contains(path, ".policy.") {
-			break
-		}
+	}
+	if at, ok := c.at[path]; ok {
+		return fmt.Sprintf("%s:%d", filepath.Base(c.source.name), at.line)
 	}
 	return rest
 }
@@ -132,15 +135,17 @@ func written(n *node) string {
 // plainText tells whether a text needs no quotes.
 func plainText(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	if s == "" || strings.Trim(s, letters+"0123456789./-:%*") != "" || strings.HasSuffix(s, ":") {
+	if s == "" || strings.Trim(s, letters+"0123456789./_-:%*") != "" || strings.HasSuffix(s, ":") {
 		return false
 	}
 	if slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s)) {
 		return false
 	}
-	first := s[:1]
-	return strings.ContainsAny(first, letters+"/") ||
-		strings.ContainsAny(first, "123456789") && (strings.ContainsAny(s, letters+"%:") || strings.Count(s, ".") > 1)
+	if strings.ContainsAny(s[:1], letters+"/_") {
+		return true
+	}
+	_, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	return err != nil && strings.ContainsAny(s[:1], "123456789") && (strings.ContainsAny(s, letters+"%:") || strings.Count(s, ".") > 1)
 }
 
 // Change is a value that differs between two configurations.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
 )
 
 // upstream is a provider as the file has it.
@@ -42,7 +43,7 @@ type route struct {
 func upstreams() form[upstream] {
 	return object(
 		schema{name: "upstream", about: "One provider, or one account with it.", words: "the fields of an upstream"}, fresh,
-		of("api", oneOf("an API", apis()...), func(u *upstream) *string { return &u.api }, says{"The API that it answers.", "", "its name, which must then be that of an API"}),
+		of("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, says{"The API that it answers.", "", "its name, which must then be that of an API"}),
 		of("url", baseURL(), func(u *upstream) *string { return &u.url }, says{"The base URL, as clients of that API take it: with /v1 for openai, without for the others.", "", "the API's public URL; for ollama and lmstudio where they listen on this machine"}),
 		of("key", keys(), func(u *upstream) *secret { return &u.key }, says{"The credential that it gets in place of the client's. none sends none, not even the client's.", "", "the client's own"}),
 		of("policy", choices(), func(u *upstream) *choice { return &u.policy }, says{"When to try again.", "", "the policy of the whole file"}),
@@ -57,10 +58,10 @@ func upstreams() form[upstream] {
 func fresh(r *reader, n *node) upstream {
 	name := r.path[len(r.path)-1]
 	switch {
-	case slices.Contains(apis(), name):
+	case slices.Contains(gateway.APIs(), name):
 		return upstream{api: name}
 	case n.field("api") == nil:
-		r.fail(n, "%q is not the name of an API; want the field api, one of %s", name, list(apis()))
+		r.fail(n, "%q is not the name of an API; want the field api, one of %s", name, list(gateway.APIs()))
 	}
 	return upstream{}
 }
