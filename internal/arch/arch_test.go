@@ -38,6 +38,17 @@ var house = []row{
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
+
+	// what it costs: beside the house, in processes of its own
+	{floor: 3, path: "bench/internal/figure"},
+	{floor: 3, path: "bench/internal/load"},
+	{floor: 3, path: "bench/internal/peer"},
+	{floor: 3, path: "bench/internal/proc"},
+	{floor: 3, path: "bench/internal/profiled", uses: "internal/cli"},
+	{
+		floor: 3, path: "bench",
+		uses: "policy retry transport bench/internal/figure bench/internal/load bench/internal/peer bench/internal/proc",
+	},
 }
 
 // words are what floor 0 may say: standard packages, and of each the names as
@@ -81,6 +92,11 @@ var clocks = []clock{
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},
 	{"internal/cli", "NewTicker", "redraws the time that is left"},
+	{"bench", "NewTimer", "measures for so long"},
+	{"bench/internal/load", "Sleep", "clients that come when they are due"},
+	{"bench/internal/peer", "NewTimer", "a stream that comes piece by piece"},
+	{"bench/internal/proc", "After", "ends a process by force that does not end when asked to"},
+	{"bench/internal/proc", "Sleep", "waits for a process to listen"},
 }
 
 // TestHouse holds the repository against every rule.

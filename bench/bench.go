@@ -1,0 +1,164 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/bench/internal/figure"
+	"github.com/ridethrough/ridethrough/bench/internal/load"
+	"github.com/ridethrough/ridethrough/bench/internal/proc"
+)
+
+const module = "github.com/ridethrough/ridethrough"
+
+// bench is one run of the benchmark.
+type bench struct {
+	quick   bool
+	ours    string // the binary that is measured
+	profile string // the folder for its profiles; "": none
+
+	baseline string // a copy of this binary, which shares no memory with it
+	folder   string // for what the run needs
+	book     *load.Book
+
+	mu      sync.Mutex
+	running []*proc.Process
+}
+
+// row is one experiment. It gives one or more figures, also when it fails.
+type row struct {
+	name string
+	run  func(context.Context, *bench) ([]figure.Figure, error)
+}
+
+func rowNames() []string {
+	var names []string
+	for _, r := range rows() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// measure runs the rows one after the other. A row that fails does not end the
+// run, but makes it fail.
+func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Figure, err error) {
+	for _, name := range only {
+		if !slices.Contains(rowNames(), name) {
+			return nil, fmt.Errorf("no row is named %q; there are %s", name, strings.Join(rowNames(), ", "))
+		}
+	}
+	if b.folder, err = os.MkdirTemp("", "ridethrough-bench-"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(b.folder)
+	if err := b.prepare(ctx); err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, b.stopAll)() // all clients fail at once, and the row ends
+	defer b.stopAll()
+	fmt.Fprintf(os.Stderr, "%s, %d CPUs, load %s\n", runtime.Version(), runtime.NumCPU(), loadAverage())
+	for _, r := range rows() {
+		if len(only) > 0 && !slices.Contains(only, r.name) {
+			continue
+		}
+		began := time.Now()
+		found, failed := r.run(ctx, b)
+		if ctx.Err() != nil {
+			return figures, context.Cause(ctx)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %v, load %s\n", r.name, time.Since(began).Round(time.Second), loadAverage())
+		for i := range found {
+			found[i].Row = r.name
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, failed))
+			found = append(found, figure.Figure{Row: r.name, Name: "failed", Goal: figure.AtMost(0), Notes: []string{failed.Error()}})
+		}
+		figures = append(figures, found...)
+	}
+	return figures, err
+}
+
+// prepare makes the binaries and the text.
+func (b *bench) prepare(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	b.book = load.NewBook(1)
+	b.baseline = filepath.Join(b.folder, "baseline")
+	if err := copyFile(b.baseline, self); err != nil {
+		return err
+	}
+	program := module + "/cmd/ridethrough"
+	switch {
+	case b.profile != "" && b.ours != "":
+		return errors.New("-ours and -profile do not go together: profiles take a build of their own")
+	case b.profile != "":
+		program = module + "/bench/internal/profiled"
+		if err := os.MkdirAll(b.profile, 0o755); err != nil {
+			return err
+		}
+	case b.ours != "":
+		return nil
+	}
+	b.ours = filepath.Join(b.folder, "ridethrough")
+	text, err := exec.CommandContext(ctx, "go", "build", "-o", b.ours, program).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building %s: %w\n%s", program, err, text)
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	return errors.Join(err, w.Close())
+}
+
+// loadAverage says how busy the machine is.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
+
+// pause waits, unless the run is over.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pick chooses by the length of the run.
+func pick[T any](b *bench, full, quick T) T {
+	if b.quick {
+		return quick
+	}
+	return full
+}

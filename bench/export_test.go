@@ -1,0 +1,32 @@
+//go:build linux
+
+package main
+
+// The arithmetic between what is measured and what is shown is tested. The
+// rest of the command is not: it is run.
+var (
+	CPUFigure     = cpu.figure
+	LatencyFigure = latency.figure
+	MemoryCost    = memory.cost
+	StormSum      = sum
+	RowNames      = rowNames
+)
+
+type (
+	CPU     = cpu
+	Use     = use
+	Latency = latency
+	Memory  = memory
+	Storm   = storm
+)
+
+// NewUse is what one round has used.
+func NewUse(each, proxy, clients float64) Use { return use{each: each, proxy: proxy, clients: clients} }
+
+// NewMemory is a row in KB for each request, or in MB for all of them.
+func NewMemory(full int, total bool) Memory { return memory{full: full, total: total} }
+
+// Values takes a storm apart.
+func (s Storm) Values() (unanswered, requests, peak, last float64) {
+	return s.unanswered, s.requests, s.peak, s.last
+}

@@ -1,0 +1,84 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// limit is how long clients of a loop wait for one answer.
+const limit = 20 * time.Second
+
+// Loop is a number of clients that each ask again as soon as they are
+// answered.
+type Loop struct {
+	answers, events atomic.Int64
+	ending          atomic.Bool
+	clients         []*client
+	wg              sync.WaitGroup
+	mu              sync.Mutex
+	err             error // the first that went wrong
+}
+
+// NewLoop starts as many clients as it is given requests.
+func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
+	l := &Loop{}
+	for range requests {
+		c, err := dial(addr)
+		if err != nil {
+			return nil, errors.Join(err, l.Stop())
+		}
+		c.event = func() { l.events.Add(1) }
+		l.clients = append(l.clients, c)
+	}
+	for i, c := range l.clients {
+		l.wg.Go(func() { l.fail(l.run(c, requests[i], int64(i)*1e9, stream)) })
+	}
+	return l, nil
+}
+
+// run asks until the loop ends.
+func (l *Loop) run(c *client, r *Request, number int64, stream bool) error {
+	for {
+		if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+			return err
+		}
+		number++
+		a, err := c.ask(r.Numbered(number))
+		if err != nil {
+			return err
+		}
+		if !a.Whole(stream) {
+			return fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
+		}
+		l.answers.Add(1)
+	}
+}
+
+// fail keeps the first error, but not what ends with the loop.
+func (l *Loop) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil && !l.ending.Load() {
+		l.err = err
+	}
+}
+
+// Answers counts the whole answers so far.
+func (l *Loop) Answers() int64 { return l.answers.Load() }
+
+// Events counts the events of streams so far.
+func (l *Loop) Events() int64 { return l.events.Load() }
+
+// Stop ends the clients, in the middle of what they ask. Its error is the first
+// that one of them met: such a loop has measured something else.
+func (l *Loop) Stop() error {
+	l.ending.Store(true)
+	for _, c := range l.clients {
+		_ = c.Close()
+	}
+	l.wg.Wait()
+	return l.err
+}

@@ -1,0 +1,58 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Held are clients that have asked and that wait.
+type Held struct{ conns []net.Conn }
+
+// Hold connects a client and sends one request. Where the answer begins at once
+// it reads as far as its first piece of content.
+func (h *Held) Hold(addr string, request []byte, begins bool) error {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	h.conns = append(h.conns, c)
+	if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+		return err
+	}
+	if _, err := c.Write(request); err != nil || !begins {
+		return err
+	}
+	return readTo(c, content)
+}
+
+// readTo reads until a text has come, in one buffer.
+func readTo(r io.Reader, text []byte) error {
+	var buffer [4 << 10]byte
+	for n := 0; n < len(buffer); {
+		k, err := r.Read(buffer[n:])
+		if n += k; bytes.Contains(buffer[:n], text) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("no %q in %q", text, buffer[:200])
+}
+
+// Len is how many there are.
+func (h *Held) Len() int { return len(h.conns) }
+
+// Close sends the clients away.
+func (h *Held) Close() error {
+	var errs []error
+	for _, c := range h.conns {
+		errs = append(errs, c.Close())
+	}
+	h.conns = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,83 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Sample is one request of an open loop.
+type Sample struct {
+	Late  time.Duration // by which it was sent after it was due: the clients' fault, or an answer that took too long
+	First time.Duration // from sending to the first piece of content of a stream
+	Whole time.Duration // from sending to the end of the answer
+}
+
+// Open asks so many times a second, whether or not it is answered: client i of n
+// sends the requests i, i+n, i+2n … of one steady beat. It is for one goroutine
+// and keeps its connections from one run to the next.
+type Open struct {
+	clients  []*client
+	requests []*Request
+	stream   bool
+	sent     int64
+}
+
+// NewOpen connects as many clients as it is given requests.
+func NewOpen(addr string, requests []*Request, stream bool) (*Open, error) {
+	o := &Open{requests: requests, stream: stream}
+	for range requests {
+		c, err := dial(addr)
+		if err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+		o.clients = append(o.clients, c)
+	}
+	return o, nil
+}
+
+// Run sends n requests, one every beat.
+func (o *Open) Run(n int, beat time.Duration) ([]Sample, error) {
+	samples := make([]Sample, n)
+	errs := make([]error, len(o.clients))
+	start := time.Now().Add(beat)
+	var wg sync.WaitGroup
+	for i, c := range o.clients {
+		wg.Go(func() {
+			for k := i; k < n && errs[i] == nil; k += len(o.clients) {
+				errs[i] = o.one(c, o.requests[i].Numbered(o.sent+int64(k)), start.Add(time.Duration(k)*beat), &samples[k])
+			}
+		})
+	}
+	wg.Wait()
+	o.sent += int64(n)
+	return samples, errors.Join(errs...)
+}
+
+// one sends one request when it is due.
+func (o *Open) one(c *client, request []byte, due time.Time, s *Sample) error {
+	time.Sleep(time.Until(due))
+	sent := time.Now()
+	if err := c.SetDeadline(sent.Add(limit)); err != nil {
+		return err
+	}
+	a, err := c.ask(request)
+	if err != nil {
+		return err
+	}
+	if !a.Whole(o.stream) {
+		return fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
+	}
+	*s = Sample{Late: sent.Sub(due), First: a.First.Sub(sent), Whole: time.Since(sent)}
+	return nil
+}
+
+// Close ends the connections.
+func (o *Open) Close() error {
+	var errs []error
+	for _, c := range o.clients {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,67 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// Ask is what the clients ask for.
+type Ask struct {
+	Scene  string // the model's name, which tells the upstream what to do
+	Stream bool
+	Size   int // of the body in bytes; 0: as small as it gets
+}
+
+// digits are the width of a request's number.
+const digits = 12
+
+// Request is a request for a chat completion as bytes. Each sending gets a
+// number, because two requests with the same body are one request sent again.
+type Request struct {
+	bytes []byte
+	slot  int // where the number is
+}
+
+// Request writes a request to a host with a prompt of new text.
+func (b *Book) Request(host string, a Ask) *Request {
+	before := fmt.Sprintf(`{"model":%q,"messages":[{"role":"system","content":"You are a careful assistant."},{"role":"user","content":"No. `, a.Scene)
+	after := fmt.Sprintf(`"}],"temperature":0.2,"stream":%t}`, a.Stream)
+	text := b.Text(max(1, a.Size-len(before)-digits-len(": ")-len(after)))
+
+	var r bytes.Buffer
+	r.Grow(a.Size + 1024)
+	fmt.Fprintf(&r, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nAccept: application/json\r\nContent-Type: application/json\r\n"+
+		"User-Agent: OpenAI/Python 2.8.0\r\nAuthorization: Bearer sk-0123456789abcdefghijklmnopqrstuvwxyz\r\n"+
+		"X-Stainless-Lang: python\r\nX-Stainless-Runtime: CPython\r\nX-Stainless-Retry-Count: 0\r\nContent-Length: %d\r\n\r\n",
+		host, len(before)+digits+len(": ")+len(text)+len(after))
+	r.WriteString(before)
+	slot := r.Len()
+	fmt.Fprintf(&r, "%0*d: %s%s", digits, 0, text, after)
+	return &Request{r.Bytes(), slot}
+}
+
+// Numbered gives the request with another number. It is valid until the next
+// call.
+func (r *Request) Numbered(n int64) []byte {
+	var number [20]byte
+	text := strconv.AppendInt(number[:0], n%1e12, 10)
+	slot := r.bytes[r.slot : r.slot+digits]
+	for i := range slot[:digits-len(text)] {
+		slot[i] = '0'
+	}
+	copy(slot[digits-len(text):], text)
+	return r.bytes
+}
+
+// Scene gives the request another scene, whose name has as many letters.
+func (r *Request) Scene(name string) error {
+	before := []byte(`{"model":"`)
+	start := bytes.Index(r.bytes, before) + len(before)
+	end := start + bytes.IndexByte(r.bytes[start:], '"')
+	if end-start != len(name) {
+		return fmt.Errorf("%q is not as long as %q", name, r.bytes[start:end])
+	}
+	copy(r.bytes[start:end], name)
+	return nil
+}

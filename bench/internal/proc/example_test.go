@@ -1,0 +1,21 @@
+package proc_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/bench/internal/proc"
+)
+
+func ExampleParsePSS() {
+	bytes, err := proc.ParsePSS([]byte("Rss:   1744 kB\nPss:    315 kB\n"))
+	fmt.Println(bytes, err)
+	// Output: 322560 <nil>
+}
+
+func ExampleParseSockets() {
+	const table = "1: 0100007F:2124 0100007F:C350 01 00000000:00001000 00:00000000"
+	s, err := proc.ParseSockets(strings.NewReader(table), 8484)
+	fmt.Println(s.Open, s.Unread, err)
+	// Output: 1 4096 <nil>
+}

@@ -1,0 +1,61 @@
+// Package proc runs the processes of the benchmark and asks the kernel what
+// they cost: processor time from the process's clock, memory as the
+// proportional set size. What a process says about itself is not asked.
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// ParsePSS reads the proportional set size, in bytes, of /proc/PID/smaps_rollup.
+func ParsePSS(rollup []byte) (int64, error) {
+	for line := range bytes.Lines(rollup) {
+		value, ok := bytes.CutPrefix(line, []byte("Pss:"))
+		if !ok {
+			continue
+		}
+		kb, ok := bytes.CutSuffix(bytes.TrimSpace(value), []byte(" kB"))
+		n, err := strconv.ParseUint(string(kb), 10, 50)
+		if !ok || err != nil {
+			return 0, fmt.Errorf("no size in %q", line)
+		}
+		return int64(n) << 10, nil
+	}
+	return 0, errors.New("no Pss")
+}
+
+// established is a connection's state in /proc/net/tcp.
+const established = "01"
+
+// Sockets sums up the established connections of one local port.
+type Sockets struct {
+	Open   int
+	Unread int64 // bytes that have arrived and that the process has not read yet
+}
+
+// ParseSockets reads /proc/net/tcp.
+func ParseSockets(r io.Reader, port int) (Sockets, error) {
+	var sum Sockets
+	suffix := fmt.Appendf(nil, ":%04X", port)
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		// sl local_address rem_address st tx_queue:rx_queue …
+		fields := bytes.Fields(lines.Bytes())
+		if len(fields) < 5 || !bytes.HasSuffix(fields[1], suffix) || string(fields[3]) != established {
+			continue
+		}
+		_, queue, _ := bytes.Cut(fields[4], []byte(":"))
+		n, err := strconv.ParseUint(string(queue), 16, 32)
+		if err != nil {
+			return sum, fmt.Errorf("no queue in %q", lines.Bytes())
+		}
+		sum.Open++
+		sum.Unread += int64(n)
+	}
+	return sum, lines.Err()
+}

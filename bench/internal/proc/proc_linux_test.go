@@ -1,0 +1,22 @@
+package proc_test
+
+import (
+	"testing"
+
+	"github.com/ridethrough/ridethrough/bench/internal/proc"
+)
+
+func TestProcessorTimeGoesOnWithWork(t *testing.T) {
+	before, err := proc.OwnCPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for i := range 20_000_000 {
+		sum += i * i
+	}
+	after, err := proc.OwnCPU()
+	if err != nil || after <= before || sum == 0 {
+		t.Errorf("from %v to %v, %v", before, after, err)
+	}
+}

@@ -1,0 +1,252 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/bench/internal/figure"
+	"github.com/ridethrough/ridethrough/bench/internal/load"
+	"github.com/ridethrough/ridethrough/bench/internal/peer"
+	"github.com/ridethrough/ridethrough/bench/internal/proc"
+)
+
+const kb = 1 << 10
+
+// memory measures what requests that wait cost in a process that has done
+// nothing else. KB are 1024 bytes, as in the kernel.
+type memory struct {
+	what        string
+	ask         load.Ask
+	begins      bool // the answer begins at once
+	alone       bool // the baseline cannot do it
+	full, quick int  // how many requests
+	total       bool // in MB for all; else in KB for each
+	gate, goal  float64
+}
+
+func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, error) {
+	return func(ctx context.Context, b *bench) ([]figure.Figure, error) {
+		f := figure.Figure{Name: m.what, Unit: "KB", Gate: m.bound(m.gate), Goal: m.bound(m.goal)}
+		n := pick(b, m.full, m.quick)
+		if m.total {
+			f.Unit = "MB"
+		}
+		if m.total && n != m.full {
+			f.Notes = append(f.Notes, fmt.Sprintf("measured with %d requests and multiplied", n))
+		}
+		for range pick(b, 3, 1) {
+			value, note, err := m.round(ctx, b, row, "ours", n)
+			if err != nil {
+				return []figure.Figure{f}, err
+			}
+			f.Ours = append(f.Ours, value)
+			if note != "" {
+				f.Notes = append(f.Notes, note)
+			}
+			if m.alone {
+				continue
+			}
+			value, _, err = m.round(ctx, b, row, "baseline", n)
+			if err != nil {
+				return []figure.Figure{f}, err
+			}
+			f.Base = append(f.Base, value)
+		}
+		return []figure.Figure{f}, nil
+	}
+}
+
+// bound is a bound, or none where there is no number.
+func (m memory) bound(x float64) figure.Bound {
+	if x == 0 {
+		return figure.Bound{}
+	}
+	return figure.AtMost(x)
+}
+
+// round starts a proxy, has it hold n requests and gives what they cost.
+func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (value float64, note string, err error) {
+	s, err := b.stage(row, "patient", side)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	p := s.ours
+	if side == "baseline" {
+		p = s.baseline
+	}
+	before, err := warm(ctx, s, p)
+	if err != nil {
+		return 0, "", err
+	}
+	held := &load.Held{}
+	defer func() { _ = held.Close() }() // a server that is ended has closed them
+	if err := m.fill(ctx, s, p, held, n); err != nil {
+		return 0, "", err
+	}
+	if note, err = m.settle(ctx, s, n); err != nil {
+		return 0, "", err
+	}
+	after, err := pss(ctx, p)
+	if err != nil {
+		return 0, "", err
+	}
+	if err := s.snapshot(p); err != nil {
+		return 0, "", err
+	}
+	return m.cost(before, after, n), note, nil
+}
+
+// cost is what the row says of a process that has grown by n requests.
+func (m memory) cost(before, after float64, n int) float64 {
+	each := (after - before) / float64(n)
+	if m.total {
+		return (before + each*float64(m.full)) / 1e6
+	}
+	return each / kb
+}
+
+// warm has a process answer a few requests, so that its code and its first
+// buffers are there, and gives its memory after that.
+func warm(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
+	for _, a := range []load.Ask{
+		{Scene: peer.Scene{Kind: peer.Answer}.String(), Size: 2 * kb},
+		{Scene: peer.Scene{Kind: peer.Stream, Chunks: 5}.String(), Size: 2 * kb, Stream: true},
+	} {
+		o, err := load.NewOpen(p.Addr, s.requests(p, 1, a), a.Stream)
+		if err != nil {
+			return 0, err
+		}
+		_, err = o.Run(20, 5*time.Millisecond)
+		if err = errors.Join(err, o.Close()); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.forget(); err != nil {
+		return 0, err
+	}
+	return pss(ctx, p)
+}
+
+// fill sends the requests no faster than the process takes them.
+func (m memory) fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int) error {
+	for i := range n {
+		r := s.bench.book.Request(p.Addr, m.ask)
+		if err := held.Hold(p.Addr, r.Numbered(int64(i)), m.begins); err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
+		}
+		if i%64 == 63 || i == n-1 {
+			if err := taken(ctx, p, i+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// taken waits until the process has read all that was sent to it.
+func taken(ctx context.Context, p *proc.Process, n int) error {
+	for range 2000 {
+		sockets, err := p.Sockets()
+		if err != nil {
+			return err
+		}
+		if sockets.Open >= n && sockets.Unread == 0 {
+			return nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s does not read its requests", p.Name)
+}
+
+// settle waits until all requests are where the row wants them: at the
+// upstream, or in a wait between two tries that goes on for a while.
+func (m memory) settle(ctx context.Context, s *stage, n int) (note string, err error) {
+	scene, err := peer.ParseScene(m.ask.Scene)
+	if err != nil {
+		return "", err
+	}
+	if scene.Kind != peer.Refuse {
+		return "", s.holds(ctx, n)
+	}
+	return s.quiet(ctx)
+}
+
+// holds waits until the upstream has taken n requests.
+func (s *stage) holds(ctx context.Context, n int) error {
+	var held int64
+	for range 200 {
+		c, err := s.counts()
+		if err != nil {
+			return err
+		}
+		if held = c.Held; held >= int64(n) {
+			return nil
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%d of %d requests have reached the upstream", held, n)
+}
+
+// quiet waits until nobody has tried for two seconds, or for twenty.
+func (s *stage) quiet(ctx context.Context) (note string, err error) {
+	var seen int64 = -1
+	for range 10 {
+		c, err := s.counts()
+		if err != nil {
+			return "", err
+		}
+		if c.Requests == seen {
+			break
+		}
+		seen = c.Requests
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return "", err
+		}
+	}
+	sockets, err := s.upstream.Sockets()
+	return fmt.Sprintf("%d tries so far, %d connections to the upstream", seen, sockets.Open), err
+}
+
+// pss is the memory of a process that has come to rest: the median of five
+// looks, in bytes.
+func pss(ctx context.Context, p *proc.Process) (float64, error) {
+	var looks []float64
+	for range 5 {
+		if err := pause(ctx, 300*time.Millisecond); err != nil {
+			return 0, err
+		}
+		n, err := p.PSS()
+		if err != nil {
+			return 0, err
+		}
+		looks = append(looks, float64(n))
+	}
+	return figure.Median(looks), nil
+}
+
+// idle measures a process that nobody has asked yet.
+func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
+	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(40), Goal: figure.AtMost(30)}
+	for range pick(b, 3, 1) {
+		s, err := b.stage("idle", "patient", "ours", "baseline")
+		if err != nil {
+			return nil, err
+		}
+		ours, err := pss(ctx, s.ours)
+		base, err2 := pss(ctx, s.baseline)
+		if err := errors.Join(err, err2, s.close()); err != nil {
+			return nil, err
+		}
+		f.Ours, f.Base = append(f.Ours, ours/1e6), append(f.Base, base/1e6)
+	}
+	return []figure.Figure{f}, nil
+}
