@@ -23,6 +23,7 @@ type stream struct {
 	faults   fault.Classifier
 	whole    int          // buf[at:whole] are whole frames, to be handed on
 	seen     int          // between whole and here no frame ends
+	content  bool         // the first content has been read
 	finished bool         // the answer is complete: a clean end may follow
 	ended    bool         // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error // that error; nil: none
@@ -57,6 +58,7 @@ func (s *stream) open() *fault.Error {
 			if sign == dialect.Opening {
 				continue
 			}
+			s.content = true
 			s.noteRest()
 			switch sign {
 			case dialect.Failure:
@@ -119,15 +121,15 @@ func (s *stream) noteRest() {
 }
 
 // next gives the next whole frame of what has been read; nil: there is none.
-// At a clean end the rest is a frame if it ends the answer; else it may be half
-// of one, and is dropped.
+// At a clean end the rest is a frame if it ends the answer or the answer has ended;
+// else it may be half of one, and is dropped.
 func (s *stream) next() []byte {
 	rest := s.buf[s.whole:]
 	if len(rest) == 0 {
 		return nil
 	}
 	n := s.form.Cut(rest, s.seen-s.whole)
-	if n == 0 && s.err == io.EOF && s.dialect.Ends(s.form, rest) {
+	if n == 0 && s.err == io.EOF && (s.ended || s.dialect.Ends(s.form, rest)) {
 		n = len(rest)
 	}
 	if n == 0 {
@@ -140,8 +142,12 @@ func (s *stream) next() []byte {
 }
 
 // note reads a frame's sign and remembers what end may follow.
-func (s *stream) note(frame []byte) dialect.Sign {
-	sign := s.dialect.Sign(s.form, frame)
+func (s *stream) note(frame []byte) (sign dialect.Sign) {
+	if s.content {
+		sign = s.dialect.Tail(s.form, frame)
+	} else {
+		sign = s.dialect.Sign(s.form, frame)
+	}
 	switch sign {
 	case dialect.Finish:
 		s.finished = true

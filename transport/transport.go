@@ -35,17 +35,18 @@ const (
 // nil), if a run of package retry is under way above, or if the SDK above says
 // that it is retrying already.
 //
-// The policy's Wall bounds the time to the first content, not the answer.
+// The policy's Wall bounds the time to the first content, not the answer; Limits
+// bounds the silence of a try in both.
 type Transport struct {
 	Base   http.RoundTripper // sends one try; nil: http.DefaultTransport
 	Engine retry.Engine      // when to try again and who is told; zero: never, nobody
 	Faults fault.Classifier  // names the faults; zero: the built-in rules
+	Limits Limits            // on each try; zero: none
 
 	// Resent says that requests which an SDK is sending again are decided about
 	// like any other. That is for a gateway: its client's last request may have
 	// ended with the gateway's last process. False: they are sent once.
 	Resent bool
-	Limits Limits
 }
 
 // RoundTrip sends the request until it is answered, the policy says stop, or
@@ -57,7 +58,7 @@ type Transport struct {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := dialect.Of(req.Method, req.URL.Path)
 	if !t.decides(req, d) {
-		return t.base().RoundTrip(req)
+		return t.once(req)
 	}
 	c := call{Transport: t, req: req, dialect: d}
 	resp, err := retry.Do(req.Context(), t.Engine, c.try)
@@ -98,12 +99,12 @@ func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 	return !retry.Nested(req.Context())
 }
 
-// plain tells whether a try's context may be the request's own: it adds a
-// deadline only where there is a Wall, and besides that only the mark of the
+// plain tells whether a try's context may be the request's own: it ends earlier
+// only where there is a Wall or a limit, and has besides that only the mark of the
 // run, for which an http.Transport has no use. It saves a copy of the request.
 func (t *Transport) plain() bool {
 	_, ok := t.base().(*http.Transport)
-	return ok && t.Engine.Policy.Wall == 0
+	return ok && t.Engine.Policy.Wall == 0 && t.Limits == (Limits{})
 }
 
 // resent tells whether the SDK above says that it is sending the request again.

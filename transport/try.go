@@ -30,19 +30,23 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		ctx, tied = tie(ctx, c.req.Context())
 		defer tied.try()
 	}
+	ctx, w := c.Limits.start(ctx)
 	out, err := c.outgoing(ctx)
 	if err != nil {
+		w.end()
 		tied.end()
 		return nil, err
 	}
 	resp, err := c.send(out)
 	if err != nil {
+		w.end()
 		tied.end()
-		return nil, c.Faults.Of(err, time.Now())
+		return nil, c.Faults.Of(w.cause(err), time.Now())
 	}
 	if c.Engine.Policy.Wall > 0 {
 		resp.Body = &bound{resp.Body, tied}
 	}
+	w.over(resp)
 	return c.judge(resp)
 }
 
@@ -104,7 +108,7 @@ func (c *call) judge(resp *http.Response) (*http.Response, error) {
 	case resp.StatusCode >= http.StatusBadRequest:
 		return nil, c.refused(resp)
 	case c.dialect == nil || resp.StatusCode != http.StatusOK || encoded(resp.Header):
-		return resp, nil
+		return unread(resp), nil
 	}
 	return c.readAhead(resp)
 }
@@ -116,15 +120,13 @@ func encoded(h http.Header) bool {
 }
 
 // refused names the fault of a response with an error status. Its body is read
-// as far as that takes; one that stalls is not waited for.
+// as far as that takes; one that dawdles is not waited for, since the status
+// says enough.
 func (c *call) refused(resp *http.Response) error {
 	a := &ahead{src: resp.Body}
-	stalled := time.AfterFunc(bodyPatience, func() { _ = a.Close() })
-	defer stalled.Stop()
-	for a.err == nil && len(a.buf) < errorBound {
-		a.fill(errorBound)
-		stalled.Reset(bodyPatience)
-	}
+	late := time.AfterFunc(bodyPatience, func() { _ = a.release() })
+	a.fillUp(errorBound)
+	late.Stop()
 	f := c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
 	return reject(f, resp, a)
 }

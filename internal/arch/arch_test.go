@@ -87,7 +87,7 @@ var words = map[string]string{
 // try again; whoever else is here says what for.
 var clocks = []clock{
 	{"retry", "NewTimer", "waits to try again"},
-	{"transport", "AfterFunc", "closes the body of a failure that stalls"},
+	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},

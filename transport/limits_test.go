@@ -1,0 +1,284 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+var limits = transport.Limits{FirstByte: 5 * time.Minute, Idle: time.Minute}
+
+// beat is a part of an answer, and how long the provider takes for it.
+type beat struct {
+	after time.Duration
+	text  string
+}
+
+// dawdling answers each try with the next script; it stalls where a script
+// ends without an end. Its connections do not heed the request's context, but
+// break when they are closed.
+type dawdling struct {
+	scripts [][]beat
+	headers time.Duration // what the headers take
+	kind    string
+	tries   int
+}
+
+// eof ends a script's body.
+const eof = "<eof>"
+
+func (d *dawdling) RoundTrip(req *http.Request) (*http.Response, error) {
+	script := d.scripts[min(d.tries, len(d.scripts)-1)]
+	d.tries++
+	select {
+	case <-time.After(d.headers):
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	r, w := io.Pipe()
+	go func() {
+		for _, b := range script {
+			time.Sleep(b.after)
+			if b.text == eof {
+				w.Close()
+			}
+			if _, err := io.WriteString(w, b.text); err != nil {
+				return
+			}
+		}
+	}()
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {d.kind}}, Body: r}, nil
+}
+
+// slowly sends a request to a provider that dawdles.
+func slowly(t *testing.T, d *dawdling, l transport.Limits, p policy.Policy, req *http.Request) (resp *http.Response, text string, err error) {
+	t.Helper()
+	resp, err = (&transport.Transport{Base: d, Limits: l, Engine: retry.Engine{Policy: p}}).RoundTrip(req)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	return resp, string(b), err
+}
+
+var whole = []beat{{0, start}, {0, hi}, {0, stop}, {0, eof}}
+
+func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
+	tests := []struct {
+		name   string
+		script []beat
+		l      transport.Limits
+		took   time.Duration // of one silent try
+		words  string
+	}{
+		{"no byte", nil, limits, 5 * time.Minute, "no byte for 5m0s"},
+		{"no byte, idle only", nil, transport.Limits{Idle: time.Minute}, time.Minute, "no byte for 1m0s"},
+		{"opening, then silence", []beat{{4 * time.Minute, start}}, limits, 5 * time.Minute, "no byte for 1m0s"},
+		{"pings, then silence", []beat{{0, start}, {50 * time.Second, ": ping\n\n"}, {50 * time.Second, ": ping\n\n"}}, limits, 160 * time.Second, "no byte for 1m0s"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			d := &dawdling{scripts: [][]beat{tt.script, whole}, kind: "text/event-stream"}
+			var said []string
+			e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+				if n.Fault != nil {
+					said = append(said, n.Fault.Kind.String()+" "+n.Fault.Message)
+				}
+			}}
+			resp, err := (&transport.Transport{Base: d, Limits: tt.l, Engine: e}).RoundTrip(post(t.Context()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if string(text) != start+hi+stop || err != nil || time.Since(begun) != tt.took+time.Second {
+				t.Errorf("%s: %q, %v after %v", tt.name, text, err, time.Since(begun))
+			}
+			if want := fault.Timeout.String() + " " + tt.words; strings.Join(said, ";") != want {
+				t.Errorf("%s: told %q, want %q", tt.name, said, want)
+			}
+		})
+	}
+}
+
+func TestSilenceAfterContentEndsTheAnswerInItsFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {30 * time.Second, hi}}}, kind: "text/event-stream"}
+		_, text, err := slowly(t, d, limits, policy.Patient(), post(t.Context()))
+		f, _ := errors.AsType[*fault.Error](err)
+		if text != start+hi+hi || f == nil || f.Kind != fault.Timeout || f.Rule != "transport/idle" || d.tries != 1 {
+			t.Errorf("%q, %v after %d tries", text, err, d.tries)
+		}
+		if took := time.Since(begun); took != 90*time.Second {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+func TestSilenceInPlaceOfHeadersIsTheFirstBytesLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		d := &dawdling{scripts: [][]beat{whole}, headers: time.Hour}
+		resp, text, err := slowly(t, d, limits, policy.Policy{Retries: 1, Kinds: 1 << 31}, post(t.Context()))
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "no byte for 5m0s") || time.Since(begun) != 5*time.Minute {
+			t.Errorf("%v %q, %v after %v", resp, text, err, time.Since(begun))
+		}
+	})
+}
+
+func TestAReaderMayTakeItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}
+		resp, err := (&transport.Transport{Base: d, Limits: limits, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text := make([]byte, 0, 1<<10)
+		for err == nil {
+			time.Sleep(time.Hour)
+			n := 0
+			n, err = resp.Body.Read(text[len(text) : len(text)+len(hi)])
+			text = text[:len(text)+n]
+		}
+		if string(text) != start+hi+hi+stop || err != io.EOF {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}
+
+func TestSteadyAnswersOutlastEveryLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script, want := []beat{{290 * time.Second, start}}, start
+		for range 60 {
+			script, want = append(script, beat{59 * time.Second, hi}), want+hi
+		}
+		script, want = append(script, beat{59 * time.Second, stop}, beat{0, eof}), want+stop
+		d := &dawdling{scripts: [][]beat{script}, kind: "text/event-stream"}
+		_, text, err := slowly(t, d, limits, policy.Patient(), post(t.Context()))
+		if text != want || err != nil || d.tries != 1 {
+			t.Errorf("%d of %d bytes, %v after %d tries", len(text), len(want), err, d.tries)
+		}
+	})
+}
+
+func TestLimitsHoldWhereNothingIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, d := range map[string]*dawdling{
+			"headers": {scripts: [][]beat{nil}, headers: time.Hour},
+			"body":    {scripts: [][]beat{{{0, "{"}}}, headers: time.Minute},
+		} {
+			_, _, err := slowly(t, d, limits, policy.Policy{}, post(t.Context()))
+			if f, _ := errors.AsType[*fault.Error](err); f == nil || f.Kind != fault.Timeout || d.tries != 1 {
+				t.Errorf("%s: %v after %d tries", name, err, d.tries)
+			}
+		}
+	})
+}
+
+func TestWhatIsHandedOnUnreadWaitsForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
+		for _, p := range []policy.Policy{policy.Simple(), {}} {
+			d := &dawdling{scripts: [][]beat{{{0, "{}"}, {0, eof}}}}
+			resp, err := (&transport.Transport{Base: d, Limits: limits, Engine: retry.Engine{Policy: p}}).RoundTrip(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			if text, err := io.ReadAll(resp.Body); string(text) != "{}" || err != nil {
+				t.Errorf("%q, %v", text, err)
+			}
+			_ = resp.Body.Close()
+		}
+	})
+}
+
+func TestClosedAnswersLeaveNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the bubble fails the test if a timer or goroutine stays behind
+		var sent context.Context
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			sent = req.Context()
+			return &http.Response{StatusCode: 204, Body: http.NoBody}, nil
+		})
+		resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: retry.Engine{Policy: policy.Simple()}}).RoundTrip(post(t.Context()))
+		if err != nil || sent.Err() == nil {
+			t.Errorf("%v, %v: the request without a body is not released", resp, err)
+		}
+	})
+}
+
+func TestSwitchedConnectionsAreHandedOnAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 101, Body: both{}}, nil
+		})
+		for _, p := range []policy.Policy{policy.Simple(), {}} {
+			get, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/realtime", nil)
+			resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: retry.Engine{Policy: p}}).RoundTrip(get)
+			if _, ok := resp.Body.(io.Writer); !ok || err != nil {
+				t.Errorf("%T, %v", resp.Body, err)
+			}
+		}
+	})
+}
+
+type both struct{ io.ReadWriter }
+
+func (both) Close() error { return nil }
+
+func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		trickles := roundTrip(func(*http.Request) (*http.Response, error) {
+			r, w := io.Pipe()
+			go func() {
+				for _, err := io.WriteString(w, "x"); err == nil; _, err = io.WriteString(w, "x") {
+					time.Sleep(9 * time.Second)
+				}
+			}()
+			return &http.Response{StatusCode: 401, Body: r}, nil
+		})
+		resp, err := (&transport.Transport{Base: trickles, Limits: limits, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 401 || time.Since(begun) > 10*time.Second {
+			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
+		}
+		if n, _ := resp.Body.Read(make([]byte, 9)); n != 2 {
+			t.Errorf("%d bytes of the error are left", n)
+		}
+		_ = resp.Body.Close()
+		time.Sleep(time.Minute) // for the provider to notice
+	})
+}
+
+func TestADialThatTakesTooLongIsTheNetworks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kinds []fault.Kind
+		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) { kinds = append(kinds, n.Fault.Kind) }}
+		base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			<-ctx.Done()
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded} // as net.Dialer says it
+		}}
+		resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: e}).RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 503 || len(kinds) != 4 || kinds[0] != fault.UpstreamTimeout {
+			t.Errorf("%v, %v, %v", resp, err, kinds)
+		}
+	})
+}
