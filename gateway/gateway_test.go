@@ -90,11 +90,13 @@ func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 	return g
 }
 
-// everything puts each API at one address.
+// everything puts each API at one address, whose provider may be silent for as
+// long as a test likes.
 func everything(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
 		all[i].Base = base
+		all[i].Limits.FirstByte, all[i].Limits.Idle = gateway.Unlimited, gateway.Unlimited
 	}
 	return all
 }
