@@ -82,15 +82,17 @@ const pumpSize = 16 << 10
 // push sends bytes to the client at once. One that takes none for so long is
 // an error. The deadline is set anew only when a part of the time has passed.
 func (c *call) push(p []byte, limit time.Duration) error {
-	rc := http.NewResponseController(c.w)
+	if c.control == nil {
+		c.control = http.NewResponseController(c.w)
+	}
 	if now := time.Now(); c.lent.Sub(now) < limit-limit/8 || c.lent.Sub(now) > limit {
 		c.lent = now.Add(limit)
-		_ = rc.SetWriteDeadline(c.lent) // not every connection has deadlines
+		_ = c.control.SetWriteDeadline(c.lent) // not every connection has deadlines
 	}
 	if _, err := c.w.Write(p); err != nil {
 		return err
 	}
-	if err := rc.Flush(); !errors.Is(err, http.ErrNotSupported) {
+	if err := c.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	return nil // it writes what it gets at once, or keeps it: we cannot help it

@@ -23,6 +23,7 @@ type call struct {
 	rest     rest
 	dialect  *dialect.Dialect
 	w        http.ResponseWriter
+	control  *http.ResponseController // of w; nil: not needed yet
 	r        *http.Request
 	arrived  time.Time
 	who      Call
@@ -67,7 +68,7 @@ func (c *call) finish() {
 	c.hold.stop()
 	c.body.release()
 	if !c.lent.IsZero() {
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{}) // the connection may have other requests
+		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may have other requests
 	}
 }
 

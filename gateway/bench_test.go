@@ -1,0 +1,51 @@
+package gateway_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// BenchmarkGateway measures what the gateway itself costs: there is no network,
+// and the upstream answers from memory. The same with net/http/httputil stands
+// beside it.
+func BenchmarkGateway(b *testing.B) {
+	stream := strings.Repeat(`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", 50) + "data: [DONE]\n\n"
+	for _, bench := range []struct {
+		name, kind, answer string
+		size               int
+	}{
+		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10},
+		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10},
+		{"stream of 50", "text/event-stream", stream, 1 << 10},
+	} {
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			_ = req.Body.Close()
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {bench.kind}}, Body: io.NopCloser(strings.NewReader(bench.answer))}, nil
+		})
+		g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: base})
+		if err != nil {
+			b.Fatal(err)
+		}
+		proxy := &httputil.ReverseProxy{Transport: base, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(&url.URL{Scheme: "http", Host: "provider.test"}) }}
+		body := []byte(`{"model":"gpt-5","stream":true,"messages":[{"role":"user","content":"` + strings.Repeat("word ", bench.size/5) + `"}]}`)
+		for name, handler := range map[string]http.Handler{"ridethrough": g, "ReverseProxy": proxy} {
+			b.Run(bench.name+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					req := httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body))
+					handler.ServeHTTP(&recorder{header: http.Header{}}, req)
+				}
+			})
+		}
+	}
+}

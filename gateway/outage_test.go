@@ -1,0 +1,157 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// blackout is a provider that answers in two seconds, but for one outage. It
+// counts what it is asked.
+type blackout struct {
+	from, to time.Time
+	mu       sync.Mutex
+	asked    []time.Time
+}
+
+func (b *blackout) RoundTrip(req *http.Request) (*http.Response, error) {
+	now := time.Now()
+	b.mu.Lock()
+	b.asked = append(b.asked, now)
+	b.mu.Unlock()
+	if !now.Before(b.from) && now.Before(b.to) {
+		return &http.Response{StatusCode: 529, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))}, nil
+	}
+	if err := retry.Sleep(req.Context(), 2*time.Second); err != nil {
+		return nil, err
+	}
+	return says(200, messageStart+messageHi+messageStop)(req)
+}
+
+// between gives the times of the requests from one moment to another.
+func (b *blackout) between(from, to time.Time) []time.Time {
+	first, _ := slices.BinarySearchFunc(b.asked, from, time.Time.Compare)
+	last, _ := slices.BinarySearchFunc(b.asked, to, time.Time.Compare)
+	return b.asked[first:last]
+}
+
+// most gives the largest number of requests in a window of that length.
+func most(asked []time.Time, window time.Duration) (n int) {
+	for i, j := 0, 0; j < len(asked); j++ {
+		for asked[j].Sub(asked[i]) >= window {
+			i++
+		}
+		n = max(n, j-i+1)
+	}
+	return n
+}
+
+// crowd lets a thousand callers ask in a loop through an outage of two hours,
+// each thinking for 28 s between an answer and the next question, and gives
+// when those that waited had their answers.
+func crowd(b *blackout, ask func(n int) error) (answered []time.Duration, failed int) {
+	const callers = 1000
+	start := time.Now()
+	b.from, b.to = start.Add(10*time.Minute), start.Add(130*time.Minute)
+	end := start.Add(150 * time.Minute)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * 30 * time.Millisecond)
+			for time.Now().Before(end) {
+				begun := time.Now()
+				err := ask(i)
+				mu.Lock()
+				switch {
+				case err != nil:
+					failed++
+				case begun.Before(b.to) && time.Since(b.to) > 0:
+					answered = append(answered, time.Since(b.to))
+				}
+				mu.Unlock()
+				time.Sleep(28 * time.Second)
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(answered)
+	return answered, failed
+}
+
+// TestThousandCallersShareOneOutage compares the gateway with callers that
+// keep to their own clocks. The steady rate is 33 requests a second.
+func TestThousandCallersShareOneOutage(t *testing.T) {
+	const steady = 1000.0 / 30
+	type result struct {
+		inOutage, perMinute int
+		last                time.Duration
+		peak                int
+	}
+	measure := func(b *blackout, ask func(int) error) (r result) {
+		answered, failed := crowd(b, ask)
+		if failed > 0 || len(answered) < 1000 {
+			t.Errorf("%d failed, %d waited for the end", failed, len(answered))
+		}
+		r.inOutage = len(b.between(b.from, b.to))
+		r.perMinute = most(b.between(b.from.Add(10*time.Minute), b.to), time.Minute)
+		r.last = answered[len(answered)-1]
+		r.peak = most(b.between(b.to, b.to.Add(20*time.Minute)), time.Second)
+		return r
+	}
+	var shared, alone result
+	synctest.Test(t, func(t *testing.T) {
+		b := &blackout{}
+		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: b})
+		shared = measure(b, func(n int) error {
+			rec := &recorder{header: http.Header{}}
+			g.ServeHTTP(rec, request(t, n))
+			if rec.status != 200 {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := &blackout{}
+		own := &transport.Transport{Base: b, Engine: retry.Engine{Policy: policy.Patient()}}
+		alone = measure(b, func(n int) error {
+			resp, err := own.RoundTrip(request(t, n))
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			return err
+		})
+	})
+	t.Logf("%-22s %16s %16s", "", "one gateway", "own clocks")
+	t.Logf("%-22s %16d %16d", "requests in the outage", shared.inOutage, alone.inOutage)
+	t.Logf("%-22s %16d %16d", "most in a minute", shared.perMinute, alone.perMinute)
+	t.Logf("%-22s %16v %16v", "the last answer after", shared.last, alone.last)
+	t.Logf("%-22s %14d/s %14d/s", "peak after it", shared.peak, alone.peak)
+	switch {
+	case shared.perMinute > 2:
+		t.Errorf("%d requests in a minute of the outage", shared.perMinute)
+	case shared.last > time.Minute:
+		t.Errorf("the last waiter was answered after %v", shared.last)
+	case float64(shared.peak) > 2*steady+1:
+		t.Errorf("%d requests in a second after the outage", shared.peak)
+	}
+}
+
+// request is one of a caller's own.
+func request(t *testing.T, n int) *http.Request {
+	body := strings.NewReader(strings.Replace(claude, "64", string(rune('0'+n%10)), 1))
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test/v1/messages", body)
+	return req
+}
