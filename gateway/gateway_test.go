@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,7 @@ type world struct {
 	t        *testing.T
 	provider *simulator.Provider
 	gateway  *gateway.Gateway
+	mu       sync.Mutex
 	events   []gateway.Event
 	begun    time.Time
 }
@@ -76,6 +78,8 @@ func (w *world) watch(e gateway.Event) {
 	switch e.Type {
 	case gateway.Began, gateway.Tried, gateway.Ended:
 	default:
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.events = append(w.events, e)
 	}
 }
