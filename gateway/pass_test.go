@@ -1,0 +1,110 @@
+package gateway_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+func TestSafeRequestsHaveAShortBoundedRetryAndThenTheTrueAnswer(t *testing.T) {
+	tests := []struct {
+		method, path string
+		tries        int
+	}{
+		{"GET", "/v1/models", 4},
+		{"HEAD", "/v1/models", 4},
+		{"POST", "/v1/messages/count_tokens", 4},
+		{"POST", "/v1/embeddings", 4},
+		{"POST", "/v1beta/models/gemini-3:countTokens", 4},
+		{"POST", "/api/embed", 4},
+		{"GET", "/api/tags", 4},
+		{"POST", "/v1/files", 1},
+		{"DELETE", "/v1/files/f-1", 1},
+		{"POST", "/v1/batches", 1},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			tries, begun := 0, time.Now()
+			g := newGateway(t, gateway.Config{Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				tries++
+				if tt.method == "POST" {
+					if body, _ := io.ReadAll(req.Body); string(body) != `{"input":"Hi"}` {
+						t.Errorf("%s: try %d has the body %q", tt.path, tries, body)
+					}
+				}
+				return says(503, `{"error":{"message":"later"}}`, "X-Own", "yes")(req)
+			})})
+			body := io.Reader(http.NoBody)
+			if tt.method == "POST" {
+				body = strings.NewReader(`{"input":"Hi"}`)
+			}
+			req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://gateway.test"+tt.path, body)
+			rec := &recorder{header: http.Header{}}
+			g.ServeHTTP(rec, req)
+			if tries != tt.tries || rec.status != 503 || rec.header.Get("X-Own") != "yes" || time.Since(begun) > 5*time.Second {
+				t.Errorf("%s %s: %d tries, status %d %v after %v", tt.method, tt.path, tries, rec.status, rec.header, time.Since(begun))
+			}
+		})
+	}
+}
+
+func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+r.Header.Get("Upgrade")+"\r\n\r\n")
+		line, _ := buf.ReadString('\n')
+		_, _ = io.WriteString(conn, "echo "+line)
+	}))
+	defer upstream.Close()
+	base, _ := url.Parse(upstream.URL)
+	server := httptest.NewServer(newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(base)}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "GET /v1/realtime?model=m HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil || resp.StatusCode != 101 {
+		t.Fatal(resp, err)
+	}
+	_, _ = io.WriteString(conn, "hello\n")
+	if line, err := r.ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+}
+
+func TestGatewayPassesOnlyToWhatIsConfigured(t *testing.T) {
+	g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+		t.Errorf("sent to %s", req.URL)
+		return says(200, "{}")(req)
+	}), Upstreams: []gateway.Upstream{{Name: "local", API: "ollama"}}})
+	for _, target := range []string{"http://evil.test/v1/messages", "/v1/messages", "/http://evil.test/v1/messages", "//evil.test/api/chat", "/-/waits", "/evil/api/chat"} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", target, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := &recorder{header: http.Header{}}
+		g.ServeHTTP(rec, req)
+		if rec.status != 404 {
+			t.Errorf("%s: status %d", target, rec.status)
+		}
+	}
+}
