@@ -77,9 +77,9 @@ func (c *call) finish() {
 func (c *call) fly(before policy.Run) bool {
 	f, lead := c.gateway.flights.enter(c, before)
 	c.flight = f
+	defer c.gateway.waiting.remove(c) // after it has left: nobody adds it again
 	defer f.leave(c)
 	defer context.AfterFunc(c.r.Context(), func() { f.leave(c) })()
-	defer c.gateway.waiting.remove(c)
 	if lead {
 		f.run()
 	} else {

@@ -31,12 +31,13 @@ const givenUp policy.Stop = "given up"
 // A flight ends when the last of its clients leaves.
 type flight struct {
 	*Gateway
-	setup  *setup
-	lead   *call
-	body   *body
-	ctx    context.Context // ends with the last client and with the gateway
-	cancel context.CancelCauseFunc
-	route  route
+	setup   *setup
+	lead    *call
+	body    *body
+	ctx     context.Context // ends with the last client and with the gateway
+	cancel  context.CancelCauseFunc
+	route   route
+	drained func() bool // ends what a drained gateway does to a try that waits at the gate; nil: none does
 
 	mu    sync.Mutex
 	calls []*call        // whose clients are there; the lead first, if it is
@@ -135,6 +136,7 @@ func (f *flight) switchTo(next *upstream) {
 // Enter lets a try go as the upstream's gate says.
 func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
 	pass, err := f.pass.Enter(ctx)
+	f.unblocked()
 	f.mu.Lock()
 	f.sent++
 	f.begun = time.Now()
@@ -177,30 +179,51 @@ func (f *flight) Wait(ctx context.Context, d time.Duration) error { return f.pas
 func (f *flight) watch(n retry.Note) {
 	f.mu.Lock()
 	f.note, f.due = n, time.Now().Add(n.Verdict.Wait)
-	calls := slices.Clone(f.calls)
 	f.mu.Unlock()
 	switch {
 	case n.Fault == nil:
 		f.lead.tell(Event{Type: Recovered, Note: n})
 	case n.Verdict.Stop == "":
-		for _, c := range calls {
-			f.waiting.add(c)
+		for _, c := range f.held() {
 			c.hold.fault(n)
 		}
 		f.lead.tell(Event{Type: Retrying, Note: n})
 	}
 }
 
-// blocked is told that a try has to wait at the gate.
-func (f *flight) blocked(why gate.Block) {
-	f.set(map[bool]string{true: Paused, false: Queued}[why == gate.Held])
+// held gives the calls whose clients are there, now that they have to wait.
+func (f *flight) held() []*call {
 	f.mu.Lock()
-	calls := slices.Clone(f.calls)
-	f.mu.Unlock()
-	for _, c := range calls {
+	defer f.mu.Unlock()
+	for _, c := range f.calls {
 		f.waiting.add(c)
+	}
+	return slices.Clone(f.calls)
+}
+
+// blocked is told that a try has to wait at the gate. Nothing of it is under
+// way, so that a gateway that is drained may end the whole flight there.
+func (f *flight) blocked(why gate.Block) {
+	state := Queued
+	if why == gate.Held {
+		state = Paused
+	}
+	f.set(state)
+	if f.drained == nil {
+		f.drained = context.AfterFunc(f.draining, func() { f.cancel(errClosing) })
+	}
+	for _, c := range f.held() {
 		c.hold.begin()
 	}
+}
+
+// unblocked is for a try that has got through the gate, or not.
+func (f *flight) unblocked() {
+	if f.drained != nil {
+		f.drained()
+		f.drained = nil
+	}
+	f.set(Trying)
 }
 
 // wait sleeps until the next try. It ends early where the upstream is back,
