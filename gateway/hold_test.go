@@ -43,9 +43,6 @@ const gemini = `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`
 
 func TestHeldClientIsNeverLeftInSilence(t *testing.T) {
 	for _, tt := range rhythms {
-		if strings.Contains(tt.path, "responses") || strings.Contains(tt.path, "gemini") || strings.Contains(tt.path, "/api") {
-			continue // the simulator learns them
-		}
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, policy.Patient(), outage(7*time.Hour+10*time.Minute))
 			resp, err := w.ask(t.Context(), tt.path, tt.body, tt.headers...)
