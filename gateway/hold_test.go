@@ -33,6 +33,7 @@ var rhythms = []struct {
 	{"Gemini", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, nil, "text/event-stream", "\n\n", ""},
 	{"Gemini as an array", "/v1beta/models/gemini-3:streamGenerateContent", gemini, nil, "application/json", " ", ""},
 	{"Ollama", "/api/chat", `{"model":"llama","messages":[{"role":"user","content":"Hi"}]}`, nil, "application/x-ndjson", " ", ""},
+	{"LM Studio", "/api/v1/chat", `{"model":"m","input":"Hi","stream":true}`, nil, "text/event-stream", ": ridethrough ", ""},
 	{"Anthropic, whole", "/v1/messages", whole(claude), nil, "application/json", " ", ""},
 	{"OpenAI, whole", "/v1/chat/completions", whole(gpt), nil, "application/json", " ", ""},
 	{"Gemini, whole", "/v1/models/gemini-3:generateContent", gemini, nil, "application/json", " ", ""},

@@ -101,6 +101,8 @@ func lmStudioError(status int) (kind, message string) {
 		return "invalid_request", "Malformed LM Studio API token provided"
 	case status == 404:
 		return "model_not_found", "No models loaded. Please load a model in the developer page or use the 'lms load' command."
+	case status == 429:
+		return "rate_limited", "Too many requests are queued for this model."
 	case status == 503 || status == 529:
 		return "internal_error", "Model is unloaded."
 	case status >= 500:
