@@ -160,7 +160,7 @@ var apis = []struct {
 	{"/api/chat", llama, "", "", strings.Replace(llama, "{", `{"stream":false,`, 1), false},
 	{"/api/generate", `{"model":"llama","prompt":"Hi"}`, "", "", `{"model":"llama","prompt":"Hi","stream":false}`, false},
 	{"/api/v0/chat/completions", gpt, "data: [DONE]\n\n", "", whole(gpt), true},
-	{"/api/v1/chat", studio, "", "", whole(studio), false},
+	{"/api/v1/chat", studio, "", "", whole(studio), true},
 }
 
 const (
