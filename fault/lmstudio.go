@@ -1,9 +1,13 @@
 package fault
 
 // lmstudio is LM Studio's server. Its errors are sentences, often with status
-// 400 whatever they mean. Source: the reports in lmstudio-ai/lmstudio-bug-tracker.
+// 400 whatever they mean. Sources: the reports in lmstudio-ai/lmstudio-bug-tracker,
+// and for the types of its own API lmstudio.ai/docs/developer/rest/streaming-events.
 var lmstudio = table{
 	vendor: "lmstudio",
+	vague: []row{
+		{name: "not_implemented", kind: Invalid, why: "its own API's word for what this version cannot do"},
+	},
 	says: []row{
 		{says: "insufficient system resources", kind: Invalid, why: "the guardrail against filling the memory: it stays until somebody unloads something"},
 		{says: "insufficient resources", kind: Invalid, why: "the guardrail against filling the memory"},
