@@ -3,6 +3,7 @@ package transport_test
 import (
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,12 +96,16 @@ var wires = []wire{
 	},
 }
 
+// request asks the wire's API for an answer.
+func (w wire) request(t *testing.T) *http.Request {
+	req := post(t.Context())
+	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(w.url, "?")
+	return req
+}
+
 // sent sends a request to the wire's API.
 func (w wire) sent(t *testing.T, u *upstream) (resp response) {
-	req := post(t.Context())
-	at, query, _ := strings.Cut(w.url, "?")
-	req.URL.Path, req.URL.RawQuery = at, query
-	r, err := (&transport.Transport{Base: u, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(req)
+	r, err := (&transport.Transport{Base: u, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(w.request(t))
 	if err != nil {
 		t.Fatalf("%s: %v", w.name, err)
 	}

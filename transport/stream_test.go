@@ -15,24 +15,28 @@ import (
 )
 
 // through reads a streamed answer through a transport, as its source gives it.
-func through(t *testing.T, src io.Reader) ([]byte, error) {
+// It also gives the form in which it was read.
+func through(t *testing.T, w wire, src io.Reader) ([]byte, dialect.Form, error) {
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
-		h := http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}
-		return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(src)}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(src)}, nil
 	})
 	p := policy.Policy{Retries: 1, Kinds: 1 << 31} // decides, and lets nothing pass
-	resp, err := (&transport.Transport{Base: base, Engine: retry.Engine{Policy: p}}).RoundTrip(post(t.Context()))
+	resp, err := (&transport.Transport{Base: base, Engine: retry.Engine{Policy: p}}).RoundTrip(w.request(t))
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
+	if watched, ok := resp.Body.(transport.Watched); ok {
+		return text, watched.Form(), err
+	}
+	return text, dialect.JSON, err
 }
 
 func TestFramesLargerThanAnyBoundPassUnchanged(t *testing.T) {
 	image := strings.Replace(hi, "Hi", strings.Repeat("A", 3<<20), 1)
 	for _, text := range []string{start + image + stop, start + hi + image + stop} {
-		got, err := through(t, strings.NewReader(text))
+		got, _, err := through(t, wires[0], strings.NewReader(text))
 		if string(got) != text || err != nil {
 			t.Errorf("%d of %d bytes, %v", len(got), len(text), err)
 		}
@@ -41,27 +45,32 @@ func TestFramesLargerThanAnyBoundPassUnchanged(t *testing.T) {
 
 func TestStreamThatComesInOneReadWithItsEndIsWhole(t *testing.T) {
 	text := start + hi + hi + stop
-	got, err := through(t, iotest.DataErrReader(strings.NewReader(text)))
+	got, _, err := through(t, wires[0], iotest.DataErrReader(strings.NewReader(text)))
 	if string(got) != text || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
-// FuzzStream checks that the bytes of any stream come through unchanged
-// however they arrive, up to half a frame at a broken end.
+// FuzzStream checks in every form that the bytes of any stream come through
+// unchanged however they arrive, up to half a frame at a broken end.
 func FuzzStream(f *testing.F) {
-	f.Add([]byte(start+hi+stop), true)
-	f.Add([]byte(start+hi+oops), false)
-	f.Add([]byte(": hold\r\n\r\n"+hi+"event: mess"), true)
-	f.Fuzz(func(t *testing.T, text []byte, piecemeal bool) {
+	for i, w := range wires {
+		f.Add([]byte(w.open+w.say+w.end), uint8(i), true)
+		f.Add([]byte(w.open+w.say+w.error), uint8(i), false)
+		f.Add([]byte(w.open+w.say+w.say[:9]), uint8(i), true)
+	}
+	f.Add([]byte(": hold\r\n\r\n"+hi+"event: mess"), uint8(0), true)
+	f.Fuzz(func(t *testing.T, text []byte, which uint8, piecemeal bool) {
+		w := wires[int(which)%len(wires)]
 		src := iotest.DataErrReader(bytes.NewReader(text))
 		if piecemeal {
 			src = iotest.OneByteReader(bytes.NewReader(text))
 		}
-		got, err := through(t, src)
+		got, form, err := through(t, w, src)
 		rest, ok := bytes.CutPrefix(text, got)
-		if !ok || dialect.Events.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && dialect.Anthropic().Ends(dialect.Events, rest)) {
-			t.Errorf("%q came through as %q, %v", text, got, err)
+		d := dialect.Of("POST", w.request(t).URL.Path)
+		if !ok || form.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && d.Ends(form, rest)) {
+			t.Errorf("%s: %q came through as %q, %v", w.name, text, got, err)
 		}
 	})
 }
