@@ -137,6 +137,9 @@ func (f *flight) switchTo(next *upstream) {
 func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
 	pass, err := f.pass.Enter(ctx)
 	f.unblocked()
+	if errors.Is(err, gate.ErrGivenUp) {
+		return nil, gate.ErrGivenUp
+	}
 	f.mu.Lock()
 	f.sent++
 	f.begun = time.Now()
@@ -248,8 +251,11 @@ func (f *flight) wait(ctx context.Context, n retry.Note) error {
 	defer context.AfterFunc(f.draining, func() { cancel(errClosing) })()
 	begun := time.Now()
 	err := f.pass.Wait(ctx, d)
-	if err == nil && last && time.Since(begun) >= d {
+	switch {
+	case err == nil && last && time.Since(begun) >= d:
 		return errSwitch
+	case errors.Is(err, gate.ErrGivenUp):
+		return gate.ErrGivenUp // without its fault: the transport is to answer with nothing
 	}
 	return err
 }

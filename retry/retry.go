@@ -21,6 +21,12 @@ import (
 // later, perhaps in another process, from the Run in its Note.
 var ErrParked = errors.New("parked")
 
+// ErrScout is what [Gate.Wait] returns to have one try made before the wait is
+// over, for all who wait. If it fails, that changes nothing for the call: it is
+// not counted, nobody is told, and the rest of the wait goes on, unless the
+// fault ends the run whenever it comes.
+var ErrScout = errors.New("scout")
+
 // Engine says how a call is tried again. The zero Engine tries once. It is
 // plain data: a copy may serve many calls at the same time, if its functions
 // may be called so.
@@ -56,10 +62,12 @@ func (n Note) Retries() int {
 type Gate interface {
 	// Enter is called before a try. It lets the try go, or blocks while another
 	// call probes the upstream; a shared failure comes back as its *fault.Error
-	// and counts as this call's own.
+	// and counts as this call's own. Any other error, while the context lasts,
+	// ends the run with that error.
 	Enter(context.Context) (Pass, error)
 	// Wait sleeps for the duration, or returns early because the upstream is
-	// back or somebody said "now".
+	// back, somebody said "now", or this call is to be the scout (ErrScout). Any
+	// other error ends the run with that error.
 	Wait(context.Context, time.Duration) error
 }
 
@@ -72,12 +80,13 @@ type Pass interface {
 }
 
 // Do calls try until it succeeds, the policy says stop, or ctx is done. try is
-// given its number, 1 for the first, and a context that ends with ctx and with
+// given its number, 1 for the first (a scout's has that of the try it comes
+// before), and a context that ends with ctx and with
 // the policy's Wall; that context is done when Do returns if the policy has a
 // Wall.
 //
 // The error is the last try's as a *fault.Error, context.Cause(ctx) when the
-// caller left, or the error of Engine.Wait. A wait that would outlast ctx's
+// caller left, or the error of Engine.Wait or of the Gate. A wait that would outlast ctx's
 // deadline is not begun: the last fault comes back at once. A try's error with
 // an io.Closer in its chain is closed before a wait: so it can hold what the
 // caller is to have if there is no other try.

@@ -17,6 +17,8 @@ type run struct {
 	engine Engine
 	ctx    context.Context // the caller's, marked: what stands below must not retry by itself
 	waited time.Duration
+	rest   *rest // what is left to wait when the try under way is a scout's and fails
+	ended  error // the gate's word that ends the run
 }
 
 // begin starts a run, or goes on with a stored one. Inside another run it
@@ -35,13 +37,17 @@ func (r *run) begin(ctx context.Context) {
 	}
 }
 
-// enter asks the gate for a try, for as long as ctx lasts.
+// enter asks the gate for a try, for as long as ctx lasts. A gate's error that
+// is no fault ends the run.
 func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
 	if r.engine.Gate == nil {
 		return gatePass{}, nil
 	}
 	pass, err := r.engine.Gate.Enter(ctx)
 	if err != nil {
+		if _, shared := err.(*fault.Error); !shared && ctx.Err() == nil { // not AsType: a fault inside another error is not shared
+			r.ended = err
+		}
 		return gatePass{}, r.classify(ctx, err)
 	}
 	return gatePass{pass}, nil
@@ -87,8 +93,15 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 			release(f)
 		}
 	}()
-	if r.ctx.Err() != nil {
+	switch {
+	case r.ctx.Err() != nil:
 		return context.Cause(r.ctx)
+	case r.ended != nil:
+		return r.ended
+	case r.rest != nil && !r.ends(f, committed):
+		held = false
+		release(f)
+		return r.resume()
 	}
 	n := r.decide(f, committed)
 	if r.engine.Watch != nil {
@@ -99,10 +112,7 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 		return f
 	}
 	release(f)
-	before := time.Now()
-	err := r.wait(n)
-	r.waited += time.Since(before)
-	return err
+	return r.pause(n)
 }
 
 // release closes what a failed try's error still holds open, such as a

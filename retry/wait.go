@@ -24,23 +24,43 @@ func (r *run) wait(n Note) error {
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is
 // there first. It returns early with context.Cause when ctx is done.
 func Sleep(ctx context.Context, d time.Duration) error {
+	_, err := Doze(ctx, d, nil)
+	return err
+}
+
+// Doze is Sleep for somebody who can be woken: it returns true as soon as
+// wake is received from.
+func Doze(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
-	begun := time.Now()
-	due := begun.Add(d).Round(0) // Round strips the monotonic reading: compared by the wall clock
+	a := alarm{time.Now(), d}
 	timer := time.NewTimer(min(d, slice))
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
+		case <-wake:
+			return true, nil
 		case now := <-timer.C:
-			left := min(d-now.Sub(begun), due.Sub(now.Round(0)))
+			left := a.left(now)
 			if left <= 0 {
-				return nil
+				return false, nil
 			}
 			timer.Reset(min(left, slice))
 		}
 	}
+}
+
+// alarm is a wait that has begun.
+type alarm struct {
+	begun time.Time
+	wait  time.Duration
+}
+
+// left gives how much of the wait is left, by the clock that has gone further.
+// Round strips the monotonic reading, so that the wall clock is compared.
+func (a alarm) left(now time.Time) time.Duration {
+	return a.wait - max(now.Sub(a.begun), now.Round(0).Sub(a.begun.Round(0)))
 }

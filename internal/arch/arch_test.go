@@ -88,6 +88,7 @@ var words = map[string]string{
 var clocks = []clock{
 	{"retry", "NewTimer", "waits to try again"},
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
+	{"gate", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},

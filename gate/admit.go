@@ -1,0 +1,251 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// admit decides about a call that wants to go: it is let through, shares a
+// failure, or stands in a list from then on. ramped is a call that comes out
+// of a ramp.
+func (g *Gate) admit(c *Call, now time.Time, ramped bool) {
+	switch {
+	case !g.paused.IsZero() || c.kept:
+		g.held.why = Held
+		g.held.push(c)
+		return
+	case c.forced:
+		g.let(c, now)
+		return
+	}
+	scopes := g.of(c)
+	open := false
+	for _, s := range scopes {
+		if s == nil || !s.open {
+			continue
+		}
+		if c.asleep {
+			s.sleepers.push(c)
+			s.arm(now)
+			return
+		}
+		if open = true; !s.admits(c, now) {
+			return
+		}
+	}
+	if open || ramped {
+		g.let(c, now)
+		return
+	}
+	for _, s := range scopes {
+		if s != nil && s.pace.on {
+			s.join(c)
+			s.tick(now)
+			return
+		}
+	}
+	g.ration(c, now)
+}
+
+// admits tells whether the call may be the probe. If not, it has been told the
+// fault, or waits for what the probe learns.
+func (s *scope) admits(c *Call, now time.Time) bool {
+	switch {
+	case now.Round(0).Before(s.until):
+		c.share(s.said(now))
+	case s.probing(now):
+		s.queue.push(c)
+		s.arm(now)
+	case !s.due(now).After(now):
+		return true
+	case s.failed:
+		c.share(s.said(now))
+	default:
+		s.queue.push(c)
+		s.arm(now)
+	}
+	return false
+}
+
+// let lets a call through. In an outage it is the probe, unless another is.
+func (g *Gate) let(c *Call, now time.Time) {
+	c.granted, c.forced, c.entered = true, false, now
+	for _, s := range g.of(c) {
+		if s != nil && s.open {
+			if s.probing(now) {
+				continue
+			}
+			s.probe, s.probed, s.failed = c, now, false
+			s.hurry, s.ready = false, false
+			s.arm(now)
+		}
+	}
+	c.rouse()
+}
+
+// ration lets a call go if it is a first try or there is a token for it.
+func (g *Gate) ration(c *Call, now time.Time) {
+	if c.tries == 0 || g.short.n == 0 && g.tokens.take(now) {
+		g.let(c, now)
+		return
+	}
+	g.short.why = Tokens
+	g.short.push(c)
+	g.feed(now)
+}
+
+// feed lets retries go for which there is a token, and sets the timer for the
+// next one.
+func (g *Gate) feed(now time.Time) {
+	for g.short.n > 0 && g.paused.IsZero() && g.tokens.take(now) {
+		c := g.short.head
+		c.unlist()
+		g.let(c, now)
+	}
+	switch {
+	case g.short.n == 0 || !g.paused.IsZero():
+		if g.token != nil {
+			g.token.Stop()
+		}
+	case g.token == nil:
+		g.token = time.AfterFunc(g.tokens.next(), func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.feed(time.Now())
+		})
+	default:
+		g.token.Reset(g.tokens.next())
+	}
+}
+
+// leave takes in the outcome of a call's try.
+func (g *Gate) leave(c *Call, f *fault.Error, now time.Time) {
+	if !c.inside {
+		return
+	}
+	c.inside = false
+	if c.tries++; c.tries == 1 {
+		g.tokens.give()
+		if g.short.n > 0 {
+			g.feed(now)
+		}
+	}
+	switch {
+	case f == nil:
+		g.success = now
+		if len(g.scopes) > 0 {
+			g.succeeded(c, now)
+		}
+	default:
+		c.last = f
+		g.faulted(c, f, now)
+	}
+	if len(g.scopes) > 0 {
+		g.unprobe(c, now)
+	}
+}
+
+// unprobe takes from the call that it is a probe. Where it has brought no news
+// the next one may go.
+func (g *Gate) unprobe(c *Call, now time.Time) {
+	for _, s := range g.of(c) {
+		if s != nil && s.probe == c {
+			s.probe = nil
+			s.tick(now)
+			s.tidy()
+		}
+	}
+}
+
+// succeeded ends the outages of everything that the call was about.
+func (g *Gate) succeeded(c *Call, now time.Time) {
+	var free []*Call
+	widest := key{level: levels}
+	for _, s := range g.of(c) {
+		if s == nil || s.open && !s.until.IsZero() && c.entered.Before(s.opened) {
+			continue // an answer to a call from before the upstream asked for quiet
+		}
+		if s.open && s.level < widest.level {
+			widest = s.key
+		}
+		free = append(free, s.recover(now)...)
+	}
+	g.release(free, widest, now)
+}
+
+// recover ends the scope's outage and gives who waits for that.
+func (s *scope) recover(now time.Time) (free []*Call) {
+	s.run, s.used = 0, now
+	if s.open {
+		s.shut()
+		free = append(s.queue.drain(), s.sleepers.drain()...)
+	}
+	s.tidy()
+	return free
+}
+
+// faulted counts a fault in the scope that it is about.
+func (g *Gate) faulted(c *Call, f *fault.Error, now time.Time) {
+	if s := g.scopes[key{}]; s != nil && reached.Has(f.Kind) {
+		g.release(s.recover(now), key{}, now)
+	}
+	l := about(f.Kind)
+	if l == nothing {
+		return
+	}
+	s := g.scope(c.key(l), now)
+	s.count(f, now)
+	hint := f.Hint(now)
+	closed := l == credential && hint > 0
+	if closed {
+		s.close(hint, now)
+	}
+	if !s.open && s.run >= enough {
+		s.start(now)
+	}
+	if s.open && (closed || s.probe == c || s.probe == nil) {
+		s.tell(c, now)
+	}
+}
+
+// count counts a fault in.
+func (s *scope) count(f *fault.Error, now time.Time) {
+	if s.run == 0 {
+		s.since = now
+	}
+	s.run++
+	s.used = now
+	bare := *f
+	bare.Err = nil
+	s.fault, s.reset = &bare, time.Time{}
+	if hint := f.Hint(now); hint > 0 {
+		s.reset = now.Add(hint).Round(0)
+	}
+	s.pace.falter()
+}
+
+// close keeps everybody away for as long as the upstream asks, but for no
+// longer than closureBound: then one call asks again.
+func (s *scope) close(hint time.Duration, now time.Time) {
+	if until := now.Add(min(hint, closureBound)).Round(0); until.After(s.until) {
+		s.until = until
+	}
+	if !s.open {
+		s.start(now)
+	}
+	s.opened, s.ready = now, true
+}
+
+// tell shares a probe's failure with those who wait for its outcome.
+func (s *scope) tell(c *Call, now time.Time) {
+	if s.probe == c {
+		s.probe = nil
+		s.probes++
+	}
+	s.failed = true
+	for _, w := range s.queue.drain() {
+		w.share(s.said(now))
+	}
+	s.tick(now)
+}

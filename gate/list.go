@@ -1,0 +1,63 @@
+package gate
+
+import "time"
+
+// list holds calls that stand still, in order. A call is in one list at the
+// most.
+type list struct {
+	why        Block
+	scope      *scope // whose list it is; nil: the gate's
+	head, tail *Call
+	n          int
+	sum        time.Duration // of the calls' scheduled waits
+}
+
+// push puts a call at the end.
+func (l *list) push(c *Call) {
+	c.in, c.prev, c.next = l, l.tail, nil
+	if l.tail == nil {
+		l.head = c
+	} else {
+		l.tail.next = c
+	}
+	l.tail = c
+	l.n++
+	l.sum += c.wait
+}
+
+// unlist takes the call out of the list that it is in, if any.
+func (c *Call) unlist() {
+	l := c.in
+	if l == nil {
+		return
+	}
+	if c.prev == nil {
+		l.head = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		l.tail = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	l.n--
+	l.sum -= c.wait
+	c.in, c.prev, c.next = nil, nil, nil
+}
+
+// move puts a call at the end of another list.
+func (c *Call) move(to *list) {
+	c.unlist()
+	to.push(c)
+}
+
+// drain takes all calls out, in order.
+func (l *list) drain() []*Call {
+	all := make([]*Call, 0, l.n)
+	for c := l.head; c != nil; c = l.head {
+		c.unlist()
+		all = append(all, c)
+	}
+	return all
+}

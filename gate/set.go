@@ -1,0 +1,49 @@
+package gate
+
+import "sync"
+
+// setBound is how many gates a Set keeps.
+const setBound = 1024
+
+// Set gives each upstream its gate. The zero Set is ready. It may be used by
+// many goroutines at the same time and must not be copied.
+type Set struct {
+	mu    sync.Mutex
+	gates map[string]*Gate
+}
+
+// Of gives the gate of an upstream, such as a base URL. Of very many, those
+// that have nothing to remember are forgotten.
+func (s *Set) Of(upstream string) *Gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.gates[upstream]; g != nil {
+		return g
+	}
+	if s.gates == nil {
+		s.gates = map[string]*Gate{}
+	}
+	if len(s.gates) >= setBound {
+		s.prune()
+	}
+	g := New(upstream)
+	s.gates[upstream] = g
+	return g
+}
+
+// prune forgets the gates that have nothing to remember. A call that has one of
+// them goes on with it, alone.
+func (s *Set) prune() {
+	for name, g := range s.gates {
+		if g.clean() {
+			delete(s.gates, name)
+		}
+	}
+}
+
+// clean tells whether the gate has nothing to remember but its statistics.
+func (g *Gate) clean() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.scopes) == 0 && g.paused.IsZero() && g.held.n+g.short.n+g.asleep.n == 0
+}

@@ -1,0 +1,48 @@
+package retry
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// rest is the wait that a scout has broken off.
+type rest struct {
+	note Note
+	alarm
+}
+
+// pause lets the wait of a note pass. A scout's is kept, to be resumed.
+func (r *run) pause(n Note) error {
+	begun := time.Now()
+	err := r.wait(n)
+	r.waited += time.Since(begun)
+	r.rest = nil
+	if errors.Is(err, ErrScout) {
+		r.rest = &rest{n, alarm{begun, n.Verdict.Wait}}
+		return nil
+	}
+	return err
+}
+
+// resume goes on with the wait that the scout broke off. If its end has come
+// meanwhile, it is time for the try that counts.
+func (r *run) resume() error {
+	n := r.rest.note
+	n.Verdict.Wait = r.rest.left(time.Now())
+	if n.Verdict.Wait <= 0 {
+		r.rest = nil
+		return nil
+	}
+	return r.pause(n)
+}
+
+// ends tells whether a scout's fault ends the run whenever it comes. That the
+// tries or the budget are at their end does not: the scout's try is not one of
+// them.
+func (r *run) ends(f *fault.Error, committed bool) bool {
+	_, v := r.engine.Policy.Next(r.Run, f, committed, time.Now(), 0)
+	return v.Stop == policy.Final || v.Stop == policy.Committed || v.Stop == policy.HintTooFar
+}
