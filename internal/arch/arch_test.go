@@ -35,7 +35,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "dialect fault policy retry transport gateway internal/simulator",
+		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
