@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/ridethrough/ridethrough/gateway"
+)
+
+// The names of the semantic conventions. Those for generative AI are still in
+// development; this is the only file that follows them. See
+// https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and
+// https://opentelemetry.io/docs/specs/semconv/http/http-spans/.
+const (
+	operationName    = attribute.Key("gen_ai.operation.name")
+	providerName     = attribute.Key("gen_ai.provider.name")
+	requestModel     = attribute.Key("gen_ai.request.model")
+	requestStream    = attribute.Key("gen_ai.request.stream")
+	conversationID   = attribute.Key("gen_ai.conversation.id")
+	timeToFirstChunk = attribute.Key("gen_ai.response.time_to_first_chunk") // seconds
+	errorType        = attribute.Key("error.type")
+	requestMethod    = attribute.Key("http.request.method")
+	resendCount      = attribute.Key("http.request.resend_count")
+	statusCode       = attribute.Key("http.response.status_code")
+	serviceName      = attribute.Key("service.name")
+	serviceVersion   = attribute.Key("service.version")
+
+	// Ours, where the conventions have none.
+	requestNumber = attribute.Key("ridethrough.request")
+	upstreamName  = attribute.Key("ridethrough.upstream")
+	switchedFrom  = attribute.Key("ridethrough.switched_from")
+	retryCount    = attribute.Key("ridethrough.retries")
+	retryDelay    = attribute.Key("ridethrough.retry.delay") // seconds
+	waitedTime    = attribute.Key("ridethrough.waited")      // seconds
+)
+
+// operation gives what a call asks for, in the conventions' word.
+func operation(c gateway.Call) string {
+	if c.API == "gemini" {
+		return "generate_content"
+	}
+	return "chat"
+}
+
+// vendor gives the conventions' name of who makes an API.
+func vendor(c gateway.Call) string {
+	family, _, _ := strings.Cut(c.API, "-")
+	if family == "gemini" {
+		return "gcp.gemini"
+	}
+	return family
+}
+
+// described gives the attributes of a call.
+func described(c gateway.Call) []attribute.KeyValue {
+	all := []attribute.KeyValue{
+		operationName.String(operation(c)), providerName.String(vendor(c)),
+		requestStream.Bool(c.Stream), requestNumber.Int64(c.ID), upstreamName.String(c.Upstream),
+	}
+	if c.Model != "" {
+		all = append(all, requestModel.String(c.Model))
+	}
+	if c.Session != "" {
+		all = append(all, conversationID.String(c.Session))
+	}
+	return all
+}
