@@ -33,6 +33,7 @@ var house = []row{
 		floor: 3, path: "internal/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
 	},
+	{floor: 3, path: "internal/server", uses: "dialect fault gate gateway policy wire"},
 	{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
@@ -96,6 +97,9 @@ var clocks = []clock{
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},
+	{"internal/server", "NewTicker", "looks at a list that somebody follows"},
+	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
+	{"internal/server", "AfterFunc", "tells that a request still waits"},
 	{"internal/cli", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
 	{"bench/internal/load", "Sleep", "clients that come when they are due"},

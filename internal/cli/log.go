@@ -12,13 +12,12 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// logger writes text for people at a terminal and JSON for programs, from a
-// level on; nil: info.
-func logger(w io.Writer, level slog.Leveler) *slog.Logger {
+// logger writes text for people at a terminal and JSON for programs.
+func logger(w io.Writer) *slog.Logger {
 	if isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: shortTime, Level: level}))
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: shortTime}))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewJSONHandler(w, nil))
 }
 
 // shortTime leaves the date out, which somebody at a terminal knows.

@@ -41,13 +41,10 @@ func (c *Config) Token(env func(string) string) (string, error) {
 		return "", nil
 	}
 	get, err := c.token.open(c.path(env), env)
-	switch {
-	case err == nil:
-		return get()
-	case c.origin["token"] != "":
-		return "", err // the file has no part in it
+	if err != nil {
+		return "", Errors{c.source.fault(c.at["token"], "%v", err)}
 	}
-	return "", Errors{c.source.fault(c.at["token"], "%v", err)}
+	return get()
 }
 
 // mapper makes gateway's values of ours.

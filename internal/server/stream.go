@@ -1,0 +1,102 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+)
+
+const (
+	eventStream = "text/event-stream"
+	streamBound = 256              // readers of streams at a time
+	beatTime    = 15 * time.Second // between two bytes
+	stallTime   = 30 * time.Second // how long a reader may take nothing
+)
+
+// stream is a reader of server-sent events.
+type stream struct {
+	server *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	conn   *http.ResponseController
+	buf    bytes.Buffer // what is not sent yet
+	beat   *time.Timer
+}
+
+// open begins a stream; nil: it was refused, or a HEAD has had its answer.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) *stream {
+	if s.streams.Add(1) > streamBound || s.ending() {
+		s.streams.Add(-1)
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable, "there are %d readers already, or the server is ending", streamBound)
+		return nil
+	}
+	h := w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
+	w.WriteHeader(http.StatusOK)
+	out := &stream{server: s, w: w, r: r, conn: http.NewResponseController(w), beat: time.NewTimer(beatTime)}
+	if r.Method == http.MethodHead {
+		out.close()
+		return nil
+	}
+	out.buf.WriteString("retry: 2000\n\n")
+	return out
+}
+
+// close gives the reader's place back.
+func (o *stream) close() {
+	o.beat.Stop()
+	_ = o.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	o.server.streams.Add(-1)
+}
+
+// event adds an event to what is sent with the next flush.
+func (o *stream) event(id, name string, data []byte) { frame(&o.buf, id, name, data) }
+
+// frame writes one event. The data is one line.
+func frame(b *bytes.Buffer, id, name string, data []byte) {
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	b.WriteString("event: " + name + "\ndata: ")
+	b.Write(data)
+	b.WriteString("\n\n")
+}
+
+// comment adds a line that readers skip and people see.
+func (o *stream) comment(text string) { o.buf.WriteString(": " + text + "\n\n") }
+
+// flush sends what there is. Its error means that nobody reads any more.
+func (o *stream) flush() error {
+	if o.buf.Len() == 0 {
+		return nil
+	}
+	_ = o.conn.SetWriteDeadline(time.Now().Add(stallTime)) // not every connection has deadlines
+	o.beat.Reset(beatTime)
+	if _, err := o.buf.WriteTo(o.w); err != nil {
+		return err
+	}
+	return o.conn.Flush()
+}
+
+// await waits for the next tick or news; false: the stream is over. A stream
+// that has been silent for too long gets a comment meanwhile.
+func await[T any](o *stream, news <-chan T) bool {
+	for {
+		select {
+		case <-news:
+			return true
+		case <-o.beat.C:
+			if o.comment("beat"); o.flush() != nil {
+				return false
+			}
+		case <-o.server.draining:
+			o.comment("the server is shutting down")
+			_ = o.flush()
+			return false
+		case <-o.r.Context().Done():
+			return false
+		}
+	}
+}

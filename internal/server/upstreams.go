@@ -1,0 +1,106 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// upstream is an upstream, as JSON.
+type upstream struct {
+	Name        string    `json:"name"`
+	API         string    `json:"api"`
+	Base        string    `json:"base"`
+	State       string    `json:"state"`                // "operational", "waiting", "recovering", "paused", "no-data"
+	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not paused
+	Outages     []outage  `json:"outages"`
+	Waiting     int       `json:"waiting"`              // requests that wait for it
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none since the start
+}
+
+// outage is one that is under way, or over and letting its callers go, as JSON.
+type outage struct {
+	Level      string    `json:"level"`          // what fails: "host", "model", "credential"
+	Model      string    `json:"model,omitzero"` // where it is one model that fails
+	Since      time.Time `json:"since"`
+	Kind       string    `json:"kind,omitzero"`
+	Cause      string    `json:"cause,omitzero"` // the kind in plain words
+	Message    string    `json:"message,omitzero"`
+	Probes     int       `json:"probes"` // that have failed
+	Probing    bool      `json:"probing"`
+	Recovering bool      `json:"recovering"`         // it is over
+	Waiting    int       `json:"waiting"`            // requests that wait for its end
+	NextProbe  time.Time `json:"nextProbe,omitzero"` // left out: with the next request whose wait ends
+	QuietUntil time.Time `json:"quietUntil,omitzero"`
+	Remaining  int64     `json:"remainingMs"` // until nextProbe; 0: now, or it is not known
+}
+
+// key names the upstream among all.
+func (v upstream) key() string { return v.Name }
+
+// same tells whether nothing has changed but the time. That of the last
+// success does not count: it changes with every request.
+func (v upstream) same(o upstream) bool {
+	return v.Name == o.Name && v.API == o.API && v.Base == o.Base && v.State == o.State &&
+		v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && slices.EqualFunc(v.Outages, o.Outages, outage.same)
+}
+
+// same tells whether nothing has changed but the time.
+func (v outage) same(o outage) bool {
+	v.Remaining = o.Remaining
+	return v == o
+}
+
+// loadUpstreams asks the gateway about its upstreams.
+func (s *Server) loadUpstreams() []upstream {
+	now := time.Now()
+	from := s.config.Gateway.Upstreams()
+	all := make([]upstream, len(from))
+	for i := range from {
+		all[i] = viewUpstream(&from[i], now)
+	}
+	return all
+}
+
+func viewUpstream(h *gateway.Health, now time.Time) upstream {
+	g := h.Gate
+	v := upstream{
+		Name: h.Name, API: h.API, Base: h.Base, State: state(g), Paused: instant(g.Paused),
+		Outages: make([]outage, len(g.Outages)), Waiting: g.Waiting, LastSuccess: instant(g.LastSuccess),
+	}
+	for i := range g.Outages {
+		v.Outages[i] = viewOutage(&g.Outages[i], now)
+	}
+	return v
+}
+
+func viewOutage(g *gate.Outage, now time.Time) outage {
+	v := outage{
+		Level: g.Level, Model: g.Scope.Model, Since: instant(g.Since), Probes: g.Probes, Probing: g.Probing,
+		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: instant(g.Next), QuietUntil: instant(g.Until),
+		Remaining: until(g.Next, now),
+	}
+	if f := g.Fault; f != nil {
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), wire.Message(f)
+	}
+	return v
+}
+
+// state gives an upstream's state in one word, the worst that holds.
+func state(g gate.State) string {
+	over := func(o gate.Outage) bool { return o.Recovering }
+	switch {
+	case !g.Paused.IsZero():
+		return "paused"
+	case slices.ContainsFunc(g.Outages, func(o gate.Outage) bool { return !over(o) }):
+		return "waiting"
+	case slices.ContainsFunc(g.Outages, over):
+		return "recovering"
+	case g.LastSuccess.IsZero():
+		return "no-data"
+	}
+	return "operational"
+}
