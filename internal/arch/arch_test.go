@@ -19,6 +19,7 @@ var house = []row{
 	{floor: 1, path: "retry", uses: "fault policy"},
 	{floor: 1, path: "gate", uses: "fault retry"},
 	{floor: 1, path: "transport", uses: "dialect fault policy retry"},
+	{floor: 1, path: "internal/http1"},
 
 	// floor 2: third-party parts come in here
 	{
@@ -39,7 +40,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "dialect fault policy retry transport gateway internal/simulator",
+		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
@@ -94,6 +95,7 @@ var clocks = []clock{
 	{"retry", "NewTimer", "waits to try again"},
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
 	{"gate", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
+	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},

@@ -90,7 +90,7 @@ func command(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
+	root.AddCommand(serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
 	return root
 }
 

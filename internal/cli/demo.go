@@ -137,7 +137,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 		return "", nil, err
 	}
 	g, err := gateway.New(gateway.Config{
-		Upstreams: at(map[string]*url.URL{"anthropic": base}),
+		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base}},
 		Policy:    policy.Worker(),
 		Watch:     d.watch,
 	})

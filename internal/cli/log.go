@@ -12,12 +12,13 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// logger writes text for people at a terminal and JSON for programs.
-func logger(w io.Writer) *slog.Logger {
+// logger writes text for people at a terminal and JSON for programs, from a
+// level on; nil: info.
+func logger(w io.Writer, level slog.Leveler) *slog.Logger {
 	if isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: shortTime}))
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: shortTime, Level: level}))
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // shortTime leaves the date out, which somebody at a terminal knows.

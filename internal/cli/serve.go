@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/policy"
 )
 
 // grace is how long answers that are under way may go on when the server is
@@ -22,98 +20,84 @@ import (
 const grace = 10 * time.Second
 
 func serveCommand(s Streams) *cobra.Command {
-	c := &serving{listen: "127.0.0.1:8484", policyName: "patient", policy: policy.Patient()}
+	c := &serving{settings: settings{s: s}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",
-		Long: "serve answers the APIs of Anthropic (/v1/messages) and OpenAI (/v1/chat/completions) and\n" +
+		Long: "serve answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio and\n" +
 			"hands each request on to the provider, again and again until it passes, as the policy says.\n" +
-			"Clients keep their own credentials; they only get another base URL.",
+			"Clients keep their own credentials; they only get another base URL. It needs no\n" +
+			"configuration; `ridethrough config init` prints one to begin with, and a running\n" +
+			"gateway follows it as it changes.",
 		Example: "  ridethrough serve\n" +
 			"  ANTHROPIC_BASE_URL=http://127.0.0.1:8484 claude\n" +
 			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.read(cmd, s); err != nil {
-				return err
+			t, err := c.terms()
+			if err != nil {
+				return explained(err)
 			}
-			return failed(c.run(cmd.Context(), s))
+			return failed(c.run(cmd.Context(), t))
 		},
 	}
-	f := cmd.Flags()
-	f.String("listen", c.listen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
-	f.String("policy", c.policyName, "when to try again: "+list(policy.Presets())+" [RIDETHROUGH_POLICY]")
-	f.StringArrayVar(&c.flags, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
-		list(gateway.APIs())+" [RIDETHROUGH_UPSTREAM_NAME]")
+	c.flags(cmd)
 	return cmd
 }
 
 // serving is what `serve` was asked for.
-type serving struct {
-	listen     string
-	policyName string
-	policy     policy.Policy
-	flags      []string
-	upstreams  map[string]*url.URL
-}
-
-// read reads flags and environment.
-func (c *serving) read(cmd *cobra.Command, s Streams) (err error) {
-	err = setting(cmd, s, "listen", func(v string) error { c.listen = v; return loopback(v) })
-	if err != nil {
-		return err
-	}
-	err = setting(cmd, s, "policy", func(v string) (err error) { c.policyName = v; c.policy, err = preset(v); return err })
-	if err != nil {
-		return err
-	}
-	c.upstreams, err = upstreams(s, c.flags)
-	return err
-}
+type serving struct{ settings }
 
 // run serves until ctx ends.
-func (c *serving) run(ctx context.Context, s Streams) error {
-	l, err := listen(c.listen)
+func (c *serving) run(ctx context.Context, t terms) error {
+	if host, _, _ := net.SplitHostPort(t.config.Listen); t.token != "" || !isLocal(host) {
+		return failure{errors.New("nothing asks clients for a token yet; listen on an address of this machine, without one"), exitConfig}
+	}
+	l, err := listen(t.config.Listen)
 	if err != nil {
 		return err
 	}
-	log := logger(s.Err)
-	if err := c.noLoop(l.Addr().String()); err != nil {
-		return errors.Join(err, l.Close())
+	var level slog.LevelVar
+	level.Set(t.level)
+	log := logger(c.s.Err, &level)
+	for _, doubt := range t.config.Warnings() {
+		log.Warn("configuration", "doubt", doubt.Error())
 	}
-	g, err := gateway.New(gateway.Config{Upstreams: at(c.upstreams), Policy: c.policy, Watch: func(e gateway.Event) { report(log, e) }})
+	t.gateway.Watch = func(e gateway.Event) { report(log, e) }
+	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	base := "http://" + l.Addr().String()
-	log.Info("listening", "url", base, "policy", c.policyName)
-	for _, name := range gateway.APIs() {
-		if u := c.upstreams[name]; u != nil {
-			log.Info("upstream", "name", name, "url", u.String())
+	log.Info("listening", "url", base, "policy", t.config.Policy())
+	for _, u := range t.gateway.Upstreams {
+		if u.Base != nil {
+			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
+	stop := c.follow(ctx, &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: &level})
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
 	err = serveUntil(ctx, l, localOnly(g), g, log)
+	stop()
 	log.Info("stopped")
 	return err
 }
 
-// at gives the upstreams with other addresses.
-func at(bases map[string]*url.URL) []gateway.Upstream {
-	all := gateway.Defaults()
-	for i := range all {
-		all[i].Base = bases[all[i].Name]
+// start makes the gateway that is to be reached at an address.
+func start(addr string, t terms) (*gateway.Gateway, error) {
+	if err := noLoop(addr, t.gateway); err != nil {
+		return nil, err
 	}
-	return all
+	return gateway.New(t.gateway)
 }
 
 // noLoop refuses an upstream that is the address we listen on. One that leads
 // here by another way is found when a request comes back.
-func (c *serving) noLoop(addr string) error {
+func noLoop(addr string, c gateway.Config) error {
 	_, port, _ := net.SplitHostPort(addr)
-	for name, u := range c.upstreams {
-		if u.Host == addr || u.Host == "localhost:"+port {
-			return fmt.Errorf("the upstream %s is %s, where the gateway itself listens; give the provider's address", name, u)
+	for _, u := range c.Upstreams {
+		if u.Base != nil && (u.Base.Host == addr || u.Base.Host == "localhost:"+port) {
+			return fmt.Errorf("the upstream %s is %s, where the gateway itself listens; give the provider's address", u.Name, u.Base)
 		}
 	}
 	return nil

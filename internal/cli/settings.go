@@ -3,9 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net"
-	"net/http"
-	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,83 +14,144 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// setting is a flag that the environment can set as well: --listen is
-// RIDETHROUGH_LISTEN. The flag wins.
-func setting(cmd *cobra.Command, s Streams, name string, set func(string) error) error {
-	if flag := cmd.Flags().Lookup(name); flag.Changed {
-		if err := set(flag.Value.String()); err != nil {
+// settings is where the configuration of `serve` comes from: flags, the
+// environment, a file. The one before wins.
+type settings struct {
+	cmd       *cobra.Command
+	s         Streams
+	upstreams []string // of the flag
+}
+
+// flags adds the flags that mirror the configuration to a command.
+func (f *settings) flags(cmd *cobra.Command) {
+	f.cmd = cmd
+	flags := cmd.Flags()
+	f.fileFlag(cmd)
+	flags.String("listen", config.DefaultListen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
+	flags.String("policy", "patient", "when to try again: "+list(policy.Presets())+", none, one of the file, or a file that holds one [RIDETHROUGH_POLICY]")
+	flags.String("log", "info", "the least level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
+	flags.StringArrayVar(&f.upstreams, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
+		list(gateway.APIs())+", or of the file [RIDETHROUGH_UPSTREAM_NAME]")
+}
+
+// fileFlag adds the flag that names the file.
+func (f *settings) fileFlag(cmd *cobra.Command) {
+	f.cmd = cmd
+	cmd.Flags().String("config", "", "file with the configuration; the default is ridethrough/config.yaml in $XDG_CONFIG_HOME or ~/.config, if there is one [RIDETHROUGH_CONFIG]")
+}
+
+// file gives the path of the file, and whether somebody has named it; "": there
+// is no place for one.
+func (f *settings) file() (path string, named bool) {
+	if flag := f.cmd.Flags().Lookup("config"); flag != nil && flag.Changed {
+		return flag.Value.String(), true
+	}
+	if path := f.s.Env("RIDETHROUGH_CONFIG"); path != "" {
+		return path, true
+	}
+	home := f.s.Env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(home) {
+		home = filepath.Join(f.s.Env("HOME"), ".config")
+	}
+	if !filepath.IsAbs(home) {
+		return "", false
+	}
+	return filepath.Join(home, "ridethrough", "config.yaml"), false
+}
+
+// read gives the configuration as it is in force.
+func (f *settings) read() (config.Config, error) {
+	path, named := f.file()
+	c, err := config.Load(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		c, err = config.Parse(path, nil)
+	}
+	if err != nil {
+		return c, failure{err, exitConfig}
+	}
+	for _, name := range []string{"listen", "policy", "log", "hosts"} {
+		if err := f.setting(&c, name); err != nil {
+			return c, err
+		}
+	}
+	if f.s.Env("RIDETHROUGH_TOKEN") != "" { // the secret itself: the configuration only knows where it is
+		_ = c.Set("token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN")
+	}
+	return c, f.bases(&c)
+}
+
+// setting puts a flag or a variable in the place of what the file says:
+// --listen, RIDETHROUGH_LISTEN.
+func (f *settings) setting(c *config.Config, name string) error {
+	if flag := f.cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+		if err := c.Set(name, flag.Value.String(), "--"+name); err != nil {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 		return nil
 	}
 	variable := "RIDETHROUGH_" + strings.ToUpper(name)
-	if value := s.Env(variable); value != "" {
-		if err := set(value); err != nil {
+	if value := f.s.Env(variable); value != "" {
+		if err := c.Set(name, value, variable); err != nil {
 			return misconfigured(variable, err)
 		}
 	}
 	return nil
 }
 
-// upstreams reads --upstream NAME=URL and RIDETHROUGH_UPSTREAM_NAME.
-func upstreams(s Streams, flags []string) (map[string]*url.URL, error) {
-	all := map[string]*url.URL{}
-	for _, name := range gateway.APIs() {
-		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(name)
-		value := s.Env(variable)
-		if value == "" {
-			continue
+// bases puts other base URLs in the place of the upstreams': those of
+// RIDETHROUGH_UPSTREAM_NAME, then those of --upstream NAME=URL.
+func (f *settings) bases(c *config.Config) error {
+	for _, name := range slices.Concat(c.Upstreams(), gateway.APIs()) {
+		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+		if base := f.s.Env(variable); base != "" {
+			if err := c.SetUpstream(name, base, variable); err != nil {
+				return misconfigured(variable, err)
+			}
 		}
-		base, err := baseURL(value)
-		if err != nil {
-			return nil, misconfigured(variable, err)
-		}
-		all[name] = base
 	}
-	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
+	for _, flag := range f.upstreams {
+		name, base, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")
+			return errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")
 		}
-		if !slices.Contains(gateway.APIs(), name) {
-			return nil, fmt.Errorf("--upstream: none is named %q; there are %s", name, list(gateway.APIs()))
+		if err := c.SetUpstream(name, base, "--upstream"); err != nil {
+			return fmt.Errorf("--upstream %s: %w", name, err)
 		}
-		base, err := baseURL(value)
-		if err != nil {
-			return nil, fmt.Errorf("--upstream %s: %w", name, err)
-		}
-		all[name] = base
 	}
-	return all, nil
+	return nil
 }
 
-// baseURL reads the URL of an upstream. Its errors do not repeat it, since it
-// may hold a password or a key.
-func baseURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("want a base URL with http:// or https:// and a host, such as http://127.0.0.1:8485")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("a base URL has no user, query or fragment; credentials are the client's")
-	case dialect.Of(http.MethodPost, u.Path) != nil:
-		return nil, fmt.Errorf("%s is an endpoint; want the base URL before it", u.Path)
-	}
-	return u, nil
+// terms are what a configuration comes to: all that `serve` needs.
+type terms struct {
+	config  config.Config
+	gateway gateway.Config
+	token   string
+	level   slog.Level
 }
 
-// preset finds a policy by its name.
-func preset(name string) (policy.Policy, error) {
-	p, ok := policy.Preset(name)
-	if !ok {
-		return p, fmt.Errorf("no policy is named %q; there are %s", name, list(policy.Presets()))
+// terms reads the configuration and looks for all that it needs. Whoever
+// reaches the gateway can use what it forwards to, so that one that others
+// reach has to have a token.
+func (f *settings) terms() (t terms, err error) {
+	if t.config, err = f.read(); err != nil {
+		return t, err
 	}
-	return p, nil
+	if t.gateway, err = t.config.Gateway(f.s.Env); err != nil {
+		return t, failure{err, exitConfig}
+	}
+	if t.token, err = t.config.Token(f.s.Env); err != nil {
+		return t, failure{err, exitConfig}
+	}
+	if host, _, _ := net.SplitHostPort(t.config.Listen); t.token == "" && !isLocal(host) {
+		return t, failure{fmt.Errorf("%s is open to other machines, and whoever reaches the gateway can use it: give it a token "+
+			"that clients have to show, in RIDETHROUGH_TOKEN or as token in the configuration, or listen on %s", t.config.Listen, config.DefaultListen), exitConfig}
+	}
+	return t, t.level.UnmarshalText([]byte(t.config.Log))
 }
 
 // loopback checks an address to listen on. Whoever reaches the gateway can use

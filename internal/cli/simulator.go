@@ -115,7 +115,7 @@ func simulate(ctx context.Context, s Streams, addr string, script simulator.Scri
 	if err != nil {
 		return err
 	}
-	log := logger(s.Err)
+	log := logger(s.Err, nil)
 	script.Watch = func(r simulator.Request) { reportReply(log, r) }
 	p := simulator.New(script)
 	base := "http://" + l.Addr().String()

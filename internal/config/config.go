@@ -165,6 +165,14 @@ func (c *Config) policyNames() []string {
 	return names
 }
 
+// Policy names the policy of upstreams that have none of their own.
+func (c *Config) Policy() string {
+	if c.policy.own != nil {
+		return "own"
+	}
+	return c.policy.name
+}
+
 // SetUpstream puts a base URL in the place of what the file says for an
 // upstream, or adds the upstream if it is named like an API.
 func (c *Config) SetUpstream(name, base, origin string) error {

@@ -60,7 +60,7 @@ log: debug
 `
 
 func TestWhatIsShownMeansTheSame(t *testing.T) {
-	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {like: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n"} {
+	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {like: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
 		c := parse(t, text)
 		once := c.Show(false)
 		again := parse(t, once)
@@ -73,59 +73,62 @@ func TestWhatIsShownMeansTheSame(t *testing.T) {
 	}
 }
 
+// mistakes are files with one mistake each, and what is said about it.
+var mistakes = []struct{ text, want string }{
+	{"polcy: patient", `1:1: no field is called "polcy"; did you mean policy?`},
+	{"color: red", `1:1: no field is called "color"; there are listen, token, hosts, policy, policies, upstreams, spool and log`},
+	{"listen: a:1\nlisten: b:2", `2:1: "listen" stands here twice, before on line 1`},
+	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
+	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
+	{"hosts: []", `1:8: a list; want a list of host names`},
+	{"hosts: [http://x]", `1:9: "http://x"; want a host without scheme and port, such as gateway.internal`},
+	{"policy: patent", `1:9: no policy is named "patent"; did you mean patient?`},
+	{"policy: {waits: [5]}", `1:18: "5"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {waits: [5 s]}", `1:18: "5 s"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {waits: [0s]}", `1:18: "0s": it is zero; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {waits: [300000d]}", `1:18: "300000d": it is too large; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {waits: [-5s]}", `1:18: "-5s"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {retries: 3}", `1:9: a policy needs waits, or a preset to be like`},
+	{"policy: {like: patience}", `1:16: "patience"; want a preset: patient, interactive, worker, simple or council`},
+	{"policy: {waits: [1s], retries: -1}", `1:32: "-1"; want a number from 0, or unlimited`},
+	{"policy: {waits: [1s], retries: many}", `1:32: "many"; want a number from 0, or unlimited`},
+	{"policy: {waits: [1s], retries: 1.5}", `1:32: "1.5"; want a number from 0, or unlimited`},
+	{"policy: {waits: [1s], factor: 0.5}", `1:31: "0.5"; want a number from 1, such as 2`},
+	{"policy: {waits: [1s], factor: .nan}", `1:31: ".nan"; want a number from 1, such as 2`},
+	{"policy: {waits: [1s], jitter: 10}", `1:31: "10"; want a share from 0% to 100%, such as 10%`},
+	{"policy: {waits: [1s], jitter: {up: 200%}}", `1:36: "200%": it is too large; want a share from 0% to 100%, such as 10%`},
+	{"policy: {waits: [1s], kinds: [slow]}", `1:31: "slow"; want a kind of fault: transient, unknown, rate-limited, overloaded, unavailable, truncated, upstream-timeout, timeout, quota, auth, invalid, refused or too-long`},
+	{"policies: {patient: {waits: [1s]}}", `1:12: "patient"; want a name that begins with a letter and is no preset's`},
+	{"upstreams: [anthropic]", `1:12: a list; want upstreams by their names`},
+	{"upstreams: {v1: {api: openai}}", `1:13: "v1"; want a name of lower-case letters`},
+	{"upstreams: {local: {url: http://h}}", `1:20: "local" is not the name of an API; want the field api: `},
+	{"upstreams: {a: {api: grpc}}", `1:22: "grpc"; want an API: `},
+	{"upstreams: {openai: {url: example.com}}", `1:27: want a base URL with http:// or https:// and a host`},
+	{"upstreams: {openai: {url: https://h/v1/chat/completions}}", `1:27: /v1/chat/completions is an endpoint`},
+	{"upstreams: {openai: {key: {}}}", `1:27: want {env: NAME} or {file: PATH}`},
+	{"upstreams: {openai: {key: {env: A, file: b}}}", `1:27: want {env: NAME} or {file: PATH}`},
+	{"upstreams: {openai: {limits: {idle: 0s}}}", `1:37: "0s": it is zero; want a time above zero, such as 30s, or none`},
+	{"upstreams: {openai: {limits: {first_byte: 1s}}}", `1:31: no field is called "first_byte"; did you mean first-byte?`},
+	{"upstreams: {openai: {body: 32}}", `1:28: "32"; want a size above zero with its unit, such as 32MiB`},
+	{"upstreams: {openai: {body: 99999999999GiB}}", `it is too large; want a size`},
+	{"upstreams: {openai: {fallback: [{to: nobody}]}}", `1:38: no upstream is named "nobody"; there are openai`},
+	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the name of an upstream in the field to`},
+	{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
+	{"policy: {waits: [1s], factor: '2'}", `1:31: "2"; want a number from 1, such as 2`},
+	{"log: loud", `1:6: "loud"; want a level: debug, info, warn or error`},
+	{"a", `1:1: "a"; want the fields of a configuration`},
+	{"listen: a:1\n---\nlisten: b:1", `3:1: a second document begins; want one`},
+	{"listen: !!str a:1", `1:9: a configuration has no use for a tag`},
+	{"listen: *x", `1:9: nothing before this is called &x`},
+	{"spool: &x {dir: a}\nspool: *x", `2:1: "spool" stands here twice, before on line 1`},
+	{"upstreams:\n  openai:\n    <<: *x", `3:5: << merges nothing here; name a policy, or repeat the fields`},
+	{"listen:\n\tx: y", `2:1: this is no YAML: a tab; YAML is indented with spaces`},
+	{"listen: a: b", `1:9: this is no YAML: mapping value is not allowed in this context; a text with a colon and a space in it needs quotes`},
+	{"hosts: [a", `1:8: this is no YAML: sequence end token ']' not found`},
+}
+
 func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"polcy: patient", `1:1: no field is called "polcy"; did you mean policy?`},
-		{"color: red", `1:1: no field is called "color"; there are listen, token, hosts, policy, policies, upstreams, spool and log`},
-		{"listen: a:1\nlisten: b:2", `2:1: "listen" stands here twice, before on line 1`},
-		{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
-		{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
-		{"hosts: []", `1:8: a list; want a list of host names`},
-		{"hosts: [http://x]", `1:9: "http://x"; want a host without scheme and port, such as gateway.internal`},
-		{"policy: patent", `1:9: no policy is named "patent"; did you mean patient?`},
-		{"policy: {waits: [5]}", `1:18: "5"; want a time above zero, such as 30s, 5m or 1d12h`},
-		{"policy: {waits: [5 s]}", `1:18: "5 s"; want a time above zero, such as 30s, 5m or 1d12h`},
-		{"policy: {waits: [0s]}", `1:18: "0s": it is zero; want a time above zero, such as 30s, 5m or 1d12h`},
-		{"policy: {waits: [300000d]}", `1:18: "300000d": it is too large; want a time above zero, such as 30s, 5m or 1d12h`},
-		{"policy: {waits: [-5s]}", `1:18: "-5s"; want a time above zero, such as 30s, 5m or 1d12h`},
-		{"policy: {retries: 3}", `1:9: a policy needs waits, or a preset to be like`},
-		{"policy: {like: patience}", `1:16: "patience"; want a preset: patient, interactive, worker, simple and council`},
-		{"policy: {waits: [1s], retries: -1}", `1:32: "-1"; want a number from 0, or unlimited`},
-		{"policy: {waits: [1s], retries: many}", `1:32: "many"; want a number from 0, or unlimited`},
-		{"policy: {waits: [1s], retries: 1.5}", `1:32: "1.5"; want a number from 0, or unlimited`},
-		{"policy: {waits: [1s], factor: 0.5}", `1:31: "0.5"; want a number from 1, such as 2`},
-		{"policy: {waits: [1s], factor: .nan}", `1:31: ".nan"; want a number from 1, such as 2`},
-		{"policy: {waits: [1s], jitter: 10}", `1:31: "10"; want a share from 0% to 100%, such as 10%`},
-		{"policy: {waits: [1s], jitter: {up: 200%}}", `1:36: "200%": it is too large; want a share from 0% to 100%, such as 10%`},
-		{"policy: {waits: [1s], kinds: [slow]}", `1:31: "slow"; want a kind of fault: transient, unknown, rate-limited, overloaded, unavailable, truncated, upstream-timeout, timeout, quota, auth, invalid, refused and too-long`},
-		{"policies: {patient: {waits: [1s]}}", `1:12: "patient"; want a name that begins with a letter and is no preset's`},
-		{"upstreams: [anthropic]", `1:12: a list; want upstreams by their names`},
-		{"upstreams: {v1: {api: openai}}", `1:13: "v1"; want a name of lower-case letters`},
-		{"upstreams: {local: {url: http://h}}", `1:20: "local" is not the name of an API; want the field api, one of `},
-		{"upstreams: {a: {api: grpc}}", `1:22: "grpc"; want an API: `},
-		{"upstreams: {openai: {url: example.com}}", `1:27: want a base URL with http:// or https:// and a host`},
-		{"upstreams: {openai: {url: https://h/v1/chat/completions}}", `1:27: /v1/chat/completions is an endpoint`},
-		{"upstreams: {openai: {key: {}}}", `1:27: want {env: NAME} or {file: PATH}`},
-		{"upstreams: {openai: {key: {env: A, file: b}}}", `1:27: want {env: NAME} or {file: PATH}`},
-		{"upstreams: {openai: {limits: {idle: 0s}}}", `1:37: "0s": it is zero; want a time above zero, such as 30s, or none`},
-		{"upstreams: {openai: {limits: {first_byte: 1s}}}", `1:31: no field is called "first_byte"; did you mean first-byte?`},
-		{"upstreams: {openai: {body: 32}}", `1:28: "32"; want a size above zero with its unit, such as 32MiB`},
-		{"upstreams: {openai: {body: 99999999999GiB}}", `it is too large; want a size`},
-		{"upstreams: {openai: {fallback: [{to: nobody}]}}", `1:38: no upstream is named "nobody"; there are openai`},
-		{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the name of an upstream in the field to`},
-		{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
-		{"policy: {waits: [1s], factor: '2'}", `1:31: "2"; want a number from 1, such as 2`},
-		{"log: loud", `1:6: "loud"; want a level: debug, info, warn and error`},
-		{"a", `1:1: "a"; want the fields of a configuration`},
-		{"listen: a:1\n---\nlisten: b:1", `3:1: a second document begins; want one`},
-		{"listen: !!str a:1", `1:9: a configuration has no use for a tag`},
-		{"listen: *x", `1:9: nothing before this is called &x`},
-		{"spool: &x {dir: a}\nspool: *x", `2:1: "spool" stands here twice, before on line 1`},
-		{"upstreams:\n  openai:\n    <<: *x", `3:5: << merges nothing here; name a policy, or repeat the fields`},
-		{"listen:\n\tx: y", `2:1: this is no YAML: a tab; YAML is indented with spaces`},
-		{"listen: a: b", `1:9: this is no YAML: mapping value is not allowed in this context; a text with a colon and a space in it needs quotes`},
-		{"hosts: [a", `1:8: this is no YAML: sequence end token ']' not found`},
-	} {
+	for _, tt := range mistakes {
 		_, err := config.Parse("dir/config.yaml", []byte(tt.text))
 		all, ok := errors.AsType[config.Errors](err)
 		if !ok || len(all) != 1 || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "config.yaml:") {

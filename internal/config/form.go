@@ -79,7 +79,7 @@ func (r *reader) below(name string, n *node, read func()) {
 
 // scalar is the form of a value that one text holds.
 func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) form[T] {
-	if s.Type == "" {
+	if s.Type == nil {
 		s.Type = "string"
 	}
 	written := text
@@ -107,7 +107,7 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 
 // oneOf is the form of a text that is one of a few.
 func oneOf(words string, values ...string) form[string] {
-	s := schema{words: words + ": " + list(values), Enum: values}
+	s := schema{words: words + ": " + either(values), Enum: values}
 	return scalar(s, func(v string) (string, error) {
 		if !slices.Contains(values, v) {
 			return "", errForm
@@ -147,6 +147,9 @@ func seq[T any](words string, of form[T]) form[[]T] {
 	}
 }
 
+// orNothing is the type of fields that may all be commented out.
+func orNothing() []string { return []string{"object", "null"} }
+
 // named is a value with the name that the user gave it.
 type named[T any] struct {
 	name  string
@@ -155,11 +158,11 @@ type named[T any] struct {
 
 // byName is the form of fields whose names are the user's, in their order.
 func byName[T any](words string, name form[string], of form[T]) form[[]named[T]] {
-	s := schema{words: words, Type: "object", Names: &name.schema, Additional: &of.schema}
+	s := schema{words: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
 	return form[[]named[T]]{
 		schema: s,
 		read: func(r *reader, n *node) (all []named[T], ok bool) {
-			if n.kind != mapping {
+			if n.kind != mapping && n.kind != null {
 				r.want(n, &s, "")
 				return nil, false
 			}
@@ -221,7 +224,9 @@ func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
 // object is the form of fields that we name. fresh, where it is not nil, gives
 // the value that the fields are put into.
 func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) form[S] {
-	s.Type, s.Additional = "object", false
+	if s.Additional = false; s.Type == nil {
+		s.Type = orNothing()
+	}
 	byName := make(map[string]field[S], len(fields))
 	for _, f := range fields {
 		byName[f.name] = f
@@ -288,10 +293,15 @@ func near(a, b string) bool {
 }
 
 // list writes names for people: "a, b and c".
-func list(names []string) string {
+func list(names []string) string { return joined(names, " and ") }
+
+// either writes names for people: "a, b or c".
+func either(names []string) string { return joined(names, " or ") }
+
+func joined(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	n := len(names) - 1
+	return strings.Join(names[:n], ", ") + last + names[n]
 }

@@ -41,10 +41,13 @@ func (c *Config) Token(env func(string) string) (string, error) {
 		return "", nil
 	}
 	get, err := c.token.open(c.path(env), env)
-	if err != nil {
-		return "", Errors{c.source.fault(c.at["token"], "%v", err)}
+	switch {
+	case err == nil:
+		return get()
+	case c.origin["token"] != "":
+		return "", err // the file has no part in it
 	}
-	return get()
+	return "", Errors{c.source.fault(c.at["token"], "%v", err)}
 }
 
 // mapper makes gateway's values of ours.

@@ -73,7 +73,7 @@ func host() form[string] {
 
 // baseURL is the form of an upstream's base URL.
 func baseURL() form[string] {
-	f := wording("", `^https?://`, nil)
+	f := wording("a URL such as https://llm.example/v1", `^https?://`, nil)
 	f.read = func(r *reader, n *node) (string, bool) {
 		if _, err := parseBase(n.text); n.kind != text || err != nil {
 			r.fail(n, "%v", err)
@@ -88,7 +88,7 @@ func baseURL() form[string] {
 // pass by themselves.
 func kindsOf() form[fault.Set] {
 	names := kindNames()
-	each := seq("a list of kinds of faults", oneOf("a kind of fault", names...))
+	each := seq("a list of kinds of faults: "+list(names), oneOf("a kind of fault", names...))
 	return form[fault.Set]{
 		schema: each.schema,
 		read: func(r *reader, n *node) (set fault.Set, ok bool) {

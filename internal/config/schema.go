@@ -11,7 +11,7 @@ const schemaURL = "https://raw.githubusercontent.com/ridethrough/ridethrough/mai
 
 // schema describes a value in the words of JSON Schema, draft 2020-12.
 type schema struct {
-	Type          string     `json:"type,omitzero"`
+	Type          any        `json:"type,omitzero"` // a string, or []string
 	Enum          []string   `json:"enum,omitzero"`
 	Pattern       string     `json:"pattern,omitzero"`
 	Minimum       *float64   `json:"minimum,omitzero"`

@@ -17,7 +17,7 @@ type secret struct {
 // places is the form of a secret.
 func places() form[secret] {
 	f := object(
-		schema{name: "secret", about: "Where a secret is. It never stands in the file itself.", words: "{env: NAME} or {file: PATH}", MinProperties: 1, MaxProperties: 1}, nil,
+		schema{name: "secret", about: "Where a secret is. It never stands in the file itself.", words: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
 		of("env", variable(), func(s *secret) *string { return &s.env }, says{"The environment variable that holds it.", "", "see file"}),
 		of("file", anyName("a path"), func(s *secret) *string { return &s.file }, says{"The file that holds it, from the folder of the configuration. Space at its ends is no part of it.", "", "see env"}),
 	)

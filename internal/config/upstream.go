@@ -61,7 +61,7 @@ func fresh(r *reader, n *node) upstream {
 	case slices.Contains(gateway.APIs(), name):
 		return upstream{api: name}
 	case n.field("api") == nil:
-		r.fail(n, "%q is not the name of an API; want the field api, one of %s", name, list(gateway.APIs()))
+		r.fail(n, "%q is not the name of an API; want the field api: %s", name, either(gateway.APIs()))
 	}
 	return upstream{}
 }

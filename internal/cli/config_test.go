@@ -1,0 +1,192 @@
+package cli_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/config"
+)
+
+// write puts a file into a folder and gives its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfigCheckSaysAllThatIsWrongWithItsLines(t *testing.T) {
+	path := write(t, t.TempDir(), "c.yaml", "listen: 127.0.0.1:0\npolicy: patent\nupstreams:\n  openai:\n    key: sk-secret-1234567890abcdef\n")
+	code, out, errs := run(t, nil, "config", "check", path)
+	want := "ridethrough: 2 mistakes in the configuration\n" +
+		path + ":2:9: no policy is named \"patent\"; did you mean patient?\n" +
+		"    2 | policy: patent\n      |         ^\n" +
+		path + ":5:10: a secret does not stand in the file itself; want {env: NAME} or {file: PATH}\n" +
+		"    5 |     key: …\n      |          ^\n"
+	if code != 78 || out != "" || errs != want {
+		t.Errorf("code %d, %q\ngot\n%s\nwant\n%s", code, out, errs, want)
+	}
+	for _, args := range [][]string{{"serve", "--config", path}, {"config", "show", "--config", path}, {"config", "check", "--config", path}} {
+		if code, _, errs := run(t, nil, args...); code != 78 || errs != want {
+			t.Errorf("%q: code %d, %s", args, code, errs)
+		}
+	}
+}
+
+func TestConfigCheckLooksForTheKeys(t *testing.T) {
+	path := write(t, t.TempDir(), "c.yaml", "policy: {waits: [1m]}\nupstreams:\n  openai: {key: {env: THE_KEY}}\n")
+	code, _, errs := run(t, nil, "config", "check", path)
+	if code != 78 || !strings.Contains(errs, path+":3:17: the key of openai: the environment variable THE_KEY is empty or not set\n") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + path, "THE_KEY=k"}, "config", "check")
+	want := path + ":1:9: warning: this policy never gives up; want one of retries, sleep and wall\n" +
+		"    1 | policy: {waits: [1m]}\n      |         ^\n" +
+		path + " is right; policy own, upstreams openai\n"
+	if code != 0 || errs != "" || out != want {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+}
+
+func TestNobodyHasToHaveAConfiguration(t *testing.T) {
+	code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, "config", "check")
+	if code != 0 || errs != "" || out != "no file: everything is right; policy patient, upstreams anthropic, gemini, openai, ollama, lmstudio\n" {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+}
+
+func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "ridethrough")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "config.yaml", "listen: 127.0.0.1:1\npolicy: worker\nlog: warn\nupstreams: {openai: {url: https://a.example/v1}, my-own.one: {api: openai}}\n")
+	env := []string{
+		"XDG_CONFIG_HOME=" + home, "RIDETHROUGH_POLICY=simple", "RIDETHROUGH_LOG=debug", "RIDETHROUGH_TOKEN=hush",
+		"RIDETHROUGH_UPSTREAM_OPENAI=https://b.example/v1", "RIDETHROUGH_UPSTREAM_MY_OWN_ONE=https://c.example/v1",
+	}
+	code, out, errs := run(t, env, "config", "show", "--origin", "--log", "error", "--upstream", "openai=https://d.example/v1")
+	shown := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{
+		"listen: 127.0.0.1:1 # config.yaml:1", "policy: simple # RIDETHROUGH_POLICY", "log: error # --log", "memory: 256MiB # default",
+		"env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN", "url: https://d.example/v1 # --upstream", "url: https://c.example/v1 # RIDETHROUGH_UPSTREAM_MY_OWN_ONE",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if code != 0 || errs != "" || strings.Contains(out, "hush") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+func TestAPolicyMayComeFromAFileOfItsOwn(t *testing.T) {
+	path := write(t, t.TempDir(), "mine.yaml", "like: patient\nsleep: 2h\n")
+	if code, out, errs := run(t, nil, "config", "show", "--policy", path); code != 0 || !strings.Contains(out, "  sleep: 2h\n") {
+		t.Errorf("code %d, %s%s", code, out, errs)
+	}
+	write(t, filepath.Dir(path), "mine.yaml", "waits: [1s]\nretires: 3\n")
+	if code, _, errs := run(t, nil, "serve", "--policy", path); code != 78 || !strings.Contains(errs, path+`:2:1: no field is called "retires"; did you mean retries?`) {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+func TestTheFileToBeginWithChangesNothing(t *testing.T) {
+	code, text, errs := run(t, nil, "config", "init")
+	if code != 0 || errs != "" {
+		t.Fatalf("code %d, %s", code, errs)
+	}
+	path := write(t, t.TempDir(), "c.yaml", text)
+	_, without, _ := run(t, nil, "config", "show")
+	if code, with, errs := run(t, nil, "config", "show", "--config", path); code != 0 || with != without {
+		t.Errorf("code %d, %s%s", code, with, errs)
+	}
+}
+
+func TestConfigSchemaIsTheOneThatEditorsFind(t *testing.T) {
+	if code, out, errs := run(t, nil, "config", "schema"); code != 0 || errs != "" || out != string(config.Schema()) {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+// answering is a provider that gives every request the same status.
+func answering(t *testing.T, status int) (base string) {
+	t.Helper()
+	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(p.Close)
+	return p.URL
+}
+
+func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
+	first, second := answering(t, http.StatusUnauthorized), answering(t, http.StatusForbidden)
+	upstream := func(base string) string { return "listen: 127.0.0.1:0\nupstreams: {openai: {url: " + base + "}}\n" }
+	dir := t.TempDir()
+	path := write(t, dir, "c.yaml", upstream(first))
+	gateway := start(t, "serve", "--config", path)
+	base := gateway.said(t, "listening")["url"].(string)
+	gateway.said(t, "point your clients here")
+	answer := func(want int) {
+		t.Helper()
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("status %d, want %d", resp.StatusCode, want)
+		}
+	}
+	reload := func() { // without it the file is looked at every second
+		t.Helper()
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Signal(syscall.SIGHUP)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer(401)
+
+	write(t, dir, "c.yaml", strings.Replace(upstream(second), "openai", "opnai", 1))
+	reload()
+	kept := gateway.said(t, "configuration not changed, the old one stays in force")
+	if !strings.HasPrefix(kept["error"].(string), `c.yaml:2:20: "opnai" is not the name of an API`) {
+		t.Errorf("logged %v", kept)
+	}
+	answer(401)
+
+	write(t, dir, "c.yaml", upstream(second))
+	reload()
+	if line := gateway.said(t, "configuration changed"); line["changes"] != "upstreams.openai.url: "+first+" → "+second {
+		t.Errorf("logged %v", line)
+	}
+	answer(403)
+
+	write(t, dir, "c.yaml", upstream(second)+"policy: none\nhosts: [x.example]\n")
+	reload()
+	line := gateway.said(t, "configuration changed, in part only after a restart")
+	if line["restart"] != "hosts: [x.example]" || line["changes"] != "policy: patient → none" {
+		t.Errorf("logged %v", line)
+	}
+	reload()
+	gateway.said(t, "configuration read again, nothing has changed")
+	write(t, dir, "c.yaml", upstream(base))
+	reload()
+	if line := gateway.said(t, "configuration not changed, the old one stays in force"); !strings.Contains(line["error"].(string), "where the gateway itself listens") {
+		t.Errorf("logged %v", line)
+	}
+	if code := gateway.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/config"
+)
+
+// following keeps a gateway to a configuration that changes.
+type following struct {
+	inForce terms
+	addr    string // where it is reached
+	gateway *gateway.Gateway
+	log     *slog.Logger
+	level   *slog.LevelVar
+}
+
+// follow keeps a gateway to the file until stop is called or ctx ends: whenever
+// it changes, and on SIGHUP.
+func (f *settings) follow(ctx context.Context, g *following) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	path, _ := f.file()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		config.Watch(ctx, path, hangup, func() { g.use(f.terms()) })
+	}()
+	return func() {
+		signal.Stop(hangup)
+		cancel()
+		<-ended
+	}
+}
+
+// use takes a new configuration. One that has a mistake changes nothing.
+func (g *following) use(t terms, err error) {
+	t.gateway.Watch = g.inForce.gateway.Watch
+	if err == nil {
+		err = noLoop(g.addr, t.gateway)
+	}
+	if err == nil {
+		err = g.gateway.Use(t.gateway)
+	}
+	if err != nil {
+		g.log.Error("configuration not changed, the old one stays in force", "error", err.Error(), "do", "run ridethrough config check")
+		return
+	}
+	g.level.Set(t.level)
+	changes, late := split(t.config.Changes(&g.inForce.config))
+	g.inForce = t
+	switch {
+	case len(changes)+len(late) == 0:
+		g.log.Info("configuration read again, nothing has changed")
+	case len(late) == 0:
+		g.log.Info("configuration changed", "changes", strings.Join(changes, ", "))
+	default:
+		g.log.Warn("configuration changed, in part only after a restart", "changes", strings.Join(changes, ", "), "restart", strings.Join(late, ", "))
+	}
+}
+
+// split tells the changes that are in force from those that need a restart.
+func split(all []config.Change) (now, late []string) {
+	for _, c := range all {
+		field, _, _ := strings.Cut(c.Field, ".")
+		if slices.Contains([]string{"listen", "token", "hosts", "spool"}, field) {
+			late = append(late, c.String())
+		} else {
+			now = append(now, c.String())
+		}
+	}
+	return now, late
+}

@@ -1,0 +1,155 @@
+// Package http1 is an [http.RoundTripper] for upstreams that are spoken to in
+// HTTP/1.1 without TLS: Ollama, LM Studio, vLLM, a provider behind a proxy on
+// the same machine. The gateway uses it because net/http's own costs about as
+// much as everything else in a proxy together: two goroutines for each
+// connection, and a hand-over between them and the caller for each request.
+//
+// Here the calling goroutine writes the request and reads the answer. Only a
+// request that the server is slow to take gets a goroutine of its own. What is
+// rare, such as https, upgrades, proxies and trailers, is left to net/http, and
+// nothing is tried again, except on a pooled connection that turns out to be
+// dead: that is no fault.
+//
+// It is strict where two readers of the same bytes could differ about where a
+// message ends (RFC 9112, 6 and 11): such an answer is an error.
+package http1
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Transport sends requests over pooled connections. The zero Transport works.
+// It may be used by many goroutines at the same time, and must not be changed
+// or copied after its first use.
+//
+// It sends and answers what net/http's Transport with DisableCompression would,
+// with these differences: trailers of an answer are read and dropped, an answer
+// with a folded header line, two lengths or a length beside a transfer coding
+// is refused, Expect is sent without waiting for an answer to it, and there are
+// no calls to [net/http/httptrace] beyond those of the dial.
+//
+// A request's body that has a method Bytes() []byte is written from that
+// memory, which must not change until the body is closed, and is not read. One
+// with a GetBody is taken to be at hand: reading it does not wait.
+type Transport struct {
+	// Fallback takes what is not for this Transport; nil: http.DefaultTransport.
+	// If it is an *http.Transport, so are requests for which it has a Proxy.
+	Fallback http.RoundTripper
+
+	// Dial connects; nil: a net.Dialer that gives up after 10 s. It must heed its
+	// context.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	IdlePerHost int           // connections kept for later requests, for each host; 0: 256
+	IdleTimeout time.Duration // how long; 0: 90 s
+
+	idle pool
+}
+
+// RoundTrip sends one request and returns when the header of its answer is
+// there. When the request's context ends, so do the request and the reading of
+// the answer's body, with context.Cause.
+//
+// A request on a pooled connection that ends before the first byte of an answer
+// is sent once more on a fresh one, if its body can be had again.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !t.takes(req) {
+		return t.fallback().RoundTrip(req)
+	}
+	resp, err := t.try(req, req.Body, false)
+	gone, stale := errors.AsType[*staleError](err)
+	if !stale {
+		return resp, err
+	}
+	body := req.Body
+	if outgoing(req) != 0 {
+		if req.GetBody == nil {
+			return nil, gone.error
+		}
+		if body, err = req.GetBody(); err != nil {
+			return nil, gone.error
+		}
+	}
+	return t.try(req, body, true)
+}
+
+// staleError is the end of a pooled connection before it has brought a byte.
+type staleError struct{ error }
+
+func (e *staleError) Unwrap() error { return e.error }
+
+// try sends the request once, with that body.
+func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Response, error) {
+	x := newExchange(t, req, body)
+	head, err := appendHead(x.buf[:0], req)
+	if err == nil {
+		x.conn, err = t.connect(req, fresh)
+	}
+	if err != nil {
+		x.free()
+		x.up.close()
+		return nil, err
+	}
+	if err = x.run(head); err == nil {
+		return &x.resp, nil
+	}
+	x.end(false)
+	switch {
+	case req.Context().Err() != nil:
+		return nil, context.Cause(req.Context())
+	case x.up.broken():
+		return nil, x.up.err
+	case x.conn.reused && !x.answered:
+		return nil, &staleError{err}
+	}
+	return nil, err
+}
+
+// connect gives a connection to the request's host.
+func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
+	ctx := req.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !fresh {
+		if c := t.take(req.URL.Host); c != nil {
+			return c, nil
+		}
+	}
+	port := req.URL.Port()
+	if port == "" {
+		port = "80"
+	}
+	dial := t.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	}
+	raw, err := dial(ctx, "tcp", net.JoinHostPort(req.URL.Hostname(), port))
+	switch {
+	case err == nil:
+		return newConn(raw, req.URL.Host), nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, err
+}
+
+func (t *Transport) fallback() http.RoundTripper {
+	if t.Fallback == nil {
+		return http.DefaultTransport
+	}
+	return t.Fallback
+}
+
+// CloseIdleConnections closes the connections that no request uses, and those
+// of the Fallback.
+func (t *Transport) CloseIdleConnections() {
+	t.idle.clear()
+	if f, ok := t.Fallback.(interface{ CloseIdleConnections() }); ok {
+		f.CloseIdleConnections()
+	}
+}
