@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +45,7 @@ func configCheck(s Streams) *cobra.Command {
 			if err != nil {
 				return explained(err)
 			}
-			from.approve(s.Out, &t.config)
+			approve(s.Out, &t.config)
 			return nil
 		},
 	}
@@ -54,16 +54,13 @@ func configCheck(s Streams) *cobra.Command {
 }
 
 // approve says that a configuration is right, and what is odd about it.
-func (f *settings) approve(w io.Writer, c *config.Config) {
+func approve(w io.Writer, c *config.Config) {
 	for _, doubt := range c.Warnings() {
 		doubt.Message = "warning: " + doubt.Message
 		fmt.Fprintln(w, doubt.Excerpt())
 	}
-	path, named := f.file()
-	if _, err := config.Load(path); errors.Is(err, fs.ErrNotExist) && !named {
-		path = "no file: everything"
-	}
-	fmt.Fprintf(w, "%s is right; policy %s, upstreams %s\n", path, c.Policy(), strings.Join(c.Upstreams(), ", "))
+	file := cmp.Or(c.File, "no file: everything")
+	fmt.Fprintf(w, "%s is right; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
 }
 
 func configShow(s Streams) *cobra.Command {

@@ -54,6 +54,7 @@ func (g *following) use(t terms, err error) {
 		g.log.Error("configuration not changed, the old one stays in force", "error", err.Error(), "do", "run ridethrough config check")
 		return
 	}
+	doubts(g.log, &t.config)
 	g.level.Set(t.level)
 	changes, late := split(t.config.Changes(&g.inForce.config))
 	g.inForce = t
@@ -64,6 +65,13 @@ func (g *following) use(t terms, err error) {
 		g.log.Info("configuration changed", "changes", strings.Join(changes, ", "))
 	default:
 		g.log.Warn("configuration changed, in part only after a restart", "changes", strings.Join(changes, ", "), "restart", strings.Join(late, ", "))
+	}
+}
+
+// doubts says what is probably not meant in a configuration.
+func doubts(log *slog.Logger, c *config.Config) {
+	for _, doubt := range c.Warnings() {
+		log.Warn("configuration", "doubt", doubt.Error())
 	}
 }
 

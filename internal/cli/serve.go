@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,16 +61,14 @@ func (c *serving) run(ctx context.Context, t terms) error {
 	var level slog.LevelVar
 	level.Set(t.level)
 	log := logger(c.s.Err, &level)
-	for _, doubt := range t.config.Warnings() {
-		log.Warn("configuration", "doubt", doubt.Error())
-	}
+	doubts(log, &t.config)
 	t.gateway.Watch = func(e gateway.Event) { report(log, e) }
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	base := "http://" + l.Addr().String()
-	log.Info("listening", "url", base, "policy", t.config.Policy())
+	log.Info("listening", "url", base, "policy", t.config.Policy(), "config", cmp.Or(t.config.File, "none"))
 	for _, u := range t.gateway.Upstreams {
 		if u.Base != nil {
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())

@@ -69,7 +69,7 @@ func (f *settings) read() (config.Config, error) {
 	path, named := f.file()
 	c, err := config.Load(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
-		c, err = config.Parse(path, nil)
+		c, err = config.Parse("", nil)
 	}
 	if err != nil {
 		return c, failure{err, exitConfig}

@@ -27,6 +27,7 @@ const DefaultListen = "127.0.0.1:8484"
 // Config is a configuration: what the file says, what was set in its place,
 // and the defaults.
 type Config struct {
+	File   string   // that was read; "": none
 	Listen string   // HOST:PORT
 	Hosts  []string // that are answered for, besides this machine's own
 	Log    string   // debug, info, warn or error
@@ -72,7 +73,7 @@ func Parse(name string, data []byte) (Config, error) {
 	data = []byte(strings.TrimPrefix(string(data), "\uFEFF"))
 	src := source{name, strings.Split(string(data), "\n")}
 	c, r := read(src, data, file(nil))
-	c.source, c.at = src, r.at
+	c.File, c.source, c.at = name, src, r.at
 	c.complete()
 	if r.faults = append(r.faults, c.refer()...); len(r.faults) > 0 {
 		return Config{}, r.done()

@@ -243,14 +243,7 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 			if fresh != nil {
 				v = fresh(r, n)
 			}
-			for _, e := range n.entries {
-				f, ok := byName[e.key.text]
-				if !ok {
-					r.fail(e.key, "no field is called %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
-					continue
-				}
-				r.below(f.name, e.value, func() { f.read(r, e.value, &v) })
-			}
+			readFields(r, n, byName, &s, &v)
 			return v, len(r.faults) == before
 		},
 		show: func(v S) *node {
@@ -262,6 +255,18 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 			}
 			return n
 		},
+	}
+}
+
+// readFields reads what a mapping has and refuses what nobody knows.
+func readFields[S any](r *reader, n *node, byName map[string]field[S], s *schema, to *S) {
+	for _, e := range n.entries {
+		f, ok := byName[e.key.text]
+		if !ok {
+			r.fail(e.key, "no field is called %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
+			continue
+		}
+		r.below(f.name, e.value, func() { f.read(r, e.value, to) })
 	}
 }
 

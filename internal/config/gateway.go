@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	m := mapper{config: c, env: env}
 	made := gateway.Config{Policy: m.policy(c.policy), Spool: gateway.Spool{Memory: c.spool.memory}}
 	if c.spool.dir != "" {
-		made.Spool.Dir = c.path(env)(c.spool.dir)
+		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)
 	}
 	for _, u := range c.all() {
 		made.Upstreams = append(made.Upstreams, m.upstream(u.name, u.value))
@@ -59,6 +60,19 @@ type mapper struct {
 
 func (m *mapper) say(path, format string, args ...any) {
 	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
+}
+
+// folder gives the path of a folder that has to be there.
+func (m *mapper) folder(path, name string) string {
+	name = m.config.path(m.env)(name)
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		m.say(path, "the folder %s: %v", name, reason(err))
+	case !info.IsDir():
+		m.say(path, "%s is no folder", name)
+	}
+	return name
 }
 
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {

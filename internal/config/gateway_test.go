@@ -40,6 +40,9 @@ func write(t *testing.T, dir, name, text string) string {
 func TestAFileBecomesAGateway(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "key", "key-of-first\n")
+	if err := os.Mkdir(filepath.Join(dir, "spool"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	name := write(t, dir, "config.yaml", strings.Replace(whole, "/run/secrets/anthropic", "key", 1))
 	c, err := config.Load(name)
 	if err != nil {
@@ -123,6 +126,8 @@ func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
 		{"upstreams: {openai: {key: {file: gone}}}", "1:27: the key of openai: the file " + dir + "/gone: no such file or directory"},
 		{"upstreams: {openai: {key: {file: empty}}}", "1:27: the key of openai: the file " + dir + "/empty is empty or not set"},
 		{"upstreams: {openai: {key: {file: two}}}", "1:27: the key of openai: the file " + dir + "/two has more than one line"},
+		{"spool: {dir: gone}", "1:14: the folder " + dir + "/gone: no such file or directory"},
+		{"spool: {dir: two}", "1:14: " + dir + "/two is no folder"},
 		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API is ollama`},
 		{"upstreams: {openai: {fallback: [{to: b, after: 1m}]}, b: {api: openai, url: https://b.example/v1}}", `1:38: upstream "openai": fallback to "b": it needs a key of its own`},
 		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": the chain has been there already`},
@@ -260,7 +265,45 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 		after(3*time.Second, 3, "no file")
 		asked <- 1
 		after(0, 4, "somebody asks")
+		os.Symlink(filepath.Join(dir, "data", "config.yaml"), name) // as Kubernetes lays it out
+		for i, version := range []string{"one", "two"} {
+			os.Mkdir(filepath.Join(dir, version), 0o700)
+			write(t, dir, filepath.Join(version, "config.yaml"), "abc")
+			os.Symlink(version, filepath.Join(dir, "next"))
+			os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "data"))
+			after(3*time.Second, 5+i, "a link that leads elsewhere")
+		}
 		cancel()
 		<-done
 	})
+}
+
+func BenchmarkKeyInAFile(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "key")
+	if err := os.WriteFile(path, []byte("key\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	c, err := config.Parse("config.yaml", []byte("upstreams: {openai: {key: {file: "+path+"}}}"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := c.Gateway(env())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := g.Upstreams[0].Key(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := config.Parse("config.yaml", []byte(whole)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
