@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,15 +242,15 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 	name := write(t, dir, "config.yaml", "a")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		calls := 0
+		var calls atomic.Int64
 		asked, done := make(chan int), make(chan int)
-		go func() { config.Watch(ctx, name, asked, func() { calls++ }); close(done) }()
-		after := func(d time.Duration, want int, what string) {
+		go func() { config.Watch(ctx, name, asked, func() { calls.Add(1) }); close(done) }()
+		after := func(d time.Duration, want int64, what string) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			if calls != want {
-				t.Errorf("%s: %d calls, want %d", what, calls, want)
+			if got := calls.Load(); got != want {
+				t.Errorf("%s: %d calls, want %d", what, got, want)
 			}
 		}
 		after(5*time.Second, 0, "nothing happens")
@@ -271,7 +272,7 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 			write(t, dir, filepath.Join(version, "config.yaml"), "abc")
 			os.Symlink(version, filepath.Join(dir, "next"))
 			os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "data"))
-			after(3*time.Second, 5+i, "a link that leads elsewhere")
+			after(3*time.Second, int64(5+i), "a link that leads elsewhere")
 		}
 		cancel()
 		<-done
