@@ -201,10 +201,10 @@ type buffer struct {
 	class int // of its pool; -1: none
 }
 
-// The pools hold buffers of 4 KiB to 2 MiB, four sizes between two powers of
+// The pools hold buffers of 512 bytes to 2 MiB, four sizes between two powers of
 // two, so that at most a fifth is waste.
 const (
-	smallest = 12 // 4 KiB
+	smallest = 9 // 512 bytes
 	steps    = 4
 	largest  = 21 // 2 MiB
 )

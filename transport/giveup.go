@@ -15,14 +15,15 @@ import (
 // response for the caller in case there is no other try; package retry closes
 // it before a wait.
 type rejection struct {
-	resp  *http.Response
-	cause error // what the fault's cause was before; nil: none
+	status string
+	resp   *http.Response // nil: closed
+	cause  error          // what the fault's cause was before; nil: none
 }
 
 // reject puts a response whose body is being read as body into the fault.
 func reject(f *fault.Error, resp *http.Response, body io.ReadCloser) error {
 	resp.Body = body
-	f.Err = &rejection{resp, f.Err}
+	f.Err = &rejection{resp.Status, resp, f.Err}
 	return f
 }
 
@@ -30,13 +31,20 @@ func (r *rejection) Error() string {
 	if r.cause != nil {
 		return r.cause.Error()
 	}
-	return r.resp.Status
+	return r.status
 }
 
 func (r *rejection) Unwrap() error { return r.cause }
 
-// Close lets go of the response.
-func (r *rejection) Close() error { return r.resp.Body.Close() }
+// Close lets go of the response, of which a wait needs nothing.
+func (r *rejection) Close() error {
+	if r.resp == nil {
+		return nil
+	}
+	body := r.resp.Body
+	r.resp = nil
+	return body.Close()
+}
 
 // unmask gives a response that says 200 and is none of it the status of its
 // fault. SDKs look no further than the status: they would hand the error on as
