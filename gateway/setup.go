@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
 // setup is a configuration, made ready.
@@ -93,23 +94,24 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 		return base
 	}
 	if old := s.same(up); old != nil && old.Transport == nil && old.Limits.Connect == up.Limits.Connect {
-		if _, ok := old.base.(*http.Transport); ok {
+		if _, ok := old.base.(*http1.Transport); ok {
 			return old.base
 		}
 	}
 	return pooled(bound(up.Limits.Connect))
 }
 
-// pooled gives a transport for many calls to few hosts. It leaves encodings
-// alone: what passes through passes unchanged.
-func pooled(connect time.Duration) *http.Transport {
+// pooled gives a transport for many calls to few hosts: one of our own for
+// plain HTTP/1.1, net/http's for the rest. It leaves encodings alone: what
+// passes through passes unchanged.
+func pooled(connect time.Duration) *http1.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = connect
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 256
-	return t
+	return &http1.Transport{Fallback: t, Dial: t.DialContext}
 }
 
 // named finds an upstream by its name; nil: there is none.

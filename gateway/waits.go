@@ -115,7 +115,7 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 	case Now:
 		up.gate.Now()
 	case Hold:
-		up.gate.Hold("")
+		up.gate.Hold("a command")
 	case Resume:
 		up.gate.Resume()
 	case GiveUp:

@@ -44,7 +44,6 @@ func TestWaitsAreThereForPeople(t *testing.T) {
 }
 
 func TestCommandsForOneRequest(t *testing.T) {
-	t.Skip("the gate is on its way")
 	tests := []struct {
 		name string
 		do   func(w *world)
@@ -88,7 +87,6 @@ func TestCommandsForOneRequest(t *testing.T) {
 }
 
 func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
-	t.Skip("the gate is on its way")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, policy.Patient(), simulator.Script{})
 		w.gateway.ActOn("anthropic", gateway.Hold)

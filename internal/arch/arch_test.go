@@ -23,7 +23,7 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{
-		floor: 2, path: "gateway", uses: "dialect fault gate policy retry transport",
+		floor: 2, path: "gateway", uses: "dialect fault gate policy retry transport internal/http1",
 		parts: "github.com/klauspost/compress",
 	},
 
