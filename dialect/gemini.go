@@ -23,7 +23,10 @@ var gemini = Dialect{
 	ping:    func(string) string { return "\n\n" }, // a comment breaks the clients
 	aborts:  true,                                  // they take an error inside a stream for a chunk without text
 	errors: errorForm{
-		body:  geminiError,
+		body: geminiError,
+		event: func(status, words string) string { // Google ends its lines so; a Go client that sees both kinds at once reads two events as one
+			return "data: " + string(geminiError(status, words)) + "\r\n\r\n"
+		},
 		other: "UNAVAILABLE",
 		types: map[fault.Kind]string{
 			fault.Quota:   "RESOURCE_EXHAUSTED",

@@ -103,7 +103,7 @@ func TestFailureSpeaksEachDialect(t *testing.T) {
 		{dialect.OpenAIChat(), dialect.Events, false, "data: " + chat + "\n\n", true},
 		{dialect.OpenAICompletions(), dialect.Events, false, "data: " + chat + "\n\n", true},
 		{dialect.OpenAIResponses(), dialect.Events, false, responses, true},
-		{dialect.Gemini(), dialect.Events, false, "data: " + google + "\n\n", true},
+		{dialect.Gemini(), dialect.Events, false, "data: " + google + "\r\n\r\n", true},
 		{dialect.Gemini(), dialect.Array, false, "[" + google + "]\n", true},
 		{dialect.Gemini(), dialect.Array, true, ",\n" + google + "]\n", true},
 		{dialect.Ollama(), dialect.Lines, true, `{"error":"gone"}` + "\n", false},

@@ -437,7 +437,7 @@ func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestResponsesMayLackBodyAndHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for status, want := range map[int]int{200: 502, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
+		for status, want := range map[int]int{200: 503, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
 			tr := &transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
 			resp, err := tr.RoundTrip(post(t.Context()))
 			if err != nil || resp.StatusCode != want {

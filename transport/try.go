@@ -150,6 +150,10 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	}
 	a := &s.ahead
 	if f := c.whole(resp, a); f != nil {
+		if len(a.buf) == 0 {
+			_ = a.Close()
+			return nil, f // nothing to hand on: Ollama's client takes an empty body for an answer, whatever its status
+		}
 		unmask(resp, f.Kind)
 		return nil, reject(f, resp, a)
 	}

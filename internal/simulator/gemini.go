@@ -168,7 +168,7 @@ func geminiError(status int) (name, message string) {
 		return "CANCELLED", "The operation was cancelled."
 	case 501:
 		return "UNIMPLEMENTED", "Operation is not implemented, or supported, or enabled."
-	case 503:
+	case 503, 529:
 		return "UNAVAILABLE", "The model is overloaded. Please try again later."
 	case 504:
 		return "DEADLINE_EXCEEDED", "The request timed out. Please try again."

@@ -3,13 +3,17 @@ package sdk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"reflect"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	claude "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/ollama/ollama/api"
 	"github.com/openai/openai-go/v3"
 	gpt "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
+	"google.golang.org/genai"
 )
 
 // seat is what a program is given to reach its API.
@@ -29,21 +33,37 @@ type answer struct {
 
 // call is one call of an SDK.
 type call struct {
-	name    string
-	streams bool
-	ask     func(context.Context, seat) (answer, error)
+	name     string
+	streams  bool
+	ask      func(context.Context, seat) (answer, error)
+	again    bool   // its SDK sends a request again by itself
+	swallows bool   // its SDK takes a connection that breaks for the end of an answer
+	busy     string // what its API calls a fault that passes; "": it has no names
 }
 
 var (
-	messagesNew          = call{"Messages.New", false, newMessage}
-	messagesNewStreaming = call{"Messages.NewStreaming", true, streamMessage}
-	chatNew              = call{"Chat.Completions.New", false, newCompletion}
-	chatNewStreaming     = call{"Chat.Completions.NewStreaming", true, streamCompletion}
+	messagesNew          = call{name: "Messages.New", ask: newMessage, again: true, busy: "overloaded_error"}
+	messagesNewStreaming = call{name: "Messages.NewStreaming", streams: true, ask: streamMessage, again: true, busy: "overloaded_error"}
+	chatNew              = call{name: "Chat.Completions.New", ask: newCompletion, again: true, busy: "server_error"}
+	chatNewStreaming     = call{name: "Chat.Completions.NewStreaming", streams: true, ask: streamCompletion, again: true, busy: "server_error"}
 
-	calls   = []call{messagesNew, messagesNewStreaming, chatNew, chatNewStreaming}
-	streams = []call{messagesNewStreaming, chatNewStreaming}
-	wholes  = []call{messagesNew, chatNew}
+	calls = []call{
+		messagesNew, messagesNewStreaming, chatNew, chatNewStreaming, responsesNew, responsesNewStreaming,
+		generateContent, generateContentStream, ollamaChat, ollamaChatStreaming, ollamaGenerate, ollamaGenerateStreaming,
+	}
+	streams   = those(func(c call) bool { return c.streams })
+	wholes    = those(func(c call) bool { return !c.streams })
+	stainless = those(func(c call) bool { return c.again })
 )
+
+func those(are func(call) bool) (some []call) {
+	for _, c := range calls {
+		if are(c) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
 
 func (s seat) anthropic() anthropic.Client {
 	options := []claude.RequestOption{claude.WithBaseURL(s.url), claude.WithAPIKey("test")}
@@ -60,6 +80,9 @@ func (s seat) openai() openai.Client {
 	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + "/v1"), gpt.WithAPIKey("test")}
 	if s.client != nil {
 		options = append(options, gpt.WithHTTPClient(s.client))
+	}
+	if s.agent != "" {
+		options = append(options, gpt.WithHeader("User-Agent", s.agent))
 	}
 	return openai.NewClient(options...)
 }
@@ -157,6 +180,18 @@ func reasonOf(err error) reason {
 	}
 	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
 		return reason{Body: string(e.Event.Data)}
+	}
+	if e, ok := errors.AsType[genai.APIError](err); ok {
+		return reason{Status: e.Code, Body: fmt.Sprintf("%q: %s", e.Status, e.Message)}
+	}
+	if e, ok := errors.AsType[api.StatusError](err); ok {
+		return reason{Status: e.StatusCode, Body: e.ErrorMessage}
+	}
+	if e, ok := errors.AsType[api.AuthorizationError](err); ok {
+		return reason{Status: e.StatusCode, Body: e.Status}
+	}
+	if reflect.TypeOf(err) == reflect.TypeOf(errors.New("")) {
+		return reason{Body: err.Error()} // Ollama's client has no type for an error inside a stream
 	}
 	return reason{}
 }

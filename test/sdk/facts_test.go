@@ -16,7 +16,7 @@ import (
 
 // What package transport relies on, as the SDKs do it.
 
-func TestSDKCallsThreeTimesUnlessToldOtherwise(t *testing.T) {
+func TestSDKCallsThreeTimesUnlessToldOtherwiseOrOnce(t *testing.T) {
 	overloaded := func(h http.Header) roundTripper {
 		return func(req *http.Request) (*http.Response, error) {
 			body := io.NopCloser(strings.NewReader(`{"error":{"message":"Overloaded"}}`))
@@ -38,7 +38,11 @@ func TestSDKCallsThreeTimesUnlessToldOtherwise(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, simulator.Script{})
 					_, err := c.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(tt.next)})
-					if n := w.asked.Load(); err == nil || n != tt.calls {
+					want := tt.calls
+					if !c.again {
+						want = 1
+					}
+					if n := w.asked.Load(); err == nil || n != want {
 						t.Errorf("%d calls, %v", n, err)
 					}
 				})
@@ -57,6 +61,14 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 		{messagesNewStreaming, 0, ""},
 		{chatNew, 0, ""},
 		{chatNewStreaming, 0, ""},
+		{responsesNew, 0, ""},
+		{responsesNewStreaming, 0, ""},
+		{generateContent, 0, ""},
+		{generateContentStream, 0, ""},
+		{ollamaChat, 0, ""},
+		{ollamaChatStreaming, 0, ""},
+		{ollamaGenerate, 0, ""},
+		{ollamaGenerateStreaming, 0, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,7 +79,7 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 					if ok != (tt.limit > 0) || ok && time.Until(end) != tt.limit || req.Header.Get("X-Stainless-Timeout") != tt.header {
 						t.Errorf("ends %v, %v", end, req.Header)
 					}
-					if req.GetBody == nil || req.Header.Get("X-Stainless-Retry-Count") != "0" {
+					if count := req.Header.Get("X-Stainless-Retry-Count"); req.GetBody == nil || (count == "0") != tt.again {
 						t.Errorf("GetBody %t, %v", req.GetBody != nil, req.Header)
 					}
 					return w.base.RoundTrip(req)
@@ -81,7 +93,7 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 }
 
 func TestProviderSeesTheTrueCountOfRetries(t *testing.T) {
-	for _, c := range calls {
+	for _, c := range stainless {
 		for _, way := range ways {
 			t.Run(way.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -108,9 +120,17 @@ func TestTransportWaitsAsLongAsTheSDKDoes(t *testing.T) {
 		took   time.Duration
 	}{
 		{messagesNew, 529, 6, 405 * time.Second}, // the next wait is ten minutes, and so is the SDK's limit
-		{messagesNewStreaming, 0, 9, 3705 * time.Second},
-		{chatNew, 0, 9, 3705 * time.Second},
-		{chatNewStreaming, 0, 9, 3705 * time.Second},
+		{messagesNewStreaming, 0, 11, afterTwoHours},
+		{chatNew, 0, 11, afterTwoHours},
+		{chatNewStreaming, 0, 11, afterTwoHours},
+		{responsesNew, 0, 11, afterTwoHours},
+		{responsesNewStreaming, 0, 11, afterTwoHours},
+		{generateContent, 0, 11, afterTwoHours},
+		{generateContentStream, 0, 11, afterTwoHours},
+		{ollamaChat, 0, 11, afterTwoHours},
+		{ollamaChatStreaming, 0, 11, afterTwoHours},
+		{ollamaGenerate, 0, 11, afterTwoHours},
+		{ollamaGenerateStreaming, 0, 11, afterTwoHours},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +139,7 @@ func TestTransportWaitsAsLongAsTheSDKDoes(t *testing.T) {
 				if tt.status == 0 {
 					want = healthy(t.Context(), t, tt.call)
 				}
-				w := newWorld(t, outage(time.Hour))
+				w := newWorld(t, outage(2*time.Hour))
 				got, err := tt.ask(t.Context(), w.transport(policy.Patient()))
 				if r := reasonOf(err); r.Status != tt.status || (err == nil) != (tt.status == 0) || got.anonymous() != want {
 					t.Errorf("%+v, %d, %v", got, r.Status, err)

@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"syscall"
@@ -14,7 +15,10 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-const claudeCode = "claude-cli/2.1.329 (external, cli)"
+const (
+	claudeCode = "claude-cli/2.1.329 (external, cli)"
+	codex      = "codex_cli_rs/0.120.0 (Linux)"
+)
 
 // afterTwoHours is when Patient's tenth retry comes, the first after an outage
 // of two hours.
@@ -31,6 +35,11 @@ func TestStreamOutlastsTwoHours(t *testing.T) {
 		{messagesNewStreaming, "", "msg_000011", "event: ping\ndata: {\"type\":\"ping\"}\n\n", 700},
 		{messagesNewStreaming, claudeCode, "msg_000011", "event: message_delta\ndata: {\"type\":\"keepalive\"}\n\n", 120},
 		{chatNewStreaming, "", "chatcmpl-000011", `"delta":{"content":""},"finish_reason":null}]}` + "\n\n", 120},
+		{responsesNewStreaming, "", "resp_000011", ": ridethrough retry ", 700},
+		{responsesNewStreaming, codex, "resp_000011", "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n", 120},
+		{generateContentStream, "", "resp_000011", "\n\n", 700},
+		{ollamaChatStreaming, "", "2000-01-01T02:01:45Z", " ", 700},
+		{ollamaGenerateStreaming, "", "2000-01-01T02:01:45Z", " ", 700},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name+"/"+tt.agent, func(t *testing.T) {
@@ -75,30 +84,85 @@ func TestAnswerKeepsTheNameThatTheProviderGivesIt(t *testing.T) {
 }
 
 func TestNothingIsAskedForAProgramThatHasLeft(t *testing.T) {
-	for _, c := range calls {
-		for _, leaves := range []time.Duration{3 * time.Second, 90 * time.Second} { // before and after the headers of a stream
-			t.Run(c.name+"/"+leaves.String(), func(t *testing.T) {
+	for _, way := range ways {
+		for _, c := range calls {
+			for _, leaves := range []time.Duration{3 * time.Second, 90 * time.Second} { // before and after the headers of a stream
+				t.Run(way.name+"/"+c.name+"/"+leaves.String(), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, outage(0))
+						ctx, cancel := context.WithCancel(t.Context())
+						time.AfterFunc(leaves, cancel)
+						got, err := c.ask(ctx, way.to(w, policy.Patient()))
+						if !c.saysItLeft(err) || got.Text+got.Stop != "" || w.took() != leaves {
+							t.Errorf("%+v, %v after %v", got, err, w.took())
+						}
+						tries := w.tries()
+						time.Sleep(9 * time.Hour)
+						if n := w.tries(); n != tries || w.asked.Load() != 1 {
+							t.Errorf("%d tries, %d before it left; the SDK made %d requests", n, tries, w.asked.Load())
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// saysItLeft tells whether a call ended as one that was cancelled. Ollama's
+// client, once it has the headers, ends well, or with the spaces that kept it
+// waiting as its error.
+func (c call) saysItLeft(err error) bool {
+	return errors.Is(err, context.Canceled) || c.swallows && (err == nil || strings.TrimSpace(err.Error()) == "")
+}
+
+func TestProgramThatLeavesInTheMiddleOfAnAnswerEndsIt(t *testing.T) {
+	for _, way := range ways {
+		for _, c := range streams {
+			t.Run(way.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, outage(0))
+					ended := time.Duration(0)
+					w := newWorld(t, script(t, "drip:50s"))
+					w.base = onClose(w.base, func() { ended = w.took() })
 					ctx, cancel := context.WithCancel(t.Context())
-					time.AfterFunc(leaves, cancel)
-					got, err := c.ask(ctx, w.gateway(policy.Patient()))
-					if !errors.Is(err, context.Canceled) || got.Text+got.Stop != "" || w.took() != leaves {
-						t.Errorf("%+v, %v after %v", got, err, w.took())
+					time.AfterFunc(120*time.Second, cancel)
+					got, err := c.ask(ctx, way.to(w, policy.Patient()))
+					if !c.saysItLeft(err) || got.Text != "The provider " || got.Stop != "" {
+						t.Errorf("%+v, %v", got, err)
 					}
-					tries := w.tries()
-					time.Sleep(9 * time.Hour)
-					if n := w.tries(); n != tries || w.asked.Load() != 1 {
-						t.Errorf("%d tries, %d before it left; the SDK made %d requests", n, tries, w.asked.Load())
+					synctest.Wait()
+					if ended != 120*time.Second {
+						t.Errorf("the provider's answer ended after %v", ended)
 					}
+					w.check(1, 120*time.Second)
 				})
 			})
 		}
 	}
 }
 
+// onClose calls f as the body of an answer is let go.
+func onClose(next http.RoundTripper, f func()) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		if err == nil {
+			resp.Body = &closing{resp.Body, f}
+		}
+		return resp, err
+	})
+}
+
+type closing struct {
+	io.ReadCloser
+	f func()
+}
+
+func (c *closing) Close() error {
+	c.f()
+	return c.ReadCloser.Close()
+}
+
 func TestRequestThatAnSDKSendsAgainIsHeldAsWell(t *testing.T) {
-	for _, c := range calls {
+	for _, c := range stainless {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want := healthy(t.Context(), t, c)

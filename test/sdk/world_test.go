@@ -43,7 +43,10 @@ func (w *world) direct() seat {
 
 // transport is a seat over package transport.
 func (w *world) transport(p policy.Policy) seat {
-	t := &transport.Transport{Base: w.base, Engine: retry.Engine{Policy: p}}
+	t := &transport.Transport{
+		Base: w.base, Engine: retry.Engine{Policy: p},
+		Limits: transport.Limits{FirstByte: time.Minute, Idle: time.Minute},
+	}
 	return seat{url: "http://provider.test", client: w.tapped(t)}
 }
 
@@ -67,11 +70,11 @@ func (w *world) gateway(p policy.Policy) seat {
 	return seat{url: "http://gateway.test", client: w.tapped(dials)}
 }
 
-// everything puts each API at one address.
+// everything puts each API at one address, and bears a minute of silence.
 func everything(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
-		all[i].Base = base
+		all[i].Base, all[i].Limits = base, gateway.Limits{FirstByte: time.Minute, Idle: time.Minute}
 	}
 	return all
 }
