@@ -44,7 +44,7 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 		for i, p := range sides {
 			asked[i] = s.requests(p, c.clients, c.ask)
 		}
-		for round := range pick(b, 9, 3) {
+		for round := range pick(b, 15, 5) {
 			for k := range sides {
 				i := (k + round) % len(sides) // neither is always the first
 				u, err := c.round(ctx, b, sides[i], asked[i])
@@ -66,14 +66,14 @@ func (c cpu) round(ctx context.Context, b *bench, p *proc.Process, asked []*load
 		return u, err
 	}
 	defer func() { err = errors.Join(l.Stop(), err) }()
-	if err := pause(ctx, pick(b, 300*time.Millisecond, 200*time.Millisecond)); err != nil {
+	if err := pause(ctx, pick(b, 200*time.Millisecond, 100*time.Millisecond)); err != nil {
 		return u, err
 	}
 	before, err := c.read(l, p)
 	if err != nil {
 		return u, err
 	}
-	if err := pause(ctx, pick(b, time.Second, 600*time.Millisecond)); err != nil {
+	if err := pause(ctx, pick(b, 400*time.Millisecond, 300*time.Millisecond)); err != nil {
 		return u, err
 	}
 	after, err := c.read(l, p)

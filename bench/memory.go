@@ -196,7 +196,7 @@ func (s *stage) holds(ctx context.Context, n int) error {
 	return fmt.Errorf("%d of %d requests have reached the upstream", held, n)
 }
 
-// quiet waits until nobody has tried for two seconds, or for twenty.
+// quiet waits until nobody has tried for a second and a half, or for fifteen.
 func (s *stage) quiet(ctx context.Context) (note string, err error) {
 	var seen int64 = -1
 	for range 10 {
@@ -208,7 +208,7 @@ func (s *stage) quiet(ctx context.Context) (note string, err error) {
 			break
 		}
 		seen = c.Requests
-		if err := pause(ctx, 2*time.Second); err != nil {
+		if err := pause(ctx, 1500*time.Millisecond); err != nil {
 			return "", err
 		}
 	}
@@ -221,7 +221,7 @@ func (s *stage) quiet(ctx context.Context) (note string, err error) {
 func pss(ctx context.Context, p *proc.Process) (float64, error) {
 	var looks []float64
 	for range 5 {
-		if err := pause(ctx, 300*time.Millisecond); err != nil {
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return 0, err
 		}
 		n, err := p.PSS()

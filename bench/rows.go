@@ -33,7 +33,7 @@ func rows() []row {
 		{"chunk", cpu{what: "CPU of a chunk, 100 streams, 5 000/s", ask: load.Ask{Scene: stream(1e6, 20*time.Millisecond), Size: kb, Stream: true}, clients: 100, events: true, gate: 1.0, goal: 0.85}},
 		{"coalesced", cpu{what: "CPU of a stream of 50 coalesced chunks", ask: load.Ask{Scene: stream(50, 0), Size: kb, Stream: true}, clients: 32, gate: 0.95, goal: 0.70}},
 	} {
-		all = append(all, row{r.name, r.cpu.run(r.name)})
+		all = append(all, row{name: r.name, run: r.cpu.run(r.name)})
 	}
 	for _, r := range []struct {
 		name string
@@ -42,7 +42,7 @@ func rows() []row {
 		{"added", latency{what: "added to the median, 500/s", ask: load.Ask{Scene: answer, Size: kb}, clients: 20, rate: 500, value: whole, gate: 0.9, goal: 0.7}},
 		{"first-token", latency{what: "added to the first token's median", ask: load.Ask{Scene: stream(10, 5*time.Millisecond), Size: kb, Stream: true}, clients: 40, rate: 200, value: first, gate: 1.0, goal: 0.85}},
 	} {
-		all = append(all, row{r.name, r.latency.run(r.name)})
+		all = append(all, row{name: r.name, run: r.latency.run(r.name)})
 	}
 	for _, r := range []struct {
 		name string
@@ -55,11 +55,11 @@ func rows() []row {
 		{"live", memory{what: "stream that has begun, 200 KB body", ask: load.Ask{Scene: stream(2, never), Size: 200 * kb, Stream: true}, begins: true, full: 1000, quick: 300, goal: 80}},
 		{"crowd", memory{what: "10 000 held streams, 200 KB of prose", ask: load.Ask{Scene: refuse, Size: 200 * kb, Stream: true}, alone: true, full: 10_000, quick: 2000, total: true, gate: 1000, goal: 1000}},
 	} {
-		all = append(all, row{r.name, r.memory.run(r.name)})
+		all = append(all, row{name: r.name, run: r.memory.run(r.name)})
 	}
 	return append(all,
-		row{"library", library},
-		row{"idle", idle},
-		row{"storm", storms("storm", "interactive")},
-		row{"storm-patient", storms("storm-patient", "patient")})
+		row{name: "library", run: library},
+		row{name: "idle", run: idle},
+		row{name: "storm", run: storms("storm", "interactive")},
+		row{name: "storm-patient", long: true, run: storms("storm-patient", "patient")})
 }

@@ -57,7 +57,7 @@ func storms(row, policy string) func(context.Context, *bench) ([]figure.Figure, 
 			{"last answer after recovery", "s", 1, func(s storm) float64 { return s.last }},
 		} {
 			figures = append(figures, figure.Figure{
-				Name: c.what, Unit: c.unit, Goal: figure.AtMost(c.most), Ours: each(ours, c.value), Base: each(base, c.value),
+				Name: c.what, Unit: c.unit, Gate: figure.AtMost(c.most), Goal: figure.AtMost(c.most), Ours: each(ours, c.value), Base: each(base, c.value),
 			})
 		}
 		return figures, nil
