@@ -54,7 +54,7 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 				uses[i] = append(uses[i], u)
 			}
 		}
-		return []figure.Figure{c.figure(uses[0], uses[1])}, nil
+		return []figure.Figure{c.figure(uses[0], uses[1])}, s.snapshot(s.ours)
 	}
 }
 
