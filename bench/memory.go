@@ -136,7 +136,7 @@ func warm(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
 func (m memory) fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int) error {
 	for i := range n {
 		r := s.bench.book.Request(p.Addr, m.ask)
-		if err := held.Hold(p.Addr, r.Numbered(int64(i)), m.begins); err != nil {
+		if err := held.Hold(p.Addr, r.Next(), m.begins); err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 		if i%64 == 63 || i == n-1 {

@@ -34,19 +34,18 @@ func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
 		l.clients = append(l.clients, c)
 	}
 	for i, c := range l.clients {
-		l.wg.Go(func() { l.fail(l.run(c, requests[i], int64(i)*1e9, stream)) })
+		l.wg.Go(func() { l.fail(l.run(c, requests[i], stream)) })
 	}
 	return l, nil
 }
 
 // run asks until the loop ends.
-func (l *Loop) run(c *client, r *Request, number int64, stream bool) error {
+func (l *Loop) run(c *client, r *Request, stream bool) error {
 	for {
 		if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
 			return err
 		}
-		number++
-		a, err := c.ask(r.Numbered(number))
+		a, err := c.ask(r.Next())
 		if err != nil {
 			return err
 		}

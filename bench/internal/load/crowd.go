@@ -23,7 +23,7 @@ func Crowd(addr string, requests []*Request, spread, patience time.Duration) []A
 		wg.Go(func() {
 			due := start.Add(spread * time.Duration(i) / time.Duration(len(requests)))
 			time.Sleep(time.Until(due))
-			arrivals[i] = arrive(addr, r.Numbered(int64(i)), patience)
+			arrivals[i] = arrive(addr, r.Next(), patience)
 			arrivals[i].Took = arrivals[i].End.Sub(due)
 		})
 	}

@@ -25,7 +25,7 @@ const (
 func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
 	for _, size := range []int{0, 1 << 10, 200 << 10} {
 		r := load.NewBook(1).Request("127.0.0.1:8484", load.Ask{Scene: "bench-answer", Stream: true, Size: size})
-		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.Numbered(42))))
+		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.Next())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,24 +41,30 @@ func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
 		if err := json.Unmarshal(body, &asked); err != nil {
 			t.Fatal(err)
 		}
-		if asked.Model != "bench-answer" || !asked.Stream || !strings.HasPrefix(asked.Messages[1].Content, "No. 000000000042: ") {
+		if asked.Model != "bench-answer" || !asked.Stream || !strings.HasPrefix(asked.Messages[1].Content, "No. 000010000001: ") {
 			t.Errorf("got %.200q", body)
 		}
 	}
 }
 
-func TestNumbersLeaveNothingOfTheOneBefore(t *testing.T) {
-	r := load.NewBook(1).Request("h", load.Ask{Scene: "bench-answer"})
-	r.Numbered(123456789012)
-	if text := r.Numbered(7); !bytes.Contains(text, []byte("No. 000000000007: ")) {
+func TestNumbersGoOnAndNoTwoRequestsShareThem(t *testing.T) {
+	book := load.NewBook(1)
+	r, other := book.Request("h", load.Ask{Scene: "bench-answer"}), book.Request("h", load.Ask{Scene: "bench-answer"})
+	if text := other.Next(); !bytes.Contains(text, []byte("No. 000020000001: ")) {
+		t.Errorf("the other: got %q", text)
+	}
+	for range 12 {
+		r.Next()
+	}
+	if text := r.Next(); !bytes.Contains(text, []byte("No. 000010000013: ")) {
 		t.Errorf("got %q", text)
 	}
 }
 
 func TestSceneIsReplacedByOneOfItsLengthOnly(t *testing.T) {
 	r := load.NewBook(1).Request("h", load.Ask{Scene: "bench-aaa"})
-	if err := r.Scene("bench-bbb"); err != nil || !bytes.Contains(r.Numbered(1), []byte(`{"model":"bench-bbb"`)) {
-		t.Errorf("%v, %q", err, r.Numbered(1))
+	if err := r.Scene("bench-bbb"); err != nil || !bytes.Contains(r.Next(), []byte(`{"model":"bench-bbb"`)) {
+		t.Errorf("%v, %q", err, r.Next())
 	}
 	if err := r.Scene("bench-b"); err == nil {
 		t.Error("no error")
@@ -206,11 +212,11 @@ func TestHeldClientsReadAsFarAsTheFirstContent(t *testing.T) {
 	held := &load.Held{}
 	defer held.Close()
 	addr := listen(t, chunks+chunk(role)+chunk(token))
-	if err := held.Hold(addr, book.Request(addr, load.Ask{}).Numbered(1), true); err != nil || held.Len() != 1 {
+	if err := held.Hold(addr, book.Request(addr, load.Ask{}).Next(), true); err != nil || held.Len() != 1 {
 		t.Errorf("%d held, %v", held.Len(), err)
 	}
 	addr = listen(t, chunks+strings.Repeat(chunk(role), 100))
-	if err := held.Hold(addr, book.Request(addr, load.Ask{}).Numbered(1), true); err == nil {
+	if err := held.Hold(addr, book.Request(addr, load.Ask{}).Next(), true); err == nil {
 		t.Error("no content, and no error")
 	}
 }

@@ -21,7 +21,6 @@ type Open struct {
 	clients  []*client
 	requests []*Request
 	stream   bool
-	sent     int64
 }
 
 // NewOpen connects as many clients as it is given requests.
@@ -46,12 +45,11 @@ func (o *Open) Run(n int, beat time.Duration) ([]Sample, error) {
 	for i, c := range o.clients {
 		wg.Go(func() {
 			for k := i; k < n && errs[i] == nil; k += len(o.clients) {
-				errs[i] = o.one(c, o.requests[i].Numbered(o.sent+int64(k)), start.Add(time.Duration(k)*beat), &samples[k])
+				errs[i] = o.one(c, o.requests[i].Next(), start.Add(time.Duration(k)*beat), &samples[k])
 			}
 		})
 	}
 	wg.Wait()
-	o.sent += int64(n)
 	return samples, errors.Join(errs...)
 }
 

@@ -19,9 +19,14 @@ const digits = 12
 // Request is a request for a chat completion as bytes. Each sending gets a
 // number, because two requests with the same body are one request sent again.
 type Request struct {
-	bytes []byte
-	slot  int // where the number is
+	bytes  []byte
+	slot   int // where the number is
+	number int64
 }
+
+// numbers is how often one request can be sent until it has the numbers of the
+// book's next one.
+const numbers = 1e7
 
 // Request writes a request to a host with a prompt of new text.
 func (b *Book) Request(host string, a Ask) *Request {
@@ -38,14 +43,15 @@ func (b *Book) Request(host string, a Ask) *Request {
 	r.WriteString(before)
 	slot := r.Len()
 	fmt.Fprintf(&r, "%0*d: %s%s", digits, 0, text, after)
-	return &Request{r.Bytes(), slot}
+	b.requests++
+	return &Request{r.Bytes(), slot, b.requests * numbers}
 }
 
-// Numbered gives the request with another number. It is valid until the next
-// call.
-func (r *Request) Numbered(n int64) []byte {
+// Next gives the request with another number. It is valid until the next call.
+func (r *Request) Next() []byte {
 	var number [20]byte
-	text := strconv.AppendInt(number[:0], n%1e12, 10)
+	r.number++
+	text := strconv.AppendInt(number[:0], r.number%1e12, 10)
 	slot := r.bytes[r.slot : r.slot+digits]
 	for i := range slot[:digits-len(text)] {
 		slot[i] = '0'

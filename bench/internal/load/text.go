@@ -40,6 +40,7 @@ const (
 type Book struct {
 	dice       *rand.Rand
 	paragraphs []string
+	requests   int64 // written so far
 }
 
 // NewBook writes a book; the same seed writes the same.
