@@ -44,7 +44,7 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 		for i, p := range sides {
 			asked[i] = s.requests(p, c.clients, c.ask)
 		}
-		for round := range pick(b, 15, 5) {
+		for round := range pick(b, 31, 9) {
 			for k := range sides {
 				i := (k + round) % len(sides) // neither is always the first
 				u, err := c.round(ctx, b, sides[i], asked[i])
@@ -65,15 +65,21 @@ func (c cpu) round(ctx context.Context, b *bench, p *proc.Process, asked []*load
 	if err != nil {
 		return u, err
 	}
-	defer func() { err = errors.Join(l.Stop(), err) }()
-	if err := pause(ctx, pick(b, 200*time.Millisecond, 100*time.Millisecond)); err != nil {
+	defer func() {
+		stop := l.Stop
+		if c.events { // its streams have no end
+			stop = l.Cut
+		}
+		err = errors.Join(err, stop())
+	}()
+	if err := pause(ctx, 60*time.Millisecond); err != nil {
 		return u, err
 	}
 	before, err := c.read(l, p)
 	if err != nil {
 		return u, err
 	}
-	if err := pause(ctx, pick(b, 400*time.Millisecond, 300*time.Millisecond)); err != nil {
+	if err := pause(ctx, pick(b, 200*time.Millisecond, 150*time.Millisecond)); err != nil {
 		return u, err
 	}
 	after, err := c.read(l, p)

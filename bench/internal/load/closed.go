@@ -15,7 +15,7 @@ const limit = 20 * time.Second
 // answered.
 type Loop struct {
 	answers, events atomic.Int64
-	ending          atomic.Bool
+	ending, cut     atomic.Bool
 	clients         []*client
 	wg              sync.WaitGroup
 	mu              sync.Mutex
@@ -41,7 +41,7 @@ func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
 
 // run asks until the loop ends.
 func (l *Loop) run(c *client, r *Request, stream bool) error {
-	for {
+	for !l.ending.Load() {
 		if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
 			return err
 		}
@@ -54,13 +54,14 @@ func (l *Loop) run(c *client, r *Request, stream bool) error {
 		}
 		l.answers.Add(1)
 	}
+	return nil
 }
 
-// fail keeps the first error, but not what ends with the loop.
+// fail keeps the first error, but not that the loop is cut.
 func (l *Loop) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil && !l.ending.Load() {
+	if l.err == nil && !l.cut.Load() {
 		l.err = err
 	}
 }
@@ -71,10 +72,17 @@ func (l *Loop) Answers() int64 { return l.answers.Load() }
 // Events counts the events of streams so far.
 func (l *Loop) Events() int64 { return l.events.Load() }
 
-// Stop ends the clients, in the middle of what they ask. Its error is the first
+// Stop ends the loop when each client has its answer. Its error is the first
 // that one of them met: such a loop has measured something else.
 func (l *Loop) Stop() error {
 	l.ending.Store(true)
+	l.wg.Wait()
+	return l.Cut()
+}
+
+// Cut is Stop for clients whose answers have no end: they leave in the middle.
+func (l *Loop) Cut() error {
+	l.cut.Store(true)
 	for _, c := range l.clients {
 		_ = c.Close()
 	}

@@ -250,3 +250,17 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 	})
 }
+
+func TestLoopThatIsCutLeavesInTheMiddle(t *testing.T) {
+	addr := listen(t, chunks+chunk(token))
+	l, err := load.NewLoop(addr, []*load.Request{load.NewBook(1).Request(addr, load.Ask{})}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l.Events() == 0 {
+		runtime.Gosched()
+	}
+	if err := l.Cut(); err != nil || l.Answers() != 0 {
+		t.Errorf("%d answers, %v", l.Answers(), err)
+	}
+}
