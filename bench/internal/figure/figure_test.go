@@ -115,6 +115,22 @@ func TestSenselessRoundsAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestRoundsThatMeasuredNothingAreLeftOut(t *testing.T) {
+	nan := math.NaN()
+	f := figure.Figure{Row: "r", Ours: []float64{nan, 4, 6}, Base: []float64{10, nan, 10}, PerBase: true}
+	if got := f.Value(); !math.IsNaN(got) {
+		t.Errorf("one of three: got %v", got)
+	}
+	f.Base[1] = 10
+	if got := f.Value(); got != 0.5 {
+		t.Errorf("two of three: got %v", got)
+	}
+	var b strings.Builder
+	if err := figure.Table(&b, []figure.Figure{f}); err != nil || !strings.Contains(b.String(), " 5 ") {
+		t.Errorf("%v, %s", err, b.String())
+	}
+}
+
 func TestJSONHasNullWhereThereIsNoNumber(t *testing.T) {
 	var b bytes.Buffer
 	if err := figure.JSON(&b, []figure.Figure{{Row: "r", Ours: []float64{math.NaN()}, Goal: figure.AtMost(0)}}); err != nil {

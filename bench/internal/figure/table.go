@@ -35,6 +35,9 @@ func (f Figure) amount(rounds []float64) string {
 	if len(rounds) == 0 {
 		return "-"
 	}
+	if sound := slices.DeleteFunc(slices.Clone(rounds), math.IsNaN); len(sound) > 0 {
+		rounds = sound
+	}
 	return strings.TrimSpace(number(Median(rounds)) + " " + f.Unit)
 }
 
