@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -17,7 +16,7 @@ var anthropic = Dialect{
 	asks:      suffix("/v1/messages"),
 	streams:   Events,
 	sign:      anthropicSign,
-	plain:     anthropicPlain,
+	named:     anthropicNamed,
 	ping:      func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
 	heartbeat: anthropicHeartbeat,
 	errors: errorForm{
@@ -36,23 +35,33 @@ var anthropic = Dialect{
 	},
 }
 
-// anthropicSign reads the event's name.
-func anthropicSign(name, data []byte) Sign {
-	switch string(nameOf(name, data)) {
-	case "", "message_start", "ping", "content_block_stop":
-		return Opening
-	case "content_block_start":
-		return blockSign(data)
+// anthropicNamed reads an event's name.
+func anthropicNamed(name []byte) (Sign, bool) {
+	switch string(name) {
+	case "content_block_delta", "message_delta":
+		return Content, true
+	case "message_start", "ping", "content_block_stop":
+		return Opening, true
 	case "message_stop":
-		return End
+		return End, true
 	case "error":
-		return Failure
+		return Failure, true
 	}
-	return Content
+	return 0, false
 }
 
-func anthropicPlain(frame []byte) bool {
-	return bytes.HasPrefix(frame, []byte("event: content_block_delta\n"))
+// anthropicSign reads the event's name, and its data where that takes it.
+func anthropicSign(name, data []byte) Sign {
+	name = nameOf(name, data)
+	switch sign, ok := anthropicNamed(name); {
+	case ok:
+		return sign
+	case len(name) == 0:
+		return Opening
+	case string(name) == "content_block_start":
+		return blockSign(data)
+	}
+	return Content
 }
 
 // blockSign tells whether the start of a content block shows anything yet: a

@@ -23,7 +23,8 @@ type Dialect struct {
 	asks      func(path string) bool               // tells a request for an answer by its path
 	streams   Form                                 // what its streams are, where the request does not choose
 	sign      func(name, data []byte) Sign         // of an event's name and data, or of any frame's JSON
-	plain     func(frame []byte) bool              // tells what is certainly content and no more, at a glance
+	named     func(name []byte) (Sign, bool)       // of an event whose name says enough; nil: its events have none
+	plain     func(frame []byte) bool              // tells what is certainly content and no more, at a glance; nil: names tell
 	ping      func(state string) string            // between events
 	heartbeat func(Client) string                  // between events; "": none
 	errors    errorForm                            // what an error looks like

@@ -21,6 +21,11 @@ func (d *Dialect) Sign(f Form, frame []byte) Sign {
 	if f == JSON {
 		return d.Whole(frame)
 	}
+	if d.named != nil && f == Events {
+		if sign, ok := d.named(firstName(frame)); ok {
+			return sign
+		}
+	}
 	name, data := payload(f, frame)
 	switch {
 	case string(data) == "[DONE]", f == Array && string(data) == "]":
@@ -35,7 +40,7 @@ func (d *Dialect) Sign(f Form, frame []byte) Sign {
 // are all one. It knows plain content by how it begins and ends, which costs
 // next to nothing, and reads the others.
 func (d *Dialect) Tail(f Form, frame []byte) Sign {
-	if d.plain(frame) {
+	if d.plain != nil && d.plain(frame) {
 		return Content
 	}
 	return d.Sign(f, frame)
@@ -61,13 +66,13 @@ func (d *Dialect) Ends(f Form, rest []byte) bool {
 // an answer, Failure for an error or a page in its place, Opening for JSON
 // that is not whole.
 func (d *Dialect) Whole(body []byte) Sign {
-	body = bytes.TrimLeft(body, " \t\r\n")
-	if len(body) == 0 {
-		return Opening
-	}
+	s := scanner{text: body}
+	first := s.peek()
 	failed, whole := survey(body)
 	switch {
-	case body[0] != '{' || failed:
+	case first == 0:
+		return Opening
+	case first != '{' || failed:
 		return Failure
 	case !whole:
 		return Opening
@@ -93,13 +98,13 @@ func nameOf(name, data []byte) []byte {
 	return name
 }
 
-// named tells whether an event begins with its name, as the APIs' own do, and
-// the name with one part and ends with the other.
-func named(frame []byte, begin, end string) bool {
+// firstName gives the name of an event that begins with it, as the APIs' own
+// do, without looking at the rest; nil: it begins otherwise.
+func firstName(frame []byte) []byte {
 	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
-	if !ok || len(rest) < len(begin) || string(rest[:len(begin)]) != begin {
-		return false
+	if !ok {
+		return nil
 	}
-	name, _, ok := bytes.Cut(rest[len(begin):], []byte("\n"))
-	return ok && bytes.HasSuffix(bytes.TrimSuffix(name, []byte("\r")), []byte(end))
+	name, _, _ := bytes.Cut(rest, []byte("\n"))
+	return bytes.TrimSuffix(name, []byte("\r"))
 }

@@ -15,7 +15,7 @@ var lmStudio = Dialect{
 	asks:    suffix("/api/v1/chat"),
 	streams: Events,
 	sign:    lmStudioSign,
-	plain:   lmStudioPlain,
+	named:   lmStudioNamed,
 	ping:    comment,
 	aborts:  true,
 	errors: errorForm{
@@ -31,24 +31,33 @@ var lmStudio = Dialect{
 	},
 }
 
-// lmStudioSign reads the event's name. Loading the model and reading the prompt
+// lmStudioNamed reads an event's name. Loading the model and reading the prompt
 // come before the answer; chat.end repeats all of it.
-func lmStudioSign(name, data []byte) Sign {
-	switch string(nameOf(name, data)) {
-	case "", "chat.start", "model_load.start", "model_load.progress", "model_load.end",
+func lmStudioNamed(name []byte) (Sign, bool) {
+	switch string(name) {
+	case "message.delta", "reasoning.delta":
+		return Content, true
+	case "chat.start", "model_load.start", "model_load.progress", "model_load.end",
 		"prompt_processing.start", "prompt_processing.progress", "prompt_processing.end",
 		"reasoning.start", "reasoning.end", "message.start", "message.end":
-		return Opening
+		return Opening, true
 	case "chat.end":
-		return Last
+		return Last, true
 	case "error":
-		return Failure
+		return Failure, true
 	}
-	return Content
+	return 0, false
 }
 
-func lmStudioPlain(frame []byte) bool {
-	return named(frame, "message", ".delta") || named(frame, "reasoning", ".delta")
+func lmStudioSign(name, data []byte) Sign {
+	name = nameOf(name, data)
+	switch sign, ok := lmStudioNamed(name); {
+	case ok:
+		return sign
+	case len(name) == 0:
+		return Opening
+	}
+	return Content
 }
 
 type lmStudioDetail struct {

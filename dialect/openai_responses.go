@@ -16,6 +16,7 @@ var openAIResponses = Dialect{
 	asks:      suffix("/responses", "/responses/compact"),
 	streams:   Events,
 	sign:      responsesSign,
+	named:     responsesNamed,
 	plain:     responsesPlain,
 	ping:      comment,
 	heartbeat: responsesHeartbeat,
@@ -35,23 +36,36 @@ var openAIResponses = Dialect{
 	},
 }
 
-// responsesSign reads the event's name.
+// responsesNamed reads an event's name.
+func responsesNamed(name []byte) (Sign, bool) {
+	switch string(name) {
+	case "response.created", "response.in_progress", "response.queued", "keepalive":
+		return Opening, true
+	case "response.completed":
+		return Last, true
+	case "response.failed", "error":
+		return Failure, true
+	}
+	return Content, bytes.HasSuffix(name, []byte(".delta"))
+}
+
+// responsesSign reads the event's name, and its data where that takes it.
 func responsesSign(name, data []byte) Sign {
-	switch string(nameOf(name, data)) {
-	case "", "response.created", "response.in_progress", "response.queued", "keepalive":
+	name = nameOf(name, data)
+	if sign, ok := responsesNamed(name); ok {
+		return sign
+	}
+	switch string(name) {
+	case "":
 		return Opening
 	case "response.output_item.added":
 		return itemSign(member(data, "item"))
 	case "response.content_part.added", "response.reasoning_summary_part.added":
 		return partSign(member(data, "part"))
-	case "response.completed":
-		return Last
 	case "response.incomplete":
 		if empty(member(member(data, "response"), "error")) {
 			return Last // a limit that the request has set
 		}
-		return Failure
-	case "response.failed", "error":
 		return Failure
 	}
 	return Content
@@ -81,12 +95,9 @@ func partSign(part []byte) Sign {
 	return Opening
 }
 
-// responsesPlain knows deltas by the event's name, or by the type that relays
-// begin with where they leave the name out.
+// responsesPlain knows deltas by the type that relays begin with where they
+// leave the name out.
 func responsesPlain(frame []byte) bool {
-	if named(frame, "response.", ".delta") {
-		return true
-	}
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"type":"response.`))
 	if !ok {
 		return false

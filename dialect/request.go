@@ -77,9 +77,9 @@ func (d *Dialect) Answer(u *url.URL, contentType string, begin []byte) Form {
 	return JSON
 }
 
-// isType compares a content type without its parameters' case.
+// isType compares a content type without its parameters.
 func isType(contentType, want string) bool {
-	return len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
+	return strings.HasPrefix(contentType, want) || len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
 }
 
 // beginsEvents knows a stream of events by its first bytes.

@@ -44,6 +44,7 @@ func BenchmarkTransport(b *testing.B) {
 			{"json/ours", "/v1/messages", &transport.Transport{Base: json, Engine: engine}},
 			{"stream/bare", "/v1/messages", stream},
 			{"stream/ours", "/v1/messages", &transport.Transport{Base: stream, Engine: engine}},
+			{"stream/limits", "/v1/messages", &transport.Transport{Base: stream, Engine: engine, Limits: limits}},
 		} {
 			b.Run(fmt.Sprintf("%s/%dKiB", bb.name, size>>10), func(b *testing.B) {
 				req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://api.test"+bb.path, bytes.NewReader(prompt))

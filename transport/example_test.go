@@ -50,3 +50,27 @@ func ExampleTransport() {
 	// HTTP 529: Overloaded - again in 1ms
 	// 200 OK {"content":[{"type":"text","text":"forty-two"}]}
 }
+
+// A provider that takes a request and says nothing.
+func ExampleLimits() {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	client := &http.Client{Transport: &transport.Transport{
+		Limits: transport.Limits{FirstByte: time.Millisecond},
+		Engine: retry.Engine{Policy: policy.Policy{Retries: 1}, Watch: func(n retry.Note) { fmt.Println(n.Fault) }},
+	}}
+	resp, err := client.Post(silent.URL+"/v1/messages", "application/json", strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output:
+	// no byte for 1ms
+	// no byte for 1ms
+	// 503 Service Unavailable
+}

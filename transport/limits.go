@@ -22,7 +22,8 @@ type Limits struct {
 	Idle      time.Duration // between two bytes of the body, and to the first one where FirstByte is 0; 0: none
 }
 
-// watch enforces limits on one try, with one timer. The nil watch enforces none.
+// watch enforces limits on one try, with one timer, and then is the body of its
+// answer. The nil watch enforces none.
 type watch struct {
 	limits  Limits
 	cancel  context.CancelCauseFunc // ends the try's context
@@ -30,8 +31,8 @@ type watch struct {
 	waiting atomic.Bool // for the first byte
 	expired atomic.Pointer[fault.Error]
 
-	mu   sync.Mutex
-	body io.Closer // what is being read; nil: nothing yet
+	mu  sync.Mutex    // for the timer, which may come before there is a body
+	src io.ReadCloser // nil: nothing has come yet
 }
 
 // start begins to watch a try, and gives the context that ends when a limit
@@ -60,8 +61,8 @@ func (w *watch) expire() {
 	w.cancel(f)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.body != nil {
-		_ = w.body.Close() // it may not heed the context
+	if w.src != nil {
+		_ = w.src.Close() // it may not heed the context
 	}
 }
 
@@ -93,38 +94,32 @@ func (w *watch) over(resp *http.Response) {
 		w.timer.Stop() // it is no body, but both ways of a connection
 	default:
 		w.mu.Lock()
-		w.body = resp.Body
+		w.src = resp.Body
 		w.mu.Unlock()
-		resp.Body = &watched{resp.Body, w}
+		resp.Body = w
 	}
-}
-
-// watched is a body under a watch.
-type watched struct {
-	io.ReadCloser
-	*watch
 }
 
 // Read stops the clock between two reads: a reader may take its time.
-func (b *watched) Read(p []byte) (int, error) {
-	if b.limits.Idle > 0 && !b.waiting.Load() {
-		b.timer.Reset(b.limits.Idle)
+func (w *watch) Read(p []byte) (int, error) {
+	if w.limits.Idle > 0 && !w.waiting.Load() {
+		w.timer.Reset(w.limits.Idle)
 	}
-	n, err := b.ReadCloser.Read(p)
+	n, err := w.src.Read(p)
 	if n > 0 || err != nil {
-		b.timer.Stop()
-		b.waiting.Store(false)
+		w.timer.Stop()
+		w.waiting.Store(false)
 	}
 	if err != nil { // an EOF too: a body that we have closed may end in one
-		err = b.cause(err)
+		err = w.cause(err)
 	}
 	return n, err
 }
 
 // Close ends the watch with the body.
-func (b *watched) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
+func (w *watch) Close() error {
+	defer w.end()
+	return w.src.Close()
 }
 
 // once sends a request that is not for this transport to try again.
@@ -144,9 +139,9 @@ func (t *Transport) once(req *http.Request) (*http.Response, error) {
 
 // unread stops the clock of a body that is handed on unread.
 func unread(resp *http.Response) *http.Response {
-	if b, ok := resp.Body.(*watched); ok {
-		b.timer.Stop()
-		b.waiting.Store(false)
+	if w, ok := resp.Body.(*watch); ok {
+		w.timer.Stop()
+		w.waiting.Store(false)
 	}
 	return resp
 }

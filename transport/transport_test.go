@@ -397,7 +397,9 @@ func TestSafeRequestsAreTriedAgain(t *testing.T) {
 		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
 		keyed, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1/batches", strings.NewReader("{}"))
 		keyed.Header.Set("Idempotency-Key", "k1")
-		for _, req := range []*http.Request{list, keyed} {
+		count, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1/messages/count_tokens", strings.NewReader(prompt))
+		embed, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1beta/models/m:embedContent", strings.NewReader("{}"))
+		for _, req := range []*http.Request{list, keyed, count, embed} {
 			u := &upstream{replies: []reply{{status: 503}, ok(`{"data":[]}`)}}
 			if _, text, err := send(t, u, policy.Simple(), req); text != `{"data":[]}` || err != nil {
 				t.Errorf("%s: %q, %v", req.URL.Path, text, err)

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -166,7 +165,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 // keep is handed on as it comes.
 func (c *call) whole(resp *http.Response, a *ahead) *fault.Error {
 	limit := aheadBound
-	if text := bytes.TrimLeft(a.buf, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+	if !begunJSON(a.buf) {
 		limit = errorBound // a page: no answer, and not worth more
 	}
 	a.fillUp(limit)
@@ -184,6 +183,19 @@ func (c *call) whole(resp *http.Response, a *ahead) *fault.Error {
 	}
 	a.release() // the connection is free while the answer is being read
 	return nil
+}
+
+// begunJSON tells whether what has come of a body may be the beginning of an
+// object.
+func begunJSON(begin []byte) bool {
+	for _, c := range begin {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '{'
+		}
+	}
+	return true
 }
 
 // form tells how an answer comes, by its type and its first bytes.
