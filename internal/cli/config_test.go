@@ -186,6 +186,13 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 	if line := gateway.said(t, "configuration not changed, the old one stays in force"); !strings.Contains(line["error"].(string), "where the gateway itself listens") {
 		t.Errorf("logged %v", line)
 	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	reload()
+	if line := gateway.said(t, "configuration not changed, the old one stays in force"); line["error"] != path+": no such file or directory" {
+		t.Errorf("logged %v", line)
+	}
 	if code := gateway.stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -44,6 +45,9 @@ func (f *settings) follow(ctx context.Context, g *following) (stop func()) {
 // use takes a new configuration. One that has a mistake changes nothing.
 func (g *following) use(t terms, err error) {
 	t.gateway.Watch = g.inForce.gateway.Watch
+	if was := g.inForce.config.File; err == nil && was != "" && t.config.File == "" {
+		err = fmt.Errorf("%s is gone", was)
+	}
 	if err == nil {
 		err = noLoop(g.addr, t.gateway)
 	}

@@ -73,6 +73,30 @@ func TestWhatIsShownMeansTheSame(t *testing.T) {
 	}
 }
 
+func TestUnitsAreReadAndShown(t *testing.T) {
+	for _, tt := range []struct{ field, written, shown string }{
+		{"policy: {waits: [%s]}", "300ms", "300ms"},
+		{"policy: {waits: [%s]}", "90s", "1m30s"},
+		{"policy: {waits: [%s]}", "1.5h", "1h30m"},
+		{"policy: {waits: [%s]}", "1d12h", "36h"},
+		{"policy: {waits: [%s]}", "0.5d", "12h"},
+		{"policy: {waits: [%s]}", "100000d", "2400000h"},
+		{"upstreams: {openai: {limits: {idle: %s}}}", "none", "none"},
+		{"spool: {memory: %s}", "1GB", "1000000000B"},
+		{"spool: {memory: %s}", "1 MiB", "1MiB"},
+		{"spool: {memory: %s}", "0.5GiB", "512MiB"},
+		{"spool: {memory: %s}", "1kB", "1000B"},
+		{"policy: {waits: [1s], jitter: %s}", "2.5%", "2.5%"},
+		{"policy: {waits: [1s], factor: %s}", "1.25", "1.25"},
+		{"policy: {waits: [1s], retries: %s}", "7", "7"},
+	} {
+		c := parse(t, strings.Replace(tt.field, "%s", tt.written, 1))
+		if shown := c.Show(false); !strings.Contains(shown, " "+tt.shown+"\n") && !strings.Contains(shown, "["+tt.shown+"]\n") {
+			t.Errorf("%s: want %s in\n%s", tt.written, tt.shown, shown)
+		}
+	}
+}
+
 // mistakes are files with one mistake each, and what is said about it.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: no field is called "polcy"; did you mean policy?`},

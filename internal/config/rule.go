@@ -29,7 +29,8 @@ const never = "none"
 // numbers.
 func choices() form[choice] {
 	own, name := numbers(), anyName("a policy's name")
-	s := schema{words: "the name of a policy, or its fields", AnyOf: []*schema{&name.schema, &own.schema}}
+	known := schema{Type: "string", Enum: append(policy.Presets(), never)} // for editors, which offer them
+	s := schema{words: "the name of a policy, or its fields", AnyOf: []*schema{&known, &name.schema, &own.schema}}
 	return form[choice]{
 		schema: s,
 		read: func(r *reader, n *node) (choice, bool) {
