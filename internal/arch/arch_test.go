@@ -40,7 +40,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config",
+		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config internal/server internal/telemetry",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -148,7 +149,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = serveUntil(ctx, l, g, g, slog.New(slog.DiscardHandler))
+		_ = server.New(server.Config{Gateway: g, Log: slog.New(slog.DiscardHandler)}).Run(ctx, l)
 	}()
 	return "http://" + l.Addr().String(), func() { cancel(); <-done }, nil
 }

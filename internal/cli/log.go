@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -8,8 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/internal/telemetry"
 )
 
 // logger writes text for people at a terminal and JSON for programs, from a
@@ -35,48 +35,22 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// report writes one line for each transition of a request. It says nothing of
-// prompts, answers and credentials.
-func report(log *slog.Logger, e gateway.Event) {
-	n := e.Note
-	log = log.With("request", e.Call.ID, "upstream", e.Call.Upstream, "model", e.Call.Model)
-	if n.Fault != nil {
-		log = log.With("kind", n.Fault.Kind.String(), "error", n.Fault.Error())
+// telemetry makes what tells operators of the gateway. Where spans cannot be
+// exported as the environment asks, everything else goes on.
+func (c *serving) telemetry(ctx context.Context, log *slog.Logger) *telemetry.Telemetry {
+	t, err := telemetry.New(ctx, telemetry.Config{Log: log, Version: version(), Env: c.s.Env})
+	if err != nil {
+		log.Warn("spans are not exported", "error", err.Error())
 	}
-	waited := n.Waited.Round(time.Millisecond).String()
-	switch e.Type {
-	case gateway.Retrying:
-		if n.Fault.Status == 0 && n.Run.Tries == 1 {
-			log = log.With("do", advice(e))
-		}
-		log.Warn("provider retry", "attempt", n.Run.Tries, "delay", n.Verdict.Wait.String())
-	case gateway.Recovered:
-		log.Info("provider recovered", "retries", n.Retries(), "waited", waited)
-	case gateway.Switched:
-		log.Warn("another upstream", "from", e.From)
-	case gateway.GaveUp:
-		if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
-			log.Info("request refused", "status", n.Fault.Status)
-			return
-		}
-		log.Error("gave up", "retries", n.Retries(), "reason", string(n.Verdict.Stop), "do", advice(e))
-	case gateway.BrokeOff:
-		log.Warn("answer broke off")
-	case gateway.Left:
-		if n.Fault != nil {
-			log.Info("client left", "retries", n.Retries(), "waited", waited)
-		}
-	}
+	return t
 }
 
-// advice says what somebody can do about a call that was given up.
-func advice(e gateway.Event) string {
-	f := e.Note.Fault
-	switch wait := f.Hint(time.Now()); {
-	case f.Status == 0:
-		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
-	case e.Note.Verdict.Stop == policy.HintTooFar:
-		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
-	}
-	return "send the request again later, or choose a longer --policy"
+// flushTime is how long the last spans may take to be exported.
+const flushTime = 5 * time.Second
+
+// flush exports the spans that are left when a command ends.
+func flush(ctx context.Context, t *telemetry.Telemetry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	_ = t.Close(ctx) // what cannot be exported has been said
 }

@@ -12,15 +12,15 @@ import (
 // name was pointed at this machine (DNS rebinding) must not reach it; such a
 // page can have any name but ours, and no bare address but its own.
 func (s *Server) named(host string, r *http.Request) bool {
-	host = hostname(host)
-	if strings.EqualFold(host, "localhost") {
+	host = hostname(strings.ToLower(host))
+	if host == "localhost" || s.hosts[host] {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return s.hosts[strings.ToLower(host)]
+		return false
 	}
-	if ip = ip.Unmap(); ip.IsLoopback() || s.hosts[host] {
+	if ip = ip.Unmap(); ip.IsLoopback() {
 		return true
 	}
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

@@ -79,7 +79,7 @@ func New(c Config) *Server {
 		draining: make(chan struct{}),
 	}
 	for _, host := range c.Hosts {
-		s.hosts[strings.ToLower(host)] = true
+		s.hosts[hostname(strings.ToLower(host))] = true
 	}
 	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same}
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}

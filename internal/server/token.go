@@ -71,14 +71,16 @@ func (s *Server) bearsToken(values []string) bool {
 // stripQuery takes ?key= out of the request's query where it is the token. The
 // rest stays as it is, byte for byte.
 func (s *Server) stripQuery(r *http.Request) bool {
-	if !strings.Contains(r.URL.RawQuery, "key=") {
+	if r.URL.RawQuery == "" {
 		return false
 	}
 	var rest []string
 	found := false
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if value, err := url.QueryUnescape(value); name == "key" && err == nil && s.isToken(value) {
+		name, _ = url.QueryUnescape(name) // what cannot be read is "" and no key
+		value, _ = url.QueryUnescape(value)
+		if name == "key" && s.isToken(value) {
 			found = true
 			continue
 		}

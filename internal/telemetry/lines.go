@@ -18,7 +18,7 @@ func report(log *slog.Logger, e gateway.Event) {
 	case gateway.Recovered:
 		waited(about(log, e), e).Info("provider recovered")
 	case gateway.Switched:
-		about(log, e).Warn("provider switched", "from", e.From)
+		about(log, e).Warn("another upstream", "from", e.From)
 	case gateway.Joined:
 		about(log, e).Info("joined the same request that waits")
 	case gateway.BrokeOff:
@@ -76,9 +76,9 @@ func advice(e gateway.Event) string {
 	f := e.Note.Fault
 	switch wait := f.Hint(e.At); {
 	case f.Status == 0:
-		return "check that the provider can be reached, or give the upstream " + e.Call.Upstream + " another address"
+		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
 	case e.Note.Verdict.Stop == policy.HintTooFar:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
-	return "send the request again later, or choose a longer policy"
+	return "send the request again later, or choose a longer --policy"
 }
