@@ -1,0 +1,235 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/telemetry"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// ride is a server in front of a gateway in front of a provider.
+type ride struct {
+	*world
+	provider *simulator.Provider
+	spans    *tracetest.InMemoryExporter
+	told     *telemetry.Telemetry
+}
+
+func newRide(t *testing.T, script simulator.Script, c server.Config) *ride {
+	r := &ride{provider: simulator.New(script), spans: tracetest.NewInMemoryExporter()}
+	t.Cleanup(func() { _ = r.provider.Close() })
+	told, err := telemetry.New(t.Context(), telemetry.Config{Spans: r.spans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.told = told
+	t.Cleanup(func() { _ = told.Close(context.Background()) })
+	c.Feed, c.Metrics = server.NewFeed(), told
+	g, err := gateway.New(gateway.Config{
+		Policy: policy.Patient(), Base: r.provider.Transport(),
+		Watch: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told.Show(g)
+	c.Gateway = g
+	r.world = run(t, c)
+	return r
+}
+
+// ask sends a prompt and gives its whole answer, in its own time.
+func (r *ride) ask(path, body string, headers ...string) <-chan string {
+	got := make(chan string, 1)
+	req, _ := http.NewRequestWithContext(r.Context(), "POST", "http://localhost"+path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	go func() {
+		resp, err := r.client.Do(req)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		got <- resp.Status + " " + string(text)
+	}()
+	return got
+}
+
+// board gives what is below /-/.
+func (r *ride) board(method, path, body string) string {
+	r.Helper()
+	req, _ := http.NewRequestWithContext(r.Context(), method, "http://localhost/-/"+path, strings.NewReader(body))
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	return resp.Status + " " + string(text)
+}
+
+const streamed = `{"model":"claude","stream":true,"messages":[{"role":"user","content":"hi"}]}`
+
+func TestOutageIsSeenFromAllSides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 100 * time.Second}}}, server.Config{})
+		events, waits := r.read("/-/events"), r.read("/-/waits")
+		defer events.close()
+		defer waits.close()
+		answer := r.ask("/v1/messages", streamed, "X-Claude-Code-Session-Id", "s-1")
+		time.Sleep(110 * time.Second) // tries come after 0, 5, 15, 45 and 105 s
+		if got := r.board("GET", "waits", ""); !strings.Contains(got, `"waits":[]`) {
+			t.Errorf("the outage was over at the try of 105 s: %s", got)
+		}
+		if text := <-answer; !strings.Contains(text, "event: message_stop") {
+			t.Errorf("%s", text)
+		}
+		synctest.Wait()
+		if got, want := said(bodies(t, events.seen())), "1 retry 0 in 5000; 2 retry 1 in 10000; 3 retry 2 in 30000; 4 retry 3 in 60000; 5 waiting 30000; 6 recovered after 4; "; got != want {
+			t.Errorf("\n got %s\nwant %s", got, want)
+		}
+		var names []string
+		for _, e := range waits.seen() {
+			names = append(names, e.name)
+		}
+		if got := strings.Join(names, " "); !strings.HasPrefix(got, "snapshot wait wait") || !strings.HasSuffix(got, " gone") {
+			t.Errorf("who follows the waits sees %s", got)
+		}
+		numbers := r.board("GET", "metrics", "")
+		for _, line := range []string{
+			`ridethrough_tries_total{kind="overloaded",model="claude",upstream="anthropic"} 4`,
+			`ridethrough_tries_total{kind="none",model="claude",upstream="anthropic"} 1`,
+			`ridethrough_recovered_total{model="claude",upstream="anthropic"} 1`,
+			`ridethrough_wait_seconds_sum{upstream="anthropic"} 105`,
+			`ridethrough_waiting_requests{upstream="anthropic"} 0`,
+		} {
+			if !strings.Contains(numbers, line) {
+				t.Errorf("no %s", line)
+			}
+		}
+	})
+}
+
+func TestSomebodySaysNowAndTheAnswerComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 50 * time.Second}}}, server.Config{})
+		answer := r.ask("/v1/messages", streamed, "X-Claude-Code-Session-Id", "s-1")
+		time.Sleep(60 * time.Second) // the next try is due in 45 s
+		var got struct {
+			Waits []struct {
+				ID                                    int64
+				State, Session, Upstream, Model, Kind string
+				Held                                  bool
+				Retries                               int
+				RemainingMs                           int64
+			}
+		}
+		_, text, _ := strings.Cut(r.board("GET", "waits", ""), "OK ")
+		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Waits) != 1 {
+			t.Fatalf("%s: %v", text, err)
+		}
+		w := got.Waits[0]
+		if w.ID != 1 || w.State != "waiting" || w.Session != "s-1" || w.Upstream != "anthropic" || w.Model != "claude" || w.Kind != "overloaded" ||
+			!w.Held || w.Retries != 3 || w.RemainingMs <= 40_000 || w.RemainingMs > 46_000 {
+			t.Errorf("%+v", w)
+		}
+		if text := r.board("GET", "upstreams/anthropic", ""); !strings.HasPrefix(text, "200 OK ") || !strings.Contains(text, `"name":"anthropic"`) {
+			t.Errorf("%s", text)
+		}
+		if text := r.board("POST", "waits/1", `{"do":"now"}`); text != "200 OK {\"do\":\"now\"}\n" {
+			t.Errorf("%s", text)
+		}
+		before := time.Now()
+		if text := <-answer; !strings.Contains(text, "event: message_stop") || time.Since(before) > time.Second {
+			t.Errorf("after %v: %s", time.Since(before), text)
+		}
+		if text := r.board("POST", "waits/1", `{"do":"now"}`); !strings.HasPrefix(text, "404") {
+			t.Errorf("it waits no more: %s", text)
+		}
+	})
+}
+
+func TestHeldRequestsEndInTheirOwnFormAtShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{}}}, server.Config{})
+		held := r.ask("/v1/messages", streamed)
+		plain := r.ask("/v1/chat/completions", `{"model":"gpt","messages":[]}`)
+		time.Sleep(20 * time.Second)
+		before := time.Now()
+		r.stop()
+		if text := <-held; !strings.HasPrefix(text, "200 OK ") || !strings.Contains(text, "event: error") || !strings.Contains(text, "overloaded_error") {
+			t.Errorf("a stream: %s", text)
+		}
+		if text := <-plain; !strings.HasPrefix(text, "503 ") {
+			t.Errorf("no stream: %s", text)
+		}
+		if err := <-r.ended; err != nil || time.Since(before) > 2*time.Second {
+			t.Errorf("after %v: %v", time.Since(before), err)
+		}
+	})
+}
+
+func TestTokenOpensTheGatewayAndReachesNoProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{}, server.Config{Token: "t0ken"})
+		for _, c := range []struct{ name, value, begins string }{
+			{"X-Api-Key", "sk", "401 "},
+			{"X-Api-Key", "t0ken", "200 "},
+			{"Authorization", "Bearer t0ken", "200 "},
+		} {
+			if text := <-r.ask("/v1/messages", streamed, c.name, c.value); !strings.HasPrefix(text, c.begins) {
+				t.Errorf("%s %s: %s", c.name, c.value, text)
+			}
+		}
+		for _, q := range r.provider.Requests() {
+			for name, values := range q.Header {
+				if strings.Contains(strings.Join(values, " "), "t0ken") {
+					t.Errorf("the provider sees it in %s", name)
+				}
+			}
+		}
+		if n := len(r.provider.Requests()); n != 2 {
+			t.Errorf("%d requests reach the provider", n)
+		}
+	})
+}
+
+func TestSpansCoverTheWholeRide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 10 * time.Second}}}, server.Config{})
+		<-r.ask("/v1/messages", streamed, "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+		time.Sleep(10 * time.Second) // a batch is exported every 5 s
+		spans := r.spans.GetSpans()
+		if len(spans) != 4 {
+			t.Fatalf("%d spans", len(spans))
+		}
+		call := spans[3]
+		if call.Name != "chat claude" || call.Parent.SpanID().String() != "00f067aa0ba902b7" || call.EndTime.Sub(call.StartTime) < 15*time.Second {
+			t.Errorf("%+v", call)
+		}
+		for _, s := range spans[:3] {
+			if s.Parent.SpanID() != call.SpanContext.SpanID() || s.Name != "POST" {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
