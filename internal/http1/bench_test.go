@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/http1"
@@ -54,14 +56,72 @@ func (c client) call(b *testing.B, req *http.Request, text, buf []byte) {
 	resp.Body.Close()
 }
 
-func benchmark(b *testing.B, answer http.HandlerFunc, sizes ...int) {
-	server := httptest.NewServer(answer)
-	b.Cleanup(server.Close)
+// bare answers every request with the same bytes, in one write for each part,
+// and costs no allocation: what is counted is the client's.
+func bare(b *testing.B, texts ...string) (addr string) {
+	parts := make([][]byte, len(texts))
+	for i, text := range texts {
+		parts[i] = []byte(text)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				buf := make([]byte, 128<<10)
+				for swallow(conn, buf) {
+					for _, part := range parts {
+						_, _ = conn.Write(part)
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// swallow reads one request; false: the connection has ended.
+func swallow(conn net.Conn, buf []byte) bool {
+	have, left := 0, -1
+	for left != 0 {
+		n, err := conn.Read(buf[have:])
+		if err != nil {
+			return false
+		}
+		if left > 0 {
+			left -= n
+			continue
+		}
+		have += n
+		head := bytes.Index(buf[:have], []byte("\r\n\r\n"))
+		if at := bytes.Index(buf[:have], []byte("Content-Length: ")); head > 0 && at > 0 {
+			left = 0
+			for _, d := range buf[at+len("Content-Length: ") : head] {
+				if d == '\r' {
+					break
+				}
+				left = 10*left + int(d-'0')
+			}
+			left, have = left-(have-head-4), 0
+		}
+	}
+	return true
+}
+
+func benchmark(b *testing.B, addr string, sizes ...int) {
 	for _, size := range sizes {
 		text := bytes.Repeat([]byte("x"), size)
 		for _, c := range clients(b) {
 			b.Run(fmt.Sprintf("%dKiB/%s", size>>10, c.name), func(b *testing.B) {
-				req, _ := http.NewRequestWithContext(b.Context(), "POST", server.URL+"/v1/messages", bytes.NewReader(text))
+				req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://"+addr+"/v1/messages", bytes.NewReader(text))
 				req.Header.Set("Content-Type", "application/json")
 				req.Header.Set("Authorization", "Bearer none")
 				req.Header.Set("User-Agent", "bench/1")
@@ -75,25 +135,27 @@ func benchmark(b *testing.B, answer http.HandlerFunc, sizes ...int) {
 	}
 }
 
+const fields = "Date: Mon, 02 Nov 2026 21:00:30 GMT\r\nServer: uvicorn\r\nrequest-id: req_0123456789\r\n"
+
 // BenchmarkRequest holds a short answer to a request against net/http's.
 func BenchmarkRequest(b *testing.B) {
-	answer := bytes.Repeat([]byte("y"), 1<<10)
-	benchmark(b, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer)
-	}, 1<<10, 64<<10, 512<<10)
+	answer := strings.Repeat("y", 1<<10)
+	addr := bare(b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1024\r\n"+fields+"\r\n"+answer)
+	benchmark(b, addr, 1<<10, 64<<10, 512<<10)
 }
 
 // BenchmarkStream holds an answer in 50 chunks against net/http's.
 func BenchmarkStream(b *testing.B) {
-	chunk := []byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"}}]}\n\n")
-	benchmark(b, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		for range 50 {
-			_, _ = w.Write(chunk)
-			_ = http.NewResponseController(w).Flush()
-		}
-	}, 1<<10)
+	const event = "3d\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"words\"}}]}\n\n\r\n"
+	parts := slices.Repeat([]string{event}, 51)
+	parts[0] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n" + fields + "\r\n"
+	benchmark(b, bare(b, append(parts, "0\r\n\r\n")...), 1<<10)
+}
+
+// BenchmarkCoalesced holds an answer whose chunks come together against
+// net/http's.
+func BenchmarkCoalesced(b *testing.B) {
+	const event = "3d\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"words\"}}]}\n\n\r\n"
+	head := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n" + fields + "\r\n"
+	benchmark(b, bare(b, head+strings.Repeat(event, 50)+"0\r\n\r\n"), 1<<10)
 }
