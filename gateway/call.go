@@ -29,6 +29,7 @@ type call struct {
 	who      Call
 	asked    dialect.Request
 	body     *body
+	before   policy.Run // where an earlier request like it has left off; zero: there was none
 	flight   *flight
 	hold     *hold      // keeps the client alive while it waits
 	latest   retry.Note // the flight's last, when it has landed
@@ -40,31 +41,49 @@ type call struct {
 	fingerprint string // of its credentials; "": not made yet
 }
 
-// serve takes the request to its end.
+// newCall makes the call for a request.
+func newCall(g *Gateway, s *setup, up *upstream, to rest, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
+	return &call{gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r, arrived: time.Now()}
+}
+
+// serve takes the request to its end. This and what is below it down to the
+// wait is on the stack of every request that waits, so it is kept small.
 func (c *call) serve() {
-	if !c.read() {
+	if !c.read() || c.known() {
 		return
 	}
-	past := c.gateway.flights.recall(c)
-	if past != nil && past.note.Verdict.Stop != "" {
-		c.again(past)
-		return
-	}
-	c.tell(Event{Type: Began})
-	defer func() { c.tell(Event{Type: Ended, Status: c.status}) }()
-	var before policy.Run
-	if past != nil {
-		before = past.note.Run
-	}
-	c.hold = newHold(c)
+	c.begin()
 	defer c.finish()
-	for !c.fly(before) {
-		before = policy.Run{}
+	for !c.fly() {
+		c.before = policy.Run{}
 	}
+}
+
+// known looks for the same request in the last minute. It tells whether that
+// one has been given up, and answers then; else the call goes on with what is
+// left of its budget.
+func (c *call) known() bool {
+	past := c.gateway.flights.recall(c)
+	switch {
+	case past == nil:
+		return false
+	case past.note.Verdict.Stop != "":
+		c.again(past)
+		return true
+	}
+	c.before = past.note.Run
+	return false
+}
+
+// begin gets ready to wait.
+func (c *call) begin() {
+	c.hold = newHold(c)
+	c.tell(Event{Type: Began})
 }
 
 // finish lets go of what the call has.
 func (c *call) finish() {
+	c.tell(Event{Type: Ended, Status: c.status})
 	c.hold.stop()
 	c.body.release()
 	if !c.lent.IsZero() {
@@ -74,8 +93,8 @@ func (c *call) finish() {
 
 // fly takes part in a flight and answers with its outcome; false: another call
 // has taken the answer, and this one needs one of its own.
-func (c *call) fly(before policy.Run) bool {
-	f, lead := c.gateway.flights.enter(c, before)
+func (c *call) fly() bool {
+	f, lead := c.gateway.flights.enter(c)
 	c.flight = f
 	defer c.gateway.waiting.remove(c) // after it has left: nobody adds it again
 	defer f.leave(c)

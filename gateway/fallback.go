@@ -26,10 +26,9 @@ type route struct {
 	atHome  policy.Run // how far the run got there
 }
 
-// newRoute makes the route of a call whose run may have begun with an earlier
-// request.
-func newRoute(c *call, before policy.Run) route {
-	r := route{call: c, home: c.upstream, terms: c.upstream.terms(c.asked.Model), start: before, arrived: c.arrived}
+// newRoute makes the route of a call.
+func newRoute(c *call) route {
+	r := route{call: c, home: c.upstream, terms: c.upstream.terms(c.asked.Model), start: c.before, arrived: c.arrived}
 	r.chain = slices.DeleteFunc(slices.Clone(r.terms.fallback), func(f Fallback) bool {
 		up := c.setup.named(f.To)
 		return up == nil || !up.api.answers(c.dialect)
@@ -55,7 +54,7 @@ func (r *route) patience(f *fault.Error) (time.Duration, bool) {
 
 // next gives the upstream where the flight goes on after a run; nil: it ends
 // with the run's outcome.
-func (r *route) next(n retry.Note, err error) *upstream {
+func (r *route) next(n *retry.Note, err error) *upstream {
 	stop := n.Verdict.Stop
 	switch {
 	case errors.Is(err, errSwitch):
@@ -71,7 +70,7 @@ func (r *route) next(n retry.Note, err error) *upstream {
 }
 
 // step goes to the next upstream of the chain.
-func (r *route) step(n retry.Note) *upstream {
+func (r *route) step(n *retry.Note) *upstream {
 	if !r.away {
 		r.away, r.atHome = true, n.Run
 	}
@@ -82,7 +81,7 @@ func (r *route) step(n retry.Note) *upstream {
 }
 
 // goHome goes back to the first upstream, for good.
-func (r *route) goHome(n retry.Note) *upstream {
+func (r *route) goHome(n *retry.Note) *upstream {
 	back := r.atHome
 	back.Slept = n.Run.Slept
 	r.chain, r.away = nil, false

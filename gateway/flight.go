@@ -55,10 +55,10 @@ type flight struct {
 }
 
 // takeOff makes the flight of a call.
-func (c *call) takeOff(before policy.Run) *flight {
+func (c *call) takeOff() *flight {
 	f := &flight{Gateway: c.gateway, setup: c.setup, lead: c, body: c.body, at: c.upstream, state: Trying}
 	f.ctx, f.cancel = context.WithCancelCause(f.closing)
-	f.route = newRoute(c, before)
+	f.route = newRoute(c)
 	f.calls = append(f.calls, c)
 	return f
 }
@@ -69,7 +69,7 @@ func (f *flight) run() {
 	for {
 		resp, err := f.ask()
 		f.conclude(err)
-		next := f.route.next(f.note, err)
+		next := f.route.next(&f.note, err)
 		if next == nil {
 			f.land(resp, err)
 			return

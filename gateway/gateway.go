@@ -20,7 +20,6 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
@@ -89,9 +88,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if slices.Contains(r.Header[viaHeader], g.id) {
-		w.Header().Set(shouldRetry, "false")
-		reply(w, http.StatusLoopDetected, up.api.own.ErrorBody(&fault.Error{Kind: fault.Invalid},
-			"ridethrough: the upstream "+up.Name+" leads back to this gateway; give it another base URL"))
+		up.leadsBack(w)
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the
@@ -102,6 +99,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		up.pass(w, r, rest, g.id)
 		return
 	}
-	c := &call{gateway: g, setup: s, upstream: up, rest: rest, dialect: d, w: w, r: r, arrived: time.Now()}
-	c.serve()
+	newCall(g, s, up, rest, d, w, r).serve()
+}
+
+// leadsBack refuses a request that has come back to the gateway.
+func (u *upstream) leadsBack(w http.ResponseWriter) {
+	w.Header().Set(shouldRetry, "false")
+	reply(w, http.StatusLoopDetected, u.api.own.ErrorBody(&fault.Error{Kind: fault.Invalid},
+		"ridethrough: the upstream "+u.Name+" leads back to this gateway; give it another base URL"))
 }

@@ -60,7 +60,7 @@ func (h *hold) fault(n retry.Note) {
 	defer h.mu.Unlock()
 	h.latest, h.due = n, time.Now().Add(n.Verdict.Wait)
 	if second := h.timer != nil; second && h.call.asked.Form != dialect.JSON {
-		h.commitNow()
+		h.hurry()
 		return
 	}
 	h.start()
@@ -85,24 +85,16 @@ func (h *hold) start() {
 	if h.call.asked.Form == dialect.JSON {
 		after = commitWhole
 	}
-	early := time.Until(h.call.arrived.Add(after))
-	if early <= 0 {
-		h.commitNow()
-		return
-	}
-	h.timer = time.AfterFunc(early, h.tick)
+	h.timer = time.AfterFunc(max(0, time.Until(h.call.arrived.Add(after))), h.tick)
 }
 
-// commitNow writes the first frame before its time.
-func (h *hold) commitNow() {
-	if h.committed || h.stopped {
-		return
+// hurry lets the first frame come before its time. The timer writes it, like
+// every other: a stack that has written is twice as large for as long as its
+// request waits.
+func (h *hold) hurry() {
+	if !h.committed && !h.stopped {
+		h.timer.Reset(0)
 	}
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	h.beat()
-	h.timer = time.AfterFunc(pingEvery, h.tick)
 }
 
 // tick is the timer's: it writes what is due and sets the timer anew.

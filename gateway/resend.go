@@ -62,7 +62,7 @@ func (c *call) resent() bool {
 
 // enter gives the flight that answers a call: the one that it joins, or a new
 // one that it leads.
-func (fs *flights) enter(c *call, before policy.Run) (f *flight, lead bool) {
+func (fs *flights) enter(c *call) (f *flight, lead bool) {
 	like := c.likeness()
 	if c.resent() {
 		for _, f := range fs.like(like) {
@@ -71,7 +71,7 @@ func (fs *flights) enter(c *call, before policy.Run) (f *flight, lead bool) {
 			}
 		}
 	}
-	f = c.takeOff(before)
+	f = c.takeOff()
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.active == nil {

@@ -52,8 +52,9 @@ type Health struct {
 
 // waiting holds the requests that wait.
 type waiting struct {
-	mu  sync.Mutex
-	all map[int64]*call
+	mu     sync.Mutex
+	all    map[int64]*call
+	relief relief
 }
 
 // add and remove keep the list.
@@ -63,7 +64,10 @@ func (w *waiting) add(c *call) {
 	if w.all == nil {
 		w.all = make(map[int64]*call)
 	}
-	w.all[c.who.ID] = c
+	if w.all[c.who.ID] == nil {
+		w.all[c.who.ID] = c
+		w.relief.count()
+	}
 }
 
 func (w *waiting) remove(c *call) {
