@@ -177,6 +177,27 @@ func TestSteadyAnswersOutlastEveryLimit(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatOpensLongBeforeItsContentIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, told := time.Now(), []time.Duration(nil)
+		ping := beat{15 * time.Second, ": ping\n\n"}
+		d := &dawdling{scripts: [][]beat{{{time.Second, start}, ping, ping, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}
+		tr := &transport.Transport{
+			Base: d, Engine: retry.Engine{Policy: policy.Patient()},
+			Opened: func() { told = append(told, time.Since(begun)) },
+		}
+		resp, err := tr.RoundTrip(post(t.Context()))
+		if err != nil || len(told) != 1 || told[0] != time.Second || time.Since(begun) != 31*time.Second {
+			t.Fatalf("told after %v, %v", told, err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if string(text) != start+ping.text+ping.text+hi+stop || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		_ = resp.Body.Close()
+	})
+}
+
 func TestLimitsHoldWhereNothingIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, d := range map[string]*dawdling{

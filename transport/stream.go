@@ -50,8 +50,9 @@ func (s *stream) Form() dialect.Form { return s.form }
 func (s *stream) Failure() *fault.Error { return s.failure }
 
 // open reads up to the first content and keeps what it reads. It returns a
-// fault if the answer fails before.
-func (s *stream) open() *fault.Error {
+// fault if the answer fails before. opened is told once when the answer has begun
+// and its content is not there yet; nil: nobody.
+func (s *stream) open(opened func()) *fault.Error {
 	for {
 		for frame := s.next(); frame != nil; frame = s.next() {
 			sign := s.note(frame)
@@ -75,6 +76,9 @@ func (s *stream) open() *fault.Error {
 		case len(s.buf) >= aheadBound:
 			s.raw = true
 			return nil
+		case s.whole > 0 && opened != nil:
+			opened()
+			opened = nil
 		}
 		s.fill(aheadBound)
 	}

@@ -43,6 +43,12 @@ type Transport struct {
 	Faults fault.Classifier  // names the faults; zero: the built-in rules
 	Limits Limits            // on each try; zero: none
 
+	// Opened is told that a try's answer has begun to stream and that its first
+	// content, which may take minutes, has not come; nil: nobody. What has come is
+	// kept back: the caller sees none of the provider's own signs of life, and
+	// whoever stands before a client of his own has to see to it.
+	Opened func()
+
 	// Resent says that requests which an SDK is sending again are decided about
 	// like any other. That is for a gateway: its client's last request may have
 	// ended with the gateway's last process. False: they are sent once.

@@ -141,7 +141,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		s.form = c.form(resp, s.buf)
 	}
 	if s.form != dialect.JSON {
-		if f := s.open(); f != nil {
+		if f := s.open(c.Opened); f != nil {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
