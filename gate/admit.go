@@ -70,7 +70,7 @@ func (s *scope) admits(c *Call, now time.Time) bool {
 
 // let lets a call through. In an outage it is the probe, unless another is.
 func (g *Gate) let(c *Call, now time.Time) {
-	c.granted, c.forced, c.entered = true, false, now
+	c.granted, c.forced = true, false
 	for _, s := range g.of(c) {
 		if s != nil && s.open {
 			if s.probing(now) {
@@ -125,6 +125,7 @@ func (g *Gate) leave(c *Call, f *fault.Error, now time.Time) {
 		return
 	}
 	c.inside = false
+	g.traffic.roll(now, g.troubled > 0)
 	if c.tries++; c.tries == 1 {
 		g.tokens.give()
 		if g.short.n > 0 {
@@ -138,8 +139,10 @@ func (g *Gate) leave(c *Call, f *fault.Error, now time.Time) {
 			g.succeeded(c, now)
 		}
 	default:
-		c.last = f
-		g.faulted(c, f, now)
+		bare := *f
+		bare.Err = nil // it may hold something open, or much
+		c.last = &bare
+		g.faulted(c, &bare, now)
 	}
 	if len(g.scopes) > 0 {
 		g.unprobe(c, now)
@@ -163,7 +166,7 @@ func (g *Gate) succeeded(c *Call, now time.Time) {
 	var free []*Call
 	widest := key{level: levels}
 	for _, s := range g.of(c) {
-		if s == nil || s.open && !s.until.IsZero() && c.entered.Before(s.opened) {
+		if s == nil || s.open && !s.until.IsZero() && c.entered < s.epoch {
 			continue // an answer to a call from before the upstream asked for quiet
 		}
 		if s.open && s.level < widest.level {
@@ -216,9 +219,7 @@ func (s *scope) count(f *fault.Error, now time.Time) {
 	}
 	s.run++
 	s.used = now
-	bare := *f
-	bare.Err = nil
-	s.fault, s.reset = &bare, time.Time{}
+	s.fault, s.reset = f, time.Time{}
 	if hint := f.Hint(now); hint > 0 {
 		s.reset = now.Add(hint).Round(0)
 	}
@@ -234,7 +235,8 @@ func (s *scope) close(hint time.Duration, now time.Time) {
 	if !s.open {
 		s.start(now)
 	}
-	s.opened, s.ready = now, true
+	s.gate.epoch++
+	s.epoch, s.ready = s.gate.epoch, true
 }
 
 // tell shares a probe's failure with those who wait for its outcome.

@@ -32,7 +32,7 @@ type Call struct {
 	wake       chan struct{}
 
 	wait    time.Duration // the whole wait that it was put to sleep for last
-	entered time.Time
+	entered uint64        // the gate's epoch at that time
 	tries   int
 	last    *fault.Error
 	shared  *fault.Error // a fault that is for Enter to return
@@ -44,15 +44,20 @@ type Call struct {
 	forced  bool         // somebody said now
 	kept    bool         // somebody said hold
 	over    bool         // somebody gave it up
+	gone    bool         // it has nothing at the gate, as its own goroutine knows
 }
 
 // Enter lets a try go at once where nothing is known against it. In an outage
 // it may block, or return a fault that another call has met.
 func (c *Call) Enter(ctx context.Context) (retry.Pass, error) {
 	g := c.gate
+	c.gone = false
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !c.decided() && c.in == nil {
+	if g.calm() && c.fresh() {
+		g.traffic.cur++ // without a look at the clock, which would cost as much as all else
+		c.granted = true
+	} else if !c.decided() && c.in == nil {
 		now := time.Now()
 		if c.tries == 0 && c.last == nil {
 			g.traffic.arrive(now, g.troubled > 0)
@@ -104,6 +109,11 @@ func (c *Call) why() Block {
 	return c.in.why
 }
 
+// fresh tells whether the call has done nothing yet, and nobody anything to it.
+func (c *Call) fresh() bool {
+	return c.tries == 0 && c.last == nil && c.in == nil && !c.kept && !c.decided()
+}
+
 // decided tells whether Enter need not block.
 func (c *Call) decided() bool { return c.granted || c.shared != nil || c.over }
 
@@ -118,7 +128,7 @@ func (c *Call) settle() (retry.Pass, error) {
 		c.shared, c.last = nil, f
 		return nil, f
 	}
-	c.granted, c.inside = false, true
+	c.granted, c.inside, c.entered = false, true, c.gate.epoch
 	return (*pass)(c), nil
 }
 
@@ -130,12 +140,14 @@ func (p *pass) Leave(f *fault.Error) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	c.gate.leave(c, f, time.Now())
+	c.gone = c.in == nil
 }
 
 // Wait sleeps for d by the clock that retry.Sleep goes by. It returns before
 // that when the upstream is back, when somebody says now, or as a scout.
 func (c *Call) Wait(ctx context.Context, d time.Duration) error {
 	g := c.gate
+	c.gone = false
 	g.mu.Lock()
 	if c.over {
 		defer g.mu.Unlock()
@@ -244,6 +256,9 @@ func (c *Call) GiveUp() {
 
 // Close forgets the call.
 func (c *Call) Close() {
+	if c.gone {
+		return
+	}
 	g := c.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -38,6 +38,7 @@ type Gate struct {
 	mu       sync.Mutex
 	scopes   map[key]*scope // those about which there is something to remember
 	troubled int            // how many of them are open or let their callers go in a ramp
+	epoch    uint64         // grows whenever the upstream asks for quiet
 	traffic  traffic
 	tokens   tokens
 	success  time.Time // the latest
@@ -126,6 +127,9 @@ func (g *Gate) GiveUp() {
 		s.tidy()
 	}
 }
+
+// calm tells whether nothing is known against anybody.
+func (g *Gate) calm() bool { return len(g.scopes) == 0 && g.paused.IsZero() }
 
 // lists gives all places where calls stand still.
 func (g *Gate) lists() []*list {

@@ -47,10 +47,11 @@ func (s *scope) join(c *Call) {
 }
 
 // most gives the calls that may go in one interval: twice the usual rate, but
-// all within twenty seconds, and a small number not in one blow.
+// at least as many as probes in a young outage, and all of them within twenty
+// seconds; a small number does not go in one blow.
 func (s *scope) most() float64 {
 	n, t := float64(s.pace.joined), &s.gate.traffic
-	rate := min(max(2*max(t.usual(), t.peak), n/20), 1.6*n)
+	rate := min(max(2*max(t.usual(), t.peak), n/20, 1/soonest.Seconds()), 1.6*n)
 	return rate * interval.Seconds()
 }
 
@@ -65,7 +66,7 @@ func (s *scope) step(now time.Time) {
 	if !p.frozen {
 		p.batch *= 2
 	}
-	for p.credit >= 1 && s.ramp.n > 0 {
+	for p.credit > 1-1e-6 && s.ramp.n > 0 { // a sum of fractions
 		p.credit--
 		c := s.ramp.head
 		c.unlist()

@@ -32,6 +32,9 @@ const (
 	nothing = levels // of a fault that says nothing
 )
 
+// names are the levels for people.
+var names = [levels]string{"host", "model", "credential"}
+
 // about tells what a fault of the kind is about.
 func about(k fault.Kind) level {
 	switch k {
@@ -73,14 +76,14 @@ type scope struct {
 	key
 	gate *Gate
 
-	run    int          // faults without a success between
-	since  time.Time    // the first of them
-	used   time.Time    // when there was news last
-	fault  *fault.Error // the latest, without its cause
-	open   bool         // this is an outage
-	opened time.Time
-	until  time.Time // the upstream has asked for quiet until then; by the wall clock
-	reset  time.Time // the end of the wait that the latest fault asks for, which may be later
+	run   int          // faults without a success between
+	since time.Time    // the first of them
+	used  time.Time    // when there was news last
+	fault *fault.Error // the latest, without its cause
+	open  bool         // this is an outage
+	epoch uint64       // the gate's, when the upstream asked for quiet
+	until time.Time    // the upstream has asked for quiet until then; by the wall clock
+	reset time.Time    // the end of the wait that the latest fault asks for, which may be later
 
 	probe  *Call     // it is under way to see whether the outage is over
 	probed time.Time // when the latest probe began
@@ -188,7 +191,7 @@ func (s *scope) start(now time.Time) {
 		g.traffic.peak = 0
 	}
 	g.troubled++
-	s.open, s.opened, s.probed, s.failed = true, now, now, true
+	s.open, s.probed, s.failed = true, now, true
 	s.relapse()
 	for _, c := range g.short.drain() { // they have not left: they wait with the others
 		g.admit(c, now, false)
@@ -204,10 +207,10 @@ func (s *scope) shut() {
 	s.until, s.reset = time.Time{}, time.Time{}
 }
 
-// spacing gives how far two probes have to be apart: little in a short outage,
-// which is to be noticed at once, half a minute in a long one.
-func (s *scope) spacing(now time.Time) time.Duration {
-	age := now.Sub(s.since).Seconds()
+// spacing gives how far the next probe has to be from the latest: little in a
+// short outage, which is to be noticed at once, half a minute in a long one.
+func (s *scope) spacing() time.Duration {
+	age := s.probed.Sub(s.since).Seconds()
 	apart := time.Duration(age * age / aging.Seconds() * float64(time.Second))
 	return min(max(apart, soonest), latest)
 }
@@ -222,11 +225,11 @@ func (s *scope) due(now time.Time) time.Time {
 	if s.hurry || s.ready {
 		return now
 	}
-	return s.probed.Add(s.spacing(now))
+	return s.probed.Add(s.spacing())
 }
 
 // said gives the fault to one who shares it, with what is left of a stated
-// wait. It has no cause: that may hold something open, which is another's.
+// wait.
 func (s *scope) said(now time.Time) *fault.Error {
 	f := *s.fault
 	f.Wait = 0

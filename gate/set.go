@@ -45,5 +45,5 @@ func (s *Set) prune() {
 func (g *Gate) clean() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.scopes) == 0 && g.paused.IsZero() && g.held.n+g.short.n+g.asleep.n == 0
+	return g.calm() && g.held.n+g.short.n+g.asleep.n == 0
 }

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -22,7 +24,7 @@ type Outage struct {
 	Level      string // "host", "model" or "credential": what fails
 	Scope      Scope  // the model and the credential, where it is theirs
 	Since      time.Time
-	Fault      *fault.Error // the latest; nil in a ramp that only follows a pause
+	Fault      *fault.Error // the latest, without its cause; nil while it lets its callers go
 	Probes     int          // that have failed
 	Waiting    int          // calls that wait for its end
 	Probing    bool         // a probe is under way
@@ -33,6 +35,12 @@ type Outage struct {
 
 // State gives the gate's state. The faults must not be changed.
 func (g *Gate) State() State {
+	st := g.state()
+	st.Outages = ordered(st.Outages)
+	return st
+}
+
+func (g *Gate) state() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	st := State{Paused: g.paused, By: g.by, LastSuccess: g.success, Name: g.name, Usual: g.traffic.usual()}
@@ -40,7 +48,7 @@ func (g *Gate) State() State {
 		st.Waiting += l.n
 	}
 	now := time.Now()
-	for _, s := range g.all() {
+	for _, s := range g.scopes {
 		if s.open || s.pace.on {
 			st.Outages = append(st.Outages, s.state(now))
 		}
@@ -48,9 +56,20 @@ func (g *Gate) State() State {
 	return st
 }
 
+// ordered is State's outages in order, which is made when nobody waits for it.
+func ordered(all []Outage) []Outage {
+	slices.SortFunc(all, func(a, b Outage) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(names[:], a.Level), slices.Index(names[:], b.Level)),
+			cmp.Compare(a.Scope.Model, b.Scope.Model), cmp.Compare(a.Scope.Credential, b.Scope.Credential),
+		)
+	})
+	return all
+}
+
 func (s *scope) state(now time.Time) Outage {
 	o := Outage{
-		Level: [...]string{"host", "model", "credential"}[s.level], Scope: s.Scope,
+		Level: names[s.level], Scope: s.Scope,
 		Since: s.since, Fault: s.fault, Probes: s.probes, Waiting: s.sleepers.n + s.queue.n + s.ramp.n,
 		Probing: s.probing(now), Recovering: s.pace.on,
 	}
@@ -59,6 +78,9 @@ func (s *scope) state(now time.Time) Outage {
 	}
 	if s.open && !o.Probing {
 		o.Next = s.coming(now)
+	}
+	if s.pace.on {
+		o.Fault = nil
 	}
 	return o
 }

@@ -49,7 +49,7 @@ func (s *scope) scouting(now time.Time) time.Time {
 	if s.looked.After(last) {
 		last = s.looked
 	}
-	return last.Add(max(s.spacing(now), s.sleepers.sum/n/n))
+	return last.Add(max(s.spacing(), s.sleepers.sum/n/n))
 }
 
 // candidates is how many sleepers are looked at for a scout.

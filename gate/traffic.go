@@ -21,10 +21,7 @@ type traffic struct {
 
 // arrive counts a call. In an outage the usual rate is left as it was before.
 func (t *traffic) arrive(now time.Time, outage bool) {
-	if at := now.UnixNano() / int64(bucket); at != t.at {
-		t.roll(at-t.at, outage)
-		t.at = at
-	}
+	t.roll(now, outage)
 	t.cur++
 	if outage {
 		// Two standard deviations less than was counted: what chance does not explain.
@@ -33,9 +30,18 @@ func (t *traffic) arrive(now time.Time, outage bool) {
 	}
 }
 
-// roll closes the present bucket and the empty ones that have passed since.
-func (t *traffic) roll(passed int64, outage bool) {
-	if !outage {
+// roll closes the present bucket and the empty ones after it, if they are over.
+func (t *traffic) roll(now time.Time, outage bool) {
+	at := now.UnixNano() / int64(bucket)
+	switch t.at {
+	case at:
+		return
+	case 0:
+		t.at = at // nothing is known of before
+		return
+	}
+	passed := at - t.at
+	if t.at = at; !outage {
 		const keep = 1 - 1.0/memory
 		t.sum, t.weight = t.sum*keep+t.cur, t.weight*keep+1
 		rest := math.Pow(keep, float64(max(0, passed-1)))

@@ -1,0 +1,217 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// waiting starts a patient call that waits for the upstream.
+func waiting(t *testing.T, g *gate.Gate, u *upstream) (*gate.Call, <-chan error) {
+	t.Helper()
+	c, ended := g.Call(opus), make(chan error, 1)
+	go func() {
+		defer c.Close()
+		_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient(), Gate: c}, u.try)
+		ended <- err
+	}()
+	synctest.Wait()
+	return c, ended
+}
+
+func TestNowEndsTheWaitOfACallEvenInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		u := down(time.Hour, errBusy)
+		fail(t, &g, opus, errBusy)
+		c, ended := waiting(t, &g, u)
+		if len(u.asked) != 0 || c.Blocks() != gate.Asleep {
+			t.Fatalf("%d requests, %q", len(u.asked), c.Blocks())
+		}
+		for n := range 3 {
+			c.Now()
+			synctest.Wait()
+			if len(u.asked) != n+1 || c.Blocks() != gate.Asleep {
+				t.Errorf("%d requests, %q", len(u.asked), c.Blocks())
+			}
+		}
+		u.to = time.Now()
+		c.Now()
+		if err := <-ended; err != nil || time.Since(u.to) > 0 {
+			t.Errorf("%v after %v", err, time.Since(u.to))
+		}
+	})
+}
+
+func TestNowForTheUpstreamSendsOneAndAllFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		u := down(time.Hour, limited(20*time.Minute))
+		all := crowd(t, &g, u, 50)
+		time.Sleep(5 * time.Minute)
+		before := len(u.asked)
+		g.Now()
+		synctest.Wait()
+		if n := len(u.asked) - before; n != 1 {
+			t.Errorf("%d were sent", n)
+		}
+		u.to = time.Now()
+		g.Now()
+		all.Wait()
+		if late := time.Since(u.to); late > time.Second {
+			t.Errorf("the last %v later", late)
+		}
+	})
+}
+
+func TestNowForTheUpstreamEndsWaitsWithoutAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		u := down(time.Second, errBusy)
+		_, one := waiting(t, &g, u)
+		u.fault = errExpired
+		_, two := waiting(t, &g, u)
+		time.Sleep(2 * time.Second)
+		g.Now()
+		if err := errors.Join(<-one, <-two); err != nil || time.Since(u.to) > 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(u.to))
+		}
+	})
+}
+
+func TestHoldKeepsEverybodyUntilResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		u := down(time.Second, errBusy)
+		waiter, one := waiting(t, &g, u)
+		g.Hold("ada")
+		newcomer, two := waiting(t, &g, u)
+		time.Sleep(time.Hour)
+		waiter.Now()
+		g.Now()
+		synctest.Wait()
+		if st := g.State(); len(u.asked) != 1 || st.Waiting != 2 || st.By != "ada" || !st.Paused.Equal(u.from) {
+			t.Errorf("%d requests, %+v", len(u.asked), st)
+		}
+		if waiter.Blocks() != gate.Held || newcomer.Blocks() != gate.Held {
+			t.Errorf("%q and %q", waiter.Blocks(), newcomer.Blocks())
+		}
+		g.Resume()
+		if err := errors.Join(<-one, <-two); err != nil || !g.State().Paused.IsZero() {
+			t.Error(err)
+		}
+	})
+}
+
+func TestHoldOfACallKeepsOnlyThatOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		u := down(time.Minute, errBusy)
+		kept, one := waiting(t, &g, u)
+		kept.Hold()
+		all := crowd(t, &g, u, 20)
+		all.Wait()
+		time.Sleep(time.Hour)
+		if kept.Blocks() != gate.Held || len(one) != 0 {
+			t.Errorf("it is %q", kept.Blocks())
+		}
+		kept.Resume()
+		if err := <-one; err != nil {
+			t.Error(err)
+		}
+		quiet(t, &g)
+	})
+}
+
+func TestGiveUpEndsTheRunWithItsLastFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, giveUp := range map[string]func(*gate.Gate, *gate.Call){
+			"the call":     func(_ *gate.Gate, c *gate.Call) { c.GiveUp() },
+			"the upstream": func(g *gate.Gate, _ *gate.Call) { g.GiveUp() },
+		} {
+			var g gate.Gate
+			u := down(time.Hour, errBusy)
+			asleep, one := waiting(t, &g, u)
+			giveUp(&g, asleep)
+			err := <-one
+			f, ok := errors.AsType[*fault.Error](err)
+			if !errors.Is(err, gate.ErrGivenUp) || !ok || f.Kind != fault.Overloaded || err.Error() != "given up: HTTP 529: Overloaded" {
+				t.Errorf("%s, asleep: %v", name, err)
+			}
+			g.Hold("")
+			fresh, two := waiting(t, &g, u)
+			giveUp(&g, fresh)
+			if err := <-two; err != gate.ErrGivenUp {
+				t.Errorf("%s, held: %v", name, err)
+			}
+			quiet(t, &g)
+		}
+	})
+}
+
+func TestGivingUpTheProbeLetsTheNextProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		fail(t, &g, opus, errBusy)
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		c, probe, err := enter(t, &g, opus)
+		if err != nil || probe == nil {
+			t.Fatal(err)
+		}
+		blocked := make(chan error, 1)
+		go func() {
+			_, _, err := enter(t, &g, opus)
+			blocked <- err
+		}()
+		synctest.Wait()
+		cancel()
+		c.Close() // its caller has gone without a word
+		if err := <-blocked; err != nil || ctx.Err() == nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStateSaysWhatPeopleAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New("anthropic")
+		meet(t, g, opus, nil)
+		answered := time.Now()
+		time.Sleep(time.Minute)
+		u := down(10*time.Minute, errBusy)
+		all := crowd(t, g, u, 10)
+		time.Sleep(7 * time.Second)
+		st := g.State()
+		if st.Name != "anthropic" || !st.LastSuccess.Equal(answered) || len(st.Outages) != 1 {
+			t.Fatalf("%+v", st)
+		}
+		o := st.Outages[0]
+		if o.Level != "model" || o.Scope.Model != "opus" || !o.Since.Equal(u.from) || o.Fault.Kind != fault.Overloaded ||
+			o.Probes < 2 || o.Waiting != 10 || o.Probing || o.Next.Before(time.Now()) || o.Next.After(time.Now().Add(time.Second)) {
+			t.Errorf("%+v", o)
+		}
+		all.Wait()
+	})
+}
+
+func TestASetKeepsOneGateForEachUpstream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s gate.Set
+		g := s.Of("https://api.example.com")
+		fail(t, g, opus, errBusy)
+		for i := range 3000 {
+			s.Of(time.Duration(i).String())
+		}
+		if s.Of("https://api.example.com") != g {
+			t.Error("a gate with an outage was forgotten")
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// scouts is a gate that sends its only caller as a scout after each second of a
+// wait, so many times.
+type scouts struct{ left int }
+
+func (g *scouts) Enter(context.Context) (retry.Pass, error) { return g, nil }
+func (g *scouts) Leave(*fault.Error)                        {}
+
+func (g *scouts) Wait(ctx context.Context, d time.Duration) error {
+	if g.left == 0 || d <= time.Second {
+		return retry.Sleep(ctx, d)
+	}
+	g.left--
+	if err := retry.Sleep(ctx, time.Second); err != nil {
+		return err
+	}
+	return retry.ErrScout
+}
+
+func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var got []string
+		e := retry.Engine{Policy: policy.Simple(), Gate: &scouts{left: 4}, Watch: func(n retry.Note) {
+			got = append(got, fmt.Sprint(time.Since(begun), " ", n.Run.Tries, " ", n.Verdict.Wait, " ", n.Waited))
+		}}
+		var numbers []int
+		_, err := retry.Do(t.Context(), e, func(_ context.Context, n int) (int, error) {
+			numbers = append(numbers, n)
+			return 0, errOverloaded
+		})
+		// after 1, 2 and 4 s as without scouts, of whom one goes in the second
+		// wait and three in the third
+		want := "[0s 1 1s 0s 1s 2 2s 1s 3s 3 4s 3s 7s 4 0s 7s]"
+		if !errors.Is(err, errOverloaded) || fmt.Sprint(got) != want || fmt.Sprint(numbers) != "[1 2 3 3 4 4 4 4]" {
+			t.Errorf("%v\ngot  %v\nwant %v\ntries %v", err, got, want, numbers)
+		}
+	})
+}
+
+func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
+	for _, tt := range []struct{ slow, want time.Duration }{{500 * time.Millisecond, 5 * time.Second}, {time.Minute, 61 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			begun, tries := time.Now(), 0
+			p := policy.Policy{Retries: 1, Wait: policy.Schedule{Steps: []time.Duration{5 * time.Second}}}
+			var waited time.Duration
+			e := retry.Engine{Policy: p, Gate: &scouts{left: 1}, Watch: func(n retry.Note) { waited = n.Waited }}
+			_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
+				switch tries++; tries {
+				case 2:
+					_ = retry.Sleep(ctx, tt.slow)
+					return 0, errOverloaded
+				case 3:
+					return 1, nil
+				}
+				return 0, errOverloaded
+			})
+			if took := time.Since(begun); err != nil || took != tt.want || waited != min(took-tt.slow, 5*time.Second) && waited != time.Second {
+				t.Errorf("%v after %v, waited %v", err, took, waited)
+			}
+		})
+	}
+}
+
+func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last retry.Note
+		e := retry.Engine{Policy: policy.Patient(), Gate: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		got, err := retry.Do(t.Context(), e, newOutage(time.Second).call)
+		if got != "answer" || err != nil || last.Fault != nil || last.Retries() != 1 || last.Waited != time.Second {
+			t.Errorf("%q, %v, %+v", got, err, last)
+		}
+	})
+}
+
+func TestAScoutsFaultEndsTheRunIfItWouldWheneverItCame(t *testing.T) {
+	for _, tt := range []struct {
+		fault *fault.Error
+		tries int
+	}{
+		{errDenied, 2},
+		{&fault.Error{Kind: fault.RateLimited, Wait: time.Hour}, 2}, // a hint too far
+		{errOverloaded, 5}, // the last retry is not the scout's
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			p := policy.Policy{Retries: 2, Hint: time.Minute, Wait: policy.Schedule{Steps: []time.Duration{10 * time.Second}}}
+			_, err := retry.Do(t.Context(), retry.Engine{Policy: p, Gate: &scouts{left: 2}}, func(context.Context, int) (int, error) {
+				if tries++; tries == 1 {
+					return 0, errOverloaded
+				}
+				return 0, tt.fault
+			})
+			if !errors.Is(err, tt.fault) || tries != tt.tries {
+				t.Errorf("%v after %d tries, want %d", err, tries, tt.tries)
+			}
+		})
+	}
+}
+
+func TestAScoutsResponseIsReleasedBeforeItWaitsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []*open
+		_, _ = retry.Do(t.Context(), retry.Engine{Policy: policy.Simple(), Gate: &scouts{left: 1}}, func(context.Context, int) (int, error) {
+			for _, o := range all {
+				if o.closed != 1 {
+					t.Error("a try before is still open")
+				}
+			}
+			all = append(all, &open{})
+			return 0, &fault.Error{Kind: fault.Overloaded, Err: all[len(all)-1]}
+		})
+	})
+}
+
+// bar is a gate that turns everybody away.
+type bar struct{ err error }
+
+func (g bar) Enter(context.Context) (retry.Pass, error)       { return nil, g.err }
+func (g bar) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
+
+func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := errors.New("given up")
+		for _, err := range []error{own, fmt.Errorf("%w: %w", own, errOverloaded)} {
+			told := 0
+			e := retry.Engine{Policy: policy.Patient(), Gate: bar{err}, Watch: func(retry.Note) { told++ }}
+			if _, got := retry.Do(t.Context(), e, newOutage(0).call); got != err || told != 0 {
+				t.Errorf("%v, told %d times", got, told)
+			}
+		}
+	})
+}
+
+func TestSomebodyWhoDozesCanBeWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, wake := time.Now(), make(chan struct{}, 1)
+		time.AfterFunc(20*time.Second, func() { wake <- struct{}{} })
+		if woken, err := retry.Doze(t.Context(), time.Hour, wake); !woken || err != nil || time.Since(begun) != 20*time.Second {
+			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
+		}
+		if woken, err := retry.Doze(t.Context(), time.Hour, wake); woken || err != nil || time.Since(begun) != time.Hour+20*time.Second {
+			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
+		}
+	})
+}
