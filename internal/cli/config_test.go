@@ -197,3 +197,41 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+func TestTokenAndHostsOfTheFileHold(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "token", "let me in\n")
+	path := write(t, dir, "c.yaml", "listen: 127.0.0.1:0\ntoken: {file: token}\nhosts: [gateway.internal]\nupstreams: {openai: {url: "+answering(t, http.StatusForbidden)+"}}\n")
+	gateway := start(t, "serve", "--config", path)
+	base := gateway.said(t, "listening")["url"].(string)
+	for _, tt := range []struct {
+		host, token string
+		want        int
+	}{
+		{"gateway.internal", "let me in", 403}, // of the provider
+		{"localhost", "let me in", 403},
+		{"localhost", "let me out", 401},
+		{"localhost", "", 401},
+		{"elsewhere.internal", "let me in", 421},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = tt.host
+		if tt.token != "" {
+			req.Header.Set("X-Ridethrough-Token", tt.token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.want {
+			t.Errorf("%s %q: status %d, want %d", tt.host, tt.token, resp.StatusCode, tt.want)
+		}
+	}
+	if code := gateway.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

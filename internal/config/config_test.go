@@ -187,6 +187,8 @@ func TestKeysInTheFileAreRefusedAndNotRepeated(t *testing.T) {
 		"upstreams:\n  openai:\n    key: hunter2secret\n",
 		"upstreams:\n  openai:\n    key: \"hunter2secret\n",
 		"upstreams:\n  openai:\n    key:\n      - hunter2secret\n",
+		"upstreams: {openai: {\"api-key\":\"hunter,2secret\"}}",
+		"upstreams: {openai: {polcy: x, key: &k hunter2secret}}",
 		"upstreams:\n  openai:\n    api-key: hunter2secret\n",
 		"upstreams:\n  openai:\n    api_key: 'hunter2secret' # mine\n",
 		"upstreams:\n  openai:\n    key: {env: hunter-2secret}\n",

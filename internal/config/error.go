@@ -83,7 +83,7 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 
 // credential is the value of a field whose name says that it is secret. A
 // mapping is none: it says where the credential is.
-var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]+)[^\s{][^,}]*`)
+var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 
 // shown gives a line as it may be shown: without tabs, which move the mark, and
 // without what may be a credential.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ func duration() form[time.Duration] {
 
 // limit is the form of a time that may be without end.
 func limit() form[time.Duration] {
-	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: strings.TrimSuffix(durationPattern, "$") + "$|^none$", words: "a time above zero, such as 30s, or none"},
+	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", words: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
 			if s == "none" {
 				return gateway.Unlimited, nil
@@ -58,8 +57,8 @@ func wording(words, pattern string, check func(string) bool) form[string] {
 func address() form[string] {
 	return wording("HOST:PORT, such as "+DefaultListen, `:[0-9]+$`, func(s string) bool {
 		_, port, err := net.SplitHostPort(s)
-		n, perr := strconv.ParseUint(port, 10, 16)
-		return err == nil && perr == nil && n <= math.MaxUint16
+		_, perr := strconv.ParseUint(port, 10, 16)
+		return err == nil && perr == nil
 	})
 }
 
