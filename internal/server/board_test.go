@@ -58,6 +58,7 @@ func TestUpstreamsSayHowTheyAre(t *testing.T) {
 		{Name: "fresh", API: "openai", Base: "https://api.openai.com"},
 		{Name: "well", API: "openai", Gate: gate.State{LastSuccess: at}},
 		{Name: "ill", API: "anthropic", Gate: gate.State{Outages: open, Waiting: 3, LastSuccess: at}},
+		{Name: "weak", Gate: gate.State{Waiting: 1}},
 		{Name: "better", Gate: gate.State{Outages: []gate.Outage{{Level: "host", Recovering: true}}}},
 		{Name: "stopped", Gate: gate.State{Paused: at, Outages: open}},
 	}}
@@ -71,8 +72,8 @@ func TestUpstreamsSayHowTheyAre(t *testing.T) {
 	if err := json.Unmarshal(ask(s, request("GET", "/-/upstreams", "")).Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"no-data", "operational", "waiting", "recovering", "paused"} {
-		if u := got.Upstreams[i]; u.State != want || (len(u.Outages) > 0) != (i > 1) {
+	for i, want := range []string{"no-data", "operational", "waiting", "waiting", "recovering", "paused"} {
+		if u := got.Upstreams[i]; u.State != want || (len(u.Outages) > 0) != (i > 1 && i != 3) {
 			t.Errorf("%+v, want %s", u, want)
 		}
 	}

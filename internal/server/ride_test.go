@@ -233,3 +233,30 @@ func TestSpansCoverTheWholeRide(t *testing.T) {
 		}
 	})
 }
+
+func TestRefusalOfARequestWithoutAKeySaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{Then: simulator.Status{Code: 401}}, server.Config{Token: "t0ken"})
+		for _, c := range []struct {
+			headers  []string
+			explains bool
+		}{
+			{[]string{"X-Api-Key", "t0ken"}, true},
+			{[]string{"X-Ridethrough-Token", "t0ken"}, true},
+			{[]string{"X-Ridethrough-Token", "t0ken", "X-Api-Key", "sk"}, false},
+		} {
+			text := <-r.ask("/v1/messages", streamed, c.headers...)
+			var body struct {
+				Type  string
+				Error struct{ Type, Message string }
+			}
+			_, object, _ := strings.Cut(text, "Unauthorized ")
+			if err := json.Unmarshal([]byte(object), &body); err != nil || body.Type != "error" || body.Error.Type != "authentication_error" {
+				t.Errorf("%q: %s: %v", c.headers, text, err)
+			}
+			if strings.Contains(text, "this gateway's token") != c.explains {
+				t.Errorf("%q: %s", c.headers, text)
+			}
+		}
+	})
+}

@@ -102,6 +102,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		w.Header().Set("Connection", "close")
 		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
+	case s.config.Token != "" && bare(r):
+		bounded(w, r)
+		e := &explainer{ResponseWriter: w, r: r}
+		s.config.Gateway.ServeHTTP(e, r)
+		e.end()
 	default:
 		bounded(w, r)
 		s.config.Gateway.ServeHTTP(w, r)

@@ -99,6 +99,8 @@ func state(g gate.State) string {
 		return "waiting"
 	case slices.ContainsFunc(g.Outages, over):
 		return "recovering"
+	case g.Waiting > 0: // too few have failed to call it an outage
+		return "waiting"
 	case g.LastSuccess.IsZero():
 		return "no-data"
 	}
