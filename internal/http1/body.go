@@ -40,6 +40,7 @@ func (x *exchange) read(p []byte) (int, error) {
 	case x.pending != nil:
 		return 0, x.frame.cut(x.pending)
 	case len(p) >= bufSize || x.frame.fits(p):
+		x.free()
 		raw, direct = x.readInto(p), true
 	default:
 		x.fill()

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -275,5 +277,41 @@ func TestASlowReaderGetsEveryByte(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestASocketTakesEveryByte(t *testing.T) {
+	addr := tcp(t, func(conn net.Conn, in *bufio.Reader) {
+		for {
+			req, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			sum := sha256.New()
+			if _, err := io.Copy(sum, req.Body); err != nil {
+				return
+			}
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n%x", sum.Sum(nil))
+		}
+	})
+	rt := &http1.Transport{}
+	t.Cleanup(rt.CloseIdleConnections)
+	texts := map[string]string{"short": "{}", "one block": long[:60<<10], "far too large": strings.Repeat(long, 64), "far larger still": strings.Repeat(long, 64)}
+	for name, make := range sizes {
+		req := make(t.Context())
+		req.URL.Host = addr
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		text, other := texts[name]
+		if !other {
+			text = long
+		}
+		if want := fmt.Sprintf("%x", sha256.Sum256([]byte(text))); string(got) != want || err != nil {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
+		}
 	}
 }

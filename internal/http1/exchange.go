@@ -33,11 +33,12 @@ type exchange struct {
 	unfollow func() bool // the context; nil: it never ends
 	over     atomic.Bool // whoever sets it decides what becomes of the connection
 
-	buf      *[bufSize]byte // nil: given back
+	buf      *[bufSize]byte // nil: given back, as long as there is nothing in it
 	in       []byte         // buf, or a larger one for a large head
 	r, w     int            // in[r:w] has been read from the connection and not used
 	pending  error          // of the connection, due when in[r:w] is used up
 	answered bool           // a byte has come
+	last     bool           // the connection ends with this exchange
 
 	mu     sync.Mutex
 	closed atomic.Bool
@@ -50,7 +51,6 @@ func newExchange(t *Transport, req *http.Request, b body) *exchange {
 	x := &exchange{t: t, ctx: req.Context(), buf: buffers.Get().(*[bufSize]byte)}
 	x.resp.Request = req
 	x.up.x, x.up.body, x.up.length = x, b, outgoing(req)
-	x.in = x.buf[:]
 	return x
 }
 
@@ -64,12 +64,14 @@ func (x *exchange) run(head []byte) error {
 	if x.up.broken() {
 		return x.up.err
 	}
+	x.free() // it may be long before there is something to read
 	if err := x.readHead(); err != nil {
 		if !x.answered && x.up.lost() {
 			return x.up.err
 		}
 		return err
 	}
+	x.last = x.resp.Close || closes(req) // the caller may change what it gets
 	if x.frame.ended() {
 		x.resp.Body = http.NoBody
 		x.end(true)
@@ -134,6 +136,10 @@ func (x *exchange) cut() error {
 // fill reads once, into a larger buffer if this one is full.
 func (x *exchange) fill() {
 	switch {
+	case x.in == nil:
+		x.buf, x.w, x.pending = x.conn.receive()
+		x.in, x.answered = x.buf[:], x.answered || x.w > 0
+		return
 	case x.r == x.w:
 		x.r, x.w = 0, 0
 	case x.w == len(x.in) && x.r > 0:
@@ -170,7 +176,7 @@ func (x *exchange) end(whole bool) {
 		return
 	}
 	reuse, later := false, false
-	if whole && !stray && !x.resp.Close && !closes(x.resp.Request) {
+	if whole && !stray && !x.last {
 		reuse, later = x.up.settle()
 	}
 	switch {

@@ -63,7 +63,7 @@ func TestManyRequestsAtOnceNeverMix(t *testing.T) {
 	var callers sync.WaitGroup
 	for caller := range 50 {
 		callers.Go(func() {
-			for i := range 40 {
+			for i := range 25 {
 				n := fmt.Sprintf("%d.%d", caller, i)
 				switch err := visit(t, rt, &open, addr, n); {
 				case err == nil:

@@ -80,8 +80,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // staleError is the end of a pooled connection before it has brought a byte.
 type staleError struct{ error }
 
-func (e *staleError) Unwrap() error { return e.error }
-
 // try sends the request once, with that body.
 func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Response, error) {
 	x := newExchange(t, req, body)
