@@ -29,12 +29,14 @@ import (
 // It sends and answers what net/http's Transport with DisableCompression would,
 // with these differences: trailers of an answer are read and dropped, an answer
 // with a folded header line, two lengths or a length beside a transfer coding
-// is refused, Expect is sent without waiting for an answer to it, and there are
-// no calls to [net/http/httptrace] beyond those of the dial.
+// is refused, Pragma is not translated, Expect is sent without waiting for an
+// answer to it, and there are no calls to [net/http/httptrace] beyond those of
+// the dial.
 //
 // A request's body that has a method Bytes() []byte is written from that
-// memory, which must not change until the body is closed, and is not read. One
-// with a GetBody is taken to be at hand: reading it does not wait.
+// memory and not read. The memory must not change until the body is closed,
+// which may be after RoundTrip has returned. The body of a request with a
+// GetBody is taken to be at hand: reading it does not wait.
 type Transport struct {
 	// Fallback takes what is not for this Transport; nil: http.DefaultTransport.
 	// If it is an *http.Transport, so are requests for which it has a Proxy.
