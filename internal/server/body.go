@@ -15,13 +15,13 @@ func bounded(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.Body == nil {
 		return
 	}
-	r.Body = &body{ReadCloser: r.Body, conn: http.NewResponseController(w)}
+	r.Body = &body{ReadCloser: r.Body, conn: *http.NewResponseController(w)}
 }
 
 // body is a request's body that has to keep coming.
 type body struct {
 	io.ReadCloser
-	conn *http.ResponseController
+	conn http.ResponseController
 	set  time.Time // when the deadline was set
 }
 

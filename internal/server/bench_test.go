@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server"
+)
+
+// null is where answers go that nobody looks at.
+type null struct{ header http.Header }
+
+func (n null) Header() http.Header         { return n.header }
+func (n null) Write(p []byte) (int, error) { return len(p), nil }
+func (n null) WriteHeader(int)             {}
+
+// SetReadDeadline is what a connection has.
+func (n null) SetReadDeadline(time.Time) error { return nil }
+
+// What stands in front of the gateway, for a request that passes.
+func BenchmarkServeHTTP(b *testing.B) {
+	drain := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
+	for _, token := range []string{"", "t0ken"} {
+		b.Run(fmt.Sprintf("token %t", token != ""), func(b *testing.B) {
+			s := server.New(server.Config{Gateway: &fake{serve: drain}, Token: token})
+			r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(streamed))
+			r.Host = "127.0.0.1:8484"
+			body, w := r.Body, null{http.Header{}}
+			key, ours := []string{"sk"}, []string{"t0ken"}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Body = body
+				r.Header["X-Api-Key"] = key
+				r.Header["X-Ridethrough-Token"] = ours
+				s.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// Who asks for the list while ten thousand wait.
+func BenchmarkTenThousandWaits(b *testing.B) {
+	g := &fake{}
+	for i := range int64(10_000) {
+		g.waits = append(g.waits, gateway.Wait{Call: gateway.Call{ID: i, Upstream: "work", Model: "claude"}, Fault: busy, State: gateway.Waiting})
+	}
+	s := server.New(server.Config{Gateway: g})
+	r := request("GET", "/-/waits", "")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ServeHTTP(null{http.Header{}}, r)
+	}
+}

@@ -1,0 +1,39 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// The feed is told of what happens, the server shows it.
+func Example() {
+	feed := server.NewFeed()
+	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Watch: feed.Watch})
+	if err != nil {
+		panic(err)
+	}
+	s := httptest.NewServer(server.New(server.Config{Gateway: g, Feed: feed, Token: "let me in", Log: slog.New(slog.DiscardHandler)}))
+	defer s.Close()
+	for _, token := range []string{"", "let me in"} {
+		req, _ := http.NewRequest("GET", s.URL+"/-/waits", nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			panic(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		fmt.Println(resp.StatusCode, strings.TrimSpace(string(body)))
+	}
+	// Output:
+	// 401 {"error":{"message":"it asks for its token, as the header X-Ridethrough-Token or in place of the API key"}}
+	// 200 {"waits":[]}
+}
