@@ -1,12 +1,14 @@
 // Command profiled is ridethrough with profiles, for the benchmark only: what
 // is shipped has none. Its first argument is the files' name without ending;
-// a processor profile is written when it ends, one of the heap at SIGUSR1.
+// a processor profile is written when it ends, one of the memory at SIGUSR1.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"syscall"
 
@@ -32,23 +34,31 @@ func run(name string) (int, error) {
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
-	go heap(name+".heap", asked)
+	go memory(name, asked)
 	os.Args = append(os.Args[:1], os.Args[2:]...)
 	code := cli.Main()
 	pprof.StopCPUProfile()
 	return code, f.Close()
 }
 
-// heap writes a profile of the memory each time it is asked to.
-func heap(name string, asked <-chan os.Signal) {
+// memory writes a profile of the memory each time it is asked to, and what no
+// profile shows: how much of it are stacks, garbage and room.
+func memory(name string, asked <-chan os.Signal) {
 	for range asked {
-		f, err := os.Create(name)
+		f, err := os.Create(name + ".heap")
 		if err == nil {
-			_ = pprof.WriteHeapProfile(f)
-			err = f.Close()
+			err = errors.Join(pprof.WriteHeapProfile(f), f.Close(), os.WriteFile(name+".mem", sizes(), 0o644))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "profiled:", err)
 		}
 	}
+}
+
+// sizes sums the memory up, in KB.
+func sizes() []byte {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return fmt.Appendf(nil, "goroutines %d, stacks %d, heap: objects %d, spans in use %d, idle %d, given back %d; live after the last collection about %d\n",
+		runtime.NumGoroutine(), m.StackInuse>>10, m.HeapAlloc>>10, m.HeapInuse>>10, (m.HeapIdle-m.HeapReleased)>>10, m.HeapReleased>>10, m.NextGC>>11)
 }
