@@ -55,7 +55,7 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 				uses[i] = append(uses[i], u)
 			}
 		}
-		return []figure.Figure{c.figure(uses[0], uses[1])}, s.snapshot(s.ours)
+		return []figure.Figure{c.figure(uses[0], uses[1])}, s.snapshot(ctx, s.ours)
 	}
 }
 

@@ -95,7 +95,7 @@ func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (v
 	if err != nil {
 		return 0, "", err
 	}
-	if err := s.snapshot(p); err != nil {
+	if err := s.snapshot(ctx, p); err != nil {
 		return 0, "", err
 	}
 	return m.cost(before, after, n), note, nil

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
@@ -125,13 +127,14 @@ func (s *stage) forget() error {
 	return resp.Body.Close()
 }
 
-// snapshot has ours write a profile of its memory, where profiles are wanted.
-func (s *stage) snapshot(p *proc.Process) error {
+// snapshot has ours write a profile of its memory, where profiles are wanted,
+// and gives it the time.
+func (s *stage) snapshot(ctx context.Context, p *proc.Process) error {
 	if s.bench.profile == "" || p != s.ours {
 		return nil
 	}
 	if err := p.Signal(syscall.SIGUSR1); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
-	return nil
+	return pause(ctx, time.Second)
 }
