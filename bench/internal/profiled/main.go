@@ -16,6 +16,7 @@ import (
 )
 
 func main() {
+	runtime.MemProfileRate = 4 << 10 // what a thousand requests hold is small
 	code, err := run(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "profiled:", err)
