@@ -88,7 +88,7 @@ func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (v
 	if err := m.fill(ctx, s, p, held, n); err != nil {
 		return 0, "", err
 	}
-	if note, err = m.settle(ctx, s, n); err != nil {
+	if note, err = m.settle(ctx, s, p, n); err != nil {
 		return 0, "", err
 	}
 	after, err := pss(ctx, p)
@@ -167,7 +167,7 @@ func taken(ctx context.Context, p *proc.Process, n int) error {
 
 // settle waits until all requests are where the row wants them: at the
 // upstream, or in a wait between two tries that goes on for a while.
-func (m memory) settle(ctx context.Context, s *stage, n int) (note string, err error) {
+func (m memory) settle(ctx context.Context, s *stage, p *proc.Process, n int) (note string, err error) {
 	scene, err := peer.ParseScene(m.ask.Scene)
 	if err != nil {
 		return "", err
@@ -175,7 +175,7 @@ func (m memory) settle(ctx context.Context, s *stage, n int) (note string, err e
 	if scene.Kind != peer.Refuse {
 		return "", s.holds(ctx, n)
 	}
-	return s.quiet(ctx)
+	return s.quiet(ctx, p)
 }
 
 // holds waits until the upstream has taken n requests.
@@ -196,24 +196,35 @@ func (s *stage) holds(ctx context.Context, n int) error {
 	return fmt.Errorf("%d of %d requests have reached the upstream", held, n)
 }
 
-// quiet waits until nobody has tried for a second and a half, or for fifteen.
-func (s *stage) quiet(ctx context.Context) (note string, err error) {
-	var seen int64 = -1
+// quiet waits until nobody has tried for three seconds and the proxy has little
+// to do, for half a minute at the most: an outage goes on, and so do the tries.
+func (s *stage) quiet(ctx context.Context, p *proc.Process) (note string, err error) {
+	var c peer.Counts
 	for range 10 {
-		c, err := s.counts()
+		before, tries := time.Duration(0), c.Requests
+		if before, err = p.CPU(); err != nil {
+			return "", err
+		}
+		if err := pause(ctx, 3*time.Second); err != nil {
+			return "", err
+		}
+		after, err := p.CPU()
 		if err != nil {
 			return "", err
 		}
-		if c.Requests == seen {
-			break
-		}
-		seen = c.Requests
-		if err := pause(ctx, 1500*time.Millisecond); err != nil {
+		if c, err = s.counts(); err != nil {
 			return "", err
+		}
+		if c.Requests == tries && after-before < 150*time.Millisecond {
+			break
 		}
 	}
 	sockets, err := s.upstream.Sockets()
-	return fmt.Sprintf("%d tries so far, %d connections to the upstream", seen, sockets.Open), err
+	if err != nil {
+		return "", err
+	}
+	peak, err := p.Peak()
+	return fmt.Sprintf("%d tries so far, %d connections to the upstream, %.0f MB at the peak", c.Requests, sockets.Open, float64(peak)/1e6), err
 }
 
 // pss is the memory of a process that has come to rest: the median of five

@@ -7,8 +7,8 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
-func ExampleParsePSS() {
-	bytes, err := proc.ParsePSS([]byte("Rss:   1744 kB\nPss:    315 kB\n"))
+func ExampleParseSize() {
+	bytes, err := proc.ParseSize([]byte("Rss:   1744 kB\nPss:    315 kB\n"), "Pss")
 	fmt.Println(bytes, err)
 	// Output: 322560 <nil>
 }

@@ -6,16 +6,16 @@ package proc
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 )
 
-// ParsePSS reads the proportional set size, in bytes, of /proc/PID/smaps_rollup.
-func ParsePSS(rollup []byte) (int64, error) {
-	for line := range bytes.Lines(rollup) {
-		value, ok := bytes.CutPrefix(line, []byte("Pss:"))
+// ParseSize reads a size, in bytes, of /proc/PID/smaps_rollup or /proc/PID/status
+// by its name.
+func ParseSize(text []byte, name string) (int64, error) {
+	for line := range bytes.Lines(text) {
+		value, ok := bytes.CutPrefix(line, []byte(name+":"))
 		if !ok {
 			continue
 		}
@@ -26,7 +26,7 @@ func ParsePSS(rollup []byte) (int64, error) {
 		}
 		return int64(n) << 10, nil
 	}
-	return 0, errors.New("no Pss")
+	return 0, fmt.Errorf("no %s", name)
 }
 
 // established is a connection's state in /proc/net/tcp.

@@ -134,12 +134,18 @@ func cpu(pid int) (time.Duration, error) {
 
 // PSS is the memory of the process in bytes: what it has to itself, and its
 // share of what it shares with others.
-func (p *Process) PSS() (int64, error) {
-	rollup, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "smaps_rollup"))
+func (p *Process) PSS() (int64, error) { return p.size("smaps_rollup", "Pss") }
+
+// Peak is the most memory in bytes that the process has had so far, with all
+// that it shares.
+func (p *Process) Peak() (int64, error) { return p.size("status", "VmHWM") }
+
+func (p *Process) size(file, name string) (int64, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), file))
 	if err != nil {
 		return 0, err
 	}
-	return ParsePSS(rollup)
+	return ParseSize(text, name)
 }
 
 // Sockets sums up the connections that have been made to the process.

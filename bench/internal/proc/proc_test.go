@@ -23,14 +23,14 @@ const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when 
 `
 
 func TestPSSIsTheWholeProcessInBytes(t *testing.T) {
-	if got, err := proc.ParsePSS([]byte(rollup)); got != 315*1024 || err != nil {
+	if got, err := proc.ParseSize([]byte(rollup), "Pss"); got != 315*1024 || err != nil {
 		t.Errorf("got %d, %v", got, err)
 	}
 }
 
 func TestPSSThatIsNotThereIsAnError(t *testing.T) {
 	for _, text := range []string{"", "Pss_Dirty: 112 kB\n", "Pss: 112\n", "Pss: -1 kB\n", "Pss: 99999999999999999999 kB\n"} {
-		if got, err := proc.ParsePSS([]byte(text)); err == nil {
+		if got, err := proc.ParseSize([]byte(text), "Pss"); err == nil {
 			t.Errorf("%q: got %d", text, got)
 		}
 	}
@@ -53,10 +53,10 @@ func TestSocketsWithoutAQueueAreAnError(t *testing.T) {
 	}
 }
 
-func FuzzParsePSS(f *testing.F) {
+func FuzzParseSize(f *testing.F) {
 	f.Add([]byte(rollup))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if n, err := proc.ParsePSS(text); n < 0 || err != nil && n != 0 {
+		if n, err := proc.ParseSize(text, "Pss"); n < 0 || err != nil && n != 0 {
 			t.Errorf("%q: %d, %v", text, n, err)
 		}
 	})
