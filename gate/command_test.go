@@ -32,17 +32,17 @@ func TestNowEndsTheWaitOfACallEvenInAnOutage(t *testing.T) {
 		u := down(time.Hour, errBusy)
 		fail(t, &g, opus, errBusy)
 		c, ended := waiting(t, &g, u)
-		if len(u.asked) != 0 || c.Blocks() != gate.Asleep {
-			t.Fatalf("%d requests, %q", len(u.asked), c.Blocks())
+		if u.total() != 0 || c.Blocks() != gate.Asleep {
+			t.Fatalf("%d requests, %q", u.total(), c.Blocks())
 		}
 		for n := range 3 {
 			c.Now()
 			synctest.Wait()
-			if len(u.asked) != n+1 || c.Blocks() != gate.Asleep {
-				t.Errorf("%d requests, %q", len(u.asked), c.Blocks())
+			if u.total() != n+1 || c.Blocks() != gate.Asleep {
+				t.Errorf("%d requests, %q", u.total(), c.Blocks())
 			}
 		}
-		u.to = time.Now()
+		u.back()
 		c.Now()
 		if err := <-ended; err != nil || time.Since(u.to) > 0 {
 			t.Errorf("%v after %v", err, time.Since(u.to))
@@ -56,13 +56,13 @@ func TestNowForTheUpstreamSendsOneAndAllFollow(t *testing.T) {
 		u := down(time.Hour, limited(20*time.Minute))
 		all := crowd(t, &g, u, 50)
 		time.Sleep(5 * time.Minute)
-		before := len(u.asked)
+		before := u.total()
 		g.Now()
 		synctest.Wait()
-		if n := len(u.asked) - before; n != 1 {
+		if n := u.total() - before; n != 1 {
 			t.Errorf("%d were sent", n)
 		}
-		u.to = time.Now()
+		u.back()
 		g.Now()
 		all.Wait()
 		if late := time.Since(u.to); late > time.Second {
@@ -76,7 +76,7 @@ func TestNowForTheUpstreamEndsWaitsWithoutAnOutage(t *testing.T) {
 		var g gate.Gate
 		u := down(time.Second, errBusy)
 		_, one := waiting(t, &g, u)
-		u.fault = errExpired
+		u.turn(errExpired)
 		_, two := waiting(t, &g, u)
 		time.Sleep(2 * time.Second)
 		g.Now()
@@ -97,8 +97,8 @@ func TestHoldKeepsEverybodyUntilResume(t *testing.T) {
 		waiter.Now()
 		g.Now()
 		synctest.Wait()
-		if st := g.State(); len(u.asked) != 1 || st.Waiting != 2 || st.By != "ada" || !st.Paused.Equal(u.from) {
-			t.Errorf("%d requests, %+v", len(u.asked), st)
+		if st := g.State(); u.total() != 1 || st.Waiting != 2 || st.By != "ada" || !st.Paused.Equal(u.from) {
+			t.Errorf("%d requests, %+v", u.total(), st)
 		}
 		if waiter.Blocks() != gate.Held || newcomer.Blocks() != gate.Held {
 			t.Errorf("%q and %q", waiter.Blocks(), newcomer.Blocks())

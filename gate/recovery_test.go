@@ -41,8 +41,8 @@ func TestRecoveryWakesEverybodyInARamp(t *testing.T) {
 		u := down(time.Hour, errBusy)
 		all := crowd(t, &g, u, 200)
 		time.Sleep(5 * time.Minute)
-		u.to = time.Now()
-		for len(u.asked) == u.since(u.to) || u.since(u.to) == 0 { // the probe
+		u.back()
+		for u.since(u.to) == 0 { // the probe
 			time.Sleep(time.Millisecond)
 		}
 		begun := time.Now()
@@ -72,9 +72,7 @@ func TestAFaultSlowsTheRampAndFiveMoreEndIt(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		again := time.Now()
-		u.mu.Lock()
-		u.from, u.to = again, again.Add(time.Minute)
-		u.mu.Unlock()
+		u.down(again, again.Add(time.Minute))
 		time.Sleep(30 * time.Second)
 		n := u.since(again) - u.since(again.Add(time.Second))
 		if st := g.State(); n > 8+32 || len(st.Outages) != 1 || st.Outages[0].Recovering || st.Waiting < 300 {
@@ -167,7 +165,7 @@ func TestAFailedScoutDoesNotCount(t *testing.T) {
 		if late := time.Since(u.to); late > 95*time.Second { // 1 800 s in 20 parts, not at 3705 s
 			t.Errorf("recovered %v late", late)
 		}
-		t.Logf("%d requests, recovered %v late", len(u.asked), time.Since(u.to))
+		t.Logf("%d requests, recovered %v late", u.total(), time.Since(u.to))
 	})
 }
 
@@ -185,14 +183,12 @@ func TestAScoutsFinalFaultEndsItsRun(t *testing.T) {
 			})
 		}
 		time.Sleep(10 * time.Minute)
-		u.mu.Lock()
-		u.fault = errDenied
-		u.mu.Unlock()
+		u.turn(errDenied)
 		time.Sleep(5 * time.Minute)
 		if n := ended.Load(); n < 1 || n > 5 {
 			t.Errorf("%d runs ended", n)
 		}
-		u.to = time.Now()
+		u.back()
 		all.Wait()
 	})
 }
@@ -246,7 +242,7 @@ func TestFaultOfAnotherModelLeavesTheSleepersOfThisOne(t *testing.T) {
 		if st := g.State(); st.Waiting != 10 || len(st.Outages) != 1 || st.Outages[0].Scope.Model != "opus" {
 			t.Errorf("%+v", st)
 		}
-		u.to = time.Now()
+		u.back()
 		all.Wait()
 	})
 }

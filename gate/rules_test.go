@@ -161,6 +161,25 @@ func TestAStatedWaitKeepsEverybodyAwayUntilItsEnd(t *testing.T) {
 	})
 }
 
+// TestNobodyWaitsForTheAnswerAfterAStatedWait: a refusal comes at once, so the
+// first call's silence is as good as its answer.
+func TestNobodyWaitsForTheAnswerAfterAStatedWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		meet(t, &g, opus, limited(time.Minute))
+		time.Sleep(time.Minute)
+		_, slow, _ := enter(t, &g, opus)
+		begun := time.Now()
+		if _, _, err := enter(t, &g, opus); err != nil || time.Since(begun) != time.Second {
+			t.Errorf("the second: %v after %v", err, time.Since(begun))
+		}
+		slow.Leave(limited(time.Minute))
+		if got := says(t, &g, opus); got != "rate-limited" {
+			t.Errorf("after a late refusal: %s", got)
+		}
+	})
+}
+
 func TestAnAnswerFromBeforeDoesNotEndAStatedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate.Gate

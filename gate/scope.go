@@ -16,6 +16,7 @@ const (
 	latest       = 30 * time.Second       // that they may have to be apart
 	aging        = 360 * time.Second      // age²/aging between probes: 2 a minute when waits exceed one
 	probeLimit   = 30 * time.Second       // a probe that takes longer is not waited for
+	refusalLimit = time.Second            // one that comes later is not waited for after a stated wait
 	closureBound = 15 * time.Minute       // a stated wait keeps everybody away for no longer than this
 	scopeBound   = 1024                   // scopes without callers that are remembered
 )

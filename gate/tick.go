@@ -15,6 +15,9 @@ func (s *scope) tick(now time.Time) {
 			s.tidy()
 		}
 	}
+	if s.presumed(now) {
+		s.gate.release(s.recover(now), s.key, now)
+	}
 	for s.open && s.queue.n > 0 && s.mayProbe(now) && !s.due(now).After(now) {
 		c := s.queue.head
 		c.unlist()
@@ -27,6 +30,16 @@ func (s *scope) tick(now time.Time) {
 	}
 	s.arm(now)
 }
+
+// presumed tells whether the call that has gone at the end of a stated wait can
+// be taken for answered: what is still too much is refused at once, an answer
+// takes its time, and nobody has to wait for it.
+func (s *scope) presumed(now time.Time) bool {
+	return s.stated() && s.probe != nil && now.Sub(s.probed) >= refusalLimit
+}
+
+// stated tells whether the outage was opened, or goes on, by a stated wait.
+func (s *scope) stated() bool { return s.open && !s.until.IsZero() }
 
 // mayProbe tells whether nothing but the time between probes is in the way.
 func (s *scope) mayProbe(now time.Time) bool {
@@ -107,6 +120,8 @@ func (s *scope) coming(now time.Time) time.Time {
 		return time.Time{}
 	case s.pace.on:
 		return s.pace.at.Add(interval)
+	case s.stated() && s.probe != nil:
+		return s.probed.Add(refusalLimit)
 	case !s.open || s.queue.n+s.sleepers.n == 0:
 		return time.Time{}
 	case now.Round(0).Before(s.until):

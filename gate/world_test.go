@@ -49,8 +49,30 @@ func down(d time.Duration, f *fault.Error) *upstream {
 	return &upstream{from: time.Now(), to: time.Now().Add(d), fault: f}
 }
 
+// down makes the upstream fail within that time.
+func (u *upstream) down(from, to time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.from, u.to = from, to
+}
+
+// back makes it answer from now on.
+func (u *upstream) back() { u.down(u.from, time.Now()) }
+
+// turn makes it fail in another way.
+func (u *upstream) turn(f *fault.Error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.fault = f
+}
+
+// total counts the requests so far.
+func (u *upstream) total() int { return u.since(time.Time{}) }
+
 // since counts the requests from a moment on.
 func (u *upstream) since(t time.Time) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for _, at := range u.asked {
 		if !at.Before(t) {
 			n++
