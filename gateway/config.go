@@ -20,7 +20,7 @@ type Config struct {
 	Policy    policy.Policy     // of the upstreams that have none of their own; zero: never try again
 	Base      http.RoundTripper // reaches the upstreams that have no transport of their own; nil: pooled connections
 	Faults    fault.Classifier  // names the faults; zero: the built-in rules
-	Spool     Spool             // where the bodies of waiting requests are kept; zero: in memory up to 256 MiB, then on disk
+	Spool     Spool             // where the bodies of waiting requests are kept; zero: in memory up to 128 MiB, then on disk
 	Watch     func(Event)       // told of what happens, by concurrent callers; nil: nobody
 }
 
@@ -64,7 +64,7 @@ type Fallback struct {
 
 // Spool says where the bodies of waiting requests are kept, compressed.
 type Spool struct {
-	Memory int64  // how many bytes of them stay in memory, the rest goes to disk; 0: 256 MiB
+	Memory int64  // how many bytes of them stay in memory, the rest goes to disk; 0: 128 MiB
 	Dir    string // of the file, which has no name and ends with the process; "": os.TempDir()
 }
 

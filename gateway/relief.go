@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -15,24 +16,40 @@ type relief struct {
 	timer *time.Timer
 }
 
-// How many requests make one worth its while, and when it comes: most clients
-// that are hit by an outage are hit within seconds.
+// How many requests make one worth its while, and how long they are given to
+// settle. While more come, it comes again.
 const (
 	reliefFrom  = 200
-	reliefAfter = 5 * time.Second
+	reliefAfter = 2 * time.Second
 )
 
 // count is told of each request that begins to wait.
 func (r *relief) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.since++; r.since < reliefFrom || r.timer != nil {
-		return
+	if r.since++; r.since >= reliefFrom && r.timer == nil {
+		r.timer = time.AfterFunc(reliefAfter, r.come)
 	}
-	r.timer = time.AfterFunc(reliefAfter, func() {
-		r.mu.Lock()
-		r.since, r.timer = 0, nil
-		r.mu.Unlock()
+}
+
+// come gives back what is garbage by now, and comes again if more have begun
+// to wait meanwhile.
+func (r *relief) come() {
+	if r.again() {
+		runtime.GC() // what pools hold goes with the second collection
 		debug.FreeOSMemory()
-	})
+	}
+}
+
+// again tells whether there is anything to give back, and sets the timer anew.
+func (r *relief) again() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since == 0 {
+		r.timer = nil
+		return false
+	}
+	r.since = 0
+	r.timer.Reset(reliefAfter)
+	return true
 }

@@ -11,7 +11,7 @@ import (
 
 // spoolMemory is how much of the packed bodies stays in memory where nothing
 // else is said.
-const spoolMemory = 256 << 20
+const spoolMemory = 128 << 20
 
 // spool keeps the bodies of requests that wait, compressed. What does not fit
 // into its memory goes to a file without a name, which ends with the process;
