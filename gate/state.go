@@ -40,6 +40,21 @@ func (g *Gate) State() State {
 	return st
 }
 
+// Troubled tells whether a call may have to wait at the gate: an outage is
+// open or its callers are still on their way out, or somebody said hold.
+func (g *Gate) Troubled() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.troubled > 0 || !g.paused.IsZero()
+}
+
+// LastSuccess gives when the upstream has answered last; zero: not yet.
+func (g *Gate) LastSuccess() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.success
+}
+
 func (g *Gate) state() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()

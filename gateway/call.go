@@ -152,7 +152,7 @@ func (c *call) read() bool {
 	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
 		c.who.Parent = clip(parent[0])
 	}
-	body, err := readBody(c.r.Body, c.r.ContentLength, c.upstream.Body, &c.gateway.spool)
+	err := c.take()
 	switch {
 	case errors.Is(err, errTooLarge):
 		c.w.Header().Set("Connection", "close") // the rest of it is not read
@@ -165,10 +165,31 @@ func (c *call) read() bool {
 			"ridethrough: the request's body cannot be read: "+err.Error()))
 		return false
 	}
-	c.body = body
-	c.asked = c.ask()
 	c.who.Model, c.who.Stream = c.asked.Model, c.asked.Form != dialect.JSON
 	return true
+}
+
+// take reads the request. While its upstream is out a crowd may come at once,
+// all of which will wait: then only some are read at a time, and each is packed
+// before the next.
+func (c *call) take() (err error) {
+	troubled := c.upstream.gate.Troubled()
+	if troubled {
+		select {
+		case c.gateway.narrow <- struct{}{}:
+			defer func() { <-c.gateway.narrow }()
+		case <-c.r.Context().Done():
+			return c.r.Context().Err()
+		}
+	}
+	if c.body, err = readBody(c.r.Body, c.r.ContentLength, c.upstream.Body, &c.gateway.spool); err != nil {
+		return err
+	}
+	c.asked = c.ask()
+	if troubled {
+		c.body.pack()
+	}
+	return nil
 }
 
 // ask reads what the body asks for. A compressed one is unpacked for that, and

@@ -31,20 +31,25 @@ type Gateway struct {
 	id       string // marks what it sends, to know a request that comes back to it
 	setup    atomic.Pointer[setup]
 	requests atomic.Int64
-	waiting  waiting // the requests that wait, for people
-	flights  flights // the requests under way and those that have just failed, for their re-sends
-	spool    spool   // the bodies of those that wait
+	waiting  waiting       // the requests that wait, for people
+	flights  flights       // the requests under way and those that have just failed, for their re-sends
+	spool    spool         // the bodies of those that wait
+	narrow   chan struct{} // through which requests come in whose upstream is out
 
 	draining, closing context.Context // ended by Drain and Close
 	drain, close      context.CancelCauseFunc
 }
+
+// narrowness is how many requests are read at a time whose upstream is out.
+// Slow clients hold up only others that would wait as well.
+const narrowness = 64
 
 // errClosing ends what a gateway holds when it is being closed.
 var errClosing = errors.New("the gateway is shutting down")
 
 // New makes a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{id: rand.Text()}
+	g := &Gateway{id: rand.Text(), narrow: make(chan struct{}, narrowness)}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
 	if err := g.Use(c); err != nil {

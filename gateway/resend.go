@@ -147,7 +147,7 @@ func (p *past) is(c *call) bool {
 	switch {
 	case p.upstream.gate != c.upstream.gate || p.credential != c.secret():
 		return false
-	case p.note.Verdict.Stop != "" && p.upstream.gate.State().LastSuccess.After(p.at):
+	case p.note.Verdict.Stop != "" && p.upstream.gate.LastSuccess().After(p.at):
 		return false
 	case p.likeness == c.likeness():
 		return p.sum == c.body.identity()
