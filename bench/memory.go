@@ -38,7 +38,7 @@ func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, 
 		if m.total && n != m.full {
 			f.Notes = append(f.Notes, fmt.Sprintf("measured with %d requests and multiplied", n))
 		}
-		for range pick(b, 3, 1) {
+		for range pick(b, m.rounds(), 1) {
 			value, note, err := m.round(ctx, b, row, "ours", n)
 			if err != nil {
 				return []figure.Figure{f}, err
@@ -58,6 +58,14 @@ func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, 
 		}
 		return []figure.Figure{f}, nil
 	}
+}
+
+// rounds is how often a full run measures: the crowd takes its time.
+func (m memory) rounds() int {
+	if m.total {
+		return 1
+	}
+	return 3
 }
 
 // bound is a bound, or none where there is no number.
@@ -175,7 +183,11 @@ func (m memory) settle(ctx context.Context, s *stage, p *proc.Process, n int) (n
 	if scene.Kind != peer.Refuse {
 		return "", s.holds(ctx, n)
 	}
-	return s.quiet(ctx, p)
+	looks := 4
+	if m.total {
+		looks = 10
+	}
+	return s.quiet(ctx, p, looks)
 }
 
 // holds waits until the upstream has taken n requests.
@@ -197,10 +209,10 @@ func (s *stage) holds(ctx context.Context, n int) error {
 }
 
 // quiet waits until nobody has tried for three seconds and the proxy has little
-// to do, for half a minute at the most: an outage goes on, and so do the tries.
-func (s *stage) quiet(ctx context.Context, p *proc.Process) (note string, err error) {
+// to do, or it has looked so often: an outage goes on, and so do the tries.
+func (s *stage) quiet(ctx context.Context, p *proc.Process, looks int) (note string, err error) {
 	var c peer.Counts
-	for range 10 {
+	for range looks {
 		before, tries := time.Duration(0), c.Requests
 		if before, err = p.CPU(); err != nil {
 			return "", err
