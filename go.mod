@@ -2,6 +2,8 @@ module github.com/ridethrough/ridethrough
 
 go 1.26.0
 
+ignore ./test/npm/node_modules
+
 require (
 	github.com/goccy/go-yaml v1.19.2
 	github.com/klauspost/compress v1.20.3

@@ -45,6 +45,9 @@ var house = []row{
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
 
+	// what others' programs make of it
+	{floor: 3, path: "test/npm"},
+
 	// what it costs: beside the house, in processes of its own
 	{floor: 3, path: "bench/internal/figure"},
 	{floor: 3, path: "bench/internal/load"},

@@ -1,0 +1,184 @@
+// Calls of the vendors' own SDKs, made at a base URL that somebody else names.
+//
+// Jobs come in as lines of JSON, {"id", "call", "url", "leave"}, and
+// {"id", "abort"} aborts one. What came of each goes out as a line of JSON. The
+// SDKs are changed in nothing but the base URL: their own retries and time
+// limits are what they are by default.
+import readline from 'node:readline'
+
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import Anthropic from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
+import { generateText, streamText } from 'ai'
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
+
+console.log = console.error // the output is for results; Ollama's SDK writes to it
+globalThis.AI_SDK_LOG_WARNINGS = false
+
+const apiKey = 'test'
+const messages = [{ role: 'user', content: 'Hi' }]
+
+const openai = (url) => new OpenAI({ apiKey, baseURL: url + '/v1' })
+const anthropic = (url) => new Anthropic({ apiKey, baseURL: url })
+const google = (url) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } })
+
+// Ollama's own abort() knows of streams whose headers have come, and of nothing
+// else; a fetch of one's own is the way that its options leave.
+const ollama = (url, signal) => new Ollama({ host: url, fetch: (u, init) => fetch(u, { ...init, signal }) })
+
+// A call gets the base URL, a signal that aborts it and a function for each
+// piece of text as it comes. It gives the reason why the answer ended.
+const calls = {
+  'openai.chat': async (url, signal, say) => {
+    const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal })
+    say(c.choices[0].message.content)
+    return c.choices[0].finish_reason
+  },
+  'openai.chat stream': async (url, signal, say) => {
+    const stream = await openai(url).chat.completions.create({ model: 'gpt-5', messages, stream: true }, { signal })
+    let stop
+    for await (const chunk of stream) {
+      say(chunk.choices[0]?.delta?.content)
+      stop = chunk.choices[0]?.finish_reason ?? stop
+    }
+    return stop
+  },
+  'openai.responses': async (url, signal, say) => {
+    const r = await openai(url).responses.create({ model: 'gpt-5', input: 'Hi' }, { signal })
+    say(r.output_text)
+    return r.status
+  },
+  'openai.responses stream': async (url, signal, say) => {
+    const stream = await openai(url).responses.create({ model: 'gpt-5', input: 'Hi', stream: true }, { signal })
+    let stop
+    for await (const event of stream) {
+      if (event.type === 'response.output_text.delta') say(event.delta)
+      if (event.type === 'response.completed') stop = event.response.status
+    }
+    return stop
+  },
+
+  'anthropic.messages': async (url, signal, say) => {
+    const m = await anthropic(url).messages.create({ model: 'claude-sonnet', max_tokens: 64, messages }, { signal })
+    say(m.content[0].text)
+    return m.stop_reason
+  },
+  'anthropic.messages stream': async (url, signal, say) => {
+    const stream = await anthropic(url).messages.create({ model: 'claude-sonnet', max_tokens: 64, messages, stream: true }, { signal })
+    let stop
+    for await (const event of stream) {
+      if (event.type === 'content_block_delta') say(event.delta.text)
+      if (event.type === 'message_delta') stop = event.delta.stop_reason
+    }
+    return stop
+  },
+  'anthropic.messages helper': async (url, signal, say) => {
+    const stream = anthropic(url).messages.stream({ model: 'claude-sonnet', max_tokens: 64, messages }, { signal })
+    stream.on('text', say)
+    return (await stream.finalMessage()).stop_reason
+  },
+
+  'google.generateContent': async (url, signal, say) => {
+    const r = await google(url).models.generateContent({ model: 'gemini-pro', contents: 'Hi', config: { abortSignal: signal } })
+    say(r.text)
+    return r.candidates?.[0]?.finishReason
+  },
+  'google.generateContent stream': async (url, signal, say) => {
+    const stream = await google(url).models.generateContentStream({ model: 'gemini-pro', contents: 'Hi', config: { abortSignal: signal } })
+    let stop
+    for await (const chunk of stream) {
+      say(chunk.text)
+      stop = chunk.candidates?.[0]?.finishReason ?? stop
+    }
+    return stop
+  },
+
+  'ollama.chat': async (url, signal, say) => {
+    const r = await ollama(url, signal).chat({ model: 'llama', messages })
+    say(r.message.content)
+    return r.done_reason
+  },
+  'ollama.chat stream': async (url, signal, say) =>
+    lines(await ollama(url, signal).chat({ model: 'llama', messages, stream: true }), (line) => say(line.message.content)),
+  'ollama.generate': async (url, signal, say) => {
+    const r = await ollama(url, signal).generate({ model: 'llama', prompt: 'Hi' })
+    say(r.response)
+    return r.done_reason
+  },
+  'ollama.generate stream': async (url, signal, say) =>
+    lines(await ollama(url, signal).generate({ model: 'llama', prompt: 'Hi', stream: true }), (line) => say(line.response)),
+
+  'ai.anthropic': (url, signal, say) => whole(createAnthropic({ apiKey, baseURL: url + '/v1' })('claude-sonnet'), signal, say),
+  'ai.anthropic stream': (url, signal, say) => parts(createAnthropic({ apiKey, baseURL: url + '/v1' })('claude-sonnet'), signal, say),
+  'ai.openai chat': (url, signal, say) => whole(createOpenAI({ apiKey, baseURL: url + '/v1' }).chat('gpt-5'), signal, say),
+  'ai.openai chat stream': (url, signal, say) => parts(createOpenAI({ apiKey, baseURL: url + '/v1' }).chat('gpt-5'), signal, say),
+  'ai.openai responses': (url, signal, say) => whole(createOpenAI({ apiKey, baseURL: url + '/v1' })('gpt-5'), signal, say),
+  'ai.openai responses stream': (url, signal, say) => parts(createOpenAI({ apiKey, baseURL: url + '/v1' })('gpt-5'), signal, say),
+  'ai.google': (url, signal, say) => whole(createGoogleGenerativeAI({ apiKey, baseURL: url + '/v1beta' })('gemini-pro'), signal, say),
+  'ai.google stream': (url, signal, say) => parts(createGoogleGenerativeAI({ apiKey, baseURL: url + '/v1beta' })('gemini-pro'), signal, say),
+  'ai.anthropic textStream': (url, signal, say) => texts(createAnthropic({ apiKey, baseURL: url + '/v1' })('claude-sonnet'), signal, say),
+  'ai.openai chat textStream': (url, signal, say) => texts(createOpenAI({ apiKey, baseURL: url + '/v1' }).chat('gpt-5'), signal, say),
+  'ai.google textStream': (url, signal, say) => texts(createGoogleGenerativeAI({ apiKey, baseURL: url + '/v1beta' })('gemini-pro'), signal, say),
+}
+
+async function lines(stream, say) {
+  let stop
+  for await (const line of stream) {
+    say(line)
+    stop = line.done_reason ?? stop
+  }
+  return stop
+}
+
+async function whole(model, abortSignal, say) {
+  const r = await generateText({ model, prompt: 'Hi', abortSignal })
+  say(r.text)
+  return r.finishReason
+}
+
+async function parts(model, abortSignal, say) {
+  const result = streamText({ model, prompt: 'Hi', abortSignal, onError() {} })
+  let stop
+  for await (const part of result.fullStream) {
+    if (part.type === 'text-delta') say(part.text)
+    if (part.type === 'finish') stop = part.finishReason
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') throw abortSignal.reason
+  }
+  return stop
+}
+
+// texts reads the stream that has no errors in it.
+async function texts(model, abortSignal, say) {
+  const result = streamText({ model, prompt: 'Hi', abortSignal, onError() {} })
+  for await (const text of result.textStream) say(text)
+}
+
+const running = new Map()
+
+async function run({ id, call, url, leave }) {
+  const controller = new AbortController()
+  running.set(id, controller)
+  const result = { id, text: '', stop: '', error: '', status: 0 }
+  const say = (text) => {
+    result.text += text ?? ''
+    if (leave && result.text) controller.abort()
+  }
+  try {
+    result.stop = (await calls[call](url, controller.signal, say)) ?? ''
+  } catch (error) {
+    result.error = `${error?.name}: ${error?.message ?? error}`
+    result.status = error?.status ?? error?.statusCode ?? error?.status_code ?? 0
+  }
+  running.delete(id)
+  process.stdout.write(JSON.stringify(result) + '\n')
+}
+
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+  const job = JSON.parse(line)
+  if (job.abort) running.get(job.id)?.abort()
+  else run(job)
+})

@@ -1,0 +1,120 @@
+package npm_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// What the gateway is there for, as the SDKs do it without one: these are no
+// errors to them.
+func TestSDKTakesForAnAnswerWhatIsNone(t *testing.T) {
+	const begin = "The provider is "
+	for _, tt := range []struct{ call, replies, text, stop string }{
+		{"openai.chat stream", "cut:3:clean", begin, ""},
+		{"openai.chat stream", "empty", "", ""},
+		{"openai.chat stream", "html", "", ""},
+		{"openai.chat stream", "error-200", "", ""},
+		{"openai.responses", "error-200", "", ""},
+		{"openai.responses stream", "cut:3:clean", begin, ""},
+		{"openai.responses stream", "empty", "", ""},
+		{"openai.responses stream", "role-error", "", ""}, // response.failed is an event like any other
+		{"anthropic.messages stream", "cut:3:clean", begin, ""},
+		{"anthropic.messages stream", "empty", "", ""},
+		{"anthropic.messages stream", "error-200", "", ""},
+		{"google.generateContent", "error-200", "", ""},
+		{"google.generateContent stream", "cut:3:clean", begin, ""},
+		{"google.generateContent stream", "empty", "", ""},
+		{"ollama.generate", "error-200", "", ""},
+		{"ai.anthropic stream", "cut:3:clean", begin, "other"},
+		{"ai.openai chat stream", "cut:3:clean", begin, "other"},
+		{"ai.openai responses stream", "cut:3:clean", begin, "other"},
+		{"ai.google", "error-200", "", "other"},
+		{"ai.google stream", "cut:3:clean", begin, "other"},
+		{"ai.google stream", "html", "", "other"},
+		{"ai.google textStream", "role-error", "", ""},
+	} {
+		t.Run(tt.call+"/"+tt.replies, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hurried(), script(t, tt.replies))
+			if got := w.bare(tt.call); got.Error != "" || got.Text != tt.text || got.Stop != tt.stop {
+				t.Errorf("%+v", got)
+			}
+			w.check(0, tt.replies)
+		})
+	}
+}
+
+func TestOllamasSDKWantsTheLastLine(t *testing.T) {
+	w := newWorld(t, hurried(), script(t, "cut:3:clean"))
+	if got := w.bare("ollama.chat stream"); !strings.Contains(got.Error, "Did not receive done") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// exhausted gives up after three retries.
+func exhausted(t *testing.T) *world {
+	t.Helper()
+	p := policy.Simple()
+	p.Wait = policy.Schedule{Steps: []time.Duration{5 * time.Millisecond}}
+	return newWorld(t, p, simulator.Script{Then: simulator.Status{Code: 503}})
+}
+
+func TestGivingUpIsAnErrorAndEndsTheSDKsRetries(t *testing.T) {
+	for _, c := range calls {
+		if strings.HasPrefix(c.name, "ai.") {
+			continue // see TestVercelsSDKComesBackAfterwards
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := exhausted(t)
+			got := w.ask(c.name)
+			if got.Error == "" || got.Text+got.Stop != "" || !c.streams() && got.Status != 503 {
+				t.Errorf("%+v", got)
+			}
+			w.check(1, "503 503 503 503")
+		})
+	}
+}
+
+// Vercel's SDK knows no X-Should-Retry. Of what it takes for an error that may
+// pass, also as the first event of a stream, it asks again after two seconds.
+// It is told at once then, and when to come back, which it obeys.
+func TestVercelsSDKComesBackAfterwards(t *testing.T) {
+	for _, name := range []string{"ai.anthropic", "ai.anthropic stream", "ai.openai chat stream", "ai.openai responses", "ai.google"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := exhausted(t)
+			done, abort := w.node.call(t, name, w.url, false)
+			within(t, w.answered, "an answer")
+			again := within(t, w.answered, "another answer")
+			if wait, err := strconv.Atoi(again.Get("Retry-After")); err != nil || wait < 40 || again.Get("X-Should-Retry") != "false" {
+				t.Errorf("%v", again)
+			}
+			abort()
+			if got := w.of(done); got.Error == "" || got.Text+got.Stop != "" {
+				t.Errorf("%+v", got)
+			}
+			w.check(2, "503 503 503 503")
+		})
+	}
+}
+
+// Who reads textStream sees no error inside a stream, ours included: it goes to
+// onError. Where the dialect's stream is cut after the error, the cut is one.
+func TestVercelsTextStreamHasNoErrorsInIt(t *testing.T) {
+	for name, says := range map[string]bool{"ai.anthropic textStream": false, "ai.openai chat textStream": true, "ai.google textStream": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, hurried(), script(t, "cut:3"))
+			if got := w.ask(name); got.Text != "The provider is " || (got.Error != "") != says {
+				t.Errorf("%+v", got)
+			}
+			w.check(1, "cut:3")
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package npm_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// answer is what the provider says when it is well.
+const answer = "The provider is well again, and this is all that it has to say."
+
+// silence is how long a try may be silent where the provider is. It is real
+// time, and long enough for a machine that has much to do.
+const silence = time.Second
+
+// world is a provider and a gateway in front of it, both on loopback with the
+// servers and clients that they have by default.
+type world struct {
+	t        *testing.T
+	node     *node
+	provider *simulator.Provider
+	url      string             // of the gateway
+	direct   string             // of the provider
+	asked    atomic.Int64       // requests at the gateway
+	answered chan http.Header   // of each answer of the gateway's, when it is over
+	arrived  chan string        // the outcome of each request at the provider, as it is decided
+	gone     chan struct{}      // for each connection to the provider that has ended
+	events   chan gateway.Event // of the gateway
+}
+
+// hurried waits some milliseconds, as often as it takes.
+func hurried() policy.Policy {
+	p := policy.Patient()
+	p.Wait = policy.Schedule{Steps: []time.Duration{5 * time.Millisecond}}
+	return p
+}
+
+// newWorld starts both for one test.
+func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
+	t.Helper()
+	w := &world{
+		t: t, node: sdks(t), answered: make(chan http.Header, 64), arrived: make(chan string, 64),
+		gone: make(chan struct{}, 64), events: make(chan gateway.Event, 256),
+	}
+	script.Watch = func(r simulator.Request) { w.arrived <- r.Outcome }
+	w.provider = simulator.New(script)
+	upstream := w.listen()
+	upstreams := gateway.Defaults()
+	for i := range upstreams {
+		upstreams[i].Base = upstream
+		if slices.Contains(script.Replies, simulator.Reply(simulator.Silence{})) {
+			upstreams[i].Limits = gateway.Limits{FirstByte: silence}
+		}
+	}
+	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p, Watch: func(e gateway.Event) { w.events <- e }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.asked.Add(1)
+		defer func() { w.answered <- rw.Header().Clone() }()
+		g.ServeHTTP(rw, r)
+	}))
+	w.url, w.direct = front.URL, upstream.String()
+	t.Cleanup(func() {
+		front.CloseClientConnections() // of calls that are left to themselves
+		g.Close()
+		front.Close()
+	})
+	return w
+}
+
+// listen puts the provider on a port. What it does to a connection is its own
+// server's doing; that a request is over is told on gone.
+func (w *world) listen() *url.URL {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = w.provider.Serve(watched{l, w.gone}) })
+	w.t.Cleanup(func() {
+		_ = w.provider.Close()
+		serving.Wait()
+	})
+	return &url.URL{Scheme: "http", Host: l.Addr().String()}
+}
+
+// watched is a listener that tells of connections that have ended.
+type watched struct {
+	net.Listener
+	gone chan struct{}
+}
+
+func (l watched) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{TCPConn: c.(*net.TCPConn), gone: l.gone}, nil
+}
+
+type conn struct {
+	*net.TCPConn
+	gone chan struct{}
+	once sync.Once
+}
+
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		select {
+		case c.gone <- struct{}{}:
+		default: // nobody looks
+		}
+	})
+	return c.TCPConn.Close()
+}
+
+// ask makes a call through the gateway and waits for what comes of it.
+func (w *world) ask(call string) result {
+	w.t.Helper()
+	done, _ := w.node.call(w.t, call, w.url, false)
+	return w.of(done)
+}
+
+// bare makes a call with nothing between the SDK and the provider.
+func (w *world) bare(call string) result {
+	w.t.Helper()
+	done, _ := w.node.call(w.t, call, w.direct, false)
+	return w.of(done)
+}
+
+// until waits for an event.
+func (w *world) until(kind gateway.Type) {
+	w.t.Helper()
+	for within(w.t, w.events, string(kind)).Type != kind {
+	}
+}
+
+// of waits for a result, but not for ever.
+func (w *world) of(done <-chan result) result {
+	w.t.Helper()
+	return within(w.t, done, "a result")
+}
+
+// within waits for what has to come soon.
+func within[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	select {
+	case v := <-c:
+		return v
+	case <-limit.C:
+		t.Fatalf("no sign of %s", what)
+		panic("unreachable")
+	}
+}
+
+// check compares how often the SDK has asked, and what the provider did each
+// time.
+func (w *world) check(asked int64, outcomes string) {
+	w.t.Helper()
+	var all []string
+	for _, r := range w.provider.Requests() {
+		all = append(all, r.Outcome)
+	}
+	if got := strings.Join(all, " "); got != outcomes || w.asked.Load() != asked {
+		w.t.Errorf("the SDK asked %d times, the provider did: %s; want %d times, %s", w.asked.Load(), got, asked, outcomes)
+	}
+}
+
+// script gives the replies in words.
+func script(t *testing.T, words string) simulator.Script {
+	t.Helper()
+	replies, err := simulator.Parse(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return simulator.Script{Replies: replies}
+}
