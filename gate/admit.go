@@ -68,10 +68,8 @@ func (s *scope) admits(c *Call, now time.Time) bool {
 func (g *Gate) let(c *Call, now time.Time) {
 	c.granted, c.forced = true, false
 	for _, s := range g.of(c) {
-		if s != nil && s.open {
-			if s.probing(now) {
-				continue
-			}
+		if s != nil && s.open && !s.probing(now) {
+			c.probes = true
 			s.probe, s.probed, s.failed = c, now, false
 			s.hurry, s.ready = false, false
 			s.arm(now)
@@ -83,7 +81,8 @@ func (g *Gate) let(c *Call, now time.Time) {
 // ration lets a call go if it is a first try or there is a token for it.
 func (g *Gate) ration(c *Call, now time.Time) {
 	if c.tries == 0 || g.short.n == 0 && g.tokens.take(now) {
-		g.let(c, now)
+		c.granted = true // as let does, but there is nothing to probe
+		c.rouse()
 		return
 	}
 	g.short.why = Tokens

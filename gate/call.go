@@ -40,6 +40,7 @@ type Call struct {
 	scout   bool         // woken to be one
 	resting bool         // it has been one: the next wait is the rest of the one before
 	granted bool         // let through; Enter has not returned yet
+	probes  bool         // the probe of an outage
 	inside  bool         // between Enter and Leave
 	forced  bool         // somebody said now
 	kept    bool         // somebody said hold
@@ -269,9 +270,7 @@ func (c *Call) Close() {
 func (g *Gate) withdraw(c *Call) {
 	g.pull(c)
 	c.granted, c.scout, c.shared, c.asleep = false, false, nil, false
-	if len(g.scopes) > 0 {
-		g.unprobe(c, time.Now())
-	}
+	g.unprobe(c, time.Now())
 }
 
 // pull takes a call out of its list.

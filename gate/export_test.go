@@ -1,11 +1,18 @@
 package gate
 
-// Left counts what the gate still keeps: scopes, timers that are set, ramps and
-// outages, calls that stand still.
-func (g *Gate) Left() (scopes, timers, troubled, calls int) {
+// Left counts what the gate still keeps: scopes, timers that are set, calls
+// that stand still, and by how much its count of outages and ramps is wrong.
+func (g *Gate) Left() (scopes, timers, calls, drift int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	drift = g.troubled
 	for _, s := range g.scopes {
+		if s.open {
+			drift--
+		}
+		if s.pace.on {
+			drift--
+		}
 		if !s.next.IsZero() {
 			timers++
 		}
@@ -16,5 +23,5 @@ func (g *Gate) Left() (scopes, timers, troubled, calls int) {
 	if g.token != nil && g.token.Stop() {
 		timers++
 	}
-	return len(g.scopes), timers, g.troubled, calls
+	return len(g.scopes), timers, calls, drift
 }

@@ -31,14 +31,16 @@ func (g *Gate) leave(c *Call, f *fault.Error, now time.Time) {
 		c.last = &bare
 		g.faulted(c, &bare, now)
 	}
-	if len(g.scopes) > 0 {
-		g.unprobe(c, now)
-	}
+	g.unprobe(c, now)
 }
 
 // unprobe takes from the call that it is a probe. Where it has brought no news
 // the next one may go.
 func (g *Gate) unprobe(c *Call, now time.Time) {
+	if !c.probes {
+		return
+	}
+	c.probes = false
 	for _, s := range g.of(c) {
 		if s != nil && s.probe == c {
 			s.probe = nil
