@@ -46,10 +46,10 @@ func TestAddedTimeIsWhatIsAboveNoProxyInTheSameRound(t *testing.T) {
 }
 
 func TestMemoryIsWhatHasComeForEachRequest(t *testing.T) {
-	if got := main.MemoryCost(main.NewMemory(1000, false), 8<<20, 8<<20+100*50<<10, 100); got != 50 {
+	if got := main.MemoryCost(main.NewMemory(false), 8<<20, 8<<20+100*50<<10, 100); got != 50 {
 		t.Errorf("got %v KB", got)
 	}
-	if got := main.MemoryCost(main.NewMemory(1000, true), 10e6, 30e6, 200); got != 110 { // 10 MB, and 0.1 MB for each of 1000
+	if got := main.MemoryCost(main.NewMemory(true), 10e6, 30e6, 200); got != 30 { // all of it
 		t.Errorf("got %v MB", got)
 	}
 }

@@ -23,8 +23,8 @@ type (
 // NewUse is what one round has used.
 func NewUse(each, proxy, clients float64) Use { return use{each: each, proxy: proxy, clients: clients} }
 
-// NewMemory is a row in KB for each request, or in MB for all of them.
-func NewMemory(full int, total bool) Memory { return memory{full: full, total: total} }
+// NewMemory is a row in KB for each request, or in MB for the whole process.
+func NewMemory(total bool) Memory { return memory{total: total} }
 
 // Values takes a storm apart.
 func (s Storm) Values() (unanswered, requests, peak, last float64) {

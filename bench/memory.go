@@ -35,9 +35,6 @@ func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, 
 		if m.total {
 			f.Unit = "MB"
 		}
-		if m.total && n != m.full {
-			f.Notes = append(f.Notes, fmt.Sprintf("measured with %d requests and multiplied", n))
-		}
 		for range pick(b, m.rounds(), 1) {
 			value, note, err := m.round(ctx, b, row, "ours", n)
 			if err != nil {
@@ -111,11 +108,10 @@ func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (v
 
 // cost is what the row says of a process that has grown by n requests.
 func (m memory) cost(before, after float64, n int) float64 {
-	each := (after - before) / float64(n)
 	if m.total {
-		return (before + each*float64(m.full)) / 1e6
+		return after / 1e6
 	}
-	return each / kb
+	return (after - before) / float64(n) / kb
 }
 
 // warm has a process answer a few requests, so that its code and its first
