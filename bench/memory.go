@@ -24,7 +24,7 @@ type memory struct {
 	begins      bool // the answer begins at once
 	alone       bool // the baseline cannot do it
 	full, quick int  // how many requests
-	total       bool // in MB for all; else in KB for each
+	total       bool // in MB for the whole process; else in KB for each
 	gate, goal  float64
 }
 
