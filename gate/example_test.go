@@ -67,6 +67,54 @@ func ExampleGate_Hold() {
 	// <nil>
 }
 
+// Somebody does not want to wait for the five seconds that the policy says.
+func ExampleCall_Now() {
+	c := gate.New("anthropic").Call(gate.Scope{})
+	defer c.Close()
+	e := retry.Engine{Policy: policy.Patient(), Gate: c, Watch: func(n retry.Note) {
+		if n.Fault != nil {
+			time.AfterFunc(10*time.Millisecond, c.Now)
+		}
+	}}
+	answer, err := retry.Do(context.Background(), e, func(_ context.Context, n int) (string, error) {
+		if n == 1 {
+			return "", &fault.Error{Kind: fault.Overloaded}
+		}
+		return "forty-two", nil
+	})
+	fmt.Println(answer, err)
+	// Output: forty-two <nil>
+}
+
+// One call is to stand back; the others go on.
+func ExampleCall_Hold() {
+	g := gate.New("anthropic")
+	c := g.Call(gate.Scope{})
+	defer c.Close()
+	c.Hold()
+	c.Blocked = func(why gate.Block) {
+		fmt.Println(why)
+		c.Resume()
+	}
+	_, err := c.Enter(context.Background())
+	fmt.Println(err)
+	// Output:
+	// held
+	// <nil>
+}
+
+// Everybody who waits is sent home.
+func ExampleGate_GiveUp() {
+	g := gate.New("anthropic")
+	g.Hold("ada")
+	c := g.Call(gate.Scope{})
+	defer c.Close()
+	c.Blocked = func(gate.Block) { g.GiveUp() }
+	_, err := c.Enter(context.Background())
+	fmt.Println(err)
+	// Output: given up
+}
+
 // Somebody has waited long enough: the run ends with what it met last.
 func ExampleCall_GiveUp() {
 	c := gate.New("anthropic").Call(gate.Scope{})

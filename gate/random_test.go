@@ -161,7 +161,7 @@ func command(g *gate.Gate, c *gate.Call, which int) {
 func TestAThousandCallersRaceForTheGate(t *testing.T) {
 	var g gate.Gate
 	var all sync.WaitGroup
-	p := policy.Policy{Retries: policy.Unlimited, Wait: policy.Schedule{Steps: []time.Duration{time.Millisecond}}}
+	p := policy.Policy{Retries: policy.Unlimited, Wait: policy.Schedule{Steps: []time.Duration{20 * time.Millisecond}}}
 	synctest.Test(t, func(t *testing.T) {
 		u := down(time.Second, errBusy)
 		for i := range 1000 {

@@ -60,3 +60,11 @@ func ExampleStream() {
 	// forty- <nil>
 	// two <nil>
 }
+
+// Somebody waits for an hour, or until the bell rings.
+func ExampleDoze() {
+	bell := make(chan struct{}, 1)
+	bell <- struct{}{}
+	fmt.Println(retry.Doze(context.Background(), time.Hour, bell))
+	// Output: true <nil>
+}

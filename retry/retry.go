@@ -35,7 +35,7 @@ type Engine struct {
 	Start  policy.Run                        // zero: a fresh run; a stored one goes on where it stopped
 	Gate   Gate                              // nil: nobody to share an outage with
 	Watch  func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
-	Wait   func(context.Context, Note) error // nil: the gate's wait or a timer. An error ends the run with that error
+	Wait   func(context.Context, Note) error // nil: the gate's wait or a timer. An error other than ErrScout ends the run with that error
 	Dice   func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
 }
 
