@@ -202,6 +202,19 @@ func TestStateSaysWhatPeopleAsk(t *testing.T) {
 	})
 }
 
+func TestASetIsBounded(t *testing.T) {
+	var s gate.Set
+	for i := range 1024 {
+		s.Of(time.Duration(i).String()).Hold("ada")
+	}
+	if a, b := s.Of("a"), s.Of("a"); a == b {
+		t.Error("one more gate is kept")
+	}
+	if s.Of("7ns").State().By != "ada" {
+		t.Error("one that is held was forgotten")
+	}
+}
+
 func TestASetKeepsOneGateForEachUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s gate.Set

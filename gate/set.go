@@ -13,7 +13,8 @@ type Set struct {
 }
 
 // Of gives the gate of an upstream, such as a base URL. Of very many, those
-// that have nothing to remember are forgotten.
+// that have nothing to remember are forgotten; where all have, the newest is
+// for its caller alone.
 func (s *Set) Of(upstream string) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +28,9 @@ func (s *Set) Of(upstream string) *Gate {
 		s.prune()
 	}
 	g := New(upstream)
-	s.gates[upstream] = g
+	if len(s.gates) < setBound {
+		s.gates[upstream] = g
+	}
 	return g
 }
 
