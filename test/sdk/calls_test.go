@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type seat struct {
 	url    string       // without /v1
 	client *http.Client // nil: the SDK's own
 	agent  string       // the User-Agent; "": the SDK's own
+	base   string       // of OpenAI's API below the url; "": /v1
 }
 
 // answer is what a program has when its call is over.
@@ -49,7 +51,7 @@ var (
 
 	calls = []call{
 		messagesNew, messagesNewStreaming, chatNew, chatNewStreaming, responsesNew, responsesNewStreaming,
-		generateContent, generateContentStream, ollamaChat, ollamaChatStreaming, ollamaGenerate, ollamaGenerateStreaming,
+		generateContent, generateContentStream, generateArray, studioChat, studioChatStreaming, studioOld, studioOldStreaming, ollamaChat, ollamaChatStreaming, ollamaGenerate, ollamaGenerateStreaming,
 	}
 	streams   = those(func(c call) bool { return c.streams })
 	wholes    = those(func(c call) bool { return !c.streams })
@@ -77,7 +79,7 @@ func (s seat) anthropic() anthropic.Client {
 }
 
 func (s seat) openai() openai.Client {
-	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + "/v1"), gpt.WithAPIKey("test")}
+	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + cmp.Or(s.base, "/v1")), gpt.WithAPIKey("test")}
 	if s.client != nil {
 		options = append(options, gpt.WithHTTPClient(s.client))
 	}
@@ -189,6 +191,9 @@ func reasonOf(err error) reason {
 	}
 	if e, ok := errors.AsType[api.AuthorizationError](err); ok {
 		return reason{Status: e.StatusCode, Body: e.Status}
+	}
+	if e, ok := errors.AsType[*plainError](err); ok {
+		return reason{Status: e.status, Body: e.body}
 	}
 	if reflect.TypeOf(err) == reflect.TypeOf(errors.New("")) {
 		return reason{Body: err.Error()} // Ollama's client has no type for an error inside a stream
