@@ -23,7 +23,8 @@ func (c *call) forward(resp *http.Response) {
 		h[name] = values
 	}
 	dropHop(h)
-	if _, watched := resp.Body.(transport.Watched); watched {
+	if w, watched := resp.Body.(transport.Watched); watched {
+		c.asked.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
 	}
 	h["X-Ridethrough-Upstream"] = []string{c.flight.at.Name}
@@ -40,12 +41,15 @@ func (c *call) forward(resp *http.Response) {
 // the error that the headers can no longer tell.
 func (c *call) resume(resp *http.Response) {
 	c.status = http.StatusOK
-	_, watched := resp.Body.(transport.Watched)
 	whole := resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Encoding") == ""
+	form := dialect.JSON
+	if w, ok := resp.Body.(transport.Watched); ok {
+		form = w.Form()
+	}
 	switch {
 	case c.latest.Verdict.Stop != "":
 		c.breakOff(c.latest.Fault, c.lastWords())
-	case c.asked.Form == dialect.JSON && whole, watched:
+	case form == c.asked.Form && whole:
 		c.pump(resp.Body)
 	default:
 		c.fail(&fault.Error{

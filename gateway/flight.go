@@ -85,6 +85,9 @@ func (f *flight) run() {
 func (f *flight) conclude(err error) {
 	switch {
 	case errors.Is(err, gate.ErrGivenUp):
+		if !f.due.IsZero() {
+			f.note.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
+		}
 		f.note.Verdict = policy.Verdict{Stop: givenUp}
 	case err == nil, errors.Is(err, errSwitch), f.ctx.Err() != nil, f.draining.Err() != nil:
 		return
@@ -110,9 +113,20 @@ func (f *flight) ask() (*http.Response, error) {
 		Engine: retry.Engine{Policy: f.route.terms.policy, Start: f.route.start, Gate: f, Watch: f.watch, Wait: f.wait},
 		Faults: f.setup.faults,
 		Limits: transport.Limits{FirstByte: bound(f.route.terms.limits.FirstByte), Idle: bound(f.route.terms.limits.Idle)},
+		Opened: f.opened,
 		Resent: true,
 	}
 	return t.RoundTrip(req)
+}
+
+// opened is told that an answer has begun whose content is still to come.
+func (f *flight) opened() {
+	f.mu.Lock()
+	calls := slices.Clone(f.calls)
+	f.mu.Unlock()
+	for _, c := range calls {
+		c.hold.opened()
+	}
 }
 
 // enterGate gets what the flight needs at the gate of its upstream.

@@ -14,7 +14,7 @@ import (
 // and some count only events; see docs/holding.md for who does what.
 const (
 	commitAfter = 10 * time.Second // after the request came in, once a fault has happened
-	commitWhole = 45 * time.Second // the same for an answer that is not streamed, whose only failure from then on is a cut
+	commitLate  = 45 * time.Second // as late as clients bear: for an answer that is not streamed, whose only failure from then on is a cut, and for one that has opened and is silent
 	pingEvery   = 10 * time.Second
 	beatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are never more than 60 s apart
 	writeLimit  = 10 * time.Second // for a ping: a client that takes none for so long is gone
@@ -26,15 +26,19 @@ const (
 // first ping, when the next try of a stream fails too, or some time after the
 // request came in; from then on it writes whole frames until it is stopped.
 //
-// It has no goroutine of its own while it waits. The nil hold does nothing.
+// It has no goroutine of its own while it waits, and only the timer's writes:
+// a stack that has written stays twice as large for as long as its request
+// waits. The nil hold does nothing.
 type hold struct {
 	call   *call
 	client dialect.Client
 
 	mu        sync.Mutex  // also keeps frames from mixing
 	timer     *time.Timer // nil: no fault yet
+	first     time.Time   // when it first fires
 	latest    retry.Note
 	due       time.Time // the next try
+	faults    int
 	pings     int
 	committed bool
 	stopped   bool
@@ -59,11 +63,11 @@ func (h *hold) fault(n retry.Note) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latest, h.due = n, time.Now().Add(n.Verdict.Wait)
-	if second := h.timer != nil; second && h.call.asked.Form != dialect.JSON {
-		h.hurry()
+	if h.faults++; h.faults > 1 && h.call.asked.Form != dialect.JSON {
+		h.start(0)
 		return
 	}
-	h.start()
+	h.start(h.early())
 }
 
 // begin is told that the request waits for another's try.
@@ -73,27 +77,40 @@ func (h *hold) begin() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.start()
+	h.start(h.early())
 }
 
-// start sets the timer, once.
-func (h *hold) start() {
-	if h.timer != nil || h.stopped {
+// opened is told that the upstream has said 200 and begun, and that its first
+// content is still to come: there is no other status to lose, and what it sends
+// meanwhile is kept back.
+func (h *hold) opened() {
+	if h == nil {
 		return
 	}
-	after := commitAfter
-	if h.call.asked.Form == dialect.JSON {
-		after = commitWhole
-	}
-	h.timer = time.AfterFunc(max(0, time.Until(h.call.arrived.Add(after))), h.tick)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.start(commitLate)
 }
 
-// hurry lets the first frame come before its time. The timer writes it, like
-// every other: a stack that has written is twice as large for as long as its
-// request waits.
-func (h *hold) hurry() {
-	if !h.committed && !h.stopped {
-		h.timer.Reset(0)
+// early is how soon after the request came in a fault is answered with a hold.
+func (h *hold) early() time.Duration {
+	if h.call.asked.Form == dialect.JSON {
+		return commitLate
+	}
+	return commitAfter
+}
+
+// start sets the timer for the first frame, or sets it to an earlier time.
+func (h *hold) start(after time.Duration) {
+	first := h.call.arrived.Add(after)
+	switch {
+	case h.committed || h.stopped:
+	case h.timer == nil:
+		h.timer = time.AfterFunc(max(0, time.Until(first)), h.tick)
+		h.first = first
+	case first.Before(h.first):
+		h.timer.Reset(max(0, time.Until(first)))
+		h.first = first
 	}
 }
 

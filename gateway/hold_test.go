@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -90,6 +91,39 @@ func TestNothingIsCommittedBeforeAFault(t *testing.T) {
 			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
 		}
 	})
+}
+
+func TestAnswerThatOpensAndIsSilentIsKeptAlive(t *testing.T) {
+	for _, before := range []int{0, 1} { // faults before it
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+				if tries++; tries <= before {
+					return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
+				}
+				r, pipe := io.Pipe()
+				go func() {
+					_, _ = io.WriteString(pipe, messageStart)
+					time.Sleep(20 * time.Minute)
+					_, _ = io.WriteString(pipe, messageHi+messageStop)
+					_ = pipe.Close()
+				}()
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+			}))
+			resp, err := w.ask(t.Context(), "/v1/messages", claude)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if took, want := time.Since(w.begun), []time.Duration{45 * time.Second, 10 * time.Second}[before]; took != want {
+				t.Errorf("after %d faults it is committed after %v", before, took)
+			}
+			text, err := io.ReadAll(resp.Body)
+			if got := string(text); err != nil || strings.Count(got, "event: ping") < 115 || !strings.HasSuffix(got, messageStart+messageHi+messageStop) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
 }
 
 func TestHoldCommitsTenSecondsAfterTheRequestOrAtTheSecondFault(t *testing.T) {
