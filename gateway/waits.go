@@ -64,10 +64,8 @@ func (w *waiting) add(c *call) {
 	if w.all == nil {
 		w.all = make(map[int64]*call)
 	}
-	if w.all[c.who.ID] == nil {
-		w.all[c.who.ID] = c
-		w.relief.count()
-	}
+	w.all[c.who.ID] = c
+	w.relief.count()
 }
 
 func (w *waiting) remove(c *call) {

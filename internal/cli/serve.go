@@ -56,7 +56,9 @@ func (c *serving) run(ctx context.Context, t terms) error {
 	doubts(log, &t.config)
 	tell, feed := c.telemetry(ctx, log), server.NewFeed()
 	defer flush(ctx, tell)
-	t.gateway.Watch = func(e gateway.Event) { tell.Watch(e); feed.Watch(e) }
+	events := newInbox(func(e gateway.Event) { tell.Watch(e); feed.Watch(e) })
+	defer events.close()
+	t.gateway.Watch = events.Watch
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
