@@ -15,6 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -43,6 +44,11 @@ type Transport struct {
 	Faults fault.Classifier  // names the faults; zero: the built-in rules
 	Limits Limits            // on each try; zero: none
 
+	// Gates lets the requests of one host share its outages: one of them finds out
+	// whether it is back, and all go on when it is. Several transports may have the
+	// same. nil: each request waits by itself, or at Engine.Gate.
+	Gates *gate.Set
+
 	// Opened is told that a try's answer has begun to stream and that its first
 	// content, which may take minutes, has not come; nil: nobody. What has come is
 	// kept back: the caller sees none of the provider's own signs of life, and
@@ -67,7 +73,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.once(req)
 	}
 	c := call{Transport: t, req: req, dialect: d}
-	resp, err := retry.Do(req.Context(), t.Engine, c.try)
+	engine := t.Engine
+	if t.Gates != nil && engine.Gate == nil {
+		place := t.place(req, d)
+		defer place.Close()
+		engine.Gate = place
+	}
+	resp, err := retry.Do(req.Context(), engine, c.try)
 	if c.sent == 0 && req.Body != nil {
 		_ = req.Body.Close() // nobody else will
 	}

@@ -18,7 +18,7 @@ var house = []row{
 	// floor 1: may wait, may talk
 	{floor: 1, path: "retry", uses: "fault policy"},
 	{floor: 1, path: "gate", uses: "fault retry"},
-	{floor: 1, path: "transport", uses: "dialect fault policy retry"},
+	{floor: 1, path: "transport", uses: "dialect fault gate policy retry"},
 	{floor: 1, path: "internal/http1"},
 
 	// floor 2: third-party parts come in here
