@@ -1,0 +1,102 @@
+package npm_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The same once more with the two programs as people run them: one gateway and
+// one provider for all calls, and a policy from a file.
+func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
+	n, dir := sdks(t), t.TempDir()
+	binary, config := filepath.Join(dir, "ridethrough"), filepath.Join(dir, "config.yaml")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {waits: [5ms], retries: 9}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := []string{"529", "role-error", "ok"}
+	replies := strings.Join(slices.Repeat([]string{strings.Join(script, ",")}, len(calls)), ",")
+	provider := run(t, binary, "simulator", "--listen", "127.0.0.1:0", "--replies", replies)
+	base := provider.wait(t, "simulating a provider")["url"]
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--config", config}
+	for _, name := range []string{"anthropic", "openai", "gemini", "ollama", "lmstudio"} {
+		args = append(args, "--upstream", name+"="+base)
+	}
+	url := run(t, binary, args...).wait(t, "listening")["url"]
+	for _, c := range calls {
+		done, _ := n.call(t, c.name, url, false)
+		if got := within(t, done, "a result"); got.Error != "" || got.Text != answer || got.Stop != c.stop {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		for _, want := range script {
+			if got := provider.wait(t, "request")["reply"]; got != want {
+				t.Errorf("%s: the provider did %s, want %s", c.name, got, want)
+			}
+		}
+	}
+}
+
+// process is a program of ours and what it logs.
+type process struct{ lines chan map[string]string }
+
+// run starts a program, and interrupts it when the test is over.
+func run(t *testing.T, binary string, args ...string) process {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "RIDETHROUGH_") })
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := process{make(chan map[string]string, 1024)}
+	var reading sync.WaitGroup
+	reading.Go(func() { p.read(out) })
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		reading.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", args[0], err)
+		}
+	})
+	return p
+}
+
+// read takes in the log, a JSON object in each line.
+func (p process) read(out io.Reader) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		line := map[string]any{}
+		_ = json.Unmarshal(lines.Bytes(), &line) // another line is no event
+		words := map[string]string{}
+		for key, value := range line {
+			words[key], _ = value.(string)
+		}
+		select {
+		case p.lines <- words:
+		default: // nobody reads them any more
+		}
+	}
+}
+
+// wait gives the next line with a message.
+func (p process) wait(t *testing.T, message string) map[string]string {
+	t.Helper()
+	for {
+		if line := within(t, p.lines, message); line["msg"] == message {
+			return line
+		}
+	}
+}
