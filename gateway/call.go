@@ -107,7 +107,7 @@ func (c *call) fly() bool {
 	if c.r.Context().Err() != nil {
 		c.left()
 	}
-	c.latest = f.note
+	c.latest = f.inAll(f.note)
 	switch {
 	case f.heir == c:
 		c.answer(f.resp, f.err)
@@ -137,7 +137,7 @@ func (c *call) left() {
 		c.gateway.flights.remember(f)
 	}
 	f.mu.Lock()
-	n := f.note
+	n := f.inAll(f.note)
 	f.mu.Unlock()
 	c.tell(Event{Type: Left, Note: n})
 	c.cut()

@@ -91,10 +91,14 @@ func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), idBound)]
 
 // tell hands an event on to whoever watches the gateway.
 func (c *call) tell(e Event) {
-	if c.setup.watch != nil {
-		e.At, e.Call = time.Now(), c.who
-		c.setup.watch(e)
+	if c.setup.watch == nil {
+		return
 	}
+	e.At, e.Call = time.Now(), c.who
+	if c.flight != nil {
+		e.Call.Upstream = c.flight.where()
+	}
+	c.setup.watch(e)
 }
 
 // broke tells of a fault that is not tried again because part of the answer is

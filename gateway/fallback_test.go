@@ -49,6 +49,19 @@ func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
 		if err != nil || resp.StatusCode != 200 || time.Since(p.begun) != 2*time.Minute {
 			t.Errorf("%d %q, %v after %v", resp.StatusCode, text, err, time.Since(p.begun))
 		}
+		if h := resp.Header; h.Get("X-Ridethrough-Upstream") != "" && (h.Get("X-Ridethrough-Retries") != "4" || h.Get("X-Ridethrough-Waited-Ms") != "120000") {
+			t.Errorf("headers %v", h)
+		}
+		var told []string
+		for _, e := range p.events {
+			told = append(told, string(e.Type)+" "+e.Call.Upstream)
+		}
+		if got := strings.Join(told, ", "); got != "retrying first, retrying first, retrying first, retrying first, retrying first, switched second, recovered second" {
+			t.Errorf("told: %s", got)
+		}
+		if last := p.events[len(p.events)-1].Note; last.Retries() != 5 || last.Waited != 2*time.Minute {
+			t.Errorf("recovered after %d retries and %v", last.Retries(), last.Waited)
+		}
 		seen := p.second.Requests()
 		if len(seen) != 1 || seen[0].Header.Get("X-Api-Key") != "key-of-the-second" || seen[0].Header.Get("Authorization") != "" {
 			t.Errorf("the second upstream saw %+v", seen)

@@ -39,19 +39,20 @@ type flight struct {
 	route   route
 	drained func() bool // ends what a drained gateway does to a try that waits at the gate; nil: none does
 
-	mu    sync.Mutex
-	calls []*call        // whose clients are there; the lead first, if it is
-	at    *upstream      // where it is
-	pass  *gate.Call     // there
-	state string         // of waiting
-	note  retry.Note     // the latest that the engine has told
-	due   time.Time      // of the next try
-	sent  int            // tries that went out or shared another's outcome
-	begun time.Time      // of the try under way; zero: none
-	done  chan struct{}  // closed when it has landed; made when the first call joins
-	heir  *call          // who takes the response; nil: nobody, or it has not landed
-	resp  *http.Response // the outcome; nil: there is none
-	err   error
+	mu        sync.Mutex
+	calls     []*call        // whose clients are there; the lead first, if it is
+	at        *upstream      // where it is
+	pass      *gate.Call     // there
+	state     string         // of waiting
+	note      retry.Note     // the latest that the engine has told
+	due       time.Time      // of the next try
+	elsewhere int            // tries at other upstreams
+	sent      int            // tries that went out or shared another's outcome
+	begun     time.Time      // of the try under way; zero: none
+	done      chan struct{}  // closed when it has landed; made when the first call joins
+	heir      *call          // who takes the response; nil: nobody, or it has not landed
+	resp      *http.Response // the outcome; nil: there is none
+	err       error
 }
 
 // takeOff makes the flight of a call.
@@ -71,6 +72,7 @@ func (f *flight) run() {
 		f.conclude(err)
 		next := f.route.next(&f.note, err)
 		if next == nil {
+			f.arrive(err)
 			f.land(resp, err)
 			return
 		}
@@ -83,13 +85,18 @@ func (f *flight) run() {
 
 // conclude makes sure that a run that has ended without a response says why.
 func (f *flight) conclude(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch {
+	case errors.Is(err, errSwitch): // the rest of the wait is not slept
+		f.note.Run.Slept -= max(0, time.Until(f.due))
+		return
 	case errors.Is(err, gate.ErrGivenUp):
 		if !f.due.IsZero() {
 			f.note.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
 		}
 		f.note.Verdict = policy.Verdict{Stop: givenUp}
-	case err == nil, errors.Is(err, errSwitch), f.ctx.Err() != nil, f.draining.Err() != nil:
+	case err == nil, f.ctx.Err() != nil, f.draining.Err() != nil:
 		return
 	case f.note.Fault == nil: // a request that is sent once only
 		f.note.Run.Tries, f.note.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
@@ -138,11 +145,20 @@ func (f *flight) enterGate() {
 	f.mu.Unlock()
 }
 
+// arrive tells of an answer that came at once from an upstream where the flight
+// had gone on: there the engine has nothing to tell.
+func (f *flight) arrive(err error) {
+	if err == nil && f.note.Fault != nil && f.note.Verdict.Stop == "" {
+		f.watch(retry.Note{Run: f.route.start, Waited: f.route.start.Slept})
+	}
+}
+
 // switchTo goes on at another upstream.
 func (f *flight) switchTo(next *upstream) {
 	f.mu.Lock()
 	from := f.at
-	f.at, f.note = next, retry.Note{Run: f.route.start, Waited: f.note.Waited, Fault: f.note.Fault}
+	f.elsewhere += f.note.Run.Tries - f.route.start.Tries
+	f.at, f.note = next, retry.Note{Run: f.route.start, Waited: f.route.start.Slept, Fault: f.note.Fault}
 	f.mu.Unlock()
 	f.lead.tell(Event{Type: Switched, From: from.Name})
 }
@@ -199,13 +215,19 @@ func (f *flight) watch(n retry.Note) {
 	f.mu.Unlock()
 	switch {
 	case n.Fault == nil:
-		f.lead.tell(Event{Type: Recovered, Note: n})
+		f.lead.tell(Event{Type: Recovered, Note: f.inAll(n)})
 	case n.Verdict.Stop == "":
 		for _, c := range f.held() {
 			c.hold.fault(n)
 		}
-		f.lead.tell(Event{Type: Retrying, Note: n})
+		f.lead.tell(Event{Type: Retrying, Note: f.inAll(n)})
 	}
+}
+
+// inAll gives a note that counts the tries at all upstreams.
+func (f *flight) inAll(n retry.Note) retry.Note {
+	n.Run.Tries += f.elsewhere
+	return n
 }
 
 // held gives the calls whose clients are there, now that they have to wait.
@@ -274,6 +296,13 @@ func (f *flight) wait(ctx context.Context, n retry.Note) error {
 	return err
 }
 
+// where names the upstream where the flight is.
+func (f *flight) where() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at.Name
+}
+
 func (f *flight) set(state string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -312,7 +341,7 @@ func (c *call) wait() Wait {
 	}
 	w.Upstream = f.at.Name
 	if f.note.Fault != nil {
-		w.Retries = f.note.Retries()
+		w.Retries = max(0, f.inAll(f.note).Retries())
 	}
 	if f.state == Waiting {
 		w.Due = f.due

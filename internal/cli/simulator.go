@@ -19,8 +19,8 @@ func simulatorCommand(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulator",
 		Short: "Run a provider that fails on command",
-		Long: "simulator answers the APIs of Anthropic and OpenAI like a provider that knows one sentence and\n" +
-			"fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
+		Long: "simulator answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio like a provider\n" +
+			"that knows one sentence and fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
 			"programs will see in an outage.\n\n" +
 			"A reply is a word, and 529*5 is five of them:\n" +
 			"  ok                 an answer\n" +
