@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -142,5 +143,30 @@ func TestConfigurationCanChangeWhileRequestsWait(t *testing.T) {
 			t.Errorf("status %d", resp.StatusCode)
 		}
 		all.Wait()
+	})
+}
+
+func TestClientsThatLeaveAreNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "silence:1m*32")})
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := w.ask(ctx, "/v1/messages", claude); err == nil {
+					t.Error("it was answered")
+				}
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		if out := w.gateway.Upstreams()[0].Gate.Outages; len(out) != 0 {
+			t.Errorf("%+v", out)
+		}
+		before := time.Now()
+		if _, _, err := w.get("/v1/messages", claude); err != nil || time.Since(before) != 0 {
+			t.Errorf("the next request took %v, %v", time.Since(before), err)
+		}
 	})
 }

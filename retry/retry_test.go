@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,6 +258,22 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 		}
 		if o.tries != last.Run.Tries || len(g.outcomes) != o.tries || g.outcomes[len(g.outcomes)-1] != "ok" {
 			t.Errorf("%d tries, run %d, outcomes %q", o.tries, last.Run.Tries, g.outcomes)
+		}
+	})
+}
+
+func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		errOwn := errors.New("the window was closed") // a cause that nobody can classify
+		ctx, cancel := context.WithCancelCause(t.Context())
+		g := &onePass{}
+		_, err := retry.Do(ctx, retry.Engine{Policy: policy.Patient(), Gate: g}, func(ctx context.Context, _ int) (string, error) {
+			time.AfterFunc(time.Second, func() { cancel(errOwn) })
+			<-ctx.Done()
+			return "", fault.Of(context.Cause(ctx), time.Now()) // as a transport names it
+		})
+		if !errors.Is(err, errOwn) || strings.Join(g.outcomes, " ") != "canceled" {
+			t.Errorf("%v, and the gate is told %v", err, g.outcomes)
 		}
 	})
 }

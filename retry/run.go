@@ -67,13 +67,16 @@ func (r *run) bounded() (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(r.ctx, r.Started.Add(wall), spent)
 }
 
-// classify turns a try's error into its fault; nil stays nil. When a limit of
-// ours has ended the try, whatever the error says, it is that limit's fault.
+// classify turns a try's error into its fault; nil stays nil. When the caller
+// has left, or a limit of ours has ended the try, that is what happened, whatever
+// the error says: the gate must not take it for the upstream's.
 func (r *run) classify(ctx context.Context, err error) *fault.Error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if ctx.Err() != nil && r.ctx.Err() == nil {
+	case r.ctx.Err() != nil:
+		return &fault.Error{Kind: fault.Canceled, Message: "the caller has left", Err: err, Rule: "retry/left"}
+	case ctx.Err() != nil:
 		if limit, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
 			expired := *limit
 			expired.Err = err
