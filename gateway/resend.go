@@ -12,11 +12,14 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// How long a request that found no answer is remembered, and how many are.
-// Agents send the same again at once; Claude Code obeys no longer wait.
+// How long a request that found no answer is remembered, how many are, and the
+// longest wait that is named: Claude Code obeys no longer one. Who obeys it comes
+// back while the request is still remembered, and ends then, instead of beginning
+// the next hold.
 const (
-	memory   = time.Minute
+	memory   = 75 * time.Second
 	memories = 1024
+	sayable  = 59 * time.Second
 )
 
 // flights knows the requests under way and those that have just come to
@@ -171,10 +174,10 @@ func (f *flight) worthRemembering() bool {
 // again answers a request that has just come to nothing, at once and plainly,
 // so that agents do not begin another hold with each of their own retries.
 func (c *call) again(p *past) {
-	left := time.Until(p.at.Add(memory))
+	left := time.Until(p.at.Add(time.Minute))
 	h := c.w.Header()
 	h.Set(shouldRetry, "false")
-	h.Set("Retry-After", seconds(min(max(left, time.Second), memory-time.Second)))
+	h.Set("Retry-After", seconds(min(max(left, time.Second), sayable)))
 	status := cmp.Or(p.note.Fault.Status, http.StatusServiceUnavailable)
 	if status < http.StatusBadRequest {
 		status = http.StatusServiceUnavailable

@@ -28,10 +28,14 @@ func TestRequestSentAgainAfterExhaustionIsAnsweredAtOnce(t *testing.T) {
 		if time.Since(ended) != 10*time.Second || len(w.provider.Requests()) != before {
 			t.Errorf("it took %v and %d requests", time.Since(ended)-10*time.Second, len(w.provider.Requests())-before)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(50 * time.Second) // as it was told
+		if resp, _, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 529 {
+			t.Errorf("after that wait: %v, %v", resp, err)
+		}
+		time.Sleep(16 * time.Second)
 		_, text, err = w.get("/v1/messages", claude)
 		if err != nil || !strings.Contains(text, "event: ping") {
-			t.Errorf("a minute later: %q, %v", text[:min(len(text), 300)], err)
+			t.Errorf("later: %q, %v", text[:min(len(text), 300)], err)
 		}
 	})
 }

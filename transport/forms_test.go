@@ -205,3 +205,19 @@ func TestATerminatorThatSumsTheAnswerUpIsOne(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorWithoutABodyIsGivenOneInTheEnd(t *testing.T) {
+	base := roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"X-Own": {"yes"}}, Body: http.NoBody}, nil
+	})
+	tr := &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Policy{Retries: 2}}}
+	req, _ := http.NewRequest("POST", "http://ollama.test/api/chat", strings.NewReader(`{"model":"m"}`))
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != 503 || resp.Header.Get("X-Own") != "yes" || !strings.HasPrefix(string(body), `{"error":"`) {
+		t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, body, err)
+	}
+}

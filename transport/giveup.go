@@ -70,9 +70,18 @@ func unmask(resp *http.Response, k fault.Kind) {
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
 }
 
-// response gives the response for the caller.
-func (r *rejection) response() *http.Response {
+// refusal gives the response for the caller. One that has no body gets one that
+// says what its status means: Ollama's client takes an empty body for an answer,
+// whatever the status.
+func (c *call) refusal(r *rejection, f *fault.Error) *http.Response {
 	r.resp.Header.Set(shouldRetry, "false")
+	if a, ok := r.resp.Body.(*ahead); ok && c.dialect != nil && len(a.buf) == 0 && a.err == io.EOF {
+		_ = a.Close()
+		body := c.dialect.ErrorBody(f, f.Error())
+		r.resp.Body, r.resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.resp.Header.Set("Content-Type", "application/json")
+		r.resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	return r.resp
 }
 

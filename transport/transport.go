@@ -86,10 +86,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
+	f, failed := errors.AsType[*fault.Error](err)
 	if r, ok := errors.AsType[*rejection](err); ok {
-		return r.response(), nil
+		return c.refusal(r, f), nil
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
+	if failed {
 		return c.unanswered(f), nil
 	}
 	return nil, err
