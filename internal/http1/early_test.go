@@ -57,9 +57,11 @@ func tcp(t *testing.T, talk func(conn net.Conn, in *bufio.Reader)) string {
 	return l.Addr().String()
 }
 
-// hasty answers without having read, and then waits for the client to go.
+// hasty answers without having read, and then waits for the client to go. It
+// says that it will close: else the next request may go out on the connection
+// just before it does.
 func hasty(conn net.Conn, in *bufio.Reader) {
-	_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nno!")
+	_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nno!")
 	_, _ = in.Peek(1)
 	_ = conn.(interface{ CloseWrite() error }).CloseWrite()
 	_, _ = io.Copy(io.Discard, in)
