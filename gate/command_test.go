@@ -188,7 +188,7 @@ func TestStateSaysWhatPeopleAsk(t *testing.T) {
 		time.Sleep(time.Minute)
 		u := down(10*time.Minute, errBusy)
 		all := crowd(t, g, u, 10)
-		time.Sleep(7 * time.Second)
+		time.Sleep(7100 * time.Millisecond) // between two probes
 		st := g.State()
 		if st.Name != "anthropic" || !st.LastSuccess.Equal(answered) || len(st.Outages) != 1 {
 			t.Fatalf("%+v", st)

@@ -105,6 +105,7 @@ var clocks = []clock{
 	{"internal/server", "NewTicker", "looks at a list that somebody follows"},
 	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
 	{"internal/server", "AfterFunc", "tells that a request still waits"},
+	{"internal/cli", "AfterFunc", "opens what has happened a little later"},
 	{"internal/cli", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
 	{"bench/internal/load", "Sleep", "clients that come when they are due"},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -27,3 +28,9 @@ type live struct{ s *screen }
 
 func (l live) Print(text string) { l.s.print("", "%s", text) }
 func (l live) Set(status string) { l.s.set(status) }
+
+// NewInbox makes an inbox.
+func NewInbox(open func(gateway.Event)) *inbox { return newInbox(open) }
+
+// Close closes it.
+func (b *inbox) Close() { b.close() }

@@ -1,57 +1,77 @@
 package cli
 
-import "github.com/ridethrough/ridethrough/gateway"
+import (
+	"sync"
+	"time"
 
-// inbox hands what happens to requests from their goroutines to one of its own,
-// in order. A request's own must not log and count: its stack would stay twice
-// as large for as long as the request waits, and thousands may.
+	"github.com/ridethrough/ridethrough/gateway"
+)
+
+// inbox collects what happens to requests and opens it a little later, in
+// order. A request's own goroutine must not log and count: its stack would stay
+// twice as large for as long as the request waits, and thousands may. And to
+// wake another one for each event would cost more than the event.
 type inbox struct {
-	events chan gateway.Event
-	closed chan struct{}
-	done   chan struct{}
+	open func(gateway.Event)
+
+	mu     sync.Mutex
+	room   sync.Cond
+	kept   []gateway.Event
+	spare  []gateway.Event // the one of before, to be used again
+	due    bool            // a timer is set
+	closed bool
+
+	opening chan struct{} // held by one at a time, so that the order stays
 }
 
-// newInbox starts an inbox. Close it.
+const (
+	inboxDelay = 20 * time.Millisecond // nobody who looks on notices it
+	inboxBound = 1024                  // events that are kept; then requests wait for whoever opens them
+)
+
 func newInbox(open func(gateway.Event)) *inbox {
-	b := &inbox{make(chan gateway.Event, 256), make(chan struct{}), make(chan struct{})}
-	go func() {
-		defer close(b.done)
-		for {
-			select {
-			case e := <-b.events:
-				open(e)
-			case <-b.closed:
-				b.empty(open)
-				return
-			}
-		}
-	}()
+	b := &inbox{open: open, opening: make(chan struct{}, 1)}
+	b.room.L = &b.mu
 	return b
 }
 
-// Watch is for gateway.Config. Where whoever opens the inbox is slow, requests
-// wait for it: nothing is lost.
+// Watch is for gateway.Config.
 func (b *inbox) Watch(e gateway.Event) {
-	select {
-	case b.events <- e:
-	case <-b.closed:
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.kept) >= inboxBound && !b.closed {
+		b.room.Wait()
+	}
+	b.kept = append(b.kept, e)
+	if !b.due {
+		b.due = true
+		time.AfterFunc(inboxDelay, b.empty)
 	}
 }
 
-// empty opens what is left.
-func (b *inbox) empty(open func(gateway.Event)) {
-	for {
-		select {
-		case e := <-b.events:
-			open(e)
-		default:
-			return
-		}
+// empty opens what is there.
+func (b *inbox) empty() {
+	b.opening <- struct{}{}
+	defer func() { <-b.opening }()
+	b.mu.Lock()
+	all := b.kept
+	b.kept, b.spare, b.due = b.spare[:0], nil, false
+	b.room.Broadcast()
+	b.mu.Unlock()
+	for _, e := range all {
+		b.open(e)
 	}
+	clear(all)
+	b.mu.Lock()
+	b.spare = all
+	b.mu.Unlock()
 }
 
-// close opens what is left and ends the inbox. What comes later is dropped.
+// close opens what is left. What comes later is opened as well, or not, as the
+// process ends: nobody waits for it.
 func (b *inbox) close() {
-	close(b.closed)
-	<-b.done
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.empty()
 }
