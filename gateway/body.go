@@ -70,7 +70,11 @@ func (b *body) open() (io.ReadCloser, error) { return &sending{body: b}, nil }
 func (b *body) take() (*buffer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.plain == nil {
+	switch {
+	case b.plain != nil:
+	case b.packed.none():
+		return nil, os.ErrClosed // it has been released
+	default:
 		buf, err := b.spool.unpack(b.packed, b.size)
 		if err != nil {
 			return nil, err

@@ -38,12 +38,15 @@ type call struct {
 	within   bool       // part of an answer is out
 	blind    bool       // its body cannot be read: nobody knows whether it asks for a stream
 
-	fingerprint string // of its credentials; "": not made yet
+	secret string // stands for its credentials, without being them
 }
 
 // newCall makes the call for a request.
 func newCall(g *Gateway, s *setup, up *upstream, to rest, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
-	return &call{gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r, arrived: time.Now()}
+	return &call{
+		gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r,
+		arrived: time.Now(), secret: secretOf(r),
+	}
 }
 
 // serve takes the request to its end. This and what is below it down to the
@@ -96,8 +99,7 @@ func (c *call) finish() {
 func (c *call) fly() bool {
 	f, lead := c.gateway.flights.enter(c)
 	c.flight = f
-	defer c.gateway.waiting.remove(c) // after it has left: nobody adds it again
-	defer f.leave(c)
+	defer f.quit(c)
 	defer context.AfterFunc(c.r.Context(), func() { f.leave(c) })()
 	if lead {
 		f.run()
@@ -122,8 +124,8 @@ func (c *call) fly() bool {
 // await waits for the flight that the call has joined.
 func (c *call) await() {
 	c.tell(Event{Type: Joined})
-	c.gateway.waiting.add(c)
-	c.hold.begin()
+	c.body.pack()
+	c.flight.inform(c)
 	select {
 	case <-c.flight.done:
 	case <-c.r.Context().Done():
@@ -133,9 +135,6 @@ func (c *call) await() {
 // left ends a call whose client has left.
 func (c *call) left() {
 	f := c.flight
-	if f.lead == c && f.worthRemembering() {
-		c.gateway.flights.remember(f)
-	}
 	f.mu.Lock()
 	n := f.inAll(f.note)
 	f.mu.Unlock()
@@ -205,9 +204,7 @@ func (c *call) ask() dialect.Request {
 
 // answer ends a call with the outcome of its flight.
 func (c *call) answer(resp *http.Response, err error) {
-	if resp != nil {
-		defer resp.Body.Close()
-	}
+	c.gateway.waiting.remove(c)
 	committed := c.hold.stop()
 	if c.latest.Verdict.Stop != "" {
 		c.gaveUp()
@@ -224,15 +221,11 @@ func (c *call) answer(resp *http.Response, err error) {
 	}
 }
 
-// gaveUp tells that there is no other try, and remembers it for the re-sends.
+// gaveUp tells that there is no other try.
 func (c *call) gaveUp() {
-	if c.flight.lead != c {
-		return
+	if c.flight.lead == c {
+		c.tell(Event{Type: GaveUp, Note: c.latest})
 	}
-	if c.flight.worthRemembering() {
-		c.gateway.flights.remember(c.flight)
-	}
-	c.tell(Event{Type: GaveUp, Note: c.latest})
 }
 
 // What is said to those whose request ends with the gateway.
@@ -260,7 +253,16 @@ func (c *call) unanswered(err error, committed bool) {
 // refuse answers that there is no answer to be had from the upstream.
 func (c *call) refuse() {
 	c.w.Header().Set(shouldRetry, "false")
-	c.reply(http.StatusServiceUnavailable, c.dialect.ErrorBody(c.latest.Fault, c.lastWords()))
+	c.reply(statusOf(c.latest.Fault), c.dialect.ErrorBody(c.latest.Fault, c.lastWords()))
+}
+
+// statusOf gives the status for a fault: the provider's, or 503 where it had
+// none that says so.
+func statusOf(f *fault.Error) int {
+	if f.Status < http.StatusBadRequest {
+		return http.StatusServiceUnavailable
+	}
+	return f.Status
 }
 
 // reply answers with a JSON body of ours.

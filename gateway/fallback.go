@@ -59,7 +59,7 @@ func (r *route) next(n *retry.Note, err error) *upstream {
 	switch {
 	case errors.Is(err, errSwitch):
 		return r.step(n)
-	case stop == "" || stop == givenUp || err != nil:
+	case stop == "" || stop == givenUp:
 		return nil
 	case len(r.chain) > 0 && (stop != policy.Final || r.chain[0].Kinds.Has(n.Fault.Kind)):
 		return r.step(n)

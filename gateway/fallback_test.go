@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -202,13 +203,14 @@ func TestCredentialsNeverCrossUpstreams(t *testing.T) {
 		{"/v1/messages", "X-Ridethrough-Token", ""},
 		{"/v1/models", "X-Ridethrough-Token", ""},
 	}
+	const query = "key=secret&alt=sse&%6bey=secret"
 	for _, tt := range tests {
 		var seen *http.Request
 		g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 			seen = req
 			return says(200, "{}", "Content-Type", "application/json")(req)
 		})})
-		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test"+tt.path+"?key=secret&alt=sse", strings.NewReader("{}"))
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test"+tt.path+"?"+query, strings.NewReader("{}"))
 		req.Header.Set(tt.header, "secret")
 		g.ServeHTTP(&recorder{header: http.Header{}}, req)
 		if seen == nil {
@@ -218,7 +220,7 @@ func TestCredentialsNeverCrossUpstreams(t *testing.T) {
 			t.Errorf("%s: %s is %q, want %q", tt.path, tt.header, got, tt.want)
 		}
 		gemini := strings.Contains(tt.path, "gemini")
-		if got := seen.URL.RawQuery; (got == "key=secret&alt=sse") != gemini || !strings.Contains(got, "alt=sse") {
+		if got := seen.URL.RawQuery; gemini && got != query || !gemini && got != "alt=sse" {
 			t.Errorf("%s: the query is %q", tt.path, got)
 		}
 	}
@@ -232,6 +234,80 @@ func TestKeyThatCannotBeHadIsSaid(t *testing.T) {
 		resp, text, err := w.get("/v1/messages", claude)
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream anthropic cannot be had") {
 			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+		}
+	})
+}
+
+func TestFallbackWithoutItsKeySendsTheCallHome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := simulator.New(outage(20 * time.Minute))
+		defer home.Close()
+		none := func() (string, error) { return "", errors.New("no such file") }
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Patient(), Base: home.Transport(),
+			Upstreams: []gateway.Upstream{
+				{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: time.Minute}}},
+				{Name: "second", API: "anthropic", Base: address("second.test"), Key: none},
+			},
+		})
+		_, text, err := w.get("/v1/messages", claude)
+		if err != nil || !strings.Contains(text, "message_stop") || time.Since(w.begun) < 20*time.Minute {
+			t.Errorf("%q, %v after %v", text[max(0, len(text)-300):], err, time.Since(w.begun))
+		}
+	})
+}
+
+func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
+		time.AfterFunc(time.Minute, func() { p.gateway.Act(1, gateway.Hold) })
+		time.AfterFunc(10*time.Minute, func() { p.gateway.Act(1, gateway.Resume) })
+		_, text, err := p.get("/v1/messages", claude)
+		if err != nil || !strings.Contains(text, "message_stop") || time.Since(p.begun) != 10*time.Minute || len(p.second.Requests()) != 1 {
+			t.Errorf("%q, %v after %v", text[max(0, len(text)-300):], err, time.Since(p.begun))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		provider := simulator.New(outage(time.Hour))
+		defer provider.Close()
+		slow := func() (string, error) { time.Sleep(time.Minute); return "key", nil }
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Patient(), Base: provider.Transport(),
+			Upstreams: []gateway.Upstream{
+				{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: time.Minute}}},
+				{Name: "second", API: "anthropic", Base: address("second.test"), Key: slow},
+			},
+		})
+		time.AfterFunc(90*time.Second, func() { w.gateway.Act(1, gateway.GiveUp) })
+		_, text, _ := w.get("/v1/messages", claude)
+		if !strings.Contains(text, "given up by command") || time.Since(w.begun) != 2*time.Minute {
+			t.Errorf("%q after %v", text[max(0, len(text)-300):], time.Since(w.begun))
+		}
+	})
+}
+
+func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home, away := simulator.New(outage(time.Hour)), simulator.New(simulator.Script{Then: simulator.Status{Code: 401}})
+		defer home.Close()
+		defer away.Close()
+		hosts := map[string]http.RoundTripper{"first.test": home.Transport(), "second.test": away.Transport()}
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Policy{Retries: 1, Wait: policy.Schedule{Steps: []time.Duration{time.Second}}, Sleep: time.Hour},
+			Base:   roundTrip(func(req *http.Request) (*http.Response, error) { return hosts[req.URL.Host].RoundTrip(req) }),
+			Upstreams: []gateway.Upstream{
+				{
+					Name: "first", API: "anthropic", Base: address("first.test"),
+					Fallback: []gateway.Fallback{{To: "second", Kinds: fault.Set(0).With(fault.Overloaded)}},
+				},
+				{Name: "second", API: "anthropic", Base: address("second.test"), NoKey: true},
+			},
+		})
+		for _, requests := range []int{2, 2} {
+			resp, _, _ := w.get("/v1/messages", claude)
+			if resp.StatusCode != 529 || len(home.Requests()) != requests {
+				t.Errorf("%d after %d requests", resp.StatusCode, len(home.Requests()))
+			}
 		}
 	})
 }

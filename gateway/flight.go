@@ -44,12 +44,16 @@ type flight struct {
 	at        *upstream      // where it is
 	pass      *gate.Call     // there
 	state     string         // of waiting
+	kept      bool           // somebody said Hold, wherever it goes
+	over      bool           // somebody gave it up
 	note      retry.Note     // the latest that the engine has told
 	due       time.Time      // of the next try
+	open      bool           // an answer has begun, and its content has not
 	elsewhere int            // tries at other upstreams
 	sent      int            // tries that went out or shared another's outcome
 	begun     time.Time      // of the try under way; zero: none
 	done      chan struct{}  // closed when it has landed; made when the first call joins
+	landed    bool           // there will be no other try
 	heir      *call          // who takes the response; nil: nobody, or it has not landed
 	resp      *http.Response // the outcome; nil: there is none
 	err       error
@@ -61,6 +65,7 @@ func (c *call) takeOff() *flight {
 	f.ctx, f.cancel = context.WithCancelCause(f.closing)
 	f.route = newRoute(c)
 	f.calls = append(f.calls, c)
+	f.enterGate()
 	return f
 }
 
@@ -69,6 +74,9 @@ func (c *call) takeOff() *flight {
 func (f *flight) run() {
 	for {
 		resp, err := f.ask()
+		if err != nil && f.ctx.Err() != nil {
+			err = context.Cause(f.ctx) // whatever the transport calls it
+		}
 		f.conclude(err)
 		next := f.route.next(&f.note, err)
 		if next == nil {
@@ -96,7 +104,7 @@ func (f *flight) conclude(err error) {
 			f.note.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
 		}
 		f.note.Verdict = policy.Verdict{Stop: givenUp}
-	case err == nil, f.ctx.Err() != nil, f.draining.Err() != nil:
+	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
 	case f.note.Fault == nil: // a request that is sent once only
 		f.note.Run.Tries, f.note.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
@@ -111,9 +119,9 @@ func (f *flight) conclude(err error) {
 func (f *flight) ask() (*http.Response, error) {
 	req, err := f.lead.outgoing(f.ctx, f.at)
 	if err != nil {
+		f.refuse(err)
 		return nil, err
 	}
-	f.enterGate()
 	defer f.pass.Close()
 	t := &transport.Transport{
 		Base:   f.at.base,
@@ -126,9 +134,18 @@ func (f *flight) ask() (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
+// refuse ends the run at an upstream that cannot even be asked.
+func (f *flight) refuse(err error) {
+	n := retry.Note{Run: f.route.start, Waited: f.route.start.Slept, Verdict: policy.Verdict{Stop: policy.Final}}
+	n.Run.Tries++
+	n.Fault = f.setup.faults.Of(err, time.Now())
+	f.watch(n)
+}
+
 // opened is told that an answer has begun whose content is still to come.
 func (f *flight) opened() {
 	f.mu.Lock()
+	f.open = true
 	calls := slices.Clone(f.calls)
 	f.mu.Unlock()
 	for _, c := range calls {
@@ -136,13 +153,18 @@ func (f *flight) opened() {
 	}
 }
 
-// enterGate gets what the flight needs at the gate of its upstream.
+// enterGate gets what the flight needs at the gate of its upstream. What
+// somebody has said about it holds there as well. Nobody else knows the flight
+// yet, or mu is held.
 func (f *flight) enterGate() {
-	pass := f.at.gate.Call(gate.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
-	pass.Blocked = f.blocked
-	f.mu.Lock()
-	f.pass = pass
-	f.mu.Unlock()
+	f.pass = f.at.gate.Call(gate.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
+	f.pass.Blocked = f.blocked
+	if f.kept {
+		f.pass.Hold()
+	}
+	if f.over {
+		f.pass.GiveUp()
+	}
 }
 
 // arrive tells of an answer that came at once from an upstream where the flight
@@ -159,6 +181,8 @@ func (f *flight) switchTo(next *upstream) {
 	from := f.at
 	f.elsewhere += f.note.Run.Tries - f.route.start.Tries
 	f.at, f.note = next, retry.Note{Run: f.route.start, Waited: f.route.start.Slept, Fault: f.note.Fault}
+	f.due = time.Time{}
+	f.enterGate()
 	f.mu.Unlock()
 	f.lead.tell(Event{Type: Switched, From: from.Name})
 }
@@ -172,7 +196,7 @@ func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
 	}
 	f.mu.Lock()
 	f.sent++
-	f.begun = time.Now()
+	f.begun, f.open = time.Now(), false
 	f.mu.Unlock()
 	if shared, ok := errors.AsType[*fault.Error](err); ok {
 		f.tried(shared, true)
@@ -235,7 +259,7 @@ func (f *flight) held() []*call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
-		f.waiting.add(c)
+		f.waiting.add(c, f)
 	}
 	return slices.Clone(f.calls)
 }
@@ -307,89 +331,6 @@ func (f *flight) set(state string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state = state
-}
-
-// act does something about the flight; false: there is no such command.
-func (f *flight) act(do Command) bool {
-	f.mu.Lock()
-	pass := f.pass
-	f.mu.Unlock()
-	switch do {
-	case Now:
-		pass.Now()
-	case Hold:
-		pass.Hold()
-	case Resume:
-		pass.Resume()
-	case GiveUp:
-		pass.GiveUp()
-	default:
-		return false
-	}
-	return true
-}
-
-// wait gives the call as one that waits, for people.
-func (c *call) wait() Wait {
-	f := c.flight
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	w := Wait{
-		Call: c.who, State: f.state, Fault: f.note.Fault,
-		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
-		Held: c.hold.isCommitted(),
-	}
-	w.Upstream = f.at.Name
-	if f.note.Fault != nil {
-		w.Retries = max(0, f.inAll(f.note).Retries())
-	}
-	if f.state == Waiting {
-		w.Due = f.due
-		w.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
-	}
-	return w
-}
-
-// join puts a call among those who wait for the outcome; false: it has landed.
-func (f *flight) join(c *call) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.heir != nil || f.resp != nil || f.err != nil || len(f.calls) == 0 {
-		return false
-	}
-	if f.done == nil {
-		f.done = make(chan struct{})
-	}
-	f.calls = append(f.calls, c)
-	return true
-}
-
-// leave takes a call out whose client has left. The last one ends the flight.
-func (f *flight) leave(c *call) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = slices.DeleteFunc(f.calls, func(other *call) bool { return other == c })
-	if len(f.calls) == 0 {
-		f.cancel(errLeft)
-	}
-}
-
-// land publishes the outcome. The first client that is there takes it.
-func (f *flight) land(resp *http.Response, err error) {
-	f.body.release()
-	f.flights.remove(f)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.resp, f.err = resp, err
-	if len(f.calls) > 0 {
-		f.heir = f.calls[0]
-	}
-	if f.heir == nil && resp != nil {
-		_ = resp.Body.Close() // nobody is left to read it
-	}
-	if f.done != nil {
-		close(f.done)
-	}
 }
 
 // gaveUp tells whether the flight has ended without an answer.

@@ -89,7 +89,7 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 
 // without removes a parameter from a query, and leaves the rest as it stands.
 func without(query, name string) string {
-	if !strings.Contains(query, name+"=") {
+	if !strings.Contains(query, name+"=") && !strings.Contains(query, "%") {
 		return query
 	}
 	var rest []string
@@ -105,23 +105,20 @@ func without(query, name string) string {
 // seed is of this process: what is hashed with it means nothing elsewhere.
 var seed = maphash.MakeSeed()
 
-// secret stands for the client's credentials, without being them.
-func (c *call) secret() string {
-	if c.fingerprint == "" {
-		var hash maphash.Hash
-		hash.SetSeed(seed)
-		for _, name := range secrets {
-			for _, value := range c.r.Header[name] {
-				_, _ = hash.WriteString(value) // it never fails
-			}
-			_ = hash.WriteByte(0)
+// secretOf gives what stands for a client's credentials, without being them.
+func secretOf(r *http.Request) string {
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	for _, name := range secrets {
+		for _, value := range r.Header[name] {
+			_, _ = hash.WriteString(value) // it never fails
 		}
-		if strings.Contains(c.r.URL.RawQuery, googleParam+"=") {
-			_, _ = hash.WriteString(c.r.URL.RawQuery)
-		}
-		c.fingerprint = strconv.FormatUint(hash.Sum64(), 36)
+		_ = hash.WriteByte(0)
 	}
-	return c.fingerprint
+	if without(r.URL.RawQuery, googleParam) != r.URL.RawQuery {
+		_, _ = hash.WriteString(r.URL.RawQuery)
+	}
+	return strconv.FormatUint(hash.Sum64(), 36)
 }
 
 // credential stands for what an upstream is sent.
@@ -129,7 +126,7 @@ func (c *call) credential(up *upstream) string {
 	if up.Key != nil || up.NoKey {
 		return "own"
 	}
-	return c.secret()
+	return c.secret
 }
 
 // hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1).

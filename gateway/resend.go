@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"cmp"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -69,7 +67,7 @@ func (fs *flights) enter(c *call) (f *flight, lead bool) {
 	like := c.likeness()
 	if c.resent() {
 		for _, f := range fs.like(like) {
-			if f.lead.secret() == c.secret() && f.body.identity() == c.body.identity() && f.join(c) {
+			if f.lead.secret == c.secret && f.body.identity() == c.body.identity() && f.join(c) {
 				return f, false
 			}
 		}
@@ -108,7 +106,7 @@ func (fs *flights) remove(f *flight) {
 func (fs *flights) remember(f *flight) {
 	c := f.lead
 	p := past{
-		likeness: c.likeness(), at: time.Now(), sum: f.body.identity(), credential: c.secret(),
+		likeness: c.likeness(), at: time.Now(), sum: f.body.identity(), credential: c.secret,
 		session: c.who.Session, model: c.asked.Model, upstream: c.upstream, note: f.note,
 	}
 	fs.mu.Lock()
@@ -148,12 +146,12 @@ func (fs *flights) recall(c *call) *past {
 // is tells whether a call is what was remembered, sent again.
 func (p *past) is(c *call) bool {
 	switch {
-	case p.upstream.gate != c.upstream.gate || p.credential != c.secret():
+	case p.upstream.gate != c.upstream.gate || p.credential != c.secret:
 		return false
 	case p.note.Verdict.Stop != "" && p.upstream.gate.LastSuccess().After(p.at):
 		return false
-	case p.likeness == c.likeness():
-		return p.sum == c.body.identity()
+	case p.likeness == c.likeness() && p.sum == c.body.identity():
+		return true
 	}
 	return p.note.Verdict.Stop != "" && p.session != "" && p.session == c.who.Session && p.model == c.asked.Model
 }
@@ -178,9 +176,5 @@ func (c *call) again(p *past) {
 	h := c.w.Header()
 	h.Set(shouldRetry, "false")
 	h.Set("Retry-After", seconds(min(max(left, time.Second), sayable)))
-	status := cmp.Or(p.note.Fault.Status, http.StatusServiceUnavailable)
-	if status < http.StatusBadRequest {
-		status = http.StatusServiceUnavailable
-	}
-	c.reply(status, c.dialect.ErrorBody(p.note.Fault, "ridethrough: the same request has just been given up: "+p.note.Fault.Error()))
+	c.reply(statusOf(p.note.Fault), c.dialect.ErrorBody(p.note.Fault, "ridethrough: the same request has just been given up: "+p.note.Fault.Error()))
 }

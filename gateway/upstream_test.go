@@ -336,3 +336,16 @@ func TestGatewayThatIsItsOwnUpstreamSaysSo(t *testing.T) {
 		})
 	}
 }
+
+func TestDrainedGatewayNamesEveryFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldWith(t, gateway.Config{Upstreams: []gateway.Upstream{{
+			Name: "locked", API: "anthropic", Key: func() (string, error) { return "", errors.New("no such file") },
+		}}})
+		w.gateway.Drain()
+		resp, text, err := w.get("/v1/messages", claude)
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream locked cannot be had") {
+			t.Errorf("%q, %v", text, err)
+		}
+	})
+}

@@ -53,18 +53,25 @@ type Health struct {
 // waiting holds the requests that wait.
 type waiting struct {
 	mu     sync.Mutex
-	all    map[int64]*call
+	all    map[int64]waiter
 	relief relief
 }
 
+// waiter is a call and the flight that it waits for. A call may wait for one
+// after the other.
+type waiter struct {
+	*call
+	flight *flight
+}
+
 // add and remove keep the list.
-func (w *waiting) add(c *call) {
+func (w *waiting) add(c *call, f *flight) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
-		w.all = make(map[int64]*call)
+		w.all = make(map[int64]waiter)
 	}
-	w.all[c.who.ID] = c
+	w.all[c.who.ID] = waiter{c, f}
 	w.relief.count()
 }
 
@@ -75,14 +82,14 @@ func (w *waiting) remove(c *call) {
 }
 
 // list gives the requests that wait, the oldest first.
-func (w *waiting) list() []*call {
+func (w *waiting) list() []waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := make([]*call, 0, len(w.all))
+	all := make([]waiter, 0, len(w.all))
 	for _, c := range w.all {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b *call) int { return cmp.Compare(a.who.ID, b.who.ID) })
+	slices.SortFunc(all, func(a, b waiter) int { return cmp.Compare(a.who.ID, b.who.ID) })
 	return all
 }
 
@@ -91,19 +98,63 @@ func (w *waiting) list() []*call {
 func (g *Gateway) Waits() []Wait {
 	all := g.waiting.list()
 	waits := make([]Wait, len(all))
-	for i, c := range all {
-		waits[i] = c.wait()
+	for i, w := range all {
+		waits[i] = w.wait()
 	}
 	return waits
+}
+
+// wait gives the call as one that waits.
+func (w waiter) wait() Wait {
+	held := w.hold.isCommitted()
+	f := w.flight
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := Wait{
+		Call: w.who, State: f.state, Fault: f.note.Fault,
+		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
+		Held: held,
+	}
+	out.Upstream = f.at.Name
+	if f.note.Fault != nil {
+		out.Retries = max(0, f.inAll(f.note).Retries())
+	}
+	if f.state == Waiting {
+		out.Due = f.due
+		out.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
+	}
+	return out
 }
 
 // Act does something about one request that waits; false: none of that number
 // does, or there is no such command.
 func (g *Gateway) Act(id int64, do Command) bool {
 	g.waiting.mu.Lock()
-	c := g.waiting.all[id]
+	w, ok := g.waiting.all[id]
 	g.waiting.mu.Unlock()
-	return c != nil && c.flight.act(do)
+	return ok && w.flight.act(do)
+}
+
+// act does something about the flight; false: there is no such command.
+func (f *flight) act(do Command) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch do {
+	case Now:
+		f.pass.Now()
+	case Hold:
+		f.kept = true
+		f.pass.Hold()
+	case Resume:
+		f.kept = false
+		f.pass.Resume()
+	case GiveUp:
+		f.over = true
+		f.pass.GiveUp()
+	default:
+		return false
+	}
+	return true
 }
 
 // ActOn does something about an upstream and all that wait for it; false: none
