@@ -160,6 +160,7 @@ func (c *call) read() bool {
 			fmt.Sprintf("ridethrough: the request is larger than %d bytes, the bound of the upstream %s", c.upstream.Body, c.upstream.Name)))
 		return false
 	case err != nil: // the client has broken off, or does not know how to send a body
+		c.w.Header().Set("Connection", "close") // what comes behind it is no request
 		c.reply(http.StatusBadRequest, c.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
 			"ridethrough: the request's body cannot be read: "+err.Error()))
 		return false

@@ -78,7 +78,6 @@ func (s *Server) enter(rt route, w http.ResponseWriter, r *http.Request) {
 	case s.origins.Check(r) != nil:
 		refuse(w, http.StatusForbidden, "a page of another site has sent this")
 	default:
-		bounded(w, r)
 		rt.serve(w, r)
 	}
 }

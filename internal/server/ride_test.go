@@ -260,3 +260,15 @@ func TestRefusalOfARequestWithoutAKeySaysWhy(t *testing.T) {
 		}
 	})
 }
+
+func TestBodyThatCannotBeReadIsRefusedAndEndsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, in := newRide(t, simulator.Script{}, server.Config{}).raw("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\nzz\r\nPOST /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		answer, _ := io.ReadAll(in)
+		if got := string(answer); !strings.HasPrefix(got, "HTTP/1.1 400") || strings.Count(got, "HTTP/1.1") != 1 ||
+			!strings.HasSuffix(got, `the request's body cannot be read: invalid byte in chunk length"}}`) {
+			t.Errorf("%s", got)
+		}
+	})
+}

@@ -135,6 +135,69 @@ func TestClientsThatNeverFinishAreCut(t *testing.T) {
 	}
 }
 
+func TestWhoIsRefusedCannotKeepAConnectionByWithholdingABody(t *testing.T) {
+	for name, header := range map[string]string{
+		"another host":         "POST /v1/messages HTTP/1.1\r\nHost: evil.example\r\n",
+		"no token":             "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n",
+		"a page's origin":      "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n",
+		"no token, below /-/":  "GET /-/waits HTTP/1.1\r\nHost: localhost\r\n",
+		"what needs no token":  "GET /-/livez HTTP/1.1\r\nHost: localhost\r\n",
+		"no address below /-/": "POST /-/zz HTTP/1.1\r\nHost: localhost\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, in := run(t, server.Config{Gateway: &fake{}, Token: "t"}).raw(header + "Content-Length: 100\r\n\r\n")
+			before := time.Now()
+			answer, _ := io.ReadAll(in)
+			if took := time.Since(before); took > 31*time.Second || !strings.HasPrefix(string(answer), "HTTP/1.1 ") {
+				t.Errorf("%s: after %v %q", name, took, answer)
+			}
+		})
+	}
+}
+
+// TestRestOfABodyIsNeverARequest holds where the gateway answers before it has
+// read all, which net/http then leaves to us.
+func TestRestOfABodyIsNeverARequest(t *testing.T) {
+	const next = "POST /v1/models HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
+	for _, c := range []struct {
+		name, text string
+		pause      time.Duration // before more comes
+	}{
+		{"of a chunk without a length", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 0},
+		{"of a client that was silent", "Content-Length: 1000\r\n\r\n{", 40 * time.Second},
+		{"in chunks, after a silence", "Transfer-Encoding: chunked\r\n\r\n5\r\n{", 40 * time.Second},
+	} {
+		for _, reads := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				var asked []string
+				g := &fake{serve: func(w http.ResponseWriter, r *http.Request) {
+					asked = append(asked, r.URL.Path)
+					_ = http.NewResponseController(w).EnableFullDuplex()
+					if reads {
+						_, _ = io.ReadAll(r.Body)
+					}
+					w.WriteHeader(400)
+				}}
+				out, in := run(t, server.Config{Gateway: g}).raw("POST /v1/files HTTP/1.1\r\nHost: localhost\r\n" + c.text)
+				answer := make(chan string)
+				go func() {
+					all, _ := io.ReadAll(in)
+					answer <- string(all)
+				}()
+				synctest.Wait() // the first is there
+				time.Sleep(c.pause)
+				_, _ = io.WriteString(out, next) // the connection may be gone
+				if got := <-answer; !strings.HasPrefix(got, "HTTP/1.1 400") || strings.Count(got, "HTTP/1.1") != 1 {
+					t.Errorf("the rest %s, read %v: %q", c.name, reads, got)
+				}
+				if len(asked) != 1 {
+					t.Errorf("the rest %s, read %v: asked for %q", c.name, reads, asked)
+				}
+			})
+		}
+	}
+}
+
 func TestSlowAndHonestClientsAreServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{serve: func(w http.ResponseWriter, r *http.Request) {

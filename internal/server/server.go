@@ -89,6 +89,7 @@ func New(c Config) *Server {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b := bounded(w, r)
 	switch {
 	case !s.named(r.Host, r):
 		s.misdirected(w, r)
@@ -103,13 +104,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
 	case s.config.Token != "" && bare(r):
-		bounded(w, r)
 		e := &explainer{ResponseWriter: w, r: r}
 		s.config.Gateway.ServeHTTP(e, r)
 		e.end()
+		b.finish(w)
 	default:
-		bounded(w, r)
 		s.config.Gateway.ServeHTTP(w, r)
+		b.finish(w)
 	}
 }
 
