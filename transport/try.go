@@ -19,6 +19,11 @@ type call struct {
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
 	sent    int              // how often it has been sent
+
+	// What the first try needs is part of the call: most calls have no other, and
+	// one allocation costs less than three.
+	first  http.Request
+	answer stream
 }
 
 // try sends the request once. A response comes back only if it is an answer:
@@ -57,7 +62,8 @@ func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 		if c.plain() {
 			return c.req, nil
 		}
-		return c.req.WithContext(ctx), nil
+		c.first = *c.req.WithContext(ctx)
+		return &c.first, nil
 	}
 	out := c.req.WithContext(ctx)
 	if c.req.GetBody != nil {
@@ -133,7 +139,11 @@ func (c *call) refused(resp *http.Response) error {
 // readAhead reads an answer up to its first content and gives the response
 // that replays it.
 func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
-	s := &stream{ahead: ahead{src: resp.Body}, dialect: c.dialect, faults: c.Faults}
+	s := &c.answer
+	if c.sent > 1 {
+		s = new(stream) // somebody may still hold the first
+	}
+	s.src, s.dialect, s.faults = resp.Body, c.dialect, c.Faults
 	s.fill(aheadBound)
 	s.form = c.form(resp, s.buf)
 	for s.form == dialect.JSON && s.err == nil && len(s.buf) < len("event:") {
