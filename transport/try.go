@@ -19,11 +19,7 @@ type call struct {
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
 	sent    int              // how often it has been sent
-
-	// What the first try needs is part of the call: most calls have no other, and
-	// one allocation costs less than three.
-	first  http.Request
-	answer stream
+	answer  stream           // the first try's, as most calls have no other: one allocation for both
 }
 
 // try sends the request once. A response comes back only if it is an answer:
@@ -62,8 +58,7 @@ func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 		if c.plain() {
 			return c.req, nil
 		}
-		c.first = *c.req.WithContext(ctx)
-		return &c.first, nil
+		return c.req.WithContext(ctx), nil
 	}
 	out := c.req.WithContext(ctx)
 	if c.req.GetBody != nil {
