@@ -103,7 +103,7 @@ func configInit(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "init",
 		Short:   "Print a file to begin with",
-		Example: "  ridethrough config init > ~/.config/ridethrough/config.yaml",
+		Example: "  mkdir -p ~/.config/ridethrough\n  ridethrough config init > ~/.config/ridethrough/config.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(s.Out, config.Starter())

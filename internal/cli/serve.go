@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +48,7 @@ type serving struct{ settings }
 
 // run serves until ctx ends.
 func (c *serving) run(ctx context.Context, t terms) error {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may end; those who wait stay
 	l, err := listen(t.config.Listen)
 	if err != nil {
 		return err

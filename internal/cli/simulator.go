@@ -120,7 +120,7 @@ func simulate(ctx context.Context, s Streams, addr string, script simulator.Scri
 	p := simulator.New(script)
 	base := "http://" + l.Addr().String()
 	log.Info("simulating a provider", "url", base)
-	log.Info("put the gateway in front of it", "run", fmt.Sprintf("ridethrough serve --upstream anthropic=%s --upstream openai=%s", base, base))
+	log.Info("put the gateway in front of it", "run", fmt.Sprintf("ridethrough serve --upstream anthropic=%s --upstream openai=%s/v1", base, base))
 	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 	defer stop()
 	err = p.Serve(l)

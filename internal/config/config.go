@@ -53,18 +53,27 @@ type spool struct {
 func spools() form[spool] {
 	return object(
 		schema{name: "spool", about: "Where the bodies of waiting requests are kept.", words: "memory and dir"}, nil,
-		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them stays in memory, compressed. The rest goes to disk.", "256MiB", ""}),
+		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them stays in memory, compressed. The rest goes to disk.", "128MiB", ""}),
 		of("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, says{"The folder of the file that takes them, from the folder of the configuration. It ends with the process.", "", "the system's folder for temporary files"}),
 	)
 }
 
 // Load reads a file.
 func Load(name string) (Config, error) {
-	data, err := os.ReadFile(name)
+	data, err := readFile(name)
 	if err != nil {
 		return Config{}, fmt.Errorf("%s: %w", name, reason(err))
 	}
 	return Parse(name, data)
+}
+
+// readFile reads a file that can be read again. A pipe cannot, and would keep
+// whoever reads it for as long as nobody writes to it.
+func readFile(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return nil, errors.New("is a pipe; want a file, which can be read again when it changes")
+	}
+	return os.ReadFile(name)
 }
 
 // Parse reads the text of a file; name is for errors, which are [Errors], and
@@ -141,7 +150,7 @@ func (c *Config) mark(path, origin string) {
 func (c *Config) setPolicy(value, origin string) error {
 	set := choice{name: value}
 	if !slices.Contains(c.policyNames(), value) {
-		data, err := os.ReadFile(value)
+		data, err := readFile(value)
 		if err != nil {
 			return fmt.Errorf("no policy is named %q; there are %s, or the fields of one in a file", value, list(c.policyNames()))
 		}

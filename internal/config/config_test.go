@@ -161,6 +161,15 @@ func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
 	}
 }
 
+func TestDepthIsBoundedBeforeItTakesTime(t *testing.T) {
+	for _, deep := range []string{"[", "{a: ", "- ", "\n- "} {
+		_, err := config.Parse("c.yaml", []byte(strings.Repeat(deep, 50_000)))
+		if err == nil || err.Error() != "c.yaml:1:1: more values than a configuration may have, 20000" {
+			t.Errorf("%q again and again: %v", deep, err)
+		}
+	}
+}
+
 func TestAllMistakesAreSaidAtOnceWithTheirLines(t *testing.T) {
 	_, err := config.Parse("dir/config.yaml", []byte("listen: 8484\npolicy:\n    waits: [1m, soon]\nupstreams: {openai: {polcy: x}}\n"))
 	const want = `dir/config.yaml:1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484

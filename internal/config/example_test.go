@@ -52,7 +52,7 @@ func ExampleConfig_Show() {
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
 	// spool:
-	//   memory: 256MiB                 # default
+	//   memory: 128MiB                 # default
 	// log: info                        # default
 }
 

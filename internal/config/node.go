@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,6 +78,10 @@ func parse(src source, data []byte) (*node, Errors) {
 	t := &tree{source: src, anchors: map[string]anchored{}}
 	if len(data) > maxBytes {
 		return nil, Errors{src.fault(pos{}, "%d bytes are more than a configuration may have, %d", len(data), maxBytes)}
+	}
+	// The parser takes time by the square of how deep values are in each other.
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("- ")) > maxNodes {
+		return nil, Errors{src.fault(pos{}, "more values than a configuration may have, %d", maxNodes)}
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {

@@ -139,7 +139,7 @@ func (f *secretFile) get() (string, error) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = os.ReadFile(f.path)
+		data, err = readFile(f.path)
 	}
 	if err != nil {
 		err = reason(err)

@@ -53,7 +53,7 @@ func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
 // it says what to do: the address may be wrong.
 func retrying(log *slog.Logger, e gateway.Event) {
 	n := e.Note
-	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.String())
+	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
 	if n.Fault.Status == 0 && n.Run.Tries == 1 {
 		log = log.With("do", advice(e))
 	}
