@@ -172,6 +172,7 @@ func (f *flight) worthRemembering() bool {
 // again answers a request that has just come to nothing, at once and plainly,
 // so that agents do not begin another hold with each of their own retries.
 func (c *call) again(p *past) {
+	c.body.release()
 	left := time.Until(p.at.Add(time.Minute))
 	h := c.w.Header()
 	h.Set(shouldRetry, "false")

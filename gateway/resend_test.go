@@ -221,3 +221,16 @@ func TestCutOfAHeldWholeAnswerIsFollowedByAPlainError(t *testing.T) {
 		}
 	})
 }
+
+func TestRequestAnsweredAtOnceKeepsNoBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), outage(48*time.Hour))
+		for range 3 { // the second and third come while the upstream is out, and are packed
+			_, _, _ = w.get("/v1/messages", prose(20<<10))
+		}
+		synctest.Wait()
+		if flights, waits, memory, disk := w.gateway.Left(); flights+waits != 0 || memory+disk != 0 {
+			t.Errorf("left: %d flights, %d waits, %d and %d bytes", flights, waits, memory, disk)
+		}
+	})
+}

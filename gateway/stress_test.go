@@ -1,0 +1,261 @@
+package gateway_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// echo is two providers that are out now and then. Their answers name the
+// request's body and who asked.
+type echo struct {
+	t    *testing.T
+	open atomic.Int64 // answers' bodies that nobody has closed
+}
+
+// answered is what an echo says about a body from a client with that key.
+func answered(body []byte, key string) string { return fmt.Sprintf("%x from %s", sha256.Sum256(body), key) }
+
+func (e *echo) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	_ = req.Body.Close()
+	if err != nil || int64(len(body)) != req.ContentLength {
+		e.t.Errorf("%d bytes of %d, %v", len(body), req.ContentLength, err)
+	}
+	key := req.Header.Get("X-Api-Key")
+	if away := req.URL.Host == "second.test"; away != (key == "second's") {
+		e.t.Errorf("%s got the key %s", req.URL.Host, key)
+	}
+	return e.answer(req, answered(body, key))
+}
+
+// answer is one of many that a provider may have, most of them in an outage.
+func (e *echo) answer(req *http.Request, words string) (*http.Response, error) {
+	stop, dice := messageStop, rand.IntN(100)
+	if out := time.Now().Unix()/100%2 == 0; !out {
+		dice = 90 + dice/10
+	}
+	switch {
+	case dice < 10:
+		return nil, errors.New("read: connection reset by peer")
+	case dice < 50:
+		return e.says(req, 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+	case dice < 60:
+		return e.says(req, 200, messageStart+"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n")
+	case dice < 62:
+		return e.says(req, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`)
+	case dice < 70:
+		if err := retry.Sleep(req.Context(), time.Duration(rand.IntN(200))*time.Second); err != nil {
+			return nil, err
+		}
+	case dice < 80:
+		stop = "" // it breaks off
+	}
+	return e.says(req, 200, messageStart+strings.Replace(messageHi, "Hi", words, 1)+stop)
+}
+
+func (e *echo) says(req *http.Request, status int, text string) (*http.Response, error) {
+	kind := "text/event-stream"
+	if status != 200 {
+		kind = "application/json"
+	}
+	resp, _ := says(status, text, "Content-Type", kind)(req)
+	e.open.Add(1)
+	resp.Body = &counted{ReadCloser: resp.Body, open: &e.open}
+	return resp, nil
+}
+
+// counted is a body that counts how often it is closed, once.
+type counted struct {
+	io.ReadCloser
+	once sync.Once
+	open *atomic.Int64
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.ReadCloser.Close()
+}
+
+// window is a client's side of a request, which insists on the rules for
+// handlers.
+type window struct {
+	t      *testing.T
+	mu     sync.Mutex
+	header http.Header
+	status int
+	text   strings.Builder
+	over   bool
+}
+
+func (w *window) Header() http.Header { return w.header }
+
+func (w *window) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.status != 0 {
+		w.t.Errorf("status %d after %d", status, w.status)
+	}
+	w.status = status
+}
+
+func (w *window) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		w.t.Errorf("%q after the end", p)
+	}
+	return w.text.Write(p)
+}
+
+// ask lets the gateway serve one request and gives what the client saw.
+func (w *window) ask(ctx context.Context, h http.Handler, body, key, count string) (text string) {
+	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test/v1/messages", strings.NewReader(body))
+	req.RequestURI = req.URL.RequestURI()
+	req.Header.Set("X-Api-Key", key)
+	req.Header.Set("X-Stainless-Retry-Count", count)
+	defer func() {
+		if r := recover(); r != nil && r != http.ErrAbortHandler {
+			panic(r)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.over, text = true, w.text.String()
+	}()
+	h.ServeHTTP(w, req)
+	return ""
+}
+
+// twice is a configuration of two upstreams, the second of which takes over.
+func twice(e *echo, dir string) gateway.Config {
+	return gateway.Config{
+		Policy: policy.Interactive(), Base: e, Spool: gateway.Spool{Memory: 100 << 10, Dir: dir},
+		Upstreams: []gateway.Upstream{
+			{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: 40 * time.Second}}},
+			{Name: "second", API: "anthropic", Base: address("second.test"), Key: func() (string, error) { return "second's", nil }},
+		},
+	}
+}
+
+// TestNothingIsMixedUpOrLeftBehind lets clients come and go at random, send
+// again what they have sent, and people give commands, while both providers
+// fail now and then.
+func TestNothingIsMixedUpOrLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			e := &echo{t: t}
+			g := newGateway(t, twice(e, dir))
+			ctx, stop := context.WithCancel(t.Context())
+			var people, clients sync.WaitGroup
+			people.Go(func() { meddle(ctx, g, twice(e, dir)) })
+			answers := make(map[bool]int)
+			var mu sync.Mutex
+			for n := range 30 {
+				clients.Go(func() {
+					for range 3 {
+						whole := client(t, g, n)
+						mu.Lock()
+						answers[whole]++
+						mu.Unlock()
+					}
+				})
+			}
+			clients.Wait()
+			stop()
+			people.Wait()
+			synctest.Wait()
+			if answers[true] < 10 {
+				t.Errorf("%d whole answers, %d others", answers[true], answers[false])
+			}
+			if flights, waits, memory, disk := g.Left(); flights+waits != 0 || memory+disk != 0 {
+				t.Errorf("left: %d flights, %d waits, %d and %d bytes", flights, waits, memory, disk)
+			}
+			for _, u := range g.Upstreams() {
+				if u.Gate.Waiting != 0 {
+					t.Errorf("%d stand at the gate of %s", u.Gate.Waiting, u.Name)
+				}
+			}
+			if n := e.open.Load(); n != 0 {
+				t.Errorf("%d bodies are open", n)
+			}
+		})
+	}
+}
+
+// meddle gives commands and new configurations until it is told to stop, and
+// then lets everybody go.
+func meddle(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
+	commands := []gateway.Command{gateway.Now, gateway.Now, gateway.Hold, gateway.Resume, gateway.GiveUp}
+	for retry.Sleep(ctx, time.Duration(rand.IntN(5000))*time.Millisecond) == nil {
+		switch all := g.Waits(); rand.IntN(10) {
+		case 0:
+			_ = g.Use(c)
+		case 1:
+			g.ActOn("first", gateway.Hold)
+		case 2, 3:
+			g.ActOn("first", gateway.Resume)
+		case 4:
+			g.ActOn("second", gateway.Now)
+		default:
+			if len(all) > 0 {
+				g.Act(all[rand.IntN(len(all))].ID, commands[rand.IntN(len(commands))])
+			}
+		}
+		for _, wait := range g.Waits() {
+			if rand.IntN(3) == 0 {
+				g.Act(wait.ID, gateway.Resume)
+			}
+		}
+	}
+	g.ActOn("first", gateway.Resume)
+}
+
+// client asks one thing until it has an answer or is tired of it, and tells
+// whether the answer was whole.
+func client(t *testing.T, g *gateway.Gateway, n int) bool {
+	time.Sleep(time.Duration(rand.IntN(60000)) * time.Millisecond)
+	body := fmt.Sprintf(`{"model":"claude-%d","n":%d,"nonce":%d,`, n%3, n, rand.Int()) + prose([]int{100, 20 << 10, 100 << 10}[n%3])[1:]
+	key := fmt.Sprintf("key-%d", n%2)
+	for try := range 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(90))*time.Second)
+		var both sync.WaitGroup
+		var whole atomic.Bool
+		for again := range 1 + rand.IntN(3) {
+			both.Go(func() {
+				time.Sleep(time.Duration(rand.IntN(1+again*20000)) * time.Millisecond)
+				patient, cancel := context.WithTimeout(ctx, time.Duration(1+rand.IntN(90))*time.Second)
+				defer cancel()
+				w := &window{t: t, header: http.Header{}}
+				text := w.ask(patient, g, body, key, fmt.Sprint(try+again))
+				own := strings.Contains(text, answered([]byte(body), key)) || strings.Contains(text, answered([]byte(body), "second's"))
+				if strings.Contains(text, "text_delta") && !own {
+					t.Errorf("%d got the answer of another: %q", n, text)
+				}
+				if strings.HasSuffix(text, messageStop) {
+					whole.Store(true)
+				}
+			})
+		}
+		both.Wait()
+		cancel()
+		if whole.Load() {
+			return true
+		}
+	}
+	return false
+}
