@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -25,7 +26,7 @@ func (d *Dialect) Read(u *url.URL, body []byte) Request {
 	for key, value := range members(body) {
 		switch string(key) {
 		case "model":
-			_ = json.Unmarshal(value, &model) // a model that is no string names none
+			model = named(value)
 		case "stream":
 			stream = string(value) == "true" || d.unasked && string(value) == "null"
 		}
@@ -38,6 +39,16 @@ func (d *Dialect) Read(u *url.URL, body []byte) Request {
 		form = d.streams
 	}
 	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
+}
+
+// named reads a model's name; "" for what is no string. It is read of every
+// request, and hardly ever has an escape in it.
+func named(value []byte) (model string) {
+	if n := len(value); n > 1 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : n-1])
+	}
+	_ = json.Unmarshal(value, &model)
+	return model
 }
 
 // reading lists how the paths of requests end that ask for no answer and change
