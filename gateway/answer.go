@@ -122,7 +122,12 @@ func (c *call) broken(err error) {
 	}
 	// Package transport names the fault where it has watched the frames: then
 	// the client stands between two of them.
-	if _, watched := errors.AsType[*fault.Error](err); watched {
+	_, watched := errors.AsType[*fault.Error](err)
+	switch {
+	case watched && c.asked.Form == dialect.Lines: // it has also told the client
+		c.broke(f)
+		return
+	case watched:
 		c.fail(f)
 		return
 	}

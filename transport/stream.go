@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -28,6 +29,7 @@ type stream struct {
 	ended    bool         // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error // that error; nil: none
 	raw      bool         // not watched any more
+	spelt    bool         // its failure is a line of its own
 }
 
 // Watched is the body of a streamed answer that a Transport has read ahead in.
@@ -91,9 +93,13 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	for s.at == s.whole && !s.raw {
 		if s.err != nil {
+			err := s.end()
+			if s.spell(err) {
+				break
+			}
 			s.drop()
 			s.at, s.whole = 0, 0
-			return 0, s.end()
+			return 0, err
 		}
 		s.advance()
 	}
@@ -103,6 +109,21 @@ func (s *stream) Read(p []byte) (int, error) {
 	n := copy(p, s.buf[s.at:s.whole])
 	s.at += n
 	return n, nil
+}
+
+// spell puts what breaks a stream of lines off into a line of its own, once:
+// Ollama's client takes no notice of an error that ends a body, and would show
+// a short answer as a whole one.
+func (s *stream) spell(err error) bool {
+	f, failed := errors.AsType[*fault.Error](err)
+	if !failed || f.Kind == fault.Canceled || s.form != dialect.Lines || s.spelt {
+		return false
+	}
+	s.spelt = true
+	s.drop()
+	s.buf = s.dialect.ErrorEvent(s.form, f, f.Error(), true)
+	s.at, s.whole, s.seen = 0, len(s.buf), len(s.buf)
+	return true
 }
 
 // advance reads once from the source.

@@ -83,9 +83,6 @@ func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
 
 func TestStreamThatBreaksOffOverATransportIsAnError(t *testing.T) {
 	for _, c := range streams {
-		if c.swallows {
-			continue // see TestOllamasClientTakesABrokenConnectionForTheEnd
-		}
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -76,9 +76,6 @@ func TestGivingUpIsNeverAnAnswer(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range calls {
 			for _, reply := range []string{"503", "refused", "reset", "error-first", "role-error", "error-200", "cut:0", "cut:0:clean", "html", "empty"} {
-				if c.swallows && c.streams && way.name == "transport" && strings.HasPrefix(reply, "cut") {
-					continue // see TestOllamasClientTakesABrokenConnectionForTheEnd
-				}
 				t.Run(way.name+"/"+c.name+"/"+reply, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						w := newWorld(t, simulator.Script{Then: script(t, reply).Replies[0]})

@@ -14,13 +14,14 @@ import (
 // What the SDKs of single vendors do, for which there is a form or a rule of
 // ours.
 
+// A line that says so is what it needs; see TestStreamThatBreaksOffOverATransportIsAnError.
 func TestOllamasClientTakesABrokenConnectionForTheEnd(t *testing.T) {
 	for _, c := range []call{ollamaChatStreaming, ollamaGenerateStreaming} {
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, script(t, cut))
-					got, err := c.ask(t.Context(), w.transport(policy.Patient()))
+					got, err := c.ask(t.Context(), w.direct())
 					if err != nil || got.Text != "The provider is " || got.Stop != "" {
 						t.Errorf("%+v, %v: there is nothing to see but that done is missing", got, err)
 					}
