@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server"
 )
@@ -96,6 +98,22 @@ func TestTokenStandsWhereClientsCanPutIt(t *testing.T) {
 			t.Errorf("%s: logged %q", tt.name, &log)
 		}
 	}
+}
+
+func TestWhoTriesManyTokensDoesNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := server.New(server.Config{Gateway: &fake{}, Token: "t", Log: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 1000 {
+			ask(s, request("POST", messages, "{}", "X-Api-Key", "guess"))
+		}
+		time.Sleep(time.Second)
+		ask(s, request("POST", messages, "{}"))
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 2 || !strings.HasSuffix(lines[0], " unlogged=0") || !strings.HasSuffix(lines[1], " unlogged=999") {
+			t.Errorf("%d lines, at last %q", len(lines), lines[len(lines)-1])
+		}
+	})
 }
 
 func TestWithoutATokenAllCredentialsPass(t *testing.T) {

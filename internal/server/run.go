@@ -50,7 +50,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 
 // stop ends the server in good order.
 func (s *Server) stop(ctx context.Context, server *http.Server) {
-	s.config.Log.Info("stopping", "answers under way may take", s.config.Grace.String(), "at once", "with a second signal")
+	s.config.Log.Info("stopping", "grace", s.config.Grace.String(), "do", "a second signal ends everything at once")
 	s.drain()
 	if shutdown(ctx, server, s.config.Grace) != nil {
 		s.config.Gateway.Close()

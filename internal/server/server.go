@@ -53,6 +53,7 @@ type Server struct {
 	origins   *http.CrossOriginProtection
 	waits     follower[int64, wait]
 	upstreams follower[string, upstream]
+	strangers strangers
 	streams   atomic.Int64 // readers of streams below /-/
 
 	draining  chan struct{} // closed when the server begins to end

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 )
 
 const (
@@ -95,7 +97,30 @@ func (s *Server) stripQuery(r *http.Request) bool {
 
 // strange answers a request that does not bring the token.
 func (s *Server) strange(w http.ResponseWriter, r *http.Request) {
-	s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", clip(r.Method), "path", clip(r.URL.Path))
+	if say, before := s.strangers.count(time.Now()); say {
+		s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", clip(r.Method), "path", clip(r.URL.Path), "unlogged", before)
+	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough"`)
 	reject(w, r, http.StatusUnauthorized, "it asks for its token, as the header %s or in place of the API key", tokenHeader)
+}
+
+// strangers counts the requests without the token. Whoever tries many must not
+// fill the log: there is one line a second, with how many came before it that
+// have none.
+type strangers struct {
+	mu   sync.Mutex
+	last time.Time
+	left int
+}
+
+// count tells whether a request has a line, and how many before it had none.
+func (s *strangers) count(now time.Time) (say bool, before int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.last) < time.Second {
+		s.left++
+		return false, 0
+	}
+	before, s.left, s.last = s.left, 0, now
+	return true, before
 }
