@@ -11,6 +11,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -38,14 +39,14 @@ type call struct {
 	within   bool       // part of an answer is out
 	blind    bool       // its body cannot be read: nobody knows whether it asks for a stream
 
-	secret string // stands for its credentials, without being them
+	secret string // names its credentials, without being them
 }
 
 // newCall makes the call for a request.
 func newCall(g *Gateway, s *setup, up *upstream, to rest, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	return &call{
 		gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r,
-		arrived: time.Now(), secret: secretOf(r),
+		arrived: time.Now(), secret: gate.Credential(r.Header, r.URL),
 	}
 }
 

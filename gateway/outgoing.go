@@ -2,11 +2,9 @@ package gateway
 
 import (
 	"context"
-	"hash/maphash"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -100,25 +98,6 @@ func without(query, name string) string {
 		}
 	}
 	return strings.Join(rest, "&")
-}
-
-// seed is of this process: what is hashed with it means nothing elsewhere.
-var seed = maphash.MakeSeed()
-
-// secretOf gives what stands for a client's credentials, without being them.
-func secretOf(r *http.Request) string {
-	var hash maphash.Hash
-	hash.SetSeed(seed)
-	for _, name := range secrets {
-		for _, value := range r.Header[name] {
-			_, _ = hash.WriteString(value) // it never fails
-		}
-		_ = hash.WriteByte(0)
-	}
-	if without(r.URL.RawQuery, googleParam) != r.URL.RawQuery {
-		_, _ = hash.WriteString(r.URL.RawQuery)
-	}
-	return strconv.FormatUint(hash.Sum64(), 36)
 }
 
 // credential stands for what an upstream is sent.

@@ -1,10 +1,8 @@
 package transport
 
 import (
-	"hash/maphash"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/gate"
@@ -14,12 +12,9 @@ import (
 // SDKs name it first or nearly so.
 const modelWithin = 4 << 10
 
-// seed is of this process: what is hashed with it means nothing elsewhere.
-var seed = maphash.MakeSeed()
-
 // place gives the request its place at the gate of its upstream.
 func (t *Transport) place(req *http.Request, d *dialect.Dialect) *gate.Call {
-	return t.Gates.Of(req.URL.Scheme + "://" + req.URL.Host).Call(gate.Scope{Model: model(req, d), Credential: credential(req.Header)})
+	return t.Gates.Of(req.URL.Scheme + "://" + req.URL.Host).Call(gate.Scope{Model: model(req, d), Credential: gate.Credential(req.Header, req.URL)})
 }
 
 // model gives the model that a request is for; "": nobody can tell.
@@ -35,17 +30,4 @@ func model(req *http.Request, d *dialect.Dialect) string {
 	begin := make([]byte, modelWithin)
 	n, _ := io.ReadFull(body, begin)
 	return d.Read(req.URL, begin[:n]).Model
-}
-
-// credential stands for a request's credentials, without being them.
-func credential(h http.Header) string {
-	var hash maphash.Hash
-	hash.SetSeed(seed)
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
-		for _, value := range h[name] {
-			_, _ = hash.WriteString(value) // it never fails
-		}
-		_ = hash.WriteByte(0)
-	}
-	return strconv.FormatUint(hash.Sum64(), 36)
 }
