@@ -28,7 +28,9 @@ type echo struct {
 }
 
 // answered is what an echo says about a body from a client with that key.
-func answered(body []byte, key string) string { return fmt.Sprintf("%x from %s", sha256.Sum256(body), key) }
+func answered(body []byte, key string) string {
+	return fmt.Sprintf("%x from %s", sha256.Sum256(body), key)
+}
 
 func (e *echo) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
