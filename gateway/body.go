@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"math/bits"
 	"os"
@@ -17,10 +18,14 @@ const bodyBound = 32 << 20
 // errTooLarge says that a request's body is beyond the bound.
 var errTooLarge = errors.New("the request is too large")
 
+// errLost ends a request whose body cannot be read back: nobody else's fault.
+var errLost = errors.New("the request's body could not be kept")
+
 // body is a request's body, kept for another try. While the request waits it is
 // packed: compressed, in memory or on disk.
 type body struct {
 	spool *spool
+	lost  func(error) // told that it cannot be had any more; set by the flight that sends it
 	size  int
 	sum   [sha256.Size]byte // of the content, from the first packing on; what it stood for never changes
 
@@ -77,6 +82,7 @@ func (b *body) take() (*buffer, error) {
 	default:
 		buf, err := b.spool.unpack(b.packed, b.size)
 		if err != nil {
+			b.lost(fmt.Errorf("%w: %w", errLost, err))
 			return nil, err
 		}
 		b.plain = buf

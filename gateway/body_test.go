@@ -67,6 +67,31 @@ func TestBodyIsTheSameInEveryTry(t *testing.T) {
 	}
 }
 
+func TestBodyLostOnDiskEndsItsRequestAndNoOther(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		provider := simulator.New(outage(time.Hour))
+		defer provider.Close()
+		w := newWorldWith(t, gateway.Config{
+			Policy: policy.Patient(), Base: provider.Transport(),
+			Spool: gateway.Spool{Memory: 1, Dir: dir}, Upstreams: everything(address("provider.test")),
+		})
+		time.AfterFunc(time.Minute, func() {
+			if err := w.gateway.LoseSpool(); err != nil {
+				t.Error(err)
+			}
+		})
+		_, text, _ := w.get("/v1/messages", prose(20<<10))
+		if !strings.Contains(text, "the request's body could not be kept") || time.Since(w.begun) != 105*time.Second {
+			t.Errorf("%q after %v", text[max(0, len(text)-300):], time.Since(w.begun))
+		}
+		_, text, err := w.get("/v1/messages", prose(20<<10))
+		if err != nil || !strings.Contains(text, "message_stop") {
+			t.Errorf("the same again: %q, %v", text[max(0, len(text)-300):], err)
+		}
+	})
+}
+
 func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -63,6 +63,7 @@ type flight struct {
 func (c *call) takeOff() *flight {
 	f := &flight{Gateway: c.gateway, setup: c.setup, lead: c, body: c.body, at: c.upstream, state: Trying}
 	f.ctx, f.cancel = context.WithCancelCause(f.closing)
+	f.body.lost = f.cancel
 	f.route = newRoute(c)
 	f.calls = append(f.calls, c)
 	f.enterGate()
@@ -106,6 +107,9 @@ func (f *flight) conclude(err error) {
 		f.note.Verdict = policy.Verdict{Stop: givenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
+	case errors.Is(err, errLost):
+		f.note.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body"}
+		f.note.Verdict = policy.Verdict{Stop: policy.Final}
 	case f.note.Fault == nil: // a request that is sent once only
 		f.note.Run.Tries, f.note.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
 	}

@@ -61,6 +61,7 @@ func (u *upstream) pass(w http.ResponseWriter, r *http.Request, to rest, id stri
 	out.Header = r.Header.Clone()
 	query := r.URL.RawQuery
 	if err := u.authorize(out.Header, &query); err != nil {
+		_ = r.Body.Close() // the server would stumble over what is left of it
 		f := fault.Of(err, time.Now())
 		reply(w, http.StatusUnauthorized, u.api.own.ErrorBody(f, "ridethrough: "+f.Error()))
 		return
@@ -100,7 +101,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // unreachable says that an upstream gave no answer, and what to do about it.
 func (u *upstream) unreachable(f *fault.Error) string {
-	if f.Rule == "gateway/key" {
+	if strings.HasPrefix(f.Rule, "gateway/") { // it is not the upstream's
 		return f.Error()
 	}
 	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.target.Redacted(), f)

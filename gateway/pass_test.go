@@ -2,12 +2,14 @@ package gateway_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,5 +108,17 @@ func TestGatewayPassesOnlyToWhatIsConfigured(t *testing.T) {
 		if rec.status != 404 {
 			t.Errorf("%s: status %d", target, rec.status)
 		}
+	}
+}
+
+func TestRefusedRequestIsReadToItsEnd(t *testing.T) {
+	g := newGateway(t, gateway.Config{Upstreams: []gateway.Upstream{{
+		Name: "locked", API: "openai", Key: func() (string, error) { return "", errors.New("no such file") },
+	}}})
+	body := &counted{ReadCloser: io.NopCloser(strings.NewReader("a file")), open: new(atomic.Int64)}
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test/v1/files", body)
+	rec := &recorder{header: http.Header{}}
+	if g.ServeHTTP(rec, req); rec.status != 401 || body.open.Load() != -1 {
+		t.Errorf("%d, and the server has %d bodies to close", rec.status, 1+body.open.Load())
 	}
 }
