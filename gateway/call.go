@@ -281,6 +281,8 @@ func (c *call) lastWords() string {
 	}
 	n := c.latest.Retries()
 	switch {
+	case c.latest.Verdict.Stop == givenUp && c.latest.Run.Tries == 0:
+		return "ridethrough: given up by command before it was sent"
 	case c.latest.Verdict.Stop == givenUp:
 		return fmt.Sprintf("ridethrough: given up by command after %d retries: %s", n, why)
 	case n == 0 || c.latest.Verdict.Stop == policy.Final:

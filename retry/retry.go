@@ -54,7 +54,7 @@ func (n Note) Retries() int {
 	if n.Fault == nil {
 		return n.Run.Tries // each failed try was followed by another
 	}
-	return n.Run.Tries - 1
+	return max(0, n.Run.Tries-1) // it may have been given up before the first
 }
 
 // Gate is what all callers of an upstream share. Its methods may be called

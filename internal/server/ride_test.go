@@ -272,3 +272,16 @@ func TestBodyThatCannotBeReadIsRefusedAndEndsItsConnection(t *testing.T) {
 		}
 	})
 }
+
+func TestRequestThatIsGivenUpBeforeItWasSentSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRide(t, simulator.Script{}, server.Config{})
+		_ = r.board("POST", "upstreams/anthropic", `{"do":"hold"}`)
+		answer := r.ask("/v1/messages", `{"model":"claude"}`)
+		time.Sleep(time.Second)
+		_ = r.board("POST", "waits/1", `{"do":"give-up"}`)
+		if text := <-answer; !strings.HasPrefix(text, "503") || !strings.Contains(text, `"ridethrough: given up by command before it was sent"`) {
+			t.Errorf("%s", text)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/wire"
@@ -60,12 +61,19 @@ func retrying(log *slog.Logger, e gateway.Event) {
 	log.Warn("provider retry")
 }
 
+// commanded is the reason of a request that somebody has given up.
+var commanded = policy.Stop(gate.ErrGivenUp.Error())
+
 // gaveUp writes that there is no other try. A request that is refused is its
 // client's matter, not ours.
 func gaveUp(log *slog.Logger, e gateway.Event) {
 	n := e.Note
 	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
 		log.Info("request refused", "status", n.Fault.Status)
+		return
+	}
+	if n.Verdict.Stop == commanded {
+		waited(log, e).Warn("given up by command")
 		return
 	}
 	waited(log, e).Error("gave up", "reason", string(n.Verdict.Stop), "do", advice(e))

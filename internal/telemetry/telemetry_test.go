@@ -342,6 +342,7 @@ func TestEachTransitionIsOneLine(t *testing.T) {
 		{gateway.Event{Type: gateway.BrokeOff, Note: retry.Note{Fault: busy}}, `"msg":"answer broke off"`},
 		{gateway.Event{Type: gateway.Retrying, Note: retry.Note{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
 		{gateway.Event{Type: gateway.Retrying, Note: retry.Note{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider can be reached, or give another address with --upstream work=URL","error":"refused ***"`},
+		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
 		{stop(policy.HintTooFar, far), `"do":"send the request again in 3h0m0s, as the provider asks"`},
