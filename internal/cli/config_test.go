@@ -190,7 +190,8 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 		t.Fatal(err)
 	}
 	reload()
-	if line := gateway.said(t, "configuration not changed, the old one stays in force"); line["error"] != path+": no such file or directory" {
+	if line := gateway.said(t, "configuration not changed, the old one stays in force"); line["error"] != path+": no such file or directory" ||
+		line["do"] != "run ridethrough config check "+path {
 		t.Errorf("logged %v", line)
 	}
 	if code := gateway.stop(); code != 0 {

@@ -18,6 +18,7 @@ import (
 type following struct {
 	inForce terms
 	addr    string // where it is reached
+	file    string // that is followed
 	gateway *gateway.Gateway
 	log     *slog.Logger
 	level   *slog.LevelVar
@@ -30,6 +31,7 @@ func (f *settings) follow(ctx context.Context, g *following) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	path, _ := f.file()
+	g.file = path
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -55,7 +57,7 @@ func (g *following) use(t terms, err error) {
 		err = g.gateway.Use(t.gateway)
 	}
 	if err != nil {
-		g.log.Error("configuration not changed, the old one stays in force", "error", err.Error(), "do", "run ridethrough config check")
+		g.log.Error("configuration not changed, the old one stays in force", "error", err.Error(), "do", "run ridethrough config check "+g.file)
 		return
 	}
 	doubts(g.log, &t.config)
