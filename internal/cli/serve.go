@@ -60,7 +60,6 @@ func (c *serving) run(ctx context.Context, t terms) error {
 	tell, feed := c.telemetry(ctx, log), server.NewFeed()
 	defer flush(ctx, tell)
 	events := newInbox(func(e gateway.Event) { tell.Watch(e); feed.Watch(e) })
-	defer events.close()
 	t.gateway.Watch = events.Watch
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
@@ -80,6 +79,7 @@ func (c *serving) run(ctx context.Context, t terms) error {
 		Gateway: g, Feed: feed, Metrics: tell, Token: t.token, Hosts: t.config.Hosts, Log: log, Version: version(),
 	}).Run(ctx, l)
 	stop()
+	events.close()
 	log.Info("stopped")
 	return err
 }
