@@ -286,6 +286,19 @@ func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
 	})
 }
 
+func TestWaitEndsWhereItsPatienceDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
+		time.AfterFunc(110*time.Second, func() {
+			all := p.gateway.Waits()
+			if len(all) != 1 || all[0].Due.Sub(p.begun) != 2*time.Minute || all[0].Waited != 110*time.Second {
+				t.Errorf("%+v", all)
+			}
+		})
+		_, _, _ = p.get("/v1/messages", claude)
+	})
+}
+
 func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home, away := simulator.New(outage(time.Hour)), simulator.New(simulator.Script{Then: simulator.Status{Code: 401}})

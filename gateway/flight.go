@@ -47,7 +47,8 @@ type flight struct {
 	kept      bool           // somebody said Hold, wherever it goes
 	over      bool           // somebody gave it up
 	note      retry.Note     // the latest that the engine has told
-	due       time.Time      // of the next try
+	since     time.Time      // when it was told
+	due       time.Time      // of the next try, here or elsewhere
 	open      bool           // an answer has begun, and its content has not
 	elsewhere int            // tries at other upstreams
 	sent      int            // tries that went out or shared another's outcome
@@ -98,11 +99,11 @@ func (f *flight) conclude(err error) {
 	defer f.mu.Unlock()
 	switch {
 	case errors.Is(err, errSwitch): // the rest of the wait is not slept
-		f.note.Run.Slept -= max(0, time.Until(f.due))
+		f.note.Run.Slept -= max(0, f.note.Verdict.Wait-time.Since(f.since))
 		return
 	case errors.Is(err, gate.ErrGivenUp):
-		if !f.due.IsZero() {
-			f.note.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
+		if !f.since.IsZero() {
+			f.note.Waited += time.Since(f.since)
 		}
 		f.note.Verdict = policy.Verdict{Stop: givenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
@@ -185,7 +186,7 @@ func (f *flight) switchTo(next *upstream) {
 	from := f.at
 	f.elsewhere += f.note.Run.Tries - f.route.start.Tries
 	f.at, f.note = next, retry.Note{Run: f.route.start, Waited: f.route.start.Slept, Fault: f.note.Fault}
-	f.due = time.Time{}
+	f.since = time.Time{}
 	f.enterGate()
 	f.mu.Unlock()
 	f.lead.tell(Event{Type: Switched, From: from.Name})
@@ -239,7 +240,7 @@ func (f *flight) Wait(ctx context.Context, d time.Duration) error { return f.pas
 // watch is told of each failed try and of recovery.
 func (f *flight) watch(n retry.Note) {
 	f.mu.Lock()
-	f.note, f.due = n, time.Now().Add(n.Verdict.Wait)
+	f.note, f.since = n, time.Now()
 	f.mu.Unlock()
 	switch {
 	case n.Fault == nil:
@@ -308,7 +309,7 @@ func (f *flight) wait(ctx context.Context, n retry.Note) error {
 		return errSwitch
 	}
 	f.body.pack()
-	f.set(Waiting)
+	f.sleep(d)
 	defer f.set(Trying)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -329,6 +330,13 @@ func (f *flight) where() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at.Name
+}
+
+// sleep says that the flight waits for so long.
+func (f *flight) sleep(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state, f.due = Waiting, time.Now().Add(d)
 }
 
 func (f *flight) set(state string) {

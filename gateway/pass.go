@@ -26,7 +26,7 @@ func brief() policy.Policy {
 			Steps:  []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second},
 			Jitter: policy.Jitter{Down: 0.1, Up: 0.1},
 		},
-		Hint: 5 * time.Second,
+		Sleep: 4 * time.Second,
 	}
 }
 

@@ -60,6 +60,24 @@ func TestSafeRequestsHaveAShortBoundedRetryAndThenTheTrueAnswer(t *testing.T) {
 	}
 }
 
+func TestShortRetryStaysShortWhateverTheProviderAsksFor(t *testing.T) {
+	for hint, tries := range map[string]int{"3": 2, "5": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			sent, begun := 0, time.Now()
+			g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				sent++
+				return says(429, "{}", "Retry-After", hint)(req)
+			})})
+			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://gateway.test/v1/models", http.NoBody)
+			rec := &recorder{header: http.Header{}}
+			g.ServeHTTP(rec, req)
+			if sent != tries || rec.status != 429 || time.Since(begun) > 4*time.Second+200*time.Millisecond {
+				t.Errorf("%s s: %d tries, status %d after %v", hint, sent, rec.status, time.Since(begun))
+			}
+		})
+	}
+}
+
 func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, buf, err := http.NewResponseController(w).Hijack()

@@ -121,7 +121,7 @@ func (w waiter) wait() Wait {
 	}
 	if f.state == Waiting {
 		out.Due = f.due
-		out.Waited += time.Since(f.due.Add(-f.note.Verdict.Wait))
+		out.Waited += time.Since(f.since)
 	}
 	return out
 }
