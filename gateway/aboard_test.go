@@ -109,3 +109,37 @@ func TestCallThatPanicsLeavesNobodyWaiting(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoJoinsAnOpenedAnswerIsKeptAliveAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+			answer, end := io.Pipe()
+			go func() {
+				_, _ = io.WriteString(end, messageStart)
+				time.Sleep(5 * time.Minute)
+				_, _ = io.WriteString(end, messageHi+messageStop)
+				_ = end.Close()
+			}()
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: answer}, nil
+		}))
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := w.ask(ctx, "/v1/messages", claude); err == nil {
+				t.Error("it was answered")
+			}
+		})
+		time.Sleep(10 * time.Second)
+		resp, err := w.ask(t.Context(), "/v1/messages", claude, "X-Stainless-Retry-Count", "1")
+		if err != nil || time.Since(w.begun) != 55*time.Second {
+			t.Fatalf("%v, %v after %v", resp, err, time.Since(w.begun))
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		all.Wait()
+		if err != nil || !strings.HasSuffix(string(text), messageStop) || time.Since(w.begun) != 5*time.Minute {
+			t.Errorf("%q, %v after %v", text, err, time.Since(w.begun))
+		}
+	})
+}

@@ -184,18 +184,44 @@ func TestNothingIsMixedUpOrLeftBehind(t *testing.T) {
 			if answers[true] < 10 {
 				t.Errorf("%d whole answers, %d others", answers[true], answers[false])
 			}
-			if flights, waits, memory, disk := g.Left(); flights+waits != 0 || memory+disk != 0 {
-				t.Errorf("left: %d flights, %d waits, %d and %d bytes", flights, waits, memory, disk)
-			}
-			for _, u := range g.Upstreams() {
-				if u.Gate.Waiting != 0 {
-					t.Errorf("%d stand at the gate of %s", u.Gate.Waiting, u.Name)
-				}
-			}
-			if n := e.open.Load(); n != 0 {
-				t.Errorf("%d bodies are open", n)
-			}
+			nothingIsLeft(t, g, e)
 		})
+	}
+}
+
+func TestClosingAtAnyMomentLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	for range 4 {
+		synctest.Test(t, func(t *testing.T) {
+			e := &echo{t: t}
+			g := newGateway(t, twice(e, dir))
+			moment := time.Duration(rand.IntN(150)) * time.Second
+			time.AfterFunc(moment, g.Drain)
+			time.AfterFunc(moment+10*time.Second, g.Close)
+			var clients sync.WaitGroup
+			for n := range 30 {
+				clients.Go(func() { client(t, g, n) })
+			}
+			clients.Wait()
+			synctest.Wait()
+			nothingIsLeft(t, g, e)
+		})
+	}
+}
+
+// nothingIsLeft insists that the gateway is as it was before the first request.
+func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
+	t.Helper()
+	if flights, waits, memory, disk := g.Left(); flights+waits != 0 || memory+disk != 0 {
+		t.Errorf("left: %d flights, %d waits, %d and %d bytes", flights, waits, memory, disk)
+	}
+	for _, u := range g.Upstreams() {
+		if u.Gate.Waiting != 0 {
+			t.Errorf("%d stand at the gate of %s", u.Gate.Waiting, u.Name)
+		}
+	}
+	if n := e.open.Load(); n != 0 {
+		t.Errorf("%d bodies are open", n)
 	}
 }
 
