@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/dialect"
@@ -20,7 +21,9 @@ const stallLimit = 10 * time.Minute
 func (c *call) forward(resp *http.Response) {
 	h := c.w.Header()
 	for name, values := range resp.Header {
-		h[name] = values
+		if !strings.HasPrefix(name, ours) { // another gateway's, perhaps
+			h[name] = values
+		}
 	}
 	dropHop(h)
 	if w, watched := resp.Body.(transport.Watched); watched {

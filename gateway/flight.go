@@ -246,6 +246,9 @@ func (f *flight) watch(n retry.Note) {
 	case n.Fault == nil:
 		f.lead.tell(Event{Type: Recovered, Note: f.inAll(n)})
 	case n.Verdict.Stop == "":
+		if left, ok := f.route.patience(n.Fault); ok { // it may go on elsewhere before
+			n.Verdict.Wait = min(n.Verdict.Wait, max(left, 0))
+		}
 		for _, c := range f.held() {
 			c.hold.fault(n)
 		}

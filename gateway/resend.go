@@ -159,14 +159,13 @@ func (p *past) is(c *call) bool {
 // worthRemembering tells whether a re-send is to be met with what is known.
 // Faults that are final are not: the provider may be asked about them anew.
 func (f *flight) worthRemembering() bool {
-	if f.note.Fault == nil || f.note.Run.Tries < 2 {
-		return false
-	}
 	switch f.note.Verdict.Stop {
 	case policy.Final, policy.Committed:
 		return false
+	case givenUp:
+		return f.note.Fault != nil
 	}
-	return true
+	return f.note.Fault != nil && f.note.Run.Tries > 1
 }
 
 // again answers a request that has just come to nothing, at once and plainly,
