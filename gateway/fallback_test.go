@@ -324,3 +324,27 @@ func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
 		}
 	})
 }
+
+func TestKeyOfOursIsHiddenFromThoseWhoAreNotToHaveIt(t *testing.T) {
+	const key = "0123456789abcdef0123456789abcdef" // in a form that nobody would take for a key
+	for _, path := range []string{"/v1/messages", "/v1/models"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldWith(t, gateway.Config{
+				Policy: policy.Patient(),
+				Base:   says(401, `{"error":{"type":"authentication_error","message":"the key `+key+` is not one of ours"}}`, "Content-Type", "application/json"),
+				Upstreams: []gateway.Upstream{{
+					Name: "anthropic", API: "anthropic", Base: address("provider.test"), Key: func() (string, error) { return key, nil },
+				}},
+			})
+			resp, text, err := w.get(path, claude, "Anthropic-Version", "2023-06-01")
+			if err != nil || resp.StatusCode != 401 || strings.Contains(text, key) || !strings.Contains(text, "the key *** is not") {
+				t.Errorf("%s: %d %q, %v", path, resp.StatusCode, text, err)
+			}
+			for _, e := range w.events {
+				if e.Note.Fault != nil && strings.Contains(e.Note.Fault.Error(), key) {
+					t.Errorf("%s: told %v", path, e.Note.Fault)
+				}
+			}
+		})
+	}
+}

@@ -129,7 +129,7 @@ func (f *flight) ask() (*http.Response, error) {
 	}
 	defer f.pass.Close()
 	t := &transport.Transport{
-		Base:   f.at.base,
+		Base:   f.at.reach,
 		Engine: retry.Engine{Policy: f.route.terms.policy, Start: f.route.start, Gate: f, Watch: f.watch, Wait: f.wait},
 		Faults: f.setup.faults,
 		Limits: transport.Limits{FirstByte: bound(f.route.terms.limits.FirstByte), Idle: bound(f.route.terms.limits.Idle)},

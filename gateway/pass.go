@@ -38,7 +38,7 @@ const repeatBound = 4 << 20
 func (g *Gateway) passThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: &transport.Transport{
-			Base: up.base, Faults: s.faults, Resent: true,
+			Base: up.reach, Faults: s.faults, Resent: true,
 			Engine: retry.Engine{Policy: brief()},
 			Limits: transport.Limits{FirstByte: bound(up.Limits.FirstByte), Idle: bound(up.Limits.Idle)},
 		},

@@ -31,7 +31,8 @@ type upstream struct {
 	prefix  string  // of the base URL's path, without a version that the requests' paths have
 	escaped string  // the same, escaped
 	gate    *gate.Gate
-	base    http.RoundTripper
+	base    http.RoundTripper      // its connections
+	reach   http.RoundTripper      // the same, with what stands before them
 	proxy   *httputil.ReverseProxy // for what asks for no answer
 }
 
@@ -54,6 +55,9 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		up.prefix, up.escaped = up.root()
 		up.gate = before.gateOf(up)
 		up.base = before.transportOf(up, c.Base)
+		if up.reach = up.base; up.Key != nil {
+			up.reach = discreet{up.base, up.Key}
+		}
 		up.proxy = g.passThrough(s, up)
 		s.upstreams = append(s.upstreams, up)
 	}

@@ -41,8 +41,8 @@ func hostname(host string) string {
 // Programs send no Origin, and apps that do have a scheme of their own.
 func (s *Server) foreign(r *http.Request) bool {
 	origins := r.Header["Origin"]
-	if len(origins) == 0 {
-		return false
+	if len(origins) == 0 { // a GET for an image has none, but the browser says where it is from
+		return r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate"
 	}
 	u, err := url.Parse(origins[0])
 	if err != nil || u.Scheme == "" {

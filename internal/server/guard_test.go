@@ -139,6 +139,11 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 			t.Errorf("Origin %q: %d, want %d", origin, w.Code, want)
 		}
 	}
+	for mode, want := range map[string]int{"no-cors": 403, "navigate": 200} { // an image of theirs, and a link
+		if w := ask(s, request("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", mode)); w.Code != want {
+			t.Errorf("%s from another site: %d, want %d", mode, w.Code, want)
+		}
+	}
 	for _, headers := range [][]string{{"Origin", "http://evil.example"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
 		headers = append(headers, "Content-Type", "application/json")
 		if w := ask(s, request("POST", "/-/waits/17", `{"do":"now"}`, headers...)); w.Code != 403 {
