@@ -15,6 +15,9 @@ import (
 // the vendors' own limit.
 const bodyBound = 32 << 20
 
+// claimBound is how much memory a request gets for saying how long it is.
+const claimBound = 4 << 20
+
 // errTooLarge says that a request's body is beyond the bound.
 var errTooLarge = errors.New("the request is too large")
 
@@ -41,7 +44,7 @@ func readBody(src io.Reader, size, limit int64, s *spool) (*body, error) {
 	if size > limit {
 		return nil, errTooLarge
 	}
-	buf := newBuffer(int(max(size, 0)))
+	buf := newBuffer(int(min(max(size, 0), claimBound))) // it is a claim, until the bytes are there
 	var err error
 	for {
 		if len(buf.bytes) == cap(buf.bytes) {

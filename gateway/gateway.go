@@ -41,7 +41,8 @@ type Gateway struct {
 }
 
 // narrowness is how many requests are read at a time whose upstream is out.
-// Slow clients hold up only others that would wait as well.
+// Where only one of its models or accounts is, slow clients may hold up a request
+// of another for as long as the server lets them dawdle.
 const narrowness = 64
 
 // errClosing ends what a gateway holds when it is being closed.
