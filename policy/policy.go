@@ -32,7 +32,7 @@ type Policy struct {
 type Run struct {
 	Tries   int           `json:"tries"`            // how many have failed
 	Slept   time.Duration `json:"slept"`            // scheduled waiting so far, in nanoseconds
-	Started time.Time     `json:"started,omitzero"` // when the first try began; Wall counts from here
+	Started time.Time     `json:"started,omitzero"` // when the first try began, or failed where there is no Wall; Wall counts from here
 }
 
 // Verdict is the answer to a fault: wait this long, or stop.

@@ -32,8 +32,8 @@ func (r *run) begin(ctx context.Context) {
 	}
 	r.ctx = ctx
 	r.Run, r.waited = r.engine.Start, r.engine.Start.Slept
-	if r.Started.IsZero() {
-		r.Started = time.Now()
+	if r.Started.IsZero() && r.engine.Policy.Wall > 0 {
+		r.Started = time.Now() // without a Wall the first failure is early enough: most calls have none
 	}
 }
 
@@ -133,6 +133,9 @@ func release(f *fault.Error) {
 // outlast the caller's own deadline is not begun.
 func (r *run) decide(f *fault.Error, committed bool) Note {
 	now := time.Now()
+	if r.Started.IsZero() {
+		r.Started = now
+	}
 	p := r.engine.Policy
 	next, v := p.Next(r.Run, f, committed, now, r.dice())
 	if end, ok := r.ctx.Deadline(); ok && v.Stop == "" && !now.Add(v.Wait).Before(end) {
