@@ -10,14 +10,16 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// How long a request that found no answer is remembered, how many are, and the
-// longest wait that is named: Claude Code obeys no longer one. Who obeys it comes
-// back while the request is still remembered, and ends then, instead of beginning
-// the next hold.
+// How long a request that found no answer is remembered, since it was given up
+// or sent again last, how long in all, and how many are. Agents that know no
+// X-Should-Retry send it again until their own retries are used up (Claude Code
+// eleven times, Codex thirty); all of these are to meet the same answer, and the
+// short wait that is named is to bring them there soon. Measured with both.
 const (
-	memory   = 75 * time.Second
-	memories = 1024
-	sayable  = 59 * time.Second
+	memory       = 75 * time.Second
+	memoryAtMost = 15 * time.Minute
+	memories     = 1024
+	soon         = 5 * time.Second
 )
 
 // flights knows the requests under way and those that have just come to
@@ -42,6 +44,7 @@ type likeness struct {
 type past struct {
 	likeness
 	at         time.Time
+	until      time.Time // it is remembered
 	sum        [32]byte
 	credential string
 	session    string
@@ -105,8 +108,9 @@ func (fs *flights) remove(f *flight) {
 // remember keeps what became of a flight that found no answer.
 func (fs *flights) remember(f *flight) {
 	c := f.lead
+	now := time.Now()
 	p := past{
-		likeness: c.likeness(), at: time.Now(), sum: f.body.identity(), credential: c.secret,
+		likeness: c.likeness(), at: now, until: now.Add(memory), sum: f.body.identity(), credential: c.secret,
 		session: c.who.Session, model: c.asked.Model, upstream: c.upstream, note: f.note,
 	}
 	fs.mu.Lock()
@@ -120,22 +124,26 @@ func (fs *flights) remember(f *flight) {
 
 // forget drops what is too old.
 func (fs *flights) forget(now time.Time) {
-	n, _ := slices.BinarySearchFunc(fs.past, now.Add(-memory), func(p past, t time.Time) int { return p.at.Compare(t) })
-	fs.past = slices.Delete(fs.past, 0, n)
+	fs.past = slices.DeleteFunc(fs.past, func(p past) bool { return !p.until.After(now) })
 }
 
-// recall gives what became of the same request within the last minute; nil:
-// nothing is known. A session's next request counts as the same while its
-// upstream has not answered anybody since.
+// recall gives what became of the same request a moment ago; nil: nothing is
+// known. A session's next request counts as the same for a while.
 func (fs *flights) recall(c *call) *past {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if len(fs.past) == 0 {
 		return nil
 	}
-	fs.forget(time.Now())
+	now := time.Now()
+	fs.forget(now)
 	for i := len(fs.past) - 1; i >= 0; i-- {
-		if p := &fs.past[i]; p.is(c) {
+		p := &fs.past[i]
+		same := p.same(c)
+		if same && p.failed() {
+			p.until = earlier(now.Add(memory), p.at.Add(memoryAtMost))
+		}
+		if same || p.next(c, now) {
 			found := *p
 			return &found
 		}
@@ -143,17 +151,32 @@ func (fs *flights) recall(c *call) *past {
 	return nil
 }
 
-// is tells whether a call is what was remembered, sent again.
-func (p *past) is(c *call) bool {
-	switch {
-	case p.upstream.gate != c.upstream.gate || p.credential != c.secret:
-		return false
-	case p.note.Verdict.Stop != "" && p.upstream.gate.LastSuccess().After(p.at):
-		return false
-	case p.likeness == c.likeness() && p.sum == c.body.identity():
-		return true
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	return p.note.Verdict.Stop != "" && p.session != "" && p.session == c.who.Session && p.model == c.asked.Model
+	return b
+}
+
+// failed tells whether the request was given up; else its client has left.
+func (p *past) failed() bool { return p.note.Verdict.Stop != "" }
+
+// valid tells whether what is remembered still says something about a call: it
+// is of the same account, and its upstream has not answered anybody since.
+func (p *past) valid(c *call) bool {
+	return p.upstream.gate == c.upstream.gate && p.credential == c.secret &&
+		!(p.failed() && p.upstream.gate.LastSuccess().After(p.at))
+}
+
+// same tells whether a call is what was remembered, sent again.
+func (p *past) same(c *call) bool {
+	return p.valid(c) && p.likeness == c.likeness() && p.sum == c.body.identity()
+}
+
+// next tells whether a call is the next of a session whose last was given up.
+func (p *past) next(c *call, now time.Time) bool {
+	return p.valid(c) && p.failed() && now.Before(p.at.Add(memory)) &&
+		p.session != "" && p.session == c.who.Session && p.model == c.asked.Model
 }
 
 // worthRemembering tells whether a re-send is to be met with what is known.
@@ -172,9 +195,8 @@ func (f *flight) worthRemembering() bool {
 // so that agents do not begin another hold with each of their own retries.
 func (c *call) again(p *past) {
 	c.body.release()
-	left := time.Until(p.at.Add(time.Minute))
 	h := c.w.Header()
 	h.Set(shouldRetry, "false")
-	h.Set("Retry-After", seconds(min(max(left, time.Second), sayable)))
+	h.Set("Retry-After", seconds(soon))
 	c.reply(statusOf(p.note.Fault), c.dialect.ErrorBody(p.note.Fault, "ridethrough: the same request has just been given up: "+p.note.Fault.Error()))
 }
