@@ -222,7 +222,7 @@ const (
 	largest  = 21 // 2 MiB
 )
 
-var pools [(largest - smallest) * steps]sync.Pool
+var pools [(largest-smallest)*steps + 1]sync.Pool
 
 // classOf gives the pool for a size; -1: there is none.
 func classOf(size int) int {
@@ -249,7 +249,7 @@ func classSize(class int) int {
 // newBuffer gives an empty buffer that has room.
 func newBuffer(size int) *buffer {
 	class := classOf(size)
-	if class < 0 || class >= len(pools) {
+	if class < 0 {
 		b := &buffer{bytes: make([]byte, 0, size), class: -1}
 		b.holds.Store(1)
 		return b

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +62,7 @@ func (c *call) serve() {
 	}
 }
 
-// known looks for the same request in the last minute. It tells whether that
+// known looks for the same request a moment ago. It tells whether that
 // one has been given up, and answers then; else the call goes on with what is
 // left of its budget.
 func (c *call) known() bool {
@@ -71,7 +70,7 @@ func (c *call) known() bool {
 	switch {
 	case past == nil:
 		return false
-	case past.note.Verdict.Stop != "":
+	case past.failed():
 		c.again(past)
 		return true
 	}
@@ -289,9 +288,4 @@ func (c *call) lastWords() string {
 		return "ridethrough: " + why
 	}
 	return fmt.Sprintf("ridethrough: gave up after %d retries in %v: %s", n, c.latest.Waited.Round(time.Second), why)
-}
-
-// seconds writes a duration for a Retry-After header, rounded up.
-func seconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

@@ -19,7 +19,7 @@ const (
 	memory       = 75 * time.Second
 	memoryAtMost = 15 * time.Minute
 	memories     = 1024
-	soon         = 5 * time.Second
+	soon         = "5" // seconds
 )
 
 // flights knows the requests under way and those that have just come to
@@ -170,13 +170,13 @@ func (p *past) valid(c *call) bool {
 
 // same tells whether a call is what was remembered, sent again.
 func (p *past) same(c *call) bool {
-	return p.valid(c) && p.likeness == c.likeness() && p.sum == c.body.identity()
+	return p.likeness == c.likeness() && p.valid(c) && p.sum == c.body.identity()
 }
 
 // next tells whether a call is the next of a session whose last was given up.
 func (p *past) next(c *call, now time.Time) bool {
-	return p.valid(c) && p.failed() && now.Before(p.at.Add(memory)) &&
-		p.session != "" && p.session == c.who.Session && p.model == c.asked.Model
+	return p.session != "" && p.session == c.who.Session && p.model == c.asked.Model &&
+		p.failed() && now.Before(p.at.Add(memory)) && p.valid(c)
 }
 
 // worthRemembering tells whether a re-send is to be met with what is known.
@@ -197,6 +197,6 @@ func (c *call) again(p *past) {
 	c.body.release()
 	h := c.w.Header()
 	h.Set(shouldRetry, "false")
-	h.Set("Retry-After", seconds(soon))
+	h.Set("Retry-After", soon)
 	c.reply(statusOf(p.note.Fault), c.dialect.ErrorBody(p.note.Fault, "ridethrough: the same request has just been given up: "+p.note.Fault.Error()))
 }

@@ -77,10 +77,7 @@ func (c *call) refusal(r *rejection, f *fault.Error) *http.Response {
 	r.resp.Header.Set(shouldRetry, "false")
 	if a, ok := r.resp.Body.(*ahead); ok && c.dialect != nil && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
-		body := c.dialect.ErrorBody(f, f.Error())
-		r.resp.Body, r.resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.resp.Header.Set("Content-Type", "application/json")
-		r.resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		say(r.resp, c.dialect.ErrorBody(f, f.Error()))
 	}
 	return r.resp
 }
@@ -96,18 +93,20 @@ func (c *call) unanswered(f *fault.Error) *http.Response {
 	if c.sent > 1 {
 		words = fmt.Sprintf("no answer from %s in %d tries: %v", c.req.URL.Host, c.sent, f)
 	}
-	body := d.ErrorBody(f, words)
-	return &http.Response{
+	resp := &http.Response{
 		Status:     "503 " + http.StatusText(http.StatusServiceUnavailable),
 		StatusCode: http.StatusServiceUnavailable,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{
-			"Content-Type":   {"application/json"},
-			"Content-Length": {strconv.Itoa(len(body))},
-			shouldRetry:      {"false"},
-		},
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		ContentLength: int64(len(body)),
-		Request:       c.req,
+		Header:  http.Header{shouldRetry: {"false"}},
+		Request: c.req,
 	}
+	say(resp, d.ErrorBody(f, words))
+	return resp
+}
+
+// say gives a response a JSON body of ours.
+func say(resp *http.Response, body []byte) {
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Set("Content-Type", "application/json")
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
 }

@@ -148,6 +148,19 @@ func TestReadingAndWritingGoOnAtTheSameTime(t *testing.T) {
 	}
 }
 
+// converse sends a request whose body the test writes while the answer comes.
+func converse(t *testing.T, s *server) (*http.Response, *io.PipeWriter) {
+	t.Helper()
+	out, in := io.Pipe()
+	req := request("POST", "http://upstream/", "")(t.Context())
+	req.Body, req.ContentLength = out, -1
+	resp, err := s.ours(t).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, in
+}
+
 // An answer that comes in parts while the request does: an echo.
 func TestAConversationOnOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -159,13 +172,7 @@ func TestAConversationOnOneRequest(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 			_, _ = io.Copy(conn, req.Body)
 		})
-		out, in := io.Pipe()
-		req := request("POST", "http://upstream/", "")(t.Context())
-		req.Body, req.ContentLength = out, -1
-		resp, err := s.ours(t).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp, in := converse(t, s)
 		defer resp.Body.Close()
 		for _, word := range []string{"one", "two", "three"} {
 			go func() { _, _ = io.WriteString(in, word) }()
@@ -191,13 +198,7 @@ func TestARequestThatBreaksOffEndsItsAnswer(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\nsome")
 			_, _ = io.Copy(io.Discard, req.Body)
 		})
-		out, in := io.Pipe()
-		req := request("POST", "http://upstream/", "")(t.Context())
-		req.Body, req.ContentLength = out, -1
-		resp, err := s.ours(t).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp, in := converse(t, s)
 		defer resp.Body.Close()
 		_, _ = resp.Body.Read(make([]byte, 4))
 		go in.CloseWithError(errBreaks)

@@ -157,7 +157,7 @@ func TestRefusalsHaveTheFormOfTheAPI(t *testing.T) {
 	for target, want := range map[string]string{
 		"/v1/messages":              `"type":"authentication_error"`,
 		"/v1/messages/count_tokens": `"error"`,
-		"/work/v1/chat/completions": `"error":{`,
+		"/team/v1/chat/completions": `"error":{`,
 		"/v1/models":                `"error":{`,
 		"/-/waits":                  `{"error":{"message":`,
 	} {
