@@ -13,6 +13,7 @@ var house = []row{
 	{floor: 0, path: "fault"},
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "dialect", uses: "fault"},
+	{floor: 0, path: "llm"},
 	{floor: 0, path: "wire", uses: "fault policy"},
 
 	// floor 1: may wait, may talk
@@ -66,7 +67,7 @@ var house = []row{
 var words = map[string]string{
 	"bytes":         "*",
 	"cmp":           "*",
-	"context":       "Canceled DeadlineExceeded",
+	"context":       "Context Canceled DeadlineExceeded",
 	"crypto/tls":    "*Error",
 	"crypto/x509":   "*Error",
 	"encoding/json": "*",

@@ -1,0 +1,62 @@
+package llm
+
+// Collector puts the parts of an answer together. Its zero value is an answer
+// of which nothing has come yet.
+type Collector struct {
+	Usage Usage // the last that came
+	End   End   // zero: the end has not come
+
+	content Content
+	text    []byte // of the last block, while it grows
+	grows   Block  // Text or Reasoning; nil: none does
+}
+
+// Add takes the next part.
+func (c *Collector) Add(p Part) {
+	switch p := p.(type) {
+	case Text:
+		if _, ok := c.grows.(Text); !ok {
+			c.settle()
+			c.grows = Text{}
+		}
+		c.text = append(c.text, p.Text...)
+	case Reasoning:
+		if _, ok := c.grows.(Reasoning); !ok {
+			c.settle()
+			c.grows = Reasoning{}
+		}
+		c.text = append(c.text, p.Text...)
+		if p.Signature != "" {
+			c.grows = Reasoning{Signature: p.Signature}
+			c.settle()
+		}
+	case ToolCall:
+		c.settle()
+		c.content = append(c.content, p)
+	case Usage:
+		c.Usage = p
+	case End:
+		c.End = p
+	}
+}
+
+// settle ends the block that grows. A block of which nothing came is none.
+func (c *Collector) settle() {
+	switch b := c.grows.(type) {
+	case Text:
+		if len(c.text) > 0 {
+			c.content = append(c.content, Text{string(c.text)})
+		}
+	case Reasoning:
+		if b.Text = string(c.text); b != (Reasoning{}) {
+			c.content = append(c.content, b)
+		}
+	}
+	c.grows, c.text = nil, c.text[:0]
+}
+
+// Content gives the answer so far as the content of a message.
+func (c *Collector) Content() Content {
+	c.settle()
+	return c.content
+}

@@ -1,0 +1,107 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Content is what a message holds, in order. As JSON it is an array of objects
+// whose "type" is "text", "reasoning", "tool-call" or "tool-result".
+type Content []Block
+
+// Text gives the text in the content.
+func (c Content) Text() string {
+	var b strings.Builder
+	for _, block := range c {
+		if t, ok := block.(Text); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// Calls gives the tool calls in the content, in order.
+func (c Content) Calls() []ToolCall {
+	var calls []ToolCall
+	for _, block := range c {
+		if call, ok := block.(ToolCall); ok {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// The words for blocks in JSON.
+const (
+	typeText       = "text"
+	typeReasoning  = "reasoning"
+	typeToolCall   = "tool-call"
+	typeToolResult = "tool-result"
+)
+
+// flat is a block of any type as JSON.
+type flat struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id,omitzero"`
+	Name      string          `json:"name,omitzero"`
+	Text      string          `json:"text,omitzero"`
+	Arguments json.RawMessage `json:"arguments,omitzero"`
+	Output    string          `json:"output,omitzero"`
+	Failed    bool            `json:"failed,omitzero"`
+	Signature string          `json:"signature,omitzero"`
+}
+
+// MarshalJSON writes the blocks with their types.
+func (c Content) MarshalJSON() ([]byte, error) {
+	blocks := make([]flat, len(c))
+	for i, b := range c {
+		switch b := b.(type) {
+		case Text:
+			blocks[i] = flat{Type: typeText, Text: b.Text}
+		case Reasoning:
+			blocks[i] = flat{Type: typeReasoning, Text: b.Text, Signature: b.Signature}
+		case ToolCall:
+			blocks[i] = flat{Type: typeToolCall, ID: b.ID, Name: b.Name, Arguments: b.Arguments, Signature: b.Signature}
+		case ToolResult:
+			blocks[i] = flat{Type: typeToolResult, ID: b.ID, Name: b.Name, Output: b.Output, Failed: b.Failed}
+		default:
+			return nil, errors.New("block " + strconv.Itoa(i) + " is missing")
+		}
+	}
+	return json.Marshal(blocks)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A block of a type that is not
+// known is an error: a conversation with a hole in it is not the same one.
+func (c *Content) UnmarshalJSON(text []byte) error {
+	var blocks []flat
+	if err := json.Unmarshal(text, &blocks); err != nil {
+		return err
+	}
+	*c = make(Content, len(blocks))
+	for i, f := range blocks {
+		b, err := f.block()
+		if err != nil {
+			return errors.New("block " + strconv.Itoa(i) + ": " + err.Error())
+		}
+		(*c)[i] = b
+	}
+	return nil
+}
+
+// block gives what was written.
+func (f flat) block() (Block, error) {
+	switch f.Type {
+	case typeText:
+		return Text{f.Text}, nil
+	case typeReasoning:
+		return Reasoning{f.Text, f.Signature}, nil
+	case typeToolCall:
+		return ToolCall{f.ID, f.Name, f.Arguments, f.Signature}, nil
+	case typeToolResult:
+		return ToolResult{f.ID, f.Name, f.Output, f.Failed}, nil
+	}
+	return nil, errors.New("unknown type " + strconv.Quote(f.Type))
+}
