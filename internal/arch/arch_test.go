@@ -31,6 +31,7 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/simulator"},
+	{floor: 3, path: "llm/llmtest", uses: "fault llm policy retry internal/simulator"},
 	{
 		floor: 3, path: "internal/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
@@ -102,6 +103,7 @@ var clocks = []clock{
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
+	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},
 	{"internal/server", "NewTicker", "looks at a list that somebody follows"},
 	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
