@@ -14,7 +14,8 @@ var house = []row{
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "dialect", uses: "fault"},
 	{floor: 0, path: "llm"},
-	{floor: 0, path: "wire", uses: "fault policy"},
+	{floor: 0, path: "turn", uses: "fault llm"},
+	{floor: 0, path: "wire", uses: "fault llm policy turn"},
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "retry", uses: "fault policy"},

@@ -1,0 +1,126 @@
+package turn
+
+import (
+	"slices"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// Apply gives the state after an event. What only passes by changes nothing.
+// Like append it may use the memory of s: go on with what it returns, or with a
+// [State.Clone].
+func (s State) Apply(e Event) State {
+	switch e := e.(type) {
+	case Start:
+		return s.start()
+	case UserMessage:
+		return s.hear(llm.Say(e.Text))
+	case AssistantMessage:
+		return s.answer(e)
+	case ToolCall:
+		return s.settle(e.ID, func(c *Call) { c.Begun = true })
+	case ToolResult:
+		return s.settle(e.ID, func(c *Call) { c.Result = &e.ToolResult })
+	case Usage:
+		s.spent = s.spent.Add(e.Usage)
+	case Compacted:
+		return s.compact(e)
+	case Switched:
+		s.switches++
+	case Error:
+		s.failed = true
+	case Sealed:
+		return s.seal(e.Status)
+	}
+	return s
+}
+
+// Clone gives a state that shares no memory that Apply would use.
+func (s State) Clone() State {
+	s.history = slices.Clone(s.history)
+	s.calls = slices.Clone(s.calls)
+	s.later = slices.Clone(s.later)
+	return s
+}
+
+// start begins a turn. One that was never sealed ends where it stands.
+func (s State) start() State {
+	if s.open {
+		s = s.seal(Aborted)
+	}
+	s.open, s.failed, s.compacted = true, false, false
+	s.steps, s.switches, s.spent = 0, 0, llm.Usage{}
+	s.answered = len(s.history) == 0 || s.history[len(s.history)-1].Role == llm.Assistant
+	return s
+}
+
+// hear takes what the user says. Between a model's calls and their results
+// there is no place for it: providers refuse that.
+func (s State) hear(m llm.Message) State {
+	if len(s.calls) > 0 {
+		s.later = append(s.later, m)
+	} else {
+		s.history = append(s.history, m)
+	}
+	s.answered = false
+	return s
+}
+
+// answer takes a model's answer.
+func (s State) answer(e AssistantMessage) State {
+	if len(s.calls) > 0 {
+		s = s.close("There is no result.")
+	}
+	s.steps++
+	if len(e.Content) > 0 { // providers refuse a message without any
+		s.history = append(s.history, llm.Answer(e.Name, e.Content...))
+	}
+	if e.Partial {
+		return s
+	}
+	for _, c := range e.Content.Calls() {
+		s.calls = append(s.calls, Call{ToolCall: c})
+	}
+	s.compacted, s.answered = false, len(s.calls) == 0
+	return s
+}
+
+// settle changes a call that has no result. The last result ends the step.
+func (s State) settle(id string, change func(*Call)) State {
+	i := slices.IndexFunc(s.calls, func(c Call) bool { return c.ID == id && c.Result == nil })
+	if i < 0 {
+		return s
+	}
+	change(&s.calls[i])
+	if len(s.missing()) == 0 {
+		return s.close("")
+	}
+	return s
+}
+
+// close ends a step of tool calls: the results go into the history in the
+// order of the calls, and what the user has said meanwhile after them. A call
+// without one gets the words in its place, since no provider takes a call that
+// nobody has answered.
+func (s State) close(words string) State {
+	if len(s.calls) > 0 {
+		results := make([]llm.ToolResult, len(s.calls))
+		for i, c := range s.calls {
+			results[i] = llm.ToolResult{ID: c.ID, Name: c.Name, Output: words, Failed: true}
+			if c.Result != nil {
+				results[i] = *c.Result
+			}
+		}
+		s.history = append(s.history, llm.Results(results...))
+	}
+	s.history = append(s.history, s.later...)
+	s.calls, s.later = nil, nil
+	return s
+}
+
+// seal ends the turn.
+func (s State) seal(status Status) State {
+	s = s.close("The turn ended before this was answered.")
+	s.open, s.failed, s.status = false, false, status
+	return s
+}

@@ -1,0 +1,282 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func says(text string) turn.Event {
+	return turn.AssistantMessage{Content: llm.Content{llm.Text{Text: text}}, Reason: llm.Stop}
+}
+
+func calls(ids ...string) turn.Event {
+	var c llm.Content
+	for _, id := range ids {
+		c = append(c, llm.ToolCall{ID: id, Name: "look", Arguments: json.RawMessage(`{}`)})
+	}
+	return turn.AssistantMessage{Content: c, Reason: llm.Calls}
+}
+
+func begun(id string) turn.Event { return turn.ToolCall{ToolCall: llm.ToolCall{ID: id, Name: "look"}} }
+
+func result(id, output string) turn.Event {
+	return turn.ToolResult{ToolResult: llm.ToolResult{ID: id, Name: "look", Output: output}}
+}
+
+// need tells what a state needs in a few words.
+func need(s turn.State) string {
+	switch n := s.Next().(type) {
+	case turn.Ask:
+		return fmt.Sprintf("ask %d", len(n.Messages))
+	case turn.Use:
+		var words []string
+		for _, c := range n.Calls {
+			words = append(words, c.ID+map[bool]string{true: "?"}[c.Begun])
+		}
+		return "use " + strings.Join(words, " ")
+	case turn.Seal:
+		return "seal " + string(n.Status)
+	}
+	return "input"
+}
+
+func TestATurnGoesFromNeedToNeed(t *testing.T) {
+	type step struct {
+		e    turn.Event
+		need string
+	}
+	start, hello := step{turn.Start{}, "seal done"}, step{turn.UserMessage{Text: "hello"}, "ask 1"}
+	for name, steps := range map[string][]step{
+		"an answer":               {start, hello, {says("hi"), "seal done"}, {turn.Sealed{Status: turn.Done}, "input"}},
+		"an answer without words": {start, hello, {says(""), "seal done"}, {turn.AssistantMessage{}, "seal done"}},
+		"an error":                {start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "input"}},
+		"tools, in any order": {
+			start, hello, {calls("a", "b"), "use a b"},
+			{begun("a"), "use a? b"}, {begun("b"), "use a? b?"},
+			{result("b", "2"), "use a?"}, {result("a", "1"), "ask 3"},
+			{says("done"), "seal done"},
+		},
+		"a result counts once": {start, hello, {calls("a"), "use a"}, {result("a", "1"), "ask 3"}, {result("a", "2"), "ask 3"}},
+		"a word in between waits for the results": {
+			start, hello, {calls("a"), "use a"}, {turn.UserMessage{Text: "faster"}, "use a"}, {result("a", "1"), "ask 4"},
+		},
+		"a word after the answer": {start, hello, {says("hi"), "seal done"}, {turn.UserMessage{Text: "and?"}, "ask 3"}},
+		"what passes by":          {start, hello, {turn.TextDelta{Text: "h"}, "ask 1"}, {turn.Retry{}, "ask 1"}, {turn.Recovered{}, "ask 1"}},
+		"the same again after a failure": {
+			start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "input"}, {turn.Start{}, "ask 1"},
+		},
+		"an abort among calls": {
+			start, hello, {calls("a", "b"), "use a b"}, {result("a", "1"), "use b"}, {turn.Sealed{Status: turn.Aborted}, "input"},
+			{turn.Start{}, "ask 3"},
+		},
+		"a turn that was never sealed": {start, hello, {calls("a"), "use a"}, {turn.Start{}, "ask 3"}},
+	} {
+		var s turn.State
+		for i, step := range steps {
+			s = s.Apply(step.e)
+			if got := need(s); got != step.need {
+				t.Errorf("%s: after step %d, %T, it needs %q, want %q", name, i, step.e, got, step.need)
+			}
+		}
+	}
+}
+
+func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
+	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, calls("a", "b"), result("b", "2"), turn.UserMessage{Text: "faster"}, result("a", "1"))
+	got := s.Messages()[2:]
+	want := []llm.Message{
+		llm.Results(llm.ToolResult{ID: "a", Name: "look", Output: "1"}, llm.ToolResult{ID: "b", Name: "look", Output: "2"}),
+		llm.Say("faster"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// event gives any event, with ids that collide often.
+func event() *rapid.Generator[turn.Event] {
+	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+	return rapid.Custom(func(t *rapid.T) turn.Event {
+		switch rapid.IntRange(0, 11).Draw(t, "kind") {
+		case 0:
+			return turn.Start{}
+		case 1:
+			return turn.UserMessage{Text: rapid.String().Draw(t, "text")}
+		case 2:
+			return says(rapid.String().Draw(t, "text"))
+		case 3, 4:
+			return calls(rapid.SliceOfNDistinct(id, 1, 3, rapid.ID[string]).Draw(t, "ids")...)
+		case 5:
+			return begun(id.Draw(t, "id"))
+		case 6, 7:
+			return result(id.Draw(t, "id"), strings.Repeat("x", rapid.SampledFrom([]int{0, 300, 5000}).Draw(t, "size")))
+		case 8:
+			return turn.Sealed{Status: rapid.SampledFrom([]turn.Status{turn.Done, turn.Failed, turn.Aborted}).Draw(t, "status")}
+		case 9:
+			return turn.Error{Message: "no"}
+		case 10:
+			return turn.Compacted{Outputs: []string{id.Draw(t, "id")}}
+		}
+		return turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "bro"}}, Partial: true}
+	})
+}
+
+// sound complains about messages that providers refuse.
+func sound(messages []llm.Message) string {
+	for i, m := range messages {
+		if len(m.Content) == 0 {
+			return fmt.Sprintf("message %d is empty", i)
+		}
+		var open []string
+		for _, c := range m.Content.Calls() {
+			open = append(open, c.ID)
+		}
+		var answered []string
+		if i+1 < len(messages) && messages[i+1].Role == llm.ToolRole {
+			for _, b := range messages[i+1].Content {
+				answered = append(answered, b.(llm.ToolResult).ID)
+			}
+		}
+		if !slices.Equal(open, answered) {
+			return fmt.Sprintf("message %d calls %q, answered are %q", i, open, answered)
+		}
+	}
+	return ""
+}
+
+func TestReplayEqualsLive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := rapid.SliceOf(event()).Draw(t, "events")
+		var live turn.State
+		for i, e := range events {
+			live = live.Apply(turn.Retry{}).Apply(e).Apply(turn.TextDelta{Text: "x"})
+			if ask, ok := live.Next().(turn.Ask); ok {
+				if wrong := sound(ask.Messages); wrong != "" {
+					t.Fatal(wrong)
+				}
+			}
+			replayed := turn.Replay(events[:i+1]...)
+			if diff := cmp.Diff(replayed, live, cmp.AllowUnexported(turn.State{})); diff != "" {
+				t.Fatalf("after %d events: %s", i+1, diff)
+			}
+		}
+	})
+}
+
+func TestAClonesFutureIsItsOwn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		common := turn.Replay(rapid.SliceOf(event()).Draw(t, "common")...)
+		before, _ := json.Marshal(common.Messages())
+		for range 2 {
+			s := common.Clone()
+			for _, e := range rapid.SliceOf(event()).Draw(t, "future") {
+				s = s.Apply(e)
+			}
+		}
+		if after, _ := json.Marshal(common.Messages()); string(after) != string(before) {
+			t.Fatalf("%s became %s", before, after)
+		}
+	})
+}
+
+func TestAPlanMakesRoomAndLeavesAConversation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := turn.Replay(rapid.SliceOf(event()).Draw(t, "events")...)
+		if _, ask := s.Next().(turn.Ask); !ask {
+			return
+		}
+		p, before := s.Plan(), weight(s)
+		after := s.Clone().Apply(turn.Compacted{Outputs: p.Outputs, Messages: len(p.Messages), Summary: "short"})
+		if wrong := sound(after.Messages()); wrong != "" {
+			t.Fatal(wrong)
+		}
+		if _, ask := after.Next().(turn.Ask); !ask || !after.Compacted() {
+			t.Fatalf("it needs %s", need(after))
+		}
+		if !p.Empty() && before > 2000 && weight(after) >= before {
+			t.Fatalf("%d bytes became %d", before, weight(after))
+		}
+	})
+}
+
+// weight gives how long a state's messages are.
+func weight(s turn.State) int {
+	text, err := json.Marshal(s.Messages())
+	if err != nil {
+		panic(err)
+	}
+	return len(text)
+}
+
+func TestOldestOutputsGoFirst(t *testing.T) {
+	big := strings.Repeat("x", 10_000)
+	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"},
+		calls("1"), result("1", big), calls("2"), result("2", big), calls("3"), result("3", big), calls("4"), result("4", big[:8000]))
+	if diff := cmp.Diff(turn.Plan{Outputs: []string{"1", "2"}}, s.Plan()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASummaryStandsForTheOldestMessages(t *testing.T) {
+	long := strings.Repeat("word ", 2000)
+	events := []turn.Event{turn.Start{}}
+	for range 4 {
+		events = append(events, turn.UserMessage{Text: long}, says(long))
+	}
+	s := turn.Replay(append(events, turn.UserMessage{Text: "and now?"})...)
+	p := s.Plan()
+	if len(p.Messages) != 7 || len(p.Outputs) != 0 {
+		t.Fatalf("%d messages and %d outputs go", len(p.Messages), len(p.Outputs))
+	}
+	s = s.Apply(turn.Compacted{Messages: len(p.Messages), Summary: "they talked"})
+	if got := s.Messages(); len(got) != 3 || !strings.HasSuffix(got[0].Text(), "they talked") || got[2].Text() != "and now?" {
+		t.Errorf("left are %d: %.300v", len(got), got)
+	}
+}
+
+func TestWhatCannotBeMadeSmallerHasNoPlan(t *testing.T) {
+	s := turn.Replay(turn.Begin("", strings.Repeat("word ", 2000))...)
+	if p := s.Plan(); !p.Empty() {
+		t.Errorf("%+v", p)
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	b.ReportAllocs()
+	s := turn.Replay(turn.Begin("", "hello")...)
+	var e turn.Event = turn.TextDelta{Text: "word"}
+	for b.Loop() {
+		s = s.Apply(e)
+	}
+}
+
+func Example() {
+	s := turn.Replay(turn.Begin("t1", "What is the time?")...)
+	for _, e := range []turn.Event{
+		turn.AssistantMessage{Content: llm.Content{llm.ToolCall{ID: "1", Name: "clock"}}, Reason: llm.Calls},
+		turn.ToolCall{ToolCall: llm.ToolCall{ID: "1", Name: "clock"}},
+		turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "clock", Output: "noon"}},
+		turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "It is noon."}}, Reason: llm.Stop},
+		turn.Sealed{Status: turn.Done},
+	} {
+		fmt.Printf("%T, then %s\n", s.Next(), e.Type())
+		s = s.Apply(e)
+	}
+	fmt.Printf("%T\n", s.Next())
+	// Output:
+	// turn.Ask, then assistant-message
+	// turn.Use, then tool-call
+	// turn.Use, then tool-result
+	// turn.Ask, then assistant-message
+	// turn.Seal, then turn-sealed
+	// turn.Input
+}
