@@ -28,6 +28,7 @@ var house = []row{
 		floor: 2, path: "gateway", uses: "dialect fault gate policy retry transport internal/http1",
 		parts: "github.com/klauspost/compress",
 	},
+	{floor: 2, path: "provider", uses: "dialect fault llm transport"},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},

@@ -1,0 +1,71 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// Event gives the fault of an error event inside a stream, for ask to return:
+// the event's text or its data, as of fault.FromEvent, and the SDK's error; nil:
+// it has none.
+func (c *Call) Event(event []byte, err error) error {
+	f := c.faults.FromEvent(event, time.Now())
+	f.Err = err
+	return f
+}
+
+// fault names what has gone wrong. err is what the SDK says; nil: that all is
+// well, although the end is missing.
+func (c *Call) fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f, known := errors.AsType[*fault.Error](err)
+	if !known {
+		f, known = errors.AsType[*fault.Error](c.seen.err)
+	}
+	if !known {
+		f = c.name(err)
+	}
+	signed := *f // one that is known already may be somebody's
+	if signed.Provider == "" {
+		signed.Provider = c.by.Provider
+	}
+	if err != nil && !known {
+		signed.Err = err
+	}
+	return &signed
+}
+
+// name names a fault that nobody has named yet.
+func (c *Call) name(err error) *fault.Error {
+	now := time.Now()
+	w := &c.seen
+	switch {
+	case w.status == 0 && err != nil:
+		return c.faults.Of(err, now)
+	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.content && w.alien():
+		return c.faults.FromResponse(w.status, w.header, w.body, now)
+	case w.err != nil && w.err != io.EOF:
+		return c.faults.Broken(w.err, now)
+	}
+	return c.faults.Broken(err, now)
+}
+
+// alien tells whether a body with a good status is something else than an
+// answer, whole or not: an error, a page, a sentence of a proxy.
+func (w *wire) alien() bool {
+	for _, field := range [...]string{"data:", "event:", ":"} {
+		if bytes.HasPrefix(bytes.TrimSpace(w.body), []byte(field)) {
+			return false // a stream under another name
+		}
+	}
+	return dialect.OpenAIChat().Whole(w.body) == dialect.Failure // as of any dialect
+}

@@ -1,0 +1,328 @@
+package provider_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+var name = llm.Name{Provider: "house", Model: "m"}
+
+// say is an ask that yields parts and then has seen the end.
+func say(parts ...llm.Part) func(context.Context, *provider.Call) error {
+	return func(_ context.Context, c *provider.Call) error {
+		for _, p := range parts {
+			if !c.Yield(p) {
+				return nil
+			}
+		}
+		c.End(llm.Stop, "m-1")
+		return nil
+	}
+}
+
+// all ranges over an answer and gives its parts and its error.
+func all(t *testing.T, ctx context.Context, ask func(context.Context, *provider.Call) error) (parts []llm.Part, last error) {
+	t.Helper()
+	for p, err := range provider.Stream(ctx, name, fault.Classifier{}, ask) {
+		if last != nil {
+			t.Fatalf("%v, %v after the error", p, err)
+		}
+		if last = err; err == nil {
+			parts = append(parts, p)
+		}
+	}
+	return parts, last
+}
+
+func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
+	hi, end := llm.Text{Text: "hi"}, llm.End{Reason: llm.Stop, Model: "m-1"}
+	few, many := llm.Usage{Input: 7}, llm.Usage{Input: 7, Output: 2}
+	call := llm.ToolCall{ID: "1", Name: "look", Arguments: []byte(`{}`)}
+	tests := []struct {
+		name string
+		ask  func(context.Context, *provider.Call) error
+		want []llm.Part
+	}{
+		{"text", say(hi), []llm.Part{hi, end}},
+		{"nothing at all", say(), []llm.Part{end}},
+		{"empty text", say(llm.Text{}, llm.Reasoning{}, hi), []llm.Part{hi, end}},
+		{"a tool call", say(hi, call), []llm.Part{hi, call, llm.End{Reason: llm.Calls, Model: "m-1"}}},
+		{"costs before it begins", func(ctx context.Context, c *provider.Call) error {
+			c.Opens(few)
+			return say(hi, hi)(ctx, c)
+		}, []llm.Part{hi, few, hi, end}},
+		{"costs of nothing", func(ctx context.Context, c *provider.Call) error {
+			c.Opens(few)
+			c.Costs(many)
+			return say()(ctx, c)
+		}, []llm.Part{many, end}},
+		{"costs at the end", func(ctx context.Context, c *provider.Call) error {
+			c.Costs(few)
+			defer c.Costs(many)
+			return say(hi)(ctx, c)
+		}, []llm.Part{hi, many, end}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := all(t, t.Context(), tt.ask)
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+func TestACallWithoutAnIDGetsOneOfItsOwn(t *testing.T) {
+	parts, err := all(t, t.Context(), say(llm.ToolCall{Name: "a"}, llm.ToolCall{Name: "a"}))
+	one, two := parts[0].(llm.ToolCall), parts[1].(llm.ToolCall)
+	if err != nil || one.ID == "" || one.ID == two.ID || string(one.Arguments) != "{}" {
+		t.Error(one, two, err)
+	}
+}
+
+func TestBreakingOffIsNoFault(t *testing.T) {
+	for range provider.Stream(t.Context(), name, fault.Classifier{}, func(_ context.Context, c *provider.Call) error {
+		c.Opens(llm.Usage{Input: 1})
+		if c.Yield(llm.Text{Text: "a"}) || c.Yield(llm.Text{Text: "b"}) || c.Yield(llm.Text{}) {
+			t.Error("goes on")
+		}
+		return errors.New("left")
+	}) {
+		break
+	}
+}
+
+func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
+	n := 0
+	for range provider.Stream(t.Context(), name, fault.Classifier{}, func(ctx context.Context, c *provider.Call) error {
+		c.Opens(llm.Usage{Input: 1})
+		c.Costs(llm.Usage{Output: 1})
+		return say(llm.Text{Text: "a"})(ctx, c)
+	}) {
+		if n++; n == 3 {
+			break
+		}
+	}
+	if n != 3 {
+		t.Error(n)
+	}
+}
+
+// peer asks in the manner of a careless SDK: lines are text, [DONE] is the end, an
+// error of any kind is an error without words.
+func peer(client *http.Client, quiet bool) func(context.Context, *provider.Call) error {
+	client = provider.Watch(client)
+	return func(ctx context.Context, c *provider.Call) error {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://house.test/v1/chat/completions", strings.NewReader(`{"model":"m","stream":true}`))
+		resp, err := client.Do(req)
+		if err != nil {
+			return fmt.Errorf("sdk: %w", err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			_, _ = io.ReadAll(resp.Body)
+			return errSDK
+		}
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			switch data, _ := strings.CutPrefix(lines.Text(), "data: "); {
+			case strings.Contains(data, `"error"`) && strings.HasPrefix(lines.Text(), "data: "):
+				return c.Event([]byte(data), errSDK)
+			case data == "[DONE]":
+				c.End(llm.Stop, "")
+			case strings.Contains(data, `"content":"`) && !strings.Contains(data, `"content":""`):
+				if !c.Yield(llm.Text{Text: "."}) {
+					return nil
+				}
+			}
+		}
+		if lines.Err() != nil && !quiet {
+			return errSDK
+		}
+		return nil
+	}
+}
+
+var errSDK = errors.New("something went wrong")
+
+func TestEveryFaultIsNamedHoweverLittleTheSDKSays(t *testing.T) {
+	tests := []struct {
+		script string
+		parts  int
+		want   fault.Error
+	}{
+		{"429;retry-after=7", 0, fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 7 * time.Second}},
+		{"503", 0, fault.Error{Kind: fault.Overloaded, Status: 503}},
+		{"401", 0, fault.Error{Kind: fault.Auth, Status: 401}},
+		{"400", 0, fault.Error{Kind: fault.Invalid, Status: 400}},
+		{"refused", 0, fault.Error{Kind: fault.Unavailable}},
+		{"reset", 0, fault.Error{Kind: fault.Unavailable}},
+		{"empty", 0, fault.Error{Kind: fault.Truncated, Status: 200}},
+		{"html", 0, fault.Error{Kind: fault.Unknown, Status: 200}},
+		{"error-first", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},
+		{"role-error", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},
+		{"error-200", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},
+		{"cut:0", 0, fault.Error{Kind: fault.Truncated, Status: 200}},
+		{"cut:0:clean", 0, fault.Error{Kind: fault.Truncated, Status: 200}},
+		{"cut:2", 2, fault.Error{Kind: fault.Truncated, Status: 200}},
+		{"cut:2:clean", 2, fault.Error{Kind: fault.Truncated, Status: 200}},
+		{"silence", 0, fault.Error{Kind: fault.Timeout}},
+	}
+	for _, tt := range tests {
+		for _, quiet := range []bool{false, true} { // as Ollama's client is about a connection that breaks
+			t.Run(fmt.Sprintf("%s/%t", tt.script, quiet), func(t *testing.T) {
+				world(t, tt.script, func(t *testing.T, client *http.Client, p *simulator.Provider) {
+					parts, err := all(t, t.Context(), peer(client, quiet))
+					f, ok := err.(*fault.Error)
+					if !ok {
+						t.Fatalf("%T %v", err, err)
+					}
+					got := fault.Error{Kind: f.Kind, Status: f.Status, Wait: f.Wait}
+					if diff := cmp.Diff(tt.want, got); diff != "" || len(parts) != tt.parts || f.Provider != "house" {
+						t.Error(diff, parts, f.Provider)
+					}
+					if n := len(p.Requests()); n > 1 {
+						t.Error(n, "requests")
+					}
+				})
+			})
+		}
+	}
+}
+
+// world gives a test a client as Client makes it, for a provider in memory.
+func world(t *testing.T, script string, test func(*testing.T, *http.Client, *simulator.Provider)) {
+	t.Helper()
+	replies, err := simulator.Parse(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := simulator.New(simulator.Script{Replies: replies})
+		defer p.Close()
+		client := provider.Client()
+		client.Transport.(*transport.Transport).Base = p.Transport()
+		test(t, client, p)
+	})
+}
+
+func TestTheSDKsErrorIsTheCause(t *testing.T) {
+	for _, script := range []string{"503", "error-first", "cut:1", "refused"} {
+		world(t, script, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
+			_, err := all(t, t.Context(), peer(client, false))
+			if !errors.Is(err, errSDK) && !strings.HasPrefix(fmt.Sprint(errors.Unwrap(err)), "sdk: ") {
+				t.Errorf("%s: %v", script, errors.Unwrap(err))
+			}
+		})
+	}
+}
+
+func TestWhoLeftIsToldItsOwnReason(t *testing.T) {
+	enough := errors.New("enough")
+	for _, script := range []string{"silence", "drip:1m"} {
+		world(t, script, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer time.AfterFunc(90*time.Second, func() { cancel(enough) }).Stop()
+			if _, err := all(t, ctx, peer(client, false)); err != enough {
+				t.Error(script, err)
+			}
+		})
+	}
+}
+
+func TestAFaultThatIsNamedStaysWhatItIs(t *testing.T) {
+	known := &fault.Error{Kind: fault.Invalid, Message: "no such thing"}
+	_, err := all(t, t.Context(), func(context.Context, *provider.Call) error { return fmt.Errorf("sdk: %w", known) })
+	want := &fault.Error{Kind: fault.Invalid, Message: "no such thing", Provider: "house"}
+	if diff := cmp.Diff(want, err); diff != "" || known.Provider != "" {
+		t.Error(diff, known)
+	}
+}
+
+func TestTheUsersJudgesAreAsked(t *testing.T) {
+	faults := fault.Classifier{Judges: []fault.Judge{func(fault.Evidence) (fault.Ruling, bool) {
+		return fault.Ruling{Kind: fault.Refused, Rule: "mine"}, true
+	}}}
+	world(t, "503", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
+		for _, err := range provider.Stream(t.Context(), name, faults, peer(client, false)) {
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Refused {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
+	client := provider.Watch(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(endless{})}, nil
+	})})
+	_, err := all(t, t.Context(), func(ctx context.Context, _ *provider.Call) error {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://house.test/", nil)
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if len(body) != 64<<10 {
+			t.Error(len(body), err)
+		}
+		return resp.Body.Close()
+	})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Status != 500 {
+		t.Error(err)
+	}
+}
+
+func TestAClientThatIsWatchedServesOthersToo(t *testing.T) {
+	world(t, "", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
+		resp, err := provider.Watch(client).Get("http://house.test/v1/models")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); err != nil || len(body) == 0 {
+			t.Error(err)
+		}
+		_ = resp.Body.Close()
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, "more "), nil }
+
+// BenchmarkStream is what a part costs on its way through, beside its SDK.
+func BenchmarkStream(b *testing.B) {
+	var part llm.Part = llm.Text{Text: "word "}
+	b.ReportAllocs()
+	for _, err := range provider.Stream(b.Context(), name, fault.Classifier{}, func(_ context.Context, c *provider.Call) error {
+		for b.Loop() {
+			c.Yield(part)
+		}
+		c.End(llm.Stop, "")
+		return nil
+	}) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package provider
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Watch gives a client that does what the given one does and shows each call
+// what comes over the wire; nil: [Client]. A model gives it to its SDK.
+func Watch(client *http.Client) *http.Client {
+	if client == nil {
+		client = Client()
+	}
+	watched := *client
+	if watched.Transport == nil {
+		watched.Transport = http.DefaultTransport
+	}
+	watched.Transport = watch{watched.Transport}
+	return &watched
+}
+
+// key is where a request's context has its call.
+type key struct{}
+
+// wire is what has come over the wire in answer to a call.
+type wire struct {
+	status int         // 0: no response
+	header http.Header // of the response
+	body   []byte      // its beginning, where it is no stream
+	err    error       // how reading the body has ended; nil: it has not
+}
+
+// bodyBound is how much of a body is kept, in bytes: what package fault looks at.
+const bodyBound = 64 << 10
+
+// watch sends a request and notes the response.
+type watch struct{ base http.RoundTripper }
+
+// RoundTrip notes a response for the request's call. Of one with an error status
+// the SDK gets what is kept: some keep an error's body without a bound.
+func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := w.base.RoundTrip(req)
+	c, ok := req.Context().Value(key{}).(*Call)
+	if !ok || err != nil || resp == nil || resp.Body == nil {
+		return resp, err
+	}
+	c.seen = wire{status: resp.StatusCode, header: resp.Header}
+	if resp.StatusCode < http.StatusBadRequest {
+		resp.Body = &tap{resp.Body, &c.seen, !streams(resp.Header)}
+		return resp, nil
+	}
+	c.seen.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // the status says enough if it breaks off
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(c.seen.body))
+	return resp, nil
+}
+
+// streams tells whether a response says that its body is a stream.
+func streams(h http.Header) bool {
+	kind := h.Get("Content-Type")
+	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
+}
+
+// tap is the body of an answer that the SDK reads.
+type tap struct {
+	io.ReadCloser
+	seen *wire
+	keep bool
+}
+
+// Read notes how the body ends, and keeps its beginning.
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if t.keep {
+		room := bodyBound - len(t.seen.body)
+		t.seen.body = append(t.seen.body, p[:min(n, room)]...)
+	}
+	if err != nil {
+		t.seen.err = err
+	}
+	return n, err
+}
