@@ -10,6 +10,7 @@ package fault
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,6 +62,26 @@ func (e *Error) Cause() string {
 		return "network"
 	}
 	return e.Kind.Words()
+}
+
+// shownBound is how much of a provider's words is shown, in bytes.
+const shownBound = 2 << 10
+
+// Shown gives Error as people may see it: bounded, in valid UTF-8, and without
+// what looks like a credential.
+func (e *Error) Shown() string {
+	words := e.Error()
+	words = Scrub(words[:min(len(words), 2*shownBound)]) // a key must not be cut in two first
+	return strings.ToValidUTF8(words[:min(len(words), shownBound)], "")
+}
+
+// Word gives the fault in one word: the status, such as "429", where that says
+// something, and the provider's own word otherwise.
+func (e *Error) Word() string {
+	if e.Status == 0 || e.Status == http.StatusOK || e.Kind == Truncated {
+		return e.Code
+	}
+	return strconv.Itoa(e.Status)
 }
 
 // Unwrap gives the cause.

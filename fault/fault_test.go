@@ -3,6 +3,7 @@ package fault_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,18 @@ func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
 		if got := tt.fault.Hint(start); got != tt.want {
 			t.Errorf("%+v: %v, want %v", tt.fault, got, tt.want)
 		}
+	}
+}
+
+func TestShownIsBoundedAndHasNoKeys(t *testing.T) {
+	key := "sk-ant-" + strings.Repeat("a1", 20)
+	f := &fault.Error{Kind: fault.Auth, Err: errors.New("refused " + key + " " + strings.Repeat("é", 4000))}
+	if m := f.Shown(); strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
+		t.Errorf("%d bytes: %.80q", len(m), m)
+	}
+	f = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: `{"type":"overloaded_error"}`}
+	if m := f.Shown(); m != `HTTP 529: {"type":"overloaded_error"}` {
+		t.Errorf("%q", m)
 	}
 }
 

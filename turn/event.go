@@ -71,14 +71,14 @@ type Restarted struct{}
 
 // Error is what a turn failed of.
 type Error struct {
-	llm.Name              // who was asked
-	Message  string       `json:"message"`
-	Kind     string       `json:"kind"`
-	Code     string       `json:"code,omitzero"`
-	Request  string       `json:"requestId,omitzero"` // the provider's id of it, for its support
-	Retries  int          `json:"retries"`
-	WaitedMs int64        `json:"waitedMs"`
-	Fault    *fault.Error `json:"-"` // nil in a replay
+	llm.Name               // who was asked
+	Message   string       `json:"message"`
+	Kind      string       `json:"kind"`
+	Code      string       `json:"code,omitzero"`
+	RequestID string       `json:"requestId,omitzero"` // the provider's, for its support
+	Retries   int          `json:"retries"`
+	WaitedMs  int64        `json:"waitedMs"`
+	Fault     *fault.Error `json:"-"` // nil in a replay
 }
 
 // Status is how a turn has ended.

@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -68,11 +65,12 @@ type ProviderSwitched struct {
 // Error tells that a call has failed for good.
 type Error struct {
 	Call
-	Message  string `json:"message"`
-	Kind     string `json:"kind"`
-	Code     string `json:"code,omitzero"`
-	Retries  int    `json:"retries"`
-	WaitedMs int64  `json:"waitedMs"`
+	Message   string `json:"message"`
+	Kind      string `json:"kind"`
+	Code      string `json:"code,omitzero"`
+	RequestID string `json:"requestId,omitzero"` // the provider's, for its support
+	Retries   int    `json:"retries"`
+	WaitedMs  int64  `json:"waitedMs"`
 }
 
 // Reset tells a reader that asked for what it has missed that some of it is
@@ -103,9 +101,13 @@ func (Reset) Type() string { return typeReset }
 // with that try counted in, limit how many retries there may be, deadline when
 // the waiting ends at the latest; zero: no budget bounds it.
 func NewRetry(c Call, f *fault.Error, r policy.Run, v policy.Verdict, limit int, deadline time.Time) ProviderRetry {
+	return newRetry(c, f, max(0, r.Tries-1), v, limit, deadline)
+}
+
+func newRetry(c Call, f *fault.Error, attempt int, v policy.Verdict, limit int, deadline time.Time) ProviderRetry {
 	e := ProviderRetry{
-		Call: c, Attempt: max(0, r.Tries-1), DelayMs: v.Wait.Milliseconds(),
-		Message: Message(f), Code: code(f), Kind: f.Kind.String(),
+		Call: c, Attempt: attempt, DelayMs: v.Wait.Milliseconds(),
+		Message: f.Shown(), Code: f.Word(), Kind: f.Kind.String(),
 		MaxRetries: limit, Deadline: instant(deadline), Reason: "schedule",
 	}
 	if limit == policy.Unlimited {
@@ -121,28 +123,9 @@ func NewRetry(c Call, f *fault.Error, r policy.Run, v policy.Verdict, limit int,
 // retries and so much waiting.
 func NewError(c Call, f *fault.Error, retries int, waited time.Duration) Error {
 	return Error{
-		Call: c, Message: Message(f), Kind: f.Kind.String(), Code: code(f),
+		Call: c, Message: f.Shown(), Kind: f.Kind.String(), Code: f.Word(), RequestID: f.RequestID,
 		Retries: retries, WaitedMs: waited.Milliseconds(),
 	}
-}
-
-// messageBound is how much of a provider's words is passed on, in bytes.
-const messageBound = 2 << 10
-
-// Message gives a fault's words for people: "HTTP 429: Too many requests". They
-// are bounded, and what looks like a credential is taken out.
-func Message(f *fault.Error) string {
-	words := f.Error()
-	words = fault.Scrub(words[:min(len(words), 2*messageBound)]) // a key must not be cut in two first
-	return strings.ToValidUTF8(words[:min(len(words), messageBound)], "")
-}
-
-// code gives a fault in one word: the status, where it says something.
-func code(f *fault.Error) string {
-	if f.Status == 0 || f.Status == http.StatusOK || f.Kind == fault.Truncated {
-		return f.Code
-	}
-	return strconv.Itoa(f.Status)
 }
 
 // instant gives a time as it is written; zero stays zero.

@@ -26,7 +26,7 @@ type Event struct {
 }
 
 // Body is what an event tells: one of [ProviderRetry], [ProviderWaiting],
-// [ProviderRecovered], [ProviderSwitched], [Error], [Reset] and [Unknown].
+// [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset] and [Unknown].
 type Body interface {
 	// Type gives the event's type in kebab-case.
 	Type() string
@@ -42,12 +42,16 @@ type head struct {
 
 // MarshalJSON writes the event as one object.
 func (e Event) MarshalJSON() ([]byte, error) {
-	h := head{V: version, Seq: e.Seq, TS: e.Time.UTC().Truncate(time.Millisecond), Type: e.Body.Type()}
-	front, err := json.Marshal(h)
+	return join(head{V: version, Seq: e.Seq, TS: e.Time.UTC().Truncate(time.Millisecond), Type: e.Body.Type()}, e.Body)
+}
+
+// join writes the members of two structs as one object. The first has some.
+func join(first, second any) ([]byte, error) {
+	front, err := json.Marshal(first)
 	if err != nil {
 		return nil, err
 	}
-	back, err := json.Marshal(e.Body)
+	back, err := json.Marshal(second)
 	if err != nil || string(back) == "{}" {
 		return front, err
 	}
@@ -85,6 +89,9 @@ func read(kind string, text []byte) (Body, error) {
 		return decode[Error](text)
 	case typeReset:
 		return decode[Reset](text)
+	}
+	if b, known, err := readTurn(kind, text); known {
+		return b, err
 	}
 	return Unknown{kind}, nil
 }

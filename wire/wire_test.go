@@ -2,15 +2,18 @@ package wire_test
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -51,7 +54,11 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestMembersAreCamelCaseAndTypesKebabCase(t *testing.T) {
 	camel, kebab := regexp.MustCompile(`^[a-z]+([A-Z][a-z]*)*$`), regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
-	for _, b := range bodies() {
+	all := bodies()
+	for _, e := range happenings() {
+		all = append(all, wire.OfTurn(call, e))
+	}
+	for _, b := range all {
 		text, _ := json.Marshal(wire.Event{Seq: 1, Time: noon, Body: b})
 		var members map[string]any
 		if err := json.Unmarshal(text, &members); err != nil {
@@ -117,21 +124,77 @@ func TestCodeIsTheStatusWhereItSaysSomething(t *testing.T) {
 	}
 }
 
-func TestMessageIsBoundedAndHasNoKeys(t *testing.T) {
-	key := "sk-ant-" + strings.Repeat("a1", 20)
-	f := &fault.Error{Kind: fault.Auth, Err: errors.New("refused " + key + " " + strings.Repeat("é", 4000))}
-	m := wire.Message(f)
-	if strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
-		t.Errorf("%d bytes: %.80q", len(m), m)
+// happenings has one event of a turn of each type, with every member set.
+func happenings() []turn.Event {
+	who := llm.Name{Provider: "anthropic", Model: "claude"}
+	look := llm.ToolCall{ID: "1", Name: "look", Arguments: json.RawMessage(`{"at":"it"}`), Signature: "s"}
+	return []turn.Event{
+		turn.Start{ID: "17"},
+		turn.UserMessage{Text: "hello"},
+		turn.AssistantMessage{
+			Name: who, Reason: llm.Calls, Partial: true,
+			Content: llm.Content{llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "hi"}, look},
+		},
+		turn.ToolCall{ToolCall: look},
+		turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "no", Failed: true}},
+		turn.Usage{Name: who, Usage: llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5}},
+		turn.Compacted{Outputs: []string{"1"}, Messages: 2, Summary: "they met"},
+		turn.Switched{From: "anthropic/claude", To: "openai/gpt", Why: "HTTP 529: busy"},
+		turn.Restarted{},
+		turn.Error{Name: who, Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, WaitedMs: 22_000},
+		turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{
+			RetryCount: 3, TotalRetryDelayMs: 22_000, TimeToFirstTokenMs: 1, DurationMs: 2, InputTokens: 3, OutputTokens: 4,
+		}},
+		turn.TextDelta{Text: "h"},
+		turn.ReasoningDelta{Text: "m"},
+		turn.Retry{Name: who, Fault: busy, Attempt: 2, Delay: 5 * time.Second, Hinted: true, Limit: 10, Deadline: noon},
+		turn.Waiting{Name: who, Attempt: 2, Remaining: 1500 * time.Millisecond},
+		turn.Recovered{Name: who, Retries: 3, Waited: 22 * time.Second},
 	}
-	if m := wire.Message(busy); m != `HTTP 529: {"type":"overloaded_error"}` {
-		t.Errorf("%q", m)
+}
+
+func TestATurnIsReadAsItWasWritten(t *testing.T) {
+	for _, want := range happenings() {
+		written := wire.Event{Seq: 1, Time: noon, Body: wire.OfTurn(call, want)}
+		text, err := json.Marshal(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read wire.Event
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(written, read); diff != "" || read.Body.Type() != want.Type() {
+			t.Errorf("%s: %s", text, diff)
+		}
+		got, ok := wire.ToTurn(read.Body)
+		if ok != (turn.Kept(want) || want.Type() == "text-delta" || want.Type() == "reasoning-delta") {
+			t.Errorf("%s is told of: %v", want.Type(), ok)
+		}
+		if diff := cmp.Diff(want, got); ok && diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+// The members of a retry are the same wherever it happens.
+func TestARetryIsTheSameOnEverySurface(t *testing.T) {
+	gateway := wire.NewRetry(call, busy, policy.Run{Tries: 3}, policy.Verdict{Wait: 5 * time.Second, Hinted: true}, 10, noon)
+	agent := wire.OfTurn(call, turn.Retry{
+		Name: llm.Name{Provider: call.Provider, Model: call.Model}, Fault: busy, Attempt: 2, Delay: 5 * time.Second, Hinted: true, Limit: 10, Deadline: noon,
+	})
+	if diff := cmp.Diff(wire.Body(gateway), agent); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func FuzzEvent(f *testing.F) {
 	for _, b := range bodies() {
 		text, _ := json.Marshal(wire.Event{Seq: 1, Time: noon, Body: b})
+		f.Add(text)
+	}
+	for _, e := range happenings() {
+		text, _ := json.Marshal(wire.Event{Seq: 1, Time: noon, Body: wire.OfTurn(call, e)})
 		f.Add(text)
 	}
 	f.Add([]byte(`{"v":1,"seq":4,"type":"tea-time","cups":2}`))

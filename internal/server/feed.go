@@ -93,7 +93,7 @@ func (f *Feed) watch(e gateway.Event, c *waiter) {
 	case e.Type == gateway.Tried:
 		c.stop()
 	case e.Type == gateway.Switched:
-		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: wire.Message(c.fault)})
+		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Shown()})
 	case e.Type == gateway.Recovered:
 		f.forget(e.Call.ID, c)
 		f.publish(e.At, wire.ProviderRecovered{Call: callOf(e.Call), Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds()})

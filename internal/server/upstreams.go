@@ -6,7 +6,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // upstream is an upstream, as JSON.
@@ -84,7 +83,7 @@ func viewOutage(g *gate.Outage, now time.Time) outage {
 		Remaining: until(g.Next, now),
 	}
 	if f := g.Fault; f != nil {
-		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), wire.Message(f)
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), f.Shown()
 	}
 	return v
 }

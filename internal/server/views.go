@@ -5,7 +5,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // wait is a request that waits, as JSON.
@@ -62,7 +61,7 @@ func viewWait(g *gateway.Wait, now time.Time) wait {
 		v.MaxRetries = 0
 	}
 	if f := g.Fault; f != nil {
-		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), wire.Message(f)
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), f.Shown()
 	}
 	return v
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // report writes one line for each transition of a request, and none for one
@@ -40,7 +39,7 @@ func about(log *slog.Logger, e gateway.Event) *slog.Logger {
 		log = log.With("session", e.Call.Session)
 	}
 	if f := e.Note.Fault; f != nil {
-		log = log.With("kind", f.Kind.String(), "error", wire.Message(f))
+		log = log.With("kind", f.Kind.String(), "error", f.Shown())
 	}
 	return log
 }

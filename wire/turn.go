@@ -1,0 +1,129 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// Turn is an event of an agent's turn whose members are those of its type in
+// package turn: [turn.Start], [turn.UserMessage], [turn.AssistantMessage],
+// [turn.ToolCall], [turn.ToolResult], [turn.Usage], [turn.Compacted],
+// [turn.Restarted], [turn.Sealed], [turn.TextDelta] or [turn.ReasoningDelta].
+type Turn struct {
+	ConversationID string
+	TurnID         string
+	Event          turn.Event
+}
+
+// Type gives the event's type.
+func (t Turn) Type() string { return t.Event.Type() }
+
+// ids is whose a Turn is, as JSON.
+type ids struct {
+	ConversationID string `json:"conversationId"`
+	TurnID         string `json:"turnId"`
+}
+
+// MarshalJSON writes the ids and the event's members as one object.
+func (t Turn) MarshalJSON() ([]byte, error) { return join(ids{t.ConversationID, t.TurnID}, t.Event) }
+
+// OfTurn gives a turn's event as it goes over the wire. Of the call only whose
+// it is counts; the event knows who was asked.
+func OfTurn(c Call, e turn.Event) Body {
+	switch e := e.(type) {
+	case turn.Retry:
+		return retryOf(c.to(e.Name), e)
+	case turn.Waiting:
+		return ProviderWaiting{Call: c.to(e.Name), Attempt: e.Attempt, RemainingMs: e.Remaining.Milliseconds()}
+	case turn.Recovered:
+		return ProviderRecovered{Call: c.to(e.Name), Retries: e.Retries, WaitedMs: e.Waited.Milliseconds()}
+	case turn.Switched:
+		return ProviderSwitched{Call: c, From: e.From, To: e.To, Why: e.Why}
+	case turn.Error:
+		return Error{
+			Call: c.to(e.Name), Message: e.Message, Kind: e.Kind, Code: e.Code, RequestID: e.RequestID,
+			Retries: e.Retries, WaitedMs: e.WaitedMs,
+		}
+	}
+	return Turn{c.ConversationID, c.TurnID, e}
+}
+
+// ToTurn gives the turn's event that a body tells; false: it tells none, or one
+// that is not kept, of which not all goes over the wire.
+func ToTurn(b Body) (turn.Event, bool) {
+	switch b := b.(type) {
+	case Turn:
+		return b.Event, true
+	case ProviderSwitched:
+		return turn.Switched{From: b.From, To: b.To, Why: b.Why}, true
+	case Error:
+		return turn.Error{
+			Name: llm.Name{Provider: b.Provider, Model: b.Model}, Message: b.Message, Kind: b.Kind, Code: b.Code,
+			RequestID: b.RequestID, Retries: b.Retries, WaitedMs: b.WaitedMs,
+		}, true
+	}
+	return nil, false
+}
+
+// to gives the call as one to a model.
+func (c Call) to(n llm.Name) Call {
+	c.Provider, c.Model = n.Provider, n.Model
+	return c
+}
+
+func retryOf(c Call, e turn.Retry) ProviderRetry {
+	return newRetry(c, e.Fault, e.Attempt, policy.Verdict{Wait: e.Delay, Hinted: e.Hinted}, e.Limit, e.Deadline)
+}
+
+// turns has a reader for each type of a Turn.
+func turns(kind string) func([]byte) (turn.Event, error) {
+	switch kind {
+	case turn.Start{}.Type():
+		return member[turn.Start]
+	case turn.UserMessage{}.Type():
+		return member[turn.UserMessage]
+	case turn.AssistantMessage{}.Type():
+		return member[turn.AssistantMessage]
+	case turn.ToolCall{}.Type():
+		return member[turn.ToolCall]
+	case turn.ToolResult{}.Type():
+		return member[turn.ToolResult]
+	case turn.Usage{}.Type():
+		return member[turn.Usage]
+	case turn.Compacted{}.Type():
+		return member[turn.Compacted]
+	case turn.Restarted{}.Type():
+		return member[turn.Restarted]
+	case turn.Sealed{}.Type():
+		return member[turn.Sealed]
+	case turn.TextDelta{}.Type():
+		return member[turn.TextDelta]
+	case turn.ReasoningDelta{}.Type():
+		return member[turn.ReasoningDelta]
+	}
+	return nil
+}
+
+// member reads an event's own members.
+func member[E turn.Event](text []byte) (turn.Event, error) {
+	var e E
+	err := json.Unmarshal(text, &e)
+	return e, err
+}
+
+// readTurn reads the body of an event of a turn; false: the type is none of them.
+func readTurn(kind string, text []byte) (b Body, known bool, err error) {
+	reader := turns(kind)
+	if reader == nil {
+		return nil, false, nil
+	}
+	var whose ids
+	if err := json.Unmarshal(text, &whose); err != nil {
+		return nil, true, err
+	}
+	e, err := reader(text)
+	return Turn{whose.ConversationID, whose.TurnID, e}, true, err
+}
