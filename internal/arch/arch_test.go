@@ -29,6 +29,10 @@ var house = []row{
 		parts: "github.com/klauspost/compress",
 	},
 	{floor: 2, path: "provider", uses: "dialect fault llm transport"},
+	{
+		floor: 2, path: "provider/openai", uses: "fault llm provider",
+		parts: "github.com/openai/openai-go",
+	},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},

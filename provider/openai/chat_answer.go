@@ -1,0 +1,164 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// chatAnswer puts an answer of Chat Completions together. Tool calls are kept
+// until it is complete: servers differ in how they tell that one is.
+type chatAnswer struct {
+	call    *provider.Call
+	calls   calls
+	model   string
+	reason  string // finish_reason; "": none yet
+	spoken  bool   // some of the answer has come
+	thinks  bool   // reasoning that has to be given back is under way
+	refused bool
+}
+
+// hear takes a chunk of a stream.
+func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
+	if chunk.Model != "" {
+		a.model = chunk.Model
+	}
+	if chunk.JSON.Usage.Valid() {
+		a.call.Costs(chatUsage(chunk.Usage))
+	}
+	for _, choice := range chunk.Choices {
+		if choice.Index != 0 { // only one was asked for
+			continue
+		}
+		d := choice.Delta
+		if !a.say(d.Content, d.Refusal, d.JSON.ExtraFields) {
+			return false, nil
+		}
+		for _, piece := range d.ToolCalls {
+			a.calls.add(piece.Index, piece.ID, piece.Function.Name, piece.Function.Arguments)
+		}
+		if fails(choice.FinishReason) {
+			return false, failure(ssestream.Event{Data: []byte(chunk.RawJSON())})
+		}
+		if choice.FinishReason != "" {
+			a.reason = choice.FinishReason
+		}
+	}
+	return true, nil
+}
+
+// fails tells whether a finish_reason says that the answer was broken off: of
+// OpenRouter, DeepSeek and Zhipu.
+func fails(reason string) bool {
+	return reason == "error" || reason == "insufficient_system_resource" || reason == "network_error"
+}
+
+// reasoningContent is the field in which DeepSeek and those after it tell a
+// model's reasoning, and want it back. It is the signature of what was told
+// there; others call the field "reasoning" and want nothing.
+const reasoningContent = "reasoning_content"
+
+// say hands on what a delta or a message says.
+func (a *chatAnswer) say(text, refusal string, more map[string]respjson.Field) bool {
+	ok := true
+	if thought := words(more, reasoningContent); thought != "" {
+		a.thinks, a.spoken = true, true
+		ok = a.call.Yield(llm.Reasoning{Text: thought})
+	} else if thought := words(more, "reasoning"); thought != "" {
+		a.spoken = true
+		ok = a.call.Yield(llm.Reasoning{Text: thought})
+	}
+	if text != "" {
+		a.spoken = true
+		ok = ok && a.settle() && a.call.Yield(llm.Text{Text: text})
+	}
+	if refusal != "" {
+		a.spoken, a.refused = true, true
+		ok = ok && a.settle() && a.call.Yield(llm.Text{Text: refusal})
+	}
+	return ok
+}
+
+// settle ends reasoning that has to be given back.
+func (a *chatAnswer) settle() bool {
+	if !a.thinks {
+		return true
+	}
+	a.thinks = false
+	return a.call.Yield(llm.Reasoning{Signature: reasoningContent})
+}
+
+// words gives the text in a field that the SDK does not know.
+func words(fields map[string]respjson.Field, name string) string {
+	f, ok := fields[name]
+	if !ok {
+		return ""
+	}
+	var text string
+	_ = json.Unmarshal([]byte(f.Raw()), &text) // anything but a text says nothing
+	return text
+}
+
+// rest hands on what was kept back. Without a finish_reason the terminator makes
+// an answer complete, if there is any: alone it is none.
+func (a *chatAnswer) rest(done bool) error {
+	if a.reason == "" && !(done && (a.spoken || a.calls.any())) {
+		return nil // without an end: it has broken off
+	}
+	if a.settle() && a.calls.say(a.call) {
+		a.call.End(a.why(), a.model)
+	}
+	return nil
+}
+
+// whole takes an answer in one piece.
+func (a *chatAnswer) whole(answer openai.ChatCompletion) error {
+	if len(answer.Choices) == 0 {
+		return nil
+	}
+	choice := answer.Choices[0]
+	a.model, a.reason = answer.Model, choice.FinishReason
+	if fails(a.reason) {
+		return a.call.Event([]byte(answer.RawJSON()), failure(ssestream.Event{Data: []byte(answer.RawJSON())}))
+	}
+	if answer.JSON.Usage.Valid() {
+		a.call.Costs(chatUsage(answer.Usage))
+	}
+	said := choice.Message
+	a.say(said.Content, said.Refusal, said.JSON.ExtraFields)
+	for i, call := range said.ToolCalls {
+		a.calls.add(int64(i), call.ID, call.Function.Name, call.Function.Arguments)
+	}
+	a.spoken = true // a body that is whole is complete
+	return a.rest(true)
+}
+
+// why gives the reason of the end.
+func (a *chatAnswer) why() llm.Reason {
+	switch {
+	case a.refused:
+		return llm.Refusal
+	case a.reason == "" || a.reason == "stop" || a.reason == "tool_calls" || a.reason == "function_call":
+		return llm.Stop
+	case a.reason == "length":
+		return llm.Length
+	case a.reason == "content_filter":
+		return llm.Refusal
+	}
+	return llm.Other
+}
+
+func chatUsage(u openai.CompletionUsage) llm.Usage {
+	return llm.Usage{
+		Input:      int(u.PromptTokens),
+		Output:     int(u.CompletionTokens),
+		CacheRead:  int(u.PromptTokensDetails.CachedTokens),
+		CacheWrite: int(u.PromptTokensDetails.CacheWriteTokens),
+		Reasoning:  int(u.CompletionTokensDetails.ReasoningTokens),
+	}
+}

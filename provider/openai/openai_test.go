@@ -1,0 +1,227 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider/openai"
+)
+
+// apis are the two ways to ask.
+var apis = []openai.API{openai.Chat, openai.Responses}
+
+// transport is an http.RoundTripper in one function.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// plays gives a client whose server answers everything with a stream.
+func plays(stream string) *http.Client { return serves(200, "text/event-stream", stream) }
+
+// serves gives a client whose server has one answer.
+func serves(status int, kind, body string) *http.Client {
+	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Request: r,
+			Body: io.NopCloser(strings.NewReader(body)),
+		}, nil
+	})}
+}
+
+// listens gives a client that keeps what is sent, and a chat answer for it.
+func listens(to *http.Request, body *[]byte) *http.Client {
+	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		*to = *r
+		*body, _ = io.ReadAll(r.Body)
+		return serves(200, "text/event-stream", "data: [DONE]\n\n").Transport.RoundTrip(r)
+	})}
+}
+
+// events puts the data of events into a stream.
+func events(data ...string) string {
+	var b strings.Builder
+	for _, d := range data {
+		b.WriteString("data: " + d + "\n\n")
+	}
+	return b.String()
+}
+
+// ask asks a model and gives what it says, with its own words as a fault.
+func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
+	for p, err := range m.Stream(context.Background(), r) {
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+var hello = llm.Request{Messages: []llm.Message{llm.Say("Hello")}}
+
+func TestAnswerOfTheSimulatorIsHeard(t *testing.T) {
+	for _, api := range apis {
+		for _, whole := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				p := simulator.New(simulator.Script{Answer: "All is well."})
+				defer p.Close()
+				m := openai.New(openai.Config{Model: "gpt-simulator", Base: "http://provider.test/v1", API: api, Client: p.Client()})
+				parts, err := ask(m, llm.Request{Messages: hello.Messages, Whole: whole})
+				if err != nil {
+					t.Fatal(api, err)
+				}
+				var c llm.Collector
+				for _, p := range parts {
+					c.Add(p)
+				}
+				if c.Content().Text() != "All is well." || c.End != (llm.End{Reason: llm.Stop, Model: "gpt-simulator"}) || c.Usage.Output == 0 {
+					t.Errorf("%s: %+v", api, parts)
+				}
+			})
+		}
+	}
+}
+
+func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": "sk-ambient", "OPENAI_BASE_URL": "http://elsewhere.test/v1", "OPENAI_ORG_ID": "org-ambient",
+		"OPENAI_PROJECT_ID": "proj-ambient", "OPENAI_ADMIN_KEY": "sk-ambient-admin", "OPENAI_CUSTOM_HEADERS": "X-Ambient: yes",
+	} {
+		t.Setenv(name, value)
+	}
+	for _, api := range apis {
+		var sent http.Request
+		var body []byte
+		_, _ = ask(openai.New(openai.Config{Model: "m", API: api, Client: listens(&sent, &body)}), hello)
+		if sent.URL.Host != "api.openai.com" || sent.Header.Get("Authorization") != "" {
+			t.Errorf("%s: %s, %v", api, sent.URL, sent.Header)
+		}
+		for name, values := range sent.Header {
+			if strings.Contains(strings.Join(values, " "), "ambient") || name == "X-Ambient" {
+				t.Errorf("%s: %s: %s", api, name, values)
+			}
+		}
+	}
+}
+
+func TestAPIIsTheNewOneAtItsVendorAndTheCommonOneElsewhere(t *testing.T) {
+	tests := []struct {
+		base string
+		api  openai.API
+		want string
+	}{
+		{"", "", "https://api.openai.com/v1/responses"},
+		{"https://eu.api.openai.com/v1/", "", "https://eu.api.openai.com/v1/responses"},
+		{"", openai.Chat, "https://api.openai.com/v1/chat/completions"},
+		{"https://openrouter.ai/api/v1", "", "https://openrouter.ai/api/v1/chat/completions"},
+		{"https://notapi.openai.com.evil.test/v1", "", "https://notapi.openai.com.evil.test/v1/chat/completions"},
+		{"http://127.0.0.1:8000/v1", openai.Responses, "http://127.0.0.1:8000/v1/responses"},
+	}
+	for _, tt := range tests {
+		var sent http.Request
+		var body []byte
+		_, _ = ask(openai.New(openai.Config{Model: "m", Key: "sk-1", Base: tt.base, API: tt.api, Client: listens(&sent, &body)}), hello)
+		if sent.URL == nil || sent.URL.String() != tt.want || sent.Header.Get("Authorization") != "Bearer sk-1" {
+			t.Errorf("%s %s: %v", tt.base, tt.api, sent.URL)
+		}
+	}
+}
+
+func TestConfigurationThatCannotWorkIsInvalid(t *testing.T) {
+	for _, c := range []openai.Config{
+		{Base: "localhost:8000/v1"},
+		{Base: "http://%zz"},
+		{API: "assistants"},
+	} {
+		_, err := ask(openai.New(c), hello)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "openai" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestRequestThatCannotBePutIsInvalid(t *testing.T) {
+	for _, api := range apis {
+		m := openai.New(openai.Config{Model: "m", API: api, Client: plays("")})
+		for _, r := range []llm.Request{
+			{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`{`)}}},
+			{Messages: []llm.Message{{Role: "system"}}},
+		} {
+			_, err := ask(m, r)
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
+				t.Errorf("%s: %v", api, err)
+			}
+		}
+	}
+}
+
+func TestFaultHasTheErrorOfTheSDK(t *testing.T) {
+	for _, api := range apis {
+		m := openai.New(openai.Config{Model: "m", API: api, Client: serves(429, "application/json",
+			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)})
+		_, err := ask(m, hello)
+		f, _ := errors.AsType[*fault.Error](err)
+		theirs, ok := errors.AsType[*sdk.Error](err)
+		if !ok || theirs.StatusCode != 429 || f.Kind != fault.Quota || f.Status != 429 || f.Provider != "openai" {
+			t.Errorf("%s: %#v", api, err)
+		}
+		m = openai.New(openai.Config{Model: "m", API: api, Client: plays(events(`{"error":{"message":"gone","code":"server_error"}}`))})
+		_, err = ask(m, hello)
+		f, _ = errors.AsType[*fault.Error](err)
+		event, ok := errors.AsType[*ssestream.StreamError](err)
+		if !ok || len(event.Event.Data) == 0 || f.Kind != fault.Unavailable || f.Status != 200 {
+			t.Errorf("%s: %#v", api, err)
+		}
+	}
+}
+
+func TestErrorThatTheSDKCannotReadIsNamed(t *testing.T) {
+	tests := []struct {
+		status int
+		kind   string
+		body   string
+		want   fault.Kind
+	}{
+		{400, "application/json", `{"error":"Model is unloaded."}`, fault.Overloaded},
+		{200, "application/json", `{"error":"Unexpected endpoint or method. (POST /v1/chat/completions)"}`, fault.Invalid},
+		{502, "text/html", `<html><title>502 Bad Gateway</title></html>`, fault.Unavailable},
+		{200, "text/html", `<html><title>Sign in</title></html>`, fault.Unknown},
+		{401, "text/plain", `unauthorized`, fault.Auth},
+		{503, "", ``, fault.Overloaded},
+		{200, "text/event-stream", ``, fault.Truncated},
+		{200, "application/json", ``, fault.Truncated},
+		{200, "application/json", `{"id":"1","choi`, fault.Truncated},
+	}
+	for _, api := range apis {
+		for _, tt := range tests {
+			for _, whole := range []bool{false, true} {
+				m := openai.New(openai.Config{Model: "m", API: api, Client: serves(tt.status, tt.kind, tt.body)})
+				_, err := ask(m, llm.Request{Whole: whole})
+				if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want {
+					t.Errorf("%s, whole %t: %d %s: %+v", api, whole, tt.status, tt.body, err)
+				}
+			}
+		}
+	}
+}
+
+// diff compares parts.
+func diff(t *testing.T, name string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s: %s", name, d)
+	}
+}

@@ -1,0 +1,158 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// responsesAnswer puts an answer of the Responses API together.
+type responsesAnswer struct {
+	call    *provider.Call
+	calls   calls
+	items   map[int64]progress // by their place in the answer
+	refused bool
+}
+
+// progress is how much of an item has been handed on.
+type progress struct{ begun, done bool }
+
+// hear takes an event of a stream.
+func (a *responsesAnswer) hear(e responses.ResponseStreamEventUnion) (bool, error) {
+	switch e.Type {
+	case "response.output_text.delta":
+		return a.begun(e.OutputIndex).Yield(llm.Text{Text: e.Delta}), nil
+	case "response.refusal.delta":
+		a.refused = true
+		return a.begun(e.OutputIndex).Yield(llm.Text{Text: e.Delta}), nil
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return a.begun(e.OutputIndex).Yield(llm.Reasoning{Text: e.Delta}), nil
+	case "response.reasoning_summary_part.added":
+		if e.SummaryIndex > 0 {
+			return a.call.Yield(llm.Reasoning{Text: "\n\n"}), nil
+		}
+	case "response.output_item.done":
+		return a.item(e.OutputIndex, e.Item), nil
+	case "response.completed":
+		return false, a.whole(e.Response)
+	case "response.failed", "error":
+		return false, failed(e)
+	case "response.incomplete":
+		if broke(e.Response) {
+			return false, failed(e)
+		}
+		return false, a.whole(e.Response)
+	}
+	return true, nil
+}
+
+// begun remembers that some of an item is handed on.
+func (a *responsesAnswer) begun(index int64) *provider.Call {
+	a.note(index, progress{begun: true})
+	return a.call
+}
+
+func (a *responsesAnswer) note(index int64, p progress) {
+	if a.items == nil {
+		a.items = map[int64]progress{}
+	}
+	a.items[index] = p
+}
+
+// broke tells whether a response bears an error.
+func broke(r responses.Response) bool { return r.Error.Code != "" || r.Error.Message != "" }
+
+// failed is the error in an event, which to the SDK is one like any other.
+func failed(e responses.ResponseStreamEventUnion) error {
+	return failure(ssestream.Event{Type: e.Type, Data: []byte(e.RawJSON())})
+}
+
+// item hands on a whole item of the answer, as far as its pieces have not been.
+func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUnion) bool {
+	streamed := a.items[index].begun
+	a.note(index, progress{begun: true, done: true})
+	switch item.Type {
+	case "reasoning":
+		text := ""
+		if !streamed {
+			text = thoughts(item)
+		}
+		return a.call.Yield(llm.Reasoning{Text: text, Signature: item.EncryptedContent})
+	case "function_call":
+		id := item.CallID
+		if id == "" {
+			id = item.ID
+		}
+		return a.calls.one(a.call, id, item.Name, item.Arguments.OfString)
+	case "message":
+		for _, part := range item.Content {
+			a.refused = a.refused || part.Refusal != ""
+			if !streamed && !a.call.Yield(llm.Text{Text: part.Text + part.Refusal}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// thoughts gives the text of an item of reasoning: its summary or, from open
+// models, the whole.
+func thoughts(item responses.ResponseOutputItemUnion) string {
+	var all []string
+	for _, s := range item.Summary {
+		all = append(all, s.Text)
+	}
+	for _, c := range item.Content {
+		all = append(all, c.Text)
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// rest is called where the last event is missing.
+func (a *responsesAnswer) rest(bool) error { return nil }
+
+// whole takes the response as it is at its end, with what has not been heard of
+// it yet: all, if it was not streamed. One that has failed is no answer.
+func (a *responsesAnswer) whole(r responses.Response) error {
+	if broke(r) {
+		return nil
+	}
+	for i, item := range r.Output {
+		if !a.items[int64(i)].done && !a.item(int64(i), item) {
+			return nil
+		}
+	}
+	if r.JSON.Usage.Valid() {
+		a.call.Costs(llm.Usage{
+			Input:      int(r.Usage.InputTokens),
+			Output:     int(r.Usage.OutputTokens),
+			CacheRead:  int(r.Usage.InputTokensDetails.CachedTokens),
+			CacheWrite: int(r.Usage.InputTokensDetails.CacheWriteTokens),
+			Reasoning:  int(r.Usage.OutputTokensDetails.ReasoningTokens),
+		})
+	}
+	if reason, ended := a.why(r); ended {
+		a.call.End(reason, r.Model)
+	}
+	return nil
+}
+
+// why gives the reason of the end; false: the response has failed, or is not at
+// its end.
+func (a *responsesAnswer) why(r responses.Response) (llm.Reason, bool) {
+	switch {
+	case r.Status == "incomplete" && r.IncompleteDetails.Reason == "max_output_tokens":
+		return llm.Length, true
+	case r.Status == "incomplete" && r.IncompleteDetails.Reason == "content_filter", r.Status == "completed" && a.refused:
+		return llm.Refusal, true
+	case r.Status == "completed", r.Status == "" && r.JSON.Output.Valid():
+		return llm.Stop, true
+	case r.Status == "incomplete":
+		return llm.Other, true
+	}
+	return "", false
+}

@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// answer puts together what one API says.
+type answer[Event, Whole any] interface {
+	hear(Event) (more bool, err error) // the next event of a stream
+	rest(done bool) error              // the stream has ended without an error; done: with its terminator
+	whole(Whole) error                 // or all of it in one body
+}
+
+// read reads a response into an answer: a stream, or the one body that was asked
+// for or that a server gives which cannot stream. Its first byte tells, since
+// servers get the type wrong.
+func read[Event, Whole any](resp *http.Response, a answer[Event, Whole], c *provider.Call) error {
+	defer resp.Body.Close()
+	body := bufio.NewReader(resp.Body)
+	if first(body) == '{' {
+		return readWhole(body, a)
+	}
+	w := &watch{Decoder: ssestream.NewDecoder(closed(resp, body))}
+	events := ssestream.NewStream[Event](w, nil)
+	defer events.Close()
+	for events.Next() {
+		if more, err := a.hear(events.Current()); err != nil {
+			return broken(c, err)
+		} else if !more {
+			return nil
+		}
+	}
+	if err := events.Err(); err != nil {
+		return broken(c, err)
+	}
+	return a.rest(w.done)
+}
+
+// broken gives the fault of an error event, and any other error as it is.
+func broken(c *provider.Call, err error) error {
+	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
+		return c.Event(e.Event.Data, err)
+	}
+	return err
+}
+
+// readWhole reads an answer in one piece.
+func readWhole[Event, Whole any](body io.Reader, a answer[Event, Whole]) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	var w Whole
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	return a.whole(w)
+}
+
+// first gives the first byte that is no white space, with which servers keep a
+// connection alive, and leaves it to be read; 0: there is none.
+func first(body *bufio.Reader) byte {
+	for {
+		b, err := body.ReadByte()
+		switch {
+		case err != nil:
+			return 0
+		case b != ' ' && b != '\t' && b != '\r' && b != '\n':
+			_ = body.UnreadByte() // it has just been read
+			return b
+		}
+	}
+}
+
+// closed gives the response with a blank line at its end: the SDK would drop a
+// last event without one, which some servers leave out.
+func closed(resp *http.Response, body io.Reader) *http.Response {
+	r := *resp
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(body, strings.NewReader("\n\n")), resp.Body}
+	return &r
+}
+
+// watch is the SDK's decoder, and tells what the SDK keeps to itself or has no
+// eye for: the terminator, and errors that are called so by their event's name
+// alone.
+type watch struct {
+	ssestream.Decoder
+	event ssestream.Event
+	done  bool
+	err   error
+}
+
+// Next reads the next event.
+func (w *watch) Next() bool {
+	if !w.Decoder.Next() {
+		return false
+	}
+	w.event = w.Decoder.Event()
+	if w.event.Type == "error" {
+		w.err = failure(w.event)
+		return false
+	}
+	w.done = bytes.HasPrefix(w.event.Data, []byte("[DONE]"))
+	if at := bytes.Index(w.event.Data, []byte(`"error":null`)); at >= 0 && w.event.Type == "" {
+		w.event.Data[at+1] = '-' // a null is no error, but the SDK takes it for one
+	}
+	return true
+}
+
+// Event gives the event.
+func (w *watch) Event() ssestream.Event { return w.event }
+
+// Err gives what has ended the stream.
+func (w *watch) Err() error {
+	if w.err != nil {
+		return w.err
+	}
+	return w.Decoder.Err()
+}
+
+// failure is an error event as the SDK has it.
+func failure(e ssestream.Event) *ssestream.StreamError {
+	return &ssestream.StreamError{Message: "received error while streaming: " + strings.TrimSpace(string(e.Data)), Event: e}
+}
