@@ -41,6 +41,9 @@ func (c *Call) fault(ctx context.Context, err error) error {
 	if err != nil && !known {
 		signed.Err = err
 	}
+	if signed.Message == "" && signed.Code == "" { // else the SDK's words are shown, which may have the address in them
+		signed.Message = http.StatusText(signed.Status)
+	}
 	return &signed
 }
 
@@ -50,13 +53,23 @@ func (c *Call) name(err error) *fault.Error {
 	w := &c.seen
 	switch {
 	case w.status == 0 && err != nil:
-		return c.faults.Of(err, now)
+		return c.unanswered(err, now)
 	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.content && w.alien():
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
 	case w.err != nil && w.err != io.EOF:
 		return c.faults.Broken(w.err, now)
 	}
-	return c.faults.Broken(err, now)
+	return c.faults.Broken(nil, now) // the SDK's words are none of the provider's, and may quote the answer
+}
+
+// unanswered names what has failed without a response. What the SDK would not
+// even send fails again.
+func (c *Call) unanswered(err error, now time.Time) *fault.Error {
+	f := c.faults.Of(err, now)
+	if !c.seen.sent && f.Kind == fault.Unknown {
+		f.Kind, f.Rule, f.Reason = fault.Invalid, "provider/unsent", "the SDK has not sent the request"
+	}
+	return f
 }
 
 // alien tells whether a body with a good status is something else than an

@@ -255,6 +255,31 @@ func TestAFaultThatIsNamedStaysWhatItIs(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotSentIsAnInvalidRequest(t *testing.T) {
+	_, err := all(t, t.Context(), func(context.Context, *provider.Call) error { return errors.New("no such parameter") })
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
+		t.Error(err)
+	}
+}
+
+func TestAnErrorWithoutWordsIsNamedByItsStatus(t *testing.T) {
+	world(t, `401;body=" "`, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
+		if _, err := all(t, t.Context(), peer(client, false)); err.Error() != "HTTP 401: Unauthorized" {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnlyAnAddressCanBeOne(t *testing.T) {
+	for base, good := range map[string]bool{
+		"": true, "https://house.test": true, "http://localhost:1/v1": true, "localhost:1": false, "/v1": false, "http://": false, "ws://house.test": false, "http://[": false,
+	} {
+		if err := provider.Address(base); (err == nil) != good {
+			t.Error(base, err)
+		}
+	}
+}
+
 func TestTheUsersJudgesAreAsked(t *testing.T) {
 	faults := fault.Classifier{Judges: []fault.Judge{func(fault.Evidence) (fault.Ruling, bool) {
 		return fault.Ruling{Kind: fault.Refused, Rule: "mine"}, true

@@ -26,6 +26,7 @@ type key struct{}
 
 // wire is what has come over the wire in answer to a call.
 type wire struct {
+	sent   bool
 	status int         // 0: no response
 	header http.Header // of the response
 	body   []byte      // its beginning, where it is no stream
@@ -41,12 +42,15 @@ type watch struct{ base http.RoundTripper }
 // RoundTrip notes a response for the request's call. Of one with an error status
 // the SDK gets what is kept: some keep an error's body without a bound.
 func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := w.base.RoundTrip(req)
 	c, ok := req.Context().Value(key{}).(*Call)
+	if ok {
+		c.seen = wire{sent: true}
+	}
+	resp, err := w.base.RoundTrip(req)
 	if !ok || err != nil || resp == nil || resp.Body == nil {
 		return resp, err
 	}
-	c.seen = wire{status: resp.StatusCode, header: resp.Header}
+	c.seen.status, c.seen.header = resp.StatusCode, resp.Header
 	if resp.StatusCode < http.StatusBadRequest {
 		resp.Body = &tap{resp.Body, &c.seen, !streams(resp.Header)}
 		return resp, nil

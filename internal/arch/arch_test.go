@@ -30,6 +30,10 @@ var house = []row{
 	},
 	{floor: 2, path: "provider", uses: "dialect fault llm transport"},
 	{
+		floor: 2, path: "provider/anthropic", uses: "fault llm provider",
+		parts: "github.com/anthropics/anthropic-sdk-go",
+	},
+	{
 		floor: 2, path: "provider/openai", uses: "fault llm provider",
 		parts: "github.com/openai/openai-go",
 	},

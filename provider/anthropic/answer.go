@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"cmp"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// answer is an answer that streams.
+type answer struct {
+	call    *provider.Call
+	blocks  map[int64]*block // that have begun and not ended, by their index
+	spent   bill
+	model   string
+	reason  llm.Reason
+	stopped bool // message_stop has come
+}
+
+// block is what has come of a content block that is handed on at its end.
+type block struct {
+	kind      string
+	id, name  string // of a tool call
+	given     string // its arguments, where they come at once
+	arguments []byte // where they come piece by piece
+	signature string // of thinking
+}
+
+// take takes the next event; false: nobody wants more.
+func (a *answer) take(e *sdk.MessageStreamEventUnion) bool {
+	switch e.Type {
+	case "message_start":
+		a.model = e.Message.Model
+		a.spent.opens(&e.Message.Usage)
+		a.call.Opens(a.spent.usage())
+	case "content_block_start":
+		return a.begin(e.Index, &e.ContentBlock)
+	case "content_block_delta":
+		return a.grow(e.Index, &e.Delta)
+	case "content_block_stop":
+		return a.finish(e.Index)
+	case "message_delta":
+		a.spent.grows(&e.Usage)
+		a.call.Costs(a.spent.usage())
+		a.reason = reason(e.Delta.StopReason)
+	case "message_stop":
+		a.stopped = true
+		a.call.End(cmp.Or(a.reason, llm.Other), a.model)
+	}
+	return true
+}
+
+// begin begins a block. What an API of another vendor puts into its start is
+// handed on like a delta.
+func (a *answer) begin(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) bool {
+	switch b.Type {
+	case "text":
+		return a.call.Yield(llm.Text{Text: b.Text})
+	case "redacted_thinking":
+		return a.call.Yield(llm.Reasoning{Signature: redacted + b.Data})
+	case "thinking", "tool_use":
+		if a.blocks == nil {
+			a.blocks = map[int64]*block{}
+		}
+		a.blocks[index] = &block{kind: b.Type, id: b.ID, name: b.Name, given: b.JSON.Input.Raw(), signature: b.Signature}
+		return a.call.Yield(llm.Reasoning{Text: b.Thinking})
+	}
+	return true
+}
+
+// grow hands on a piece of a block, or keeps it where only the whole is of use.
+func (a *answer) grow(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
+	switch d.Type {
+	case "text_delta":
+		return a.call.Yield(llm.Text{Text: d.Text})
+	case "thinking_delta":
+		return a.call.Yield(llm.Reasoning{Text: d.Thinking})
+	}
+	if b := a.blocks[index]; b != nil {
+		b.arguments = append(b.arguments, d.PartialJSON...)
+		b.signature += d.Signature
+	}
+	return true
+}
+
+// finish hands on what is only of use when it is whole.
+func (a *answer) finish(index int64) bool {
+	b := a.blocks[index]
+	delete(a.blocks, index)
+	switch {
+	case b == nil:
+		return true
+	case b.kind == "thinking":
+		return a.call.Yield(llm.Reasoning{Signature: b.signature})
+	case len(b.arguments) == 0:
+		b.arguments = []byte(b.given)
+	}
+	return a.call.Yield(llm.ToolCall{ID: b.id, Name: b.name, Arguments: b.arguments})
+}
+
+// part gives a block of an answer in one piece; empty text: nothing that we know.
+func part(b *sdk.ContentBlockUnion) llm.Part {
+	switch b.Type {
+	case "thinking":
+		return llm.Reasoning{Text: b.Thinking, Signature: b.Signature}
+	case "redacted_thinking":
+		return llm.Reasoning{Signature: redacted + b.Data}
+	case "tool_use":
+		return llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input}
+	}
+	return llm.Text{Text: b.Text}
+}
+
+// reason gives why an answer has ended.
+func reason(r sdk.StopReason) llm.Reason {
+	switch r {
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
+		return llm.Stop
+	case sdk.StopReasonToolUse:
+		return llm.Calls
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+		return llm.Length
+	case sdk.StopReasonRefusal:
+		return llm.Refusal
+	}
+	return llm.Other
+}
+
+// bill is what an answer costs, as the API counts: what was read from a cache or
+// written to one is no input.
+type bill struct{ input, read, written, output, thought int64 }
+
+// opens takes what message_start says.
+func (b *bill) opens(u *sdk.Usage) {
+	*b = bill{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens}
+}
+
+// grows takes what message_delta says. It is the sum so far, but need not say
+// all again.
+func (b *bill) grows(u *sdk.MessageDeltaUsage) {
+	b.input = max(b.input, u.InputTokens)
+	b.read = max(b.read, u.CacheReadInputTokens)
+	b.written = max(b.written, u.CacheCreationInputTokens)
+	b.output = max(b.output, u.OutputTokens)
+	b.thought = max(b.thought, u.OutputTokensDetails.ThinkingTokens)
+}
+
+// usage gives the bill in our terms.
+func (b bill) usage() llm.Usage {
+	return llm.Usage{
+		Input: int(b.input + b.read + b.written), Output: int(b.output),
+		CacheRead: int(b.read), CacheWrite: int(b.written), Reasoning: int(b.thought),
+	}
+}

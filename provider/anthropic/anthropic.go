@@ -1,0 +1,122 @@
+// Package anthropic is Claude, and what else speaks the Messages API, over
+// Anthropic's own SDK.
+//
+// The SDK's retries are off, it reads nothing of the environment and reports to
+// no tracer. What it leaves in the dark, package provider finds out.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// name is the provider's, in llm.Name.
+const name = "anthropic"
+
+// Config says which model is asked, where and as whom.
+type Config struct {
+	Model  string           // as the API calls it, such as "claude-opus-4-5"
+	Key    string           // sent as X-Api-Key; "": none
+	Token  string           // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
+	Base   string           // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
+	Client *http.Client     // sends the requests; nil: provider.Client()
+	Faults fault.Classifier // names what goes wrong; zero: the built-in rules
+}
+
+// Model is a model behind the Messages API. Its methods may run concurrently.
+type Model struct {
+	config Config
+	client sdk.Client
+}
+
+// New gives a model. What is wrong with the Config the first question will tell.
+func New(c Config) *Model {
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(),
+		option.WithMaxRetries(0), option.WithHTTPClient(provider.Watch(c.Client)),
+	}
+	if c.Base != "" {
+		options = append(options, option.WithBaseURL(c.Base))
+	}
+	if c.Key != "" {
+		options = append(options, option.WithAPIKey(c.Key))
+	}
+	if c.Token != "" {
+		options = append(options, option.WithAuthToken(c.Token))
+	}
+	return &Model{c, sdk.NewClient(options...)}
+}
+
+// Name gives the model's name at "anthropic".
+func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
+
+// Stream asks once, as [llm.Model] says.
+func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
+		if err := provider.Address(m.config.Base); err != nil {
+			return err
+		}
+		if r.Whole {
+			return m.whole(ctx, c, m.params(r))
+		}
+		return m.stream(ctx, c, m.params(r))
+	})
+}
+
+// patience is the SDK's bound on an answer in one piece. It is out of the way:
+// below it the SDK's own bound would refuse to ask for long answers, and what
+// counts is the silence that the client bears.
+const patience = 24 * time.Hour
+
+// whole asks for the answer in one piece.
+func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
+	message, err := m.client.Messages.New(ctx, params, option.WithRequestTimeout(patience), option.WithHeaderDel("X-Stainless-Timeout"))
+	if err != nil {
+		return err
+	}
+	if message.StopReason == "" && len(message.Content) == 0 {
+		return nil // an error, or something else that is no message
+	}
+	for i := range message.Content {
+		if !c.Yield(part(&message.Content[i])) {
+			return nil
+		}
+	}
+	var spent bill
+	spent.opens(&message.Usage)
+	c.Costs(spent.usage())
+	c.End(reason(message.StopReason), message.Model)
+	return nil
+}
+
+// stream asks for the answer as it comes, and reads on behind its end so that
+// the connection can be used again.
+func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
+	events := m.client.Messages.NewStreaming(ctx, params)
+	defer events.Close()
+	a := answer{call: c}
+	for events.Next() {
+		event := events.Current() // large: not to be copied again
+		if !a.take(&event) {
+			return nil
+		}
+	}
+	err := events.Err()
+	if a.stopped {
+		return nil
+	}
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.StatusCode == http.StatusOK {
+		return c.Event([]byte(e.RawJSON()), err)
+	}
+	return err
+}

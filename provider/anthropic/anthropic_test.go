@@ -1,0 +1,354 @@
+package anthropic_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider/anthropic"
+)
+
+const claude = "claude-opus-4-8"
+
+var by = llm.Name{Provider: "anthropic", Model: claude}
+
+// collect ranges over an answer and gives its parts and its error.
+func collect(ctx context.Context, m llm.Model, r llm.Request) (parts []llm.Part, err error) {
+	for p, e := range m.Stream(ctx, r) {
+		if e != nil {
+			return parts, e
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// house answers every request with the same body, and keeps the last request.
+type house struct {
+	body   string
+	header http.Header
+	asked  string
+}
+
+func (h *house) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked, _ := io.ReadAll(req.Body)
+	h.asked, h.header = string(asked), req.Header
+	kind := "application/json"
+	if strings.HasPrefix(h.body, "event:") {
+		kind = "text/event-stream; charset=utf-8"
+	}
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Request: req,
+		Body: io.NopCloser(strings.NewReader(h.body)),
+	}, nil
+}
+
+func (h *house) model(model string) *anthropic.Model {
+	return anthropic.New(anthropic.Config{Model: model, Key: "k", Client: &http.Client{Transport: h}})
+}
+
+// stream writes events as the API does: each is named by the type in its data.
+func stream(events ...string) string {
+	var b strings.Builder
+	for _, e := range events {
+		var head struct{ Type string }
+		if err := json.Unmarshal([]byte(e), &head); err != nil {
+			panic(e)
+		}
+		b.WriteString("event: " + head.Type + "\ndata: " + e + "\n\n")
+	}
+	return b.String()
+}
+
+const (
+	start = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":4,"cache_read_input_tokens":100,"output_tokens":1}}}`
+	said  = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9,"output_tokens_details":{"thinking_tokens":5}}}`
+	calls = `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":9}}`
+	over  = `{"type":"message_stop"}`
+)
+
+var (
+	opened = llm.Usage{Input: 114, Output: 1, CacheRead: 100, CacheWrite: 4}
+	closed = llm.Usage{Input: 114, Output: 9, CacheRead: 100, CacheWrite: 4}
+)
+
+func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
+	thinking := closed
+	thinking.Reasoning = 5
+	tests := []struct {
+		name   string
+		events []string
+		want   []llm.Part
+	}{
+		{"text", []string{
+			start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"ping"}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"forty"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"-two"}}`,
+			`{"type":"content_block_stop","index":0}`, said, over,
+		}, []llm.Part{llm.Text{Text: "forty"}, opened, llm.Text{Text: "-two"}, thinking, llm.End{Reason: llm.Stop, Model: "claude-x"}}},
+		{"thoughts, shown and hidden", []string{
+			start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQ="}}`,
+			`{"type":"content_block_stop","index":0}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xyz"}}`,
+			`{"type":"content_block_stop","index":1}`, said, over,
+		}, []llm.Part{
+			llm.Reasoning{Text: "hm"},
+			opened,
+			llm.Reasoning{Signature: "EqQ="},
+			llm.Reasoning{Signature: "redacted:xyz"},
+			thinking,
+			llm.End{Reason: llm.Stop, Model: "claude-x"},
+		}},
+		{"calls that interleave", []string{
+			start,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_2","name":"list","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"at\":1}"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":" \"a\"}"}}`,
+			`{"type":"content_block_stop","index":0}`, `{"type":"content_block_stop","index":1}`, calls, over,
+		}, []llm.Part{
+			llm.ToolCall{ID: "toolu_1", Name: "read", Arguments: []byte(`{"path": "a"}`)},
+			opened,
+			llm.ToolCall{ID: "toolu_2", Name: "list", Arguments: []byte(`{"at":1}`)},
+			closed,
+			llm.End{Reason: llm.Calls, Model: "claude-x"},
+		}},
+		{"a call without arguments, one with all at once, one cut short", []string{
+			start,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"now","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"at","input":{"x":2}}}`, `{"type":"content_block_stop","index":1}`,
+			`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c","name":"at","input":{}}}`,
+			`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"x\""}}`, `{"type":"content_block_stop","index":2}`,
+			`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}}`, over,
+		}, []llm.Part{
+			llm.ToolCall{ID: "a", Name: "now", Arguments: []byte(`{}`)},
+			opened,
+			llm.ToolCall{ID: "b", Name: "at", Arguments: []byte(`{"x":2}`)},
+			llm.ToolCall{ID: "c", Name: "at", Arguments: []byte(`"{\"x\""`)},
+			closed,
+			llm.End{Reason: llm.Calls, Model: "claude-x"},
+		}},
+		{"nothing", []string{start, said, over}, []llm.Part{thinking, llm.End{Reason: llm.Stop, Model: "claude-x"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := collect(t.Context(), (&house{body: stream(tt.events...)}).model(claude), llm.Request{})
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+func TestAWholeAnswerHasTheSameParts(t *testing.T) {
+	h := &house{body: `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","stop_reason":"tool_use","content":[` +
+		`{"type":"thinking","thinking":"hm","signature":"EqQ="},{"type":"redacted_thinking","data":"xyz"},{"type":"text","text":"so"},` +
+		`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path": "a"}}],` +
+		`"usage":{"input_tokens":10,"cache_creation_input_tokens":4,"cache_read_input_tokens":100,"output_tokens":9}}`}
+	got, err := collect(t.Context(), h.model(claude), llm.Request{Whole: true, MaxTokens: 128_000})
+	want := []llm.Part{
+		llm.Reasoning{Text: "hm", Signature: "EqQ="},
+		llm.Reasoning{Signature: "redacted:xyz"},
+		llm.Text{Text: "so"},
+		llm.ToolCall{ID: "toolu_1", Name: "read", Arguments: []byte(`{"path": "a"}`)},
+		closed,
+		llm.End{Reason: llm.Calls, Model: "claude-x"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if h.header.Get("X-Stainless-Timeout") != "" || strings.Contains(h.asked, `"stream"`) {
+		t.Error(h.header, h.asked)
+	}
+}
+
+func TestAnAnswerThatBreaksOffInACallHasNoCall(t *testing.T) {
+	got, err := collect(t.Context(), (&house{body: stream(start,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"rm","input":{}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"/\"}"}}`,
+	)}).model(claude), llm.Request{})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Truncated || f.Provider != "anthropic" || len(got) != 0 {
+		t.Error(got, err)
+	}
+}
+
+func TestEveryStopReasonHasItsPlace(t *testing.T) {
+	for stop, want := range map[string]llm.Reason{
+		"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
+		"refusal": llm.Refusal, "pause_turn": llm.Other, "tool_use": llm.Calls,
+	} {
+		got, err := collect(t.Context(), (&house{body: stream(start, strings.Replace(said, "end_turn", stop, 1), over)}).model(claude), llm.Request{})
+		if err != nil || got[len(got)-1].(llm.End).Reason != want {
+			t.Errorf("%s: %v, %v", stop, got, err)
+		}
+	}
+}
+
+func TestAnErrorInAStreamIsTheProvidersOwn(t *testing.T) {
+	h := &house{body: stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}
+	got, err := collect(t.Context(), h.model(claude), llm.Request{})
+	f, ok := errors.AsType[*fault.Error](err)
+	if _, of := errors.AsType[*sdk.Error](err); !ok || !of || f.Kind != fault.Overloaded || f.Status != 200 || f.Code != "overloaded_error" || len(got) != 0 {
+		t.Errorf("%v, %#v", got, err)
+	}
+}
+
+func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
+	for _, name := range []string{"API_KEY", "AUTH_TOKEN", "BASE_URL", "PROFILE", "CUSTOM_HEADERS", "FEDERATION_RULE_ID", "ORGANIZATION_ID", "IDENTITY_TOKEN", "CONFIG_DIR"} {
+		t.Setenv("ANTHROPIC_"+name, "https://elsewhere.test: leaked")
+	}
+	h := &house{body: stream(start, said, over)}
+	m := anthropic.New(anthropic.Config{Model: claude, Base: "http://here.test/api", Client: &http.Client{Transport: h}})
+	_, err := collect(t.Context(), m, llm.Request{})
+	if sent, _ := json.Marshal(h.header); err != nil || strings.Contains(string(sent), "leaked") || h.header.Get("X-Api-Key")+h.header.Get("Authorization") != "" {
+		t.Error(err, h.header)
+	}
+}
+
+func TestKeyTokenAndBaseAreUsed(t *testing.T) {
+	h := &house{body: stream(start, said, over)}
+	var path string
+	client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		path = req.URL.String()
+		return h.RoundTrip(req)
+	})}
+	m := anthropic.New(anthropic.Config{Model: claude, Key: "k", Token: "t", Base: "http://here.test/api", Client: client})
+	_, err := collect(t.Context(), m, llm.Request{})
+	if err != nil || h.header.Get("X-Api-Key") != "k" || h.header.Get("Authorization") != "Bearer t" || path != "http://here.test/api/v1/messages" {
+		t.Error(err, h.header, path)
+	}
+	if m.Name() != by {
+		t.Error(m.Name())
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestAnAddressThatIsNoneIsAnInvalidRequest(t *testing.T) {
+	for _, base := range []string{"localhost:8080", "::", "ftp://here.test", "http://"} {
+		_, err := collect(t.Context(), anthropic.New(anthropic.Config{Model: claude, Base: base}), llm.Request{})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "anthropic" {
+			t.Error(base, err)
+		}
+	}
+}
+
+// bubble gives a test a model at a provider that follows a script. The bubble
+// ends only if nothing of an answer is left.
+func bubble(t *testing.T, script string, test func(*testing.T, *anthropic.Model, *simulator.Provider)) {
+	t.Helper()
+	replies, err := simulator.Parse(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := simulator.New(simulator.Script{Replies: replies, Pace: time.Second})
+		defer p.Close()
+		test(t, anthropic.New(anthropic.Config{Model: claude, Key: "k", Client: p.Client()}), p)
+	})
+}
+
+func TestEveryFaultOfTheProviderIsNamedAndNothingIsAskedTwice(t *testing.T) {
+	tests := []struct {
+		script string
+		kind   fault.Kind
+		status int
+	}{
+		{"400", fault.Invalid, 400},
+		{"401", fault.Auth, 401},
+		{"402", fault.Quota, 402},
+		{"403", fault.Refused, 403},
+		{"404", fault.Invalid, 404},
+		{"408", fault.UpstreamTimeout, 408},
+		{"413", fault.TooLong, 413},
+		{"429;retry-after=7", fault.RateLimited, 429},
+		{"500", fault.Unavailable, 500},
+		{"502", fault.Unavailable, 502},
+		{"503", fault.Unavailable, 503},
+		{"504", fault.UpstreamTimeout, 504},
+		{"529", fault.Overloaded, 529},
+		{"refused", fault.Unavailable, 0},
+		{"reset", fault.Unavailable, 0},
+		{"empty", fault.Truncated, 200},
+		{"html", fault.Unknown, 200},
+		{"error-first", fault.Overloaded, 200},
+		{"role-error", fault.Overloaded, 200},
+		{"error-200", fault.Overloaded, 200},
+		{"cut:0", fault.Truncated, 200},
+		{"cut:0:clean", fault.Truncated, 200},
+		{"cut:3", fault.Truncated, 200},
+		{"cut:3:clean", fault.Truncated, 200},
+	}
+	errorEvent := map[string]bool{"error-first": true, "role-error": true}
+	for _, tt := range tests {
+		for _, whole := range []bool{false, true} {
+			t.Run(tt.script, func(t *testing.T) {
+				bubble(t, tt.script, func(t *testing.T, m *anthropic.Model, p *simulator.Provider) {
+					got, err := collect(t.Context(), m, llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: whole})
+					f, ok := errors.AsType[*fault.Error](err)
+					_, of := errors.AsType[*sdk.Error](err)
+					if !ok || f.Kind != tt.kind || f.Status != tt.status || of != (tt.status >= 400 || !whole && errorEvent[tt.script]) {
+						t.Errorf("%v, %#v", got, err)
+					}
+					if n := len(p.Requests()); n > 1 {
+						t.Error(n, "requests")
+					}
+					if early := strings.HasPrefix(tt.script, "cut:3") && !whole; (len(got) > 0) != early {
+						t.Error(got)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAKeyThatAnErrorEchoesIsHidden(t *testing.T) {
+	bubble(t, `401;body="invalid x-api-key: sk-ant-api03-secretsecret"`, func(t *testing.T, m *anthropic.Model, _ *simulator.Provider) {
+		_, err := collect(t.Context(), m, llm.Request{})
+		if err == nil || strings.Contains(err.Error(), "secretsecret") || !strings.Contains(err.Error(), "***") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoLeavesIsToldWhyAndLeavesNothingBehind(t *testing.T) {
+	enough := errors.New("enough")
+	for _, script := range []string{"silence", "drip:1m"} {
+		bubble(t, script, func(t *testing.T, m *anthropic.Model, _ *simulator.Provider) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer time.AfterFunc(150*time.Second, func() { cancel(enough) }).Stop()
+			if _, err := collect(ctx, m, llm.Request{}); err != enough {
+				t.Error(script, err)
+			}
+		})
+	}
+	bubble(t, "drip:1m", func(t *testing.T, m *anthropic.Model, p *simulator.Provider) {
+		for range m.Stream(t.Context(), llm.Request{}) {
+			break
+		}
+		for range m.Stream(t.Context(), llm.Request{}) {
+			break
+		}
+		if n := len(p.Requests()); n != 2 {
+			t.Error(n, "requests")
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package anthropic_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider/anthropic"
+)
+
+// A provider that is overloaded once. The model asks once each time: to try again
+// is for package retry, or for an agent.
+func ExampleModel_Stream() {
+	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Status{Code: http.StatusServiceUnavailable}}, Answer: "forty-two"})
+	defer provider.Close()
+	server := httptest.NewServer(provider)
+	defer server.Close()
+
+	model := anthropic.New(anthropic.Config{Model: "claude-opus-4-8", Key: "…", Base: server.URL})
+	request := llm.Request{Messages: []llm.Message{llm.Say("What is six times seven?")}}
+	for range 2 {
+		for part, err := range model.Stream(context.Background(), request) {
+			switch part := part.(type) {
+			case llm.Text:
+				fmt.Println(part.Text)
+			case llm.End:
+				fmt.Println(part.Reason, part.Model)
+			}
+			if err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
+	// Output:
+	// HTTP 503: Internal server error
+	// forty-two
+	// stop claude-opus-4-8
+}

@@ -1,0 +1,181 @@
+package anthropic_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// asked gives what a model sends for a request, as JSON with its members in order.
+func asked(t *testing.T, model string, r llm.Request) string {
+	t.Helper()
+	h := &house{body: stream(start, said, over)}
+	if _, err := collect(t.Context(), h.model(model), r); err != nil {
+		t.Fatal(err)
+	}
+	return canonical(t, h.asked)
+}
+
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(text, err)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// own and foreign are answers with calls, of this provider's model and of another's.
+func own(blocks ...llm.Block) llm.Message { return llm.Answer(by, blocks...) }
+
+func foreign(blocks ...llm.Block) llm.Message {
+	return llm.Answer(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
+}
+
+var (
+	call   = llm.ToolCall{ID: "call.1/x", Name: "read", Arguments: []byte(`{"path":"a"}`)}
+	result = llm.ToolResult{ID: "call.1/x", Name: "read", Output: "text"}
+	schema = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
+)
+
+func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
+	const ending = `,"model":"claude-opus-4-8","stream":true}`
+	tests := []struct {
+		name string
+		r    llm.Request
+		want string
+	}{
+		{
+			"a question",
+			llm.Request{Messages: []llm.Message{llm.Say("Hi")}},
+			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+		{
+			"orders, tools and a bound",
+			llm.Request{
+				System: "Be brief.", Messages: []llm.Message{llm.Say("Hi")}, MaxTokens: 99,
+				Tools: []llm.Tool{{Name: "now"}, {Name: "read", Description: "Reads <a> file.", Schema: schema}},
+			},
+			`{"max_tokens":99,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],` +
+				`"tools":[{"name":"now","input_schema":{"type":"object","properties":{}}},{"name":"read","description":"Reads <a> file.",` +
+				`"input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false},"cache_control":{"type":"ephemeral"}}],` +
+				`"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+		{
+			"a step with tools",
+			llm.Request{Messages: []llm.Message{
+				llm.Say("Hi"), llm.Say("Read."),
+				own(llm.Reasoning{Text: "hm", Signature: "EqQ="}, llm.Reasoning{Signature: "redacted:xyz"}, llm.Reasoning{Text: "unsigned"}, llm.Text{Text: "So"}, call, llm.ToolCall{ID: "b", Name: "now"}),
+				llm.Results(result, llm.ToolResult{ID: "b", Name: "now", Failed: true}), llm.Say("Go on."),
+			}},
+			`{"max_tokens":32000,"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"Read.","cache_control":{"type":"ephemeral"}}]},` +
+				`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"EqQ="},{"type":"redacted_thinking","data":"xyz"},{"type":"text","text":"So"},` +
+				`{"type":"tool_use","id":"call_1_x","name":"read","input":{"path":"a"}},{"type":"tool_use","id":"b","name":"now","input":{}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_x","content":[{"type":"text","text":"text"}]},` +
+				`{"type":"tool_result","tool_use_id":"b","is_error":true},{"type":"text","text":"Go on.","cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+		{
+			"another provider's answer",
+			llm.Request{Messages: []llm.Message{
+				llm.Say("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "rs_1"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "s"}), llm.Results(llm.ToolResult{ID: "a", Output: "no"}),
+			}},
+			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
+				`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{"arguments":"{\"x"}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"no"}],"cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+		{
+			"nothing said",
+			llm.Request{System: " ", Messages: []llm.Message{llm.Say("Hi"), own(llm.Text{Text: "\n"}), llm.Say(""), foreign(llm.Reasoning{Text: "hm"}), llm.Say("There?")}},
+			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"There?","cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+		{
+			"what the user says before the results",
+			llm.Request{Messages: []llm.Message{llm.Say("Hi"), own(call), llm.Say("Wait!"), llm.Results(result)}},
+			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
+				`{"role":"assistant","content":[{"type":"tool_use","id":"call_1_x","name":"read","input":{"path":"a"}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_x","content":[{"type":"text","text":"text"}]},{"type":"text","text":"Wait!","cache_control":{"type":"ephemeral"}}]}]` + ending,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(canonical(t, tt.want), asked(t, claude, tt.r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
+	hi := []llm.Message{llm.Say("Hi")}
+	tests := []struct {
+		model    string
+		r        llm.Request
+		thinking string
+	}{
+		{"claude-opus-4-8", llm.Request{Messages: hi}, ``},
+		{"claude-opus-4-8", llm.Request{Messages: hi, Effort: llm.High}, `"output_config":{"effort":"high"},"thinking":{"type":"adaptive"}`},
+		{"claude-sonnet-5", llm.Request{Messages: hi, Effort: llm.Low}, `"output_config":{"effort":"low"},"thinking":{"type":"adaptive"}`},
+		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
+		{"claude-sonnet-4-5-20250929", llm.Request{Messages: hi, Effort: llm.High}, `"thinking":{"budget_tokens":24000,"type":"enabled"}`},
+		{"claude-sonnet-4-20250514", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 4000}, `"thinking":{"budget_tokens":3000,"type":"enabled"}`},
+		{"glm-5", llm.Request{Messages: hi, Effort: llm.Medium}, `"thinking":{"budget_tokens":8192,"type":"enabled"}`},
+		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 1500}, `"thinking":{"budget_tokens":1125,"type":"enabled"}`},
+		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 500}, ``},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], foreign(call), llm.Results(result)}, Effort: llm.Low}, ``},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], own(llm.Reasoning{Text: "hm", Signature: "s"}, call), llm.Results(result)}, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
+	}
+	for _, tt := range tests {
+		var got struct {
+			OutputConfig any `json:"output_config,omitempty"`
+			Thinking     any `json:"thinking,omitempty"`
+		}
+		if err := json.Unmarshal([]byte(asked(t, tt.model, tt.r)), &got); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := json.Marshal(got); string(text) != "{"+tt.thinking+"}" {
+			t.Errorf("%s %v: %s", tt.model, tt.r, text)
+		}
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add(stream(start, said, over))
+	f.Add(stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"n","input":{}}}`, `{"type":"content_block_stop","index":0}`, over))
+	f.Add("event: error\ndata: {\"type\":\"error\"}\n\n")
+	f.Fuzz(func(t *testing.T, body string) {
+		h := &house{body: "event: x\n\n" + body}
+		ended, failed := 0, 0
+		for p, err := range h.model(claude).Stream(t.Context(), llm.Request{}) {
+			if ended+failed > 0 {
+				t.Fatal("something after the end")
+			}
+			switch p := p.(type) {
+			case llm.End:
+				ended++
+			case llm.ToolCall:
+				if !json.Valid(p.Arguments) || p.ID == "" {
+					t.Errorf("%+v", p)
+				}
+			case nil:
+				failed++
+			}
+			if (p == nil) == (err == nil) {
+				t.Error(p, err)
+			}
+		}
+		if ended+failed != 1 {
+			t.Error("no end")
+		}
+	})
+}
