@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -24,6 +23,7 @@ func anthropic() dialect {
 			{method: "GET", path: "/v1/models/*", whole: anthropicModel},
 		},
 		failure: anthropicFailure,
+		denial:  anthropicDenial,
 		hints:   anthropicHints,
 	}
 }
@@ -35,56 +35,143 @@ func speaksAnthropic(r *http.Request) bool {
 		r.URL.Path == "/v1/messages" || strings.HasPrefix(r.URL.Path, "/v1/messages/")
 }
 
-func readAnthropic(r ask) (call, string) {
-	var body struct {
-		Model  string
-		Stream bool
-	}
-	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, "The request body is not valid JSON: " + err.Error()
-	}
-	if body.Model == "" {
-		return call{}, "model: Field required"
-	}
-	return call{model: body.Model, stream: body.Stream}, ""
-}
-
 // anthropicMessage gives the message object with its content, stop reason and
-// tokens out.
+// what it has cost.
 func anthropicMessage(c call, content, stop string, out int) string {
 	return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":%s,"content":[%s],`+
-		`"stop_reason":%s,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,`+
-		`"cache_read_input_tokens":0,"output_tokens":%d,"service_tier":"standard"}}`,
-		c.id, quote(c.model), content, stop, c.prompt, out)
+		`"stop_reason":%s,"stop_sequence":null,"usage":{%s,"service_tier":"standard"}}`,
+		c.id, quote(c.model), content, stop, anthropicUsage(c, out))
+}
+
+// anthropicUsage gives what an answer has cost. What comes from the cache or
+// goes into it is not part of input_tokens.
+func anthropicUsage(c call, out int) string {
+	read, written := 0, 0
+	switch {
+	case c.caches && c.repeat:
+		read = c.cached()
+	case c.caches:
+		written = c.prompt / 2
+	}
+	usage := fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d`,
+		c.prompt-read-written, written, read, out)
+	if c.thinking() > 0 {
+		usage += fmt.Sprintf(`,"output_tokens_details":{"thinking_tokens":%d}`, c.thinking())
+	}
+	return usage
+}
+
+// anthropicStop gives the reason for the end.
+func anthropicStop(c call) string {
+	switch {
+	case c.said.Stop == Length:
+		return `"max_tokens"`
+	case c.said.Stop == Refusal:
+		return `"refusal"`
+	case len(c.said.Calls) > 0:
+		return `"tool_use"`
+	}
+	return `"end_turn"`
 }
 
 func anthropicWhole(c call) string {
-	content := `{"type":"text","text":` + quote(c.text()) + `}`
-	return anthropicMessage(c, content, `"end_turn"`, len(c.words))
+	var content []string
+	for _, b := range c.blocks() {
+		content = append(content, anthropicBlock(c, b))
+	}
+	return anthropicMessage(c, strings.Join(content, ","), anthropicStop(c), c.out())
+}
+
+// anthropicBlock gives a whole block. The arguments of a call that are no
+// object become an empty one.
+func anthropicBlock(c call, b block) string {
+	switch {
+	case b.kind == spoken:
+		return `{"type":"text","text":` + quote(b.text()) + `}`
+	case b.kind == called:
+		input, ok := b.object()
+		if !ok {
+			input = "{}"
+		}
+		return anthropicCall(c, b, input)
+	case c.reasoning() == sealed:
+		return `{"type":"redacted_thinking","data":` + quote(signature(c)) + `}`
+	}
+	return `{"type":"thinking","thinking":` + quote(b.text()) + `,"signature":` + quote(signature(c)) + `}`
+}
+
+// anthropicCall gives a call with its input.
+func anthropicCall(c call, b block, input string) string {
+	return fmt.Sprintf(`{"type":"tool_use","id":"toolu_%s_%d","name":%s,"input":%s}`, c.id, b.nth, quote(b.call.Name), input)
 }
 
 func anthropicStream(c call) stream {
-	s := stream{
+	start, content, stop := weave(c.inOrder(), func(p piece) string { return anthropicStart(c, p) }, anthropicDelta,
+		func(p piece) string { return anthropicEnd(c, p) })
+	begun := c
+	begun.said = Say{}
+	return stream{
 		media: eventStream,
 		opening: []string{
-			sse("message_start", `{"type":"message_start","message":`+anthropicMessage(c, "", "null", 1)+`}`),
-			sse("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
+			sse("message_start", `{"type":"message_start","message":`+anthropicMessage(begun, "", "null", 1)+`}`),
+			start,
 			sse("ping", `{"type":"ping"}`),
 		},
+		content: content,
 		ending: []string{
-			sse("content_block_stop", `{"type":"content_block_stop","index":0}`),
-			sse("message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},`+
-				`"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":%d}}`,
-				c.prompt, len(c.words))),
+			stop,
+			sse("message_delta", `{"type":"message_delta","delta":{"stop_reason":`+anthropicStop(c)+`,"stop_sequence":null},`+
+				`"usage":{`+anthropicUsage(c, c.out())+`}}`),
 			sse("message_stop", `{"type":"message_stop"}`),
 		},
 		failure: sse("error", anthropicFailure(problem{status: 529, id: c.id})),
 	}
-	for _, word := range c.words {
-		s.content = append(s.content, sse("content_block_delta",
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":`+quote(word)+`}}`))
+}
+
+// anthropicStart opens a block, which holds nothing yet; a call's first delta
+// is empty too.
+func anthropicStart(c call, p piece) string {
+	empty, first := `{"type":"text","text":""}`, ""
+	switch {
+	case p.kind == called:
+		empty = anthropicCall(c, p.block, "{}")
+		if p.text != "" {
+			first = anthropicDelta(piece{block: p.block})
+		}
+	case p.kind == thought && c.reasoning() == sealed:
+		empty = anthropicBlock(c, p.block)
+	case p.kind == thought:
+		empty = `{"type":"thinking","thinking":"","signature":""}`
 	}
-	return s
+	return sse("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, p.index, empty)) + first
+}
+
+// anthropicDelta gives some of a block. Reasoning that is sealed comes with the
+// start.
+func anthropicDelta(p piece) string {
+	delta := `{"type":"text_delta","text":` + quote(p.text) + `}`
+	switch {
+	case p.kind == called:
+		delta = `{"type":"input_json_delta","partial_json":` + quote(p.text) + `}`
+	case p.kind == thought && p.text == "":
+		return ""
+	case p.kind == thought:
+		delta = `{"type":"thinking_delta","thinking":` + quote(p.text) + `}`
+	}
+	return anthropicChange(p.index, delta)
+}
+
+// anthropicEnd closes a block, after the signature of one that has it.
+func anthropicEnd(c call, p piece) string {
+	stop := sse("content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, p.index))
+	if p.kind == thought && c.reasoning() == shown {
+		return anthropicChange(p.index, `{"type":"signature_delta","signature":`+quote(signature(c))+`}`) + stop
+	}
+	return stop
+}
+
+func anthropicChange(index int, delta string) string {
+	return sse("content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":%s}`, index, delta))
 }
 
 func anthropicCount(c call) string {
@@ -102,6 +189,9 @@ func anthropicModel(c call) string {
 
 func anthropicFailure(p problem) string {
 	kind, usual := anthropicError(p.status)
+	if p.kind != "" {
+		kind = p.kind
+	}
 	if p.message == "" {
 		p.message = usual
 	}
@@ -134,6 +224,21 @@ func anthropicError(status int) (kind, message string) {
 		return "api_error", "Internal server error"
 	}
 	return "invalid_request_error", "Invalid request"
+}
+
+// anthropicDenial gives the words for what a status alone does not say.
+func anthropicDenial(d Denial, x *exchange) problem {
+	switch d {
+	case TooLong:
+		return bad("prompt is too long: 208310 tokens > 200000 maximum")
+	case Spent:
+		return bad("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
+	case KeyEcho:
+		return problem{status: http.StatusUnauthorized, message: "invalid x-api-key: " + keyOf(x.r)}
+	case Blocked:
+		return bad("Output blocked by content filtering policy")
+	}
+	return problem{status: http.StatusNotFound, message: "model: " + x.call.model}
 }
 
 func anthropicHints(h http.Header, w window) {

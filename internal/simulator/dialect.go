@@ -15,25 +15,40 @@ type dialect struct {
 	idHeader  string // the header with the request's id; "": there is none
 	overload  int    // the status that says "overloaded"
 	endpoints []endpoint
-	failure   func(problem) string      // the body of an error
-	hints     func(http.Header, window) // says how much of a limit is left
+	failure   func(problem) string            // the body of an error
+	denial    func(Denial, *exchange) problem // the vendor's words for it; none: it has an answer for it
+	hints     func(http.Header, window)       // says how much of a limit is left
 }
 
-// problem is what an error is about.
+// problem is what an error is about. The zero problem is none.
 type problem struct {
 	status      int
 	message, id string        // message "": the vendor's usual words
 	wait        time.Duration // how long the client is to wait; 0: nothing is said of it
+
+	kind, code, param string // what stands in place of the usual, where the vendor has such a member
+	details           string // in JSON, where the vendor has such a member
+}
+
+// bad gives the objection to a request that is wrong.
+func bad(message string, args ...any) problem {
+	return problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
+}
+
+// about gives the problem with the parameter that it is about.
+func (p problem) about(param string, args ...any) problem {
+	p.param = fmt.Sprintf(param, args...)
+	return p
 }
 
 // endpoint is one method and path of a dialect.
 type endpoint struct {
-	method, path string                   // one star in the path stands for the model's name
-	query        string                   // what must stand in the query; "": nothing
-	generates    bool                     // is scripted and limited
-	read         func(ask) (call, string) // what is asked, or what is wrong with it; nil: any body will do
-	whole        func(call) string        // the answer as one JSON body
-	stream       func(call) stream        // the answer as a stream; nil: there is none
+	method, path string                    // one star in the path stands for the model's name
+	query        string                    // what must stand in the query; "": nothing
+	generates    bool                      // is scripted and limited
+	read         func(ask) (call, problem) // what is asked, or what is wrong with it; nil: any body will do
+	whole        func(call) string         // the answer as one JSON body
+	stream       func(call) stream         // the answer as a stream; nil: there is none
 }
 
 // ask is a request as an endpoint reads it.
@@ -44,17 +59,28 @@ type ask struct {
 
 // call is what a request asks for.
 type call struct {
-	id     string // unique to the request
-	at     time.Time
-	model  string
-	prompt int      // tokens, by a rough measure
-	words  []string // the answer, a content event each
-	stream bool
-	usage  bool // wants usage in its stream
+	id      string // unique to the request
+	at      time.Time
+	model   string
+	prompt  int // tokens, by a rough measure
+	said    Say // the answer
+	stream  bool
+	usage   bool // wants usage in its stream
+	view    view // how much of the reasoning it is to see
+	keeps   bool // wants to keep the reasoning by itself
+	repeat  bool // repeats an earlier answer, and so a prompt that was seen before
+	caches  bool // wants its prompt to be kept for the next time
+	blocked bool // is not to be answered, which is no error here
 }
 
-// text gives the whole answer.
-func (c call) text() string { return strings.Join(c.words, "") }
+// cached counts the tokens of the prompt that are known from before: half of
+// them where it repeats an earlier answer.
+func (c call) cached() int {
+	if c.repeat {
+		return c.prompt / 2
+	}
+	return 0
+}
 
 // stream is an answer in events, as they are on the wire.
 type stream struct {
@@ -63,13 +89,14 @@ type stream struct {
 	content []string // one for each word
 	ending  []string // after content, up to the API's own end
 	failure string   // the event of an error
-	broken  string   // the same after the opening; "": it looks no different
+
+	broken func(sent []string) string // the same after what was sent; nil: it looks no different
 }
 
-// afterOpening gives the event of an error in place of content.
-func (s stream) afterOpening() string {
-	if s.broken != "" {
-		return s.broken
+// after gives the event of an error behind what was sent.
+func (s stream) after(sent ...string) string {
+	if s.broken != nil {
+		return s.broken(sent)
 	}
 	return s.failure
 }
@@ -93,6 +120,7 @@ func dialectOf(r *http.Request) dialect {
 		{speaksLMStudioOld, lmStudioOld},
 		{speaksLMStudio, lmStudio},
 		{speaksOllama, ollama},
+		{speaksLMStudioLikeOpenAI, lmStudioLikeOpenAI},
 	} {
 		if row.speaks(r) {
 			return row.give()

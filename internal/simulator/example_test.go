@@ -73,3 +73,16 @@ func ExamplePipe() {
 	fmt.Println(resp.Status, <-ended)
 	// Output: 404 Not Found http: Server closed
 }
+
+func ExampleSay() {
+	replies, err := simulator.Parse(`think:"A list, then."+call:list{"path":"."}+cut:4, say:"Two files."`)
+	if err != nil {
+		panic(err)
+	}
+	cut, said := replies[0].(simulator.Say), replies[1].(simulator.Say)
+	fmt.Println(cut.Reasoning, cut.Calls, cut.How)
+	fmt.Println(said.Text)
+	// Output:
+	// A list, then. [list{"path":"."}] cut:4
+	// Two files.
+}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -24,7 +23,7 @@ type exchange struct {
 	dialect  dialect
 	endpoint endpoint
 	call     call
-	wrong    Status // the provider's own objection to the request; zero: none
+	wrong    problem // the provider's own objection to the request; zero: none
 	seen     Request
 }
 
@@ -39,7 +38,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w, r: r, closed: p.closed, dialect: dialectOf(r)}
 	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: kept(body)}
 	x.read(body, large)
-	x.call.prompt, x.call.words = 1+len(body)/4, strings.SplitAfter(p.script.Answer, " ")
+	x.call.prompt, x.call.said = 1+len(body)/4, Say{Text: p.script.Answer}
 	if x.streams() {
 		x.pace = p.script.Pace
 	}
@@ -67,21 +66,21 @@ func (x *exchange) read(body []byte, large bool) {
 	x.endpoint, x.call.model = endpoint, model
 	switch {
 	case !found:
-		x.wrong = Status{Code: http.StatusNotFound, Body: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
+		x.wrong = problem{status: http.StatusNotFound, message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
 	case large:
-		x.wrong = Status{Code: http.StatusRequestEntityTooLarge}
+		x.wrong = problem{status: http.StatusRequestEntityTooLarge}
 	case endpoint.read != nil:
-		var wrong string
-		if x.call, wrong = endpoint.read(ask{model, body}); wrong != "" {
-			x.wrong = Status{Code: http.StatusBadRequest, Body: wrong}
-		}
+		x.call, x.wrong = endpoint.read(ask{model, body})
+	}
+	if x.wrong.status == 0 && knowsNot(x.call.model) {
+		x.wrong = x.dialect.denial(noModel, x)
 	}
 }
 
 // outcome gives the short word for the record.
 func (x *exchange) outcome(r Reply) string {
-	if _, ok := r.(OK); ok && x.wrong.Code != 0 {
-		return outcome(x.wrong)
+	if _, ok := r.(OK); ok && x.wrong.status != 0 {
+		return strconv.Itoa(x.wrong.status)
 	}
 	return outcome(r)
 }
@@ -102,23 +101,28 @@ func (x *exchange) head(d decision) {
 
 // streams tells whether the answer is a stream.
 func (x *exchange) streams() bool {
-	return x.call.stream && x.endpoint.stream != nil && x.wrong.Code == 0
+	return x.call.stream && x.endpoint.stream != nil && x.wrong.status == 0
 }
 
 // whole gives the answer as one JSON body, or the objection in its place.
 func (x *exchange) whole() (status int, body string) {
-	if x.wrong.Code != 0 {
-		return x.wrong.Code, x.failure(x.wrong.Code, x.wrong.Body)
+	if x.wrong.status != 0 {
+		return x.wrong.status, x.failureOf(x.wrong)
 	}
 	return http.StatusOK, x.endpoint.whole(x.call)
 }
 
-// failure gives the body of an error. What its headers say of a wait, the body
-// says too where the dialect has a place for it.
-func (x *exchange) failure(status int, message string) string {
+// failureOf gives the body of an error.
+func (x *exchange) failureOf(p problem) string {
+	p.id = x.call.id
+	return x.dialect.failure(p)
+}
+
+// failure gives the body of an error with the vendor's usual words. What its
+// headers say of a wait, the body says too where the dialect has a place for it.
+func (x *exchange) failure(status int) string {
 	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // else a date, or nothing
-	wait := time.Duration(seconds) * time.Second
-	return x.dialect.failure(problem{status: status, message: message, id: x.call.id, wait: wait})
+	return x.failureOf(problem{status: status, wait: time.Duration(seconds) * time.Second})
 }
 
 // abort breaks the connection without another byte.

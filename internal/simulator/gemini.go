@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,7 +13,7 @@ import (
 
 // gemini is Google's API, in both of its versions.
 func gemini() dialect {
-	d := dialect{overload: 503, failure: geminiFailure, hints: func(http.Header, window) {}}
+	d := dialect{overload: 503, failure: geminiFailure, denial: geminiDenial, hints: func(http.Header, window) {}}
 	for _, version := range []string{"/v1beta", "/v1"} {
 		model := version + "/models/*"
 		d.endpoints = append(d.endpoints,
@@ -38,52 +37,120 @@ func speaksGemini(r *http.Request) bool {
 		strings.HasPrefix(r.URL.Path, "/v1/models/") && strings.Contains(r.URL.Path, ":")
 }
 
-func readGemini(r ask) (call, string) {
-	var body map[string]json.RawMessage
-	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, "Invalid JSON payload received. " + err.Error()
-	}
-	return call{model: r.model}, ""
-}
-
-func streamGemini(r ask) (call, string) {
-	c, problem := readGemini(r)
-	c.stream = problem == ""
-	return c, problem
-}
-
 // geminiAnswer gives an answer, or a part of one. finish is why it ends, with
 // its comma; "": it goes on.
-func geminiAnswer(c call, text, finish string, out int) string {
-	return fmt.Sprintf(`{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"}%s,"index":0}],`+
-		`"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":%d,"totalTokenCount":%d,`+
+func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
+	more := ""
+	if thoughts > 0 {
+		more += fmt.Sprintf(`"thoughtsTokenCount":%d,`, thoughts)
+	}
+	if c.cached() > 0 {
+		more += fmt.Sprintf(`"cachedContentTokenCount":%d,`, c.cached())
+	}
+	return fmt.Sprintf(`{"candidates":[{"content":{"parts":[%s],"role":"model"}%s,"index":0}],`+
+		`"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":%d,"totalTokenCount":%d,%s`+
 		`"promptTokensDetails":[{"modality":"TEXT","tokenCount":%d}]},"modelVersion":%s,"responseId":"resp_%s"}`,
-		quote(text), finish, c.prompt, out, c.prompt+out, c.prompt, quote(c.model), c.id)
+		parts, finish, c.prompt, out, c.prompt+out+thoughts, more, c.prompt, quote(c.model), c.id)
 }
 
-const geminiStop = `,"finishReason":"STOP"`
+// geminiStop gives why an answer ends. A call that is not well-formed ends it
+// without the call.
+func geminiStop(c call) string {
+	reason := "STOP"
+	for _, b := range c.blocks() {
+		if _, ok := b.object(); b.kind == called && !ok {
+			reason = "MALFORMED_FUNCTION_CALL"
+		}
+	}
+	switch c.said.Stop {
+	case Length:
+		reason = "MAX_TOKENS"
+	case Refusal:
+		reason = "SAFETY"
+	}
+	return `,"finishReason":"` + reason + `"`
+}
 
-func geminiWhole(c call) string { return geminiAnswer(c, c.text(), geminiStop, len(c.words)) }
+func geminiWhole(c call) string {
+	if c.blocked {
+		return geminiBlocked(c)
+	}
+	var parts []string
+	for _, b := range c.blocks() {
+		if part := geminiPart(c, piece{block: b, text: b.text()}); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 0 && len(c.said.Calls) == 0 && c.thinking() > 0 {
+		last := len(parts) - 1
+		parts[last] = strings.TrimSuffix(parts[last], "}") + geminiSignature(c) + "}"
+	}
+	return geminiAnswer(c, strings.Join(parts, ","), geminiStop(c), c.thinking(), c.out()-c.thinking())
+}
+
+// geminiSignature gives the member with what Google wants back with the part.
+func geminiSignature(c call) string { return `,"thoughtSignature":` + quote(signature(c)) }
+
+// geminiPart gives a piece as a part; "": it is not shown. What belongs to
+// reasoning goes back with the first call.
+func geminiPart(c call, p piece) string {
+	switch {
+	case p.kind == spoken:
+		return `{"text":` + quote(p.text) + `}`
+	case p.kind == thought && c.reasoning() == shown:
+		return `{"text":` + quote(p.text) + `,"thought":true}`
+	case p.kind == thought:
+		return ""
+	}
+	arguments, ok := p.object()
+	if !ok {
+		return ""
+	}
+	id, sign := "", ""
+	if isGemini3(c.model) && !c.said.NoIDs {
+		id = fmt.Sprintf(`"id":"call_%s_%d",`, c.id, p.nth)
+	}
+	if p.nth == 0 && c.thinking() > 0 {
+		sign = geminiSignature(c)
+	}
+	return fmt.Sprintf(`{"functionCall":{%s"name":%s,"args":%s}%s}`, id, quote(p.call.Name), arguments, sign)
+}
+
+// isGemini3 tells whether a model gives ids to its calls and insists on its
+// signatures.
+func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
 // geminiChunks gives a stream as JSON objects.
 func geminiChunks(c call) (opening string, content []string, ending string) {
-	for i, word := range c.words {
-		content = append(content, geminiAnswer(c, word, "", i+1))
+	thoughts, out := 0, 0
+	for _, p := range c.inWhole() {
+		if p.kind == thought {
+			thoughts++
+		} else {
+			out++
+		}
+		if part := geminiPart(c, p); part != "" {
+			content = append(content, geminiAnswer(c, part, "", thoughts, out))
+		}
 	}
-	return geminiAnswer(c, "", "", 0), content, geminiAnswer(c, "", geminiStop, len(c.words))
+	last := `{"text":""}`
+	if len(c.said.Calls) == 0 && c.thinking() > 0 {
+		last = `{"text":""` + geminiSignature(c) + `}`
+	}
+	return geminiAnswer(c, `{"text":""}`, "", 0, 0), content, geminiAnswer(c, last, geminiStop(c), c.thinking(), c.out()-c.thinking())
 }
 
 // geminiEvents is the stream with alt=sse. It has no event that says no more
 // than that it is over: the last one has a finishReason.
 func geminiEvents(c call) stream {
-	opening, content, ending := geminiChunks(c)
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
-	s := stream{
-		media:   "text/event-stream",
-		opening: []string{event(opening)},
-		ending:  []string{event(ending)},
-		failure: event(geminiFailure(problem{status: 503})),
+	s := stream{media: "text/event-stream", failure: event(geminiFailure(problem{status: 503}))}
+	if c.blocked {
+		s.opening = []string{event(geminiBlocked(c))}
+		return s
 	}
+	opening, content, ending := geminiChunks(c)
+	s.opening, s.ending = []string{event(opening)}, []string{event(ending)}
 	for _, chunk := range content {
 		s.content = append(s.content, event(chunk))
 	}
@@ -93,19 +160,29 @@ func geminiEvents(c call) stream {
 // geminiArray is the stream without alt=sse: an array whose elements come one
 // by one, the comma with the element behind it.
 func geminiArray(c call) stream {
-	opening, content, ending := geminiChunks(c)
 	failure := geminiFailure(problem{status: 503})
 	s := stream{
 		media:   "application/json; charset=UTF-8",
-		opening: []string{"[" + opening},
-		ending:  []string{",\r\n" + ending, "]"},
 		failure: "[" + failure + "]",
-		broken:  ",\r\n" + failure + "]",
+		broken:  func([]string) string { return ",\r\n" + failure + "]" },
 	}
+	if c.blocked {
+		s.opening = []string{"[" + geminiBlocked(c) + "]"}
+		return s
+	}
+	opening, content, ending := geminiChunks(c)
+	s.opening, s.ending = []string{"[" + opening}, []string{",\r\n" + ending, "]"}
 	for _, chunk := range content {
 		s.content = append(s.content, ",\r\n"+chunk)
 	}
 	return s
+}
+
+// geminiBlocked is what comes in place of an answer to a prompt that is not
+// answered.
+func geminiBlocked(c call) string {
+	return fmt.Sprintf(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":%d,"totalTokenCount":%d},`+
+		`"modelVersion":%s,"responseId":"resp_%s"}`, c.prompt, c.prompt, quote(c.model), c.id)
 }
 
 func geminiCount(c call) string {
@@ -127,11 +204,11 @@ func geminiModel(c call) string {
 
 func geminiFailure(p problem) string {
 	name, usual := geminiError(p.status)
-	details := ""
+	details := p.details
 	if p.status == http.StatusTooManyRequests && p.wait > 0 {
 		usual = "You exceeded your current quota, please check your plan and billing details. " +
 			"Please retry in " + seconds(p.wait) + "."
-		details = geminiWait(p.wait)
+		details = geminiWait("GenerateRequestsPerMinutePerProjectPerModel", p.wait)
 	}
 	if p.message == "" {
 		p.message = usual
@@ -140,10 +217,10 @@ func geminiFailure(p problem) string {
 }
 
 // geminiWait gives the details of an error that says how long to wait.
-func geminiWait(d time.Duration) string {
+func geminiWait(quota string, d time.Duration) string {
 	return `,"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{` +
 		`"quotaMetric":"generativelanguage.googleapis.com/generate_requests",` +
-		`"quotaId":"GenerateRequestsPerMinutePerProjectPerModel","quotaValue":"10"}]},` +
+		`"quotaId":"` + quota + `","quotaValue":"10"}]},` +
 		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + seconds(d) + `"}]`
 }
 
@@ -177,4 +254,26 @@ func geminiError(status int) (name, message string) {
 		return "INTERNAL", "An internal error has occurred. Please retry."
 	}
 	return "INVALID_ARGUMENT", "Request contains an invalid argument."
+}
+
+// geminiDenial gives the words for what a status alone does not say. A prompt
+// that is blocked has an answer of its own.
+func geminiDenial(d Denial, x *exchange) problem {
+	switch d {
+	case TooLong:
+		return bad("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).")
+	case Spent:
+		return problem{
+			status: http.StatusTooManyRequests, details: geminiWait("GenerateRequestsPerDayPerProjectPerModel", 12*time.Hour),
+			message: "You exceeded your current quota, please check your plan and billing details.",
+		}
+	case KeyEcho:
+		return problem{status: http.StatusUnauthorized, message: "API key not valid: " + keyOf(x.r) + ". Please pass a valid API key."}
+	case Blocked:
+		return problem{}
+	}
+	return problem{
+		status: http.StatusNotFound, message: "models/" + x.call.model + " is not found for API version v1beta, or is not supported for " +
+			"generateContent. Call ListModels to see the list of available models and their supported methods.",
+	}
 }

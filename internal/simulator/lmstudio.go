@@ -20,6 +20,7 @@ func lmStudio() dialect {
 			{method: "GET", path: "/api/v1/models", whole: lmStudioModels},
 		},
 		failure: lmStudioFailure,
+		denial:  lmStudioDenial,
 		hints:   func(http.Header, window) {},
 	}
 }
@@ -27,55 +28,80 @@ func lmStudio() dialect {
 // speaksLMStudio tells whether a request is meant for this API.
 func speaksLMStudio(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v1/") }
 
-func readLMStudio(r ask) (call, string) {
+func readLMStudio(r ask) (call, problem) {
 	var body struct {
 		Model  string
 		Stream bool
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, err.Error()
+		return call{}, bad("%v", err)
 	}
 	if body.Model == "" {
-		return call{}, `"model" is required`
+		return call{}, bad(`"model" is required`)
 	}
-	return call{model: body.Model, stream: body.Stream}, ""
+	return call{model: body.Model, stream: body.Stream}, problem{}
 }
 
-func lmStudioWhole(c call) string { return lmStudioResult(c, c.text(), len(c.words)) }
+func lmStudioWhole(c call) string { return lmStudioResult(c, c.blocks(), c.out()) }
 
-func lmStudioResult(c call, text string, out int) string {
-	output := ""
-	if text != "" {
-		output = `{"type":"message","content":` + quote(text) + `}`
+// lmStudioResult gives what an answer has come to. Its server calls tools by
+// itself, so there are no calls for the client.
+func lmStudioResult(c call, blocks []block, out int) string {
+	var output []string
+	for _, b := range blocks {
+		if kind := lmStudioKind(c, b); kind != "" {
+			output = append(output, fmt.Sprintf(`{"type":%s,"content":%s}`, quote(kind), quote(b.text())))
+		}
 	}
 	return fmt.Sprintf(`{"model_instance_id":%s,"output":[%s],"stats":{"input_tokens":%d,"total_output_tokens":%d,`+
-		`"reasoning_output_tokens":0,"tokens_per_second":43.73,"time_to_first_token_seconds":0.781},"response_id":"resp_%s"}`,
-		quote(c.model), output, c.prompt, out, c.id)
+		`"reasoning_output_tokens":%d,"tokens_per_second":43.73,"time_to_first_token_seconds":0.781},"response_id":"resp_%s"}`,
+		quote(c.model), strings.Join(output, ","), c.prompt, out, min(out, c.thinking()), c.id)
+}
+
+// lmStudioKind gives the word for a block; "": it is not shown.
+func lmStudioKind(c call, b block) string {
+	switch {
+	case b.kind == spoken:
+		return "message"
+	case b.kind == thought && c.reasoning() == shown:
+		return "reasoning"
+	}
+	return ""
 }
 
 // lmStudioStream gives an answer in events. After an error chat.end comes all
 // the same, with what there is.
 func lmStudioStream(c call) stream {
-	end := func(text string, out int) string {
-		return sse("chat.end", `{"type":"chat.end","result":`+lmStudioResult(c, text, out)+`}`)
+	end := func(blocks []block, out int) string {
+		return sse("chat.end", `{"type":"chat.end","result":`+lmStudioResult(c, blocks, out)+`}`)
 	}
 	bare := func(kind string) string { return sse(kind, `{"type":`+quote(kind)+`}`) }
-	s := stream{
+	event := func(what string, more func(kind string) string) func(piece) string {
+		return func(p piece) string {
+			if kind := lmStudioKind(c, p.block); kind != "" {
+				return more(kind + what)
+			}
+			return ""
+		}
+	}
+	start, content, stop := weave(c.inWhole(), event(".start", bare), func(p piece) string {
+		return event(".delta", func(kind string) string {
+			return sse(kind, `{"type":`+quote(kind)+`,"content":`+quote(p.text)+`}`)
+		})(p)
+	}, event(".end", bare))
+	return stream{
 		media: eventStream,
 		opening: []string{
 			sse("chat.start", `{"type":"chat.start","model_instance_id":`+quote(c.model)+`}`),
 			bare("prompt_processing.start"),
 			sse("prompt_processing.progress", `{"type":"prompt_processing.progress","progress":0.5}`),
 			bare("prompt_processing.end"),
-			bare("message.start"),
+			start,
 		},
-		ending:  []string{bare("message.end"), end(c.text(), len(c.words))},
-		failure: sse("error", `{"type":"error",`+lmStudioFailure(problem{status: 503})[1:]) + end("", 0),
+		content: content,
+		ending:  []string{stop, end(c.blocks(), c.out())},
+		failure: sse("error", `{"type":"error",`+lmStudioFailure(problem{status: 503})[1:]) + end(nil, 0),
 	}
-	for _, word := range c.words {
-		s.content = append(s.content, sse("message.delta", `{"type":"message.delta","content":`+quote(word)+`}`))
-	}
-	return s
 }
 
 func lmStudioModels(call) string {
@@ -123,9 +149,28 @@ func lmStudioOld() dialect {
 		{method: "GET", path: "/api/v0/models", whole: lmStudioOldModels},
 		{method: "GET", path: "/api/v0/models/*", whole: lmStudioOldModel},
 	}
-	d.failure, d.hints = lmStudioOldFailure, func(http.Header, window) {}
+	d.failure, d.denial, d.hints = lmStudioOldFailure, lmStudioDenial, func(http.Header, window) {}
 	return d
 }
+
+// lmStudioLikeOpenAI is what it has for OpenAI's clients, with its own errors.
+func lmStudioLikeOpenAI() dialect {
+	d := openai()
+	d.idHeader = ""
+	d.endpoints = []endpoint{
+		{method: "POST", path: "/v1/chat/completions", generates: true, read: readOpenAI, whole: openaiWhole, stream: lmStudioOldStream},
+		{method: "POST", path: "/v1/completions", generates: true, read: readOpenAI, whole: openaiText, stream: openaiTextStream},
+		{method: "POST", path: "/v1/responses", generates: true, read: readResponses, whole: responsesWhole, stream: responsesStream},
+		{method: "POST", path: "/v1/embeddings", read: readOpenAI, whole: openaiEmbeddings},
+		{method: "GET", path: "/v1/models", whole: openaiModels},
+	}
+	d.failure, d.denial, d.hints = lmStudioOldFailure, lmStudioDenial, func(http.Header, window) {}
+	return d
+}
+
+// speaksLMStudioLikeOpenAI tells whether a request is meant for that. Nothing
+// but the port that LM Studio has by itself tells it from OpenAI's.
+func speaksLMStudioLikeOpenAI(r *http.Request) bool { return strings.HasSuffix(r.Host, ":1234") }
 
 // speaksLMStudioOld tells whether a request is meant for version 0.
 func speaksLMStudioOld(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v0/") }
@@ -165,4 +210,20 @@ func lmStudioOldFailure(p problem) string {
 		p.message = usual
 	}
 	return `{"error":` + quote(p.message) + `}`
+}
+
+// lmStudioDenial gives the words for what a status alone does not say. A local
+// server has no account and no policy, so OpenAI's words have to do there.
+func lmStudioDenial(d Denial, x *exchange) problem {
+	switch d {
+	case TooLong:
+		return bad("The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 11278>= n_ctx: 4096). " +
+			"Try to load the model with a larger context length, or provide a shorter input.")
+	case noModel:
+		return problem{
+			status: http.StatusNotFound, param: "model", code: "model_not_found",
+			message: "No models loaded. Please load a model in the developer page or use the 'lms load' command.",
+		}
+	}
+	return openaiDenial(d, x)
 }

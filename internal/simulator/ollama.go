@@ -25,6 +25,7 @@ func ollama() dialect {
 			{method: "GET", path: "/api/version", whole: func(call) string { return `{"version":"0.17.4"}` }},
 		},
 		failure: ollamaFailure,
+		denial:  ollamaDenial,
 		hints:   func(http.Header, window) {},
 	}
 }
@@ -33,18 +34,29 @@ func ollama() dialect {
 func speaksOllama(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // readOllama reads a request, which streams unless it says that it does not.
-func readOllama(r ask) (call, string) {
+func readOllama(r ask) (call, problem) {
 	var body struct {
-		Model  string
-		Stream *bool
+		Model    string
+		Stream   *bool
+		Think    json.RawMessage
+		Messages []struct {
+			Role      string
+			ToolCalls []struct {
+				Function struct{ Arguments map[string]any }
+			} `json:"tool_calls"`
+		}
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, err.Error()
+		return call{}, bad("%v", err)
 	}
 	if body.Model == "" {
-		return call{}, "model is required"
+		return call{}, bad("model is required")
 	}
-	return call{model: body.Model, stream: body.Stream == nil || *body.Stream}, ""
+	c := call{model: body.Model, stream: body.Stream == nil || *body.Stream}
+	if string(body.Think) == "false" {
+		c.view = never
+	}
+	return c, problem{}
 }
 
 // ollamaLine gives one object of an answer. says is what it says; how, with
@@ -55,20 +67,76 @@ func ollamaLine(c call, says, how string) string {
 }
 
 func ollamaDone(c call) string {
-	return fmt.Sprintf(`,"done_reason":"stop","total_duration":4883583458,"load_duration":1334875,`+
-		`"prompt_eval_count":%d,"prompt_eval_duration":342546000,"eval_count":%d,"eval_duration":4535599000`, c.prompt, len(c.words))
+	reason := "stop"
+	if c.said.Stop == Length {
+		reason = string(Length)
+	}
+	return fmt.Sprintf(`,"done_reason":%s,"total_duration":4883583458,"load_duration":1334875,`+
+		`"prompt_eval_count":%d,"prompt_eval_duration":342546000,"eval_count":%d,"eval_duration":4535599000`, quote(reason), c.prompt, c.out())
 }
 
-func ollamaMessage(text string) string {
-	return `"message":{"role":"assistant","content":` + quote(text) + `}`
+// ollamaSays is some of an answer: what is said, and what it takes beside it.
+type ollamaSays struct {
+	text, thinking string
+	calls          []string // as JSON
 }
 
-func ollamaResponse(text string) string { return `"response":` + quote(text) }
+// ollamaMessage gives it as a message.
+func ollamaMessage(s ollamaSays) string {
+	more := ""
+	if s.thinking != "" {
+		more = `,"thinking":` + quote(s.thinking)
+	}
+	if len(s.calls) > 0 {
+		more += `,"tool_calls":[` + strings.Join(s.calls, ",") + `]`
+	}
+	return `"message":{"role":"assistant","content":` + quote(s.text) + more + `}`
+}
 
-func ollamaChat(c call) string { return ollamaLine(c, ollamaMessage(c.text()), ollamaDone(c)) }
+// ollamaResponse gives it in the older form, which has no calls.
+func ollamaResponse(s ollamaSays) string {
+	if s.thinking != "" {
+		return `"response":` + quote(s.text) + `,"thinking":` + quote(s.thinking)
+	}
+	return `"response":` + quote(s.text)
+}
+
+// ollamaPiece gives a piece. Arguments that are no object are taken for text.
+func ollamaPiece(c call, p piece) ollamaSays {
+	switch {
+	case p.kind == spoken:
+		return ollamaSays{text: p.text}
+	case p.kind == thought && c.reasoning() == shown:
+		return ollamaSays{thinking: p.text}
+	case p.kind == thought:
+		return ollamaSays{}
+	}
+	arguments, ok := p.object()
+	if !ok {
+		return ollamaSays{text: p.block.text()}
+	}
+	id := ""
+	if !c.said.NoIDs {
+		id = fmt.Sprintf(`"id":"call_%s_%d",`, c.id, p.nth)
+	}
+	return ollamaSays{calls: []string{
+		fmt.Sprintf(`{%s"function":{"index":%d,"name":%s,"arguments":%s}}`, id, p.nth, quote(p.call.Name), arguments),
+	}}
+}
+
+// ollamaWhole gives the whole answer.
+func ollamaWhole(c call) (s ollamaSays) {
+	for _, p := range c.inWhole() {
+		some := ollamaPiece(c, p)
+		s.text, s.thinking, s.calls = s.text+some.text, s.thinking+some.thinking, append(s.calls, some.calls...)
+	}
+	return s
+}
+
+func ollamaChat(c call) string { return ollamaLine(c, ollamaMessage(ollamaWhole(c)), ollamaDone(c)) }
 
 func ollamaGenerate(c call) string {
-	return ollamaLine(c, ollamaResponse(c.text()), ollamaDone(c)+`,"context":[1,2,3]`)
+	return ollamaLine(c, ollamaResponse(ollamaWhole(c)), ollamaDone(c)+`,"context":[1,2,3]`)
 }
 
 func streamOllamaChat(c call) stream { return ollamaStream(c, ollamaMessage, ollamaDone(c)) }
@@ -79,15 +147,15 @@ func streamOllamaGenerate(c call) stream {
 
 // ollamaStream gives an answer in lines. The server opens with a line that says
 // nothing where a model thinks or calls tools.
-func ollamaStream(c call, says func(string) string, how string) stream {
+func ollamaStream(c call, says func(ollamaSays) string, how string) stream {
 	s := stream{
 		media:   "application/x-ndjson",
-		opening: []string{ollamaLine(c, says(""), "") + "\n"},
-		ending:  []string{ollamaLine(c, says(""), how) + "\n"},
+		opening: []string{ollamaLine(c, says(ollamaSays{}), "") + "\n"},
+		ending:  []string{ollamaLine(c, says(ollamaSays{}), how) + "\n"},
 		failure: ollamaFailure(problem{status: 503}) + "\n",
 	}
-	for _, word := range c.words {
-		s.content = append(s.content, ollamaLine(c, says(word), "")+"\n")
+	for _, p := range c.inWhole() {
+		s.content = append(s.content, ollamaLine(c, says(ollamaPiece(c, p)), "")+"\n")
 	}
 	return s
 }
@@ -137,4 +205,20 @@ func ollamaError(status int) string {
 		return "an error was encountered while running the model: unexpected EOF"
 	}
 	return "invalid request"
+}
+
+// ollamaDenial gives the words for what a status alone does not say. Only its
+// cloud has accounts.
+func ollamaDenial(d Denial, x *exchange) problem {
+	switch d {
+	case TooLong:
+		return bad("the input length exceeds the context length")
+	case Spent:
+		return problem{status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue"}
+	case KeyEcho:
+		return problem{status: http.StatusUnauthorized, message: "unauthorized: " + keyOf(x.r)}
+	case Blocked:
+		return problem{status: http.StatusForbidden, message: "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"}
+	}
+	return problem{status: http.StatusNotFound, message: "model '" + x.call.model + "' not found"}
 }

@@ -1,10 +1,10 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,49 +26,97 @@ func openai() dialect {
 			{method: "GET", path: "/v1/models/*", whole: openaiModel},
 		},
 		failure: openaiFailure,
+		denial:  openaiDenial,
 		hints:   openaiHints,
 	}
 }
 
-func readOpenAI(r ask) (call, string) {
-	var body struct {
-		Model         string
-		Stream        bool
-		StreamOptions struct {
-			IncludeUsage bool `json:"include_usage"`
-		} `json:"stream_options"`
-	}
-	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, "We could not parse the JSON body of your request: " + err.Error()
-	}
-	if body.Model == "" {
-		return call{}, "you must provide a model parameter"
-	}
-	return call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}, ""
-}
-
 func openaiWhole(c call) string {
 	return fmt.Sprintf(`{"id":"chatcmpl-%s","object":"chat.completion","created":%d,"model":%s,`+
-		`"choices":[{"index":0,"message":{"role":"assistant","content":%s,"refusal":null,"annotations":[]},`+
-		`"logprobs":null,"finish_reason":"stop"}],"usage":%s,"service_tier":"default","system_fingerprint":"fp_simulator"}`,
-		c.id, c.at.Unix(), quote(c.model), quote(c.text()), openaiUsage(c))
+		`"choices":[{"index":0,"message":{"role":"assistant",%s,"refusal":null,"annotations":[]},`+
+		`"logprobs":null,"finish_reason":%s}],"usage":%s,"service_tier":"default","system_fingerprint":"fp_simulator"}`,
+		c.id, c.at.Unix(), quote(c.model), openaiMessage(c), openaiStop(c), openaiUsage(c))
+}
+
+// openaiMessage gives the members of a message. Compatible servers have a
+// place for reasoning; OpenAI shows it in its other API.
+func openaiMessage(c call) string {
+	message, calls := "", []string{}
+	for _, b := range c.blocks() {
+		switch {
+		case b.kind == called:
+			calls = append(calls, "{"+openaiCall(c, b, b.text())+"}")
+		case b.kind == thought && c.reasoning() == shown:
+			message = `,"reasoning_content":` + quote(b.text())
+		}
+	}
+	if len(calls) > 0 {
+		message += `,"tool_calls":[` + strings.Join(calls, ",") + `]`
+	}
+	if c.text() == "" && len(calls) > 0 {
+		return `"content":null` + message
+	}
+	return `"content":` + quote(c.text()) + message
+}
+
+// openaiCall gives the members of a call.
+func openaiCall(c call, b block, arguments string) string {
+	id := fmt.Sprintf("call_%s_%d", c.id, b.nth)
+	if c.said.NoIDs {
+		id = ""
+	}
+	return fmt.Sprintf(`"id":%s,"type":"function","function":{"name":%s,"arguments":%s}`, quote(id), quote(b.call.Name), quote(arguments))
+}
+
+// openaiStop gives the reason for the end.
+func openaiStop(c call) string {
+	switch {
+	case c.said.Stop == Length:
+		return `"length"`
+	case c.said.Stop == Refusal:
+		return `"content_filter"`
+	case len(c.said.Calls) > 0:
+		return `"tool_calls"`
+	}
+	return `"stop"`
 }
 
 func openaiStream(c call) stream {
 	s := stream{
 		media:   eventStream,
 		opening: []string{openaiChunk(c, openaiChoice(`{"role":"assistant","content":"","refusal":null}`, "null"), "null")},
-		ending:  []string{openaiChunk(c, openaiChoice(`{}`, `"stop"`), "null")},
+		ending:  []string{openaiChunk(c, openaiChoice(`{}`, openaiStop(c)), "null")},
 		failure: sse("", openaiFailure(problem{status: 503})),
 	}
-	for _, word := range c.words {
-		s.content = append(s.content, openaiChunk(c, openaiChoice(`{"content":`+quote(word)+`}`, "null"), "null"))
+	for _, p := range c.inOrder() {
+		s.content = append(s.content, openaiPiece(c, p))
 	}
 	if c.usage {
 		s.ending = append(s.ending, openaiChunk(c, "", openaiUsage(c)))
 	}
 	s.ending = append(s.ending, sse("", "[DONE]"))
 	return s
+}
+
+// openaiPiece gives a piece in chunks. A call begins with one that names it;
+// reasoning that is not shown is not there at all.
+func openaiPiece(c call, p piece) string {
+	delta := func(members string) string {
+		return openaiChunk(c, openaiChoice("{"+members+"}", "null"), "null")
+	}
+	switch {
+	case p.kind == spoken:
+		return delta(`"content":` + quote(p.text))
+	case p.kind == thought && c.reasoning() == shown:
+		return delta(`"reasoning_content":` + quote(p.text))
+	case p.kind == thought:
+		return ""
+	}
+	some := delta(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":%s}}]`, p.nth, quote(p.text)))
+	if p.first {
+		return delta(fmt.Sprintf(`"tool_calls":[{"index":%d,%s}]`, p.nth, openaiCall(c, p.block, ""))) + some
+	}
+	return some
 }
 
 // openaiChunk gives one event of a stream. Usage is a member of every chunk
@@ -89,9 +137,9 @@ func openaiChoice(delta, finish string) string {
 
 func openaiUsage(c call) string {
 	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
-		`"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},`+
-		`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`,
-		c.prompt, len(c.words), c.prompt+len(c.words))
+		`"prompt_tokens_details":{"cached_tokens":%d,"audio_tokens":0},`+
+		`"completion_tokens_details":{"reasoning_tokens":%d,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`,
+		c.prompt, c.out(), c.prompt+c.out(), c.cached(), c.thinking())
 }
 
 // openaiText is the answer of the older API, whose answers are text and no
@@ -107,7 +155,7 @@ func openaiTextStream(c call) stream {
 		ending:  []string{sse("", openaiTextObject(c, "", `"stop"`, "")), sse("", "[DONE]")},
 		failure: sse("", openaiFailure(problem{status: 503})),
 	}
-	for _, word := range c.words {
+	for _, word := range inWords(c.text()) {
 		s.content = append(s.content, sse("", openaiTextObject(c, word, "null", "")))
 	}
 	return s
@@ -135,10 +183,20 @@ func openaiModel(c call) string {
 
 func openaiFailure(p problem) string {
 	kind, code, usual := openaiError(p.status)
+	param := "null"
 	if p.message == "" {
 		p.message = usual
 	}
-	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":null,"code":%s}}`, quote(p.message), quote(kind), code)
+	if p.kind != "" {
+		kind = p.kind
+	}
+	if p.code != "" {
+		code = quote(p.code)
+	}
+	if p.param != "" {
+		param = quote(p.param)
+	}
+	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`, quote(p.message), quote(kind), param, code)
 }
 
 // openaiError gives the type and the code, as JSON, that go with a status, and
@@ -162,6 +220,49 @@ func openaiError(status int) (kind, code, message string) {
 		return "server_error", `"server_error"`, "The server had an error while processing your request. Sorry about that!"
 	}
 	return "invalid_request_error", "null", "Invalid request"
+}
+
+// openaiDenial gives the words for what a status alone does not say.
+func openaiDenial(d Denial, x *exchange) problem {
+	newer := x.endpoint.path == "/v1/responses"
+	switch {
+	case d == TooLong && newer:
+		return problem{
+			status: http.StatusBadRequest, param: "input", code: "context_length_exceeded",
+			message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+		}
+	case d == TooLong:
+		return problem{
+			status: http.StatusBadRequest, param: "messages", code: "context_length_exceeded",
+			message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130536 tokens. " +
+				"Please reduce the length of the messages.",
+		}
+	case d == Spent:
+		return problem{
+			status: http.StatusTooManyRequests, kind: "insufficient_quota", code: "insufficient_quota",
+			message: "You exceeded your current quota, please check your plan and billing details. For more information on this error, " +
+				"read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+		}
+	case d == KeyEcho:
+		return problem{
+			status: http.StatusUnauthorized, code: "invalid_api_key", message: "Incorrect API key provided: " + keyOf(x.r) +
+				". You can find your API key at https://platform.openai.com/account/api-keys.",
+		}
+	case d == Blocked:
+		return problem{
+			status: http.StatusBadRequest, code: "invalid_prompt", message: "Invalid prompt: your prompt was flagged as potentially violating " +
+				"our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+		}
+	case newer:
+		return problem{
+			status: http.StatusBadRequest, param: "model", code: "model_not_found",
+			message: "The requested model '" + x.call.model + "' does not exist.",
+		}
+	}
+	return problem{
+		status: http.StatusNotFound, code: "model_not_found",
+		message: "The model `" + x.call.model + "` does not exist or you do not have access to it.",
+	}
 }
 
 func openaiHints(h http.Header, w window) {

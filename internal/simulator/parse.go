@@ -17,13 +17,25 @@ const (
 	// maxReplies bounds what one short line can ask for.
 	maxReplies = 10_000
 
-	known = "want ok, a status such as 503 or 429;retry-after=7, refused, reset, silence[:30s], error-first, " +
-		"role-error, cut:3[:clean|:done], empty, html, error-200 or drip:200ms, each with *2 to repeat it"
+	known = "want ok, a status such as 503 or 429;retry-after=7, too-long, quota, key-echo, blocked, refused, reset, " +
+		"silence[:30s], error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
+		`an answer such as think:"Let me see"+say:Hello+call:list{"path":"."}+cut:3, each with *2 to repeat it`
 )
 
 // plain holds the replies that are one word.
 func plain(word string) (Reply, bool) {
-	replies := []Reply{OK{}, Refuse{}, Reset{}, Silence{}, ErrorFirst{}, RoleError{}, Empty{}, HTML{}, Error200{}}
+	replies := []Reply{
+		OK{},
+		Refuse{},
+		Reset{},
+		Silence{},
+		ErrorFirst{},
+		RoleError{},
+		Empty{},
+		HTML{},
+		Error200{},
+		TooLong, Spent, KeyEcho, Blocked,
+	}
 	i := slices.IndexFunc(replies, func(r Reply) bool { return r.String() == word })
 	if i < 0 {
 		return nil, false
@@ -33,14 +45,21 @@ func plain(word string) (Reply, bool) {
 
 // Parse reads replies from their words, separated by commas:
 //
-//	529*5, 429;retry-after=7, 503;body="go away", refused, reset,
-//	silence, silence:30s, error-first, role-error, cut:3, cut:3:clean,
-//	cut:3:done, empty, html, error-200, drip:200ms, ok
+//	529*5, 429;retry-after=7, 503;body="go away", too-long, quota,
+//	key-echo, blocked, refused, reset, silence, silence:30s, error-first,
+//	role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
+//	error-200, drip:200ms, ok,
+//	think:"Let me see."+say:Hello+call:list{"path":"."}+call:now+mixed
 //
 // A word with *5 counts five times. What follows a status are headers, and
-// body for the body. A value with a comma, a semicolon, a star, a space or a
-// quote in it is written as a Go string in double quotes. Nothing at all gives
-// no replies.
+// body for the body. A value with a comma, a semicolon, a star, a plus, a
+// brace, a space or a quote in it is written as a Go string in double quotes.
+// Nothing at all gives no replies.
+//
+// An answer of its own is put together from think, say and call with a plus.
+// The arguments of a call are a JSON object as it is, or anything as a Go string
+// in double quotes. To them come hidden, mixed, no-ids, stop:length and
+// stop:refusal, see Say, and the way it comes: cut, drip or silence.
 func Parse(words string) ([]Reply, error) {
 	if strings.TrimSpace(words) == "" {
 		return nil, nil
@@ -111,6 +130,9 @@ func parseReply(word string) (Reply, error) {
 	if word != "" && '0' <= word[0] && word[0] <= '9' {
 		return parseStatus(word)
 	}
+	if isSay(word) {
+		return parseSay(word)
+	}
 	name, argument, _ := strings.Cut(word, ":")
 	switch name {
 	case "silence":
@@ -134,7 +156,7 @@ func parseWait(word, argument string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseCut reads "3", "3:clean" and "3:done".
+// parseCut reads "3", "3:clean", "3:done" and "3:error".
 func parseCut(word, argument string) (Reply, error) {
 	count, ending, ended := strings.Cut(argument, ":")
 	after, err := strconv.Atoi(count)
@@ -144,12 +166,12 @@ func parseCut(word, argument string) (Reply, error) {
 	if !ended {
 		return Cut{After: after}, nil
 	}
-	for _, end := range []Ending{Clean, Done} {
+	for _, end := range []Ending{Clean, Done, Failed} {
 		if end.String() == ending {
 			return Cut{After: after, End: end}, nil
 		}
 	}
-	return nil, fmt.Errorf("reply %q: want the ending clean or done", word)
+	return nil, fmt.Errorf("reply %q: want the ending clean, done or error", word)
 }
 
 // parseStatus reads a status with its headers and its body.
@@ -207,7 +229,7 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // quoted gives a value as a word can carry it.
 func quoted(value string) string {
 	bare := value != "" && !strings.ContainsFunc(value, func(r rune) bool {
-		return r <= ' ' || r > '~' || strings.ContainsRune(`,;*"`, r)
+		return r <= ' ' || r > '~' || strings.ContainsRune(`,;*+{}"`, r)
 	})
 	if bare {
 		return value
@@ -227,17 +249,22 @@ func unquoted(value string) (string, error) {
 	return plain, nil
 }
 
-// split cuts s at each separator that is not inside double quotes.
+// split cuts s at each separator that is not inside double quotes or braces.
 func split(s string, separator byte) []string {
 	var parts []string
-	inside, start := false, 0
+	inside, depth, start := false, 0, 0
 	for i := 0; i < len(s); i++ {
 		switch {
 		case inside && s[i] == '\\':
 			i++
 		case s[i] == '"':
 			inside = !inside
-		case !inside && s[i] == separator:
+		case inside:
+		case s[i] == '{':
+			depth++
+		case s[i] == '}':
+			depth = max(0, depth-1)
+		case depth == 0 && s[i] == separator:
 			parts = append(parts, s[start:i])
 			start = i + 1
 		}

@@ -12,7 +12,9 @@ import (
 
 // everyWord holds each reply of the language once.
 const everyWord = `529, 429;retry-after=7;x-note="a, b; c*2", 503;body="go \"away\"\n", refused, reset, silence, silence:30s, ` +
-	`error-first, role-error, cut:3, cut:3:clean, cut:3:done, empty, html, error-200, drip:200ms, ok`
+	`error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html, error-200, drip:200ms, ok, ` +
+	`too-long, quota, key-echo, blocked, say:Hello, say:"", think:"hm, so"+hidden+call:list{"path":"a, b*}"}+call:now+call:odd"{"+mixed, ` +
+	`think:a+say:b+call:c{}+no-ids+stop:length+cut:2:error, say:a+drip:1s, call:a+stop:refusal+silence`
 
 func TestParseReadsEveryReply(t *testing.T) {
 	want := []simulator.Reply{
@@ -28,11 +30,25 @@ func TestParseReadsEveryReply(t *testing.T) {
 		simulator.Cut{After: 3},
 		simulator.Cut{After: 3, End: simulator.Clean},
 		simulator.Cut{After: 3, End: simulator.Done},
+		simulator.Cut{After: 3, End: simulator.Failed},
 		simulator.Empty{},
 		simulator.HTML{},
 		simulator.Error200{},
 		simulator.Drip{Every: 200 * time.Millisecond},
 		simulator.OK{},
+		simulator.TooLong, simulator.Spent, simulator.KeyEcho, simulator.Blocked,
+		simulator.Say{Text: "Hello"},
+		simulator.Say{},
+		simulator.Say{
+			Reasoning: "hm, so", Hidden: true, Mixed: true,
+			Calls: []simulator.Call{{Name: "list", Arguments: `{"path":"a, b*}"}`}, {Name: "now"}, {Name: "odd", Arguments: "{"}},
+		},
+		simulator.Say{
+			Reasoning: "a", Text: "b", Calls: []simulator.Call{{Name: "c", Arguments: "{}"}}, NoIDs: true, Stop: simulator.Length,
+			How: simulator.Cut{After: 2, End: simulator.Failed},
+		},
+		simulator.Say{Text: "a", How: simulator.Drip{Every: time.Second}},
+		simulator.Say{Calls: []simulator.Call{{Name: "a"}}, Stop: simulator.Refusal, How: simulator.Silence{}},
 	}
 	if got := parse(t, everyWord); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -53,12 +69,14 @@ func line(replies []simulator.Reply) string {
 
 func TestParseRepeats(t *testing.T) {
 	for words, want := range map[string]string{
-		"":                            "",
-		" \n ":                        "",
-		"529*3,ok":                    "529, 529, 529, ok",
-		"cut:1 * 2":                   "cut:1, cut:1",
-		`503;body="*3"*2`:             `503;body="*3", 503;body="*3"`,
-		"503 ; Body = x ; X-A=1;x-a=": `503;x-a=1;x-a="";body=x`,
+		"":                             "",
+		" \n ":                         "",
+		"529*3,ok":                     "529, 529, 529, ok",
+		"cut:1 * 2":                    "cut:1, cut:1",
+		`503;body="*3"*2`:              `503;body="*3", 503;body="*3"`,
+		`call:a{"b": [1, 2]} * 2`:      `call:a{"b": [1, 2]}, call:a{"b": [1, 2]}`,
+		` cut:1 + say:a b + think:"c"`: `think:c+say:"a b"+cut:1`,
+		"503 ; Body = x ; X-A=1;x-a=":  `503;x-a=1;x-a="";body=x`,
 	} {
 		if got := line(parse(t, words)); got != want {
 			t.Errorf("%q: %s, want %s", words, got, want)
@@ -81,7 +99,7 @@ func TestParseNamesTheBadWord(t *testing.T) {
 		`429;x="\n"`:           `a control character`,
 		"cut":                  `reply "cut": want a count`,
 		"cut:-1":               `reply "cut:-1": want a count`,
-		"cut:1:dirty":          `want the ending clean or done`,
+		"cut:1:dirty":          `want the ending clean, done or error`,
 		"drip":                 `reply "drip": want a time`,
 		"drip:0s":              `reply "drip:0s": want a time`,
 		"silence:soon":         `reply "silence:soon": want a time`,
@@ -90,6 +108,16 @@ func TestParseNamesTheBadWord(t *testing.T) {
 		"ok*9999999":           `want one number`,
 		"ok*10000,ok":          `more than 10000 replies`,
 		"529;body=x\n;q=1, no": `unknown reply "no"`,
+		"say:a+529":            `"529" is no part of an answer`,
+		"cut:1+drip:1s":        `"drip:1s" is no part of an answer, which comes in one way`,
+		"ok+ok":                `"ok" is no part of an answer`,
+		"say:a+":               `unknown reply ""`,
+		`say:"a`:               `no string in double quotes`,
+		"call:a b{}":           `"a b" is no name of a tool`,
+		"call:{}":              `"" is no name of a tool`,
+		"call:a{b}":            `the arguments "{b}" are no JSON object`,
+		`call:a"`:              `no string in double quotes`,
+		"stop:now":             `want stop:length or stop:refusal`,
 	} {
 		got, err := simulator.Parse(words)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -138,6 +166,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(everyWord)
 	f.Add("529*5, 429;retry-after=7*2")
 	f.Add(`503;body="\xff";a="`)
+	f.Add(`think:"a+b"+call:read{"path":"a,}\""}+call:b"\xff"*2, say:{+hidden`)
 	f.Add("200;A=\n\"\n0") // an error of two lines, once
 	f.Fuzz(func(t *testing.T, words string) {
 		replies, err := simulator.Parse(words)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func (s Status) play(x *exchange) {
 	}
 	body := s.Body
 	if body == "" && s.Code >= http.StatusBadRequest {
-		body = x.failure(s.Code, "")
+		body = x.failure(s.Code)
 	}
 	if h.Get("Content-Type") == "" && json.Valid([]byte(body)) {
 		h.Set("Content-Type", jsonMedia)
@@ -62,11 +63,11 @@ func (RoleError) play(x *exchange) {
 	}
 	s := x.open()
 	x.send(s.opening...)
-	x.send(s.afterOpening())
+	x.send(s.after(s.opening...))
 }
 
 func (Error200) play(x *exchange) {
-	x.body(http.StatusOK, jsonMedia, x.failure(x.dialect.overload, ""))
+	x.body(http.StatusOK, jsonMedia, x.failure(x.dialect.overload))
 }
 
 func (Empty) play(x *exchange) {
@@ -78,16 +79,21 @@ func (Empty) play(x *exchange) {
 }
 
 func (c Cut) play(x *exchange) {
-	words := x.call.words[:max(0, min(c.After, len(x.call.words)))]
 	switch {
 	case c.End == Done:
-		x.call.words = words
+		x.call = x.call.first(c.After)
 		x.answer(x.pace)
 	case x.streams():
 		s := x.open()
+		content := s.content[:max(0, min(c.After, len(s.content)))]
 		x.send(s.opening...)
-		x.drip(s.content[:len(words)], x.pace)
+		x.drip(content, x.pace)
+		if c.End == Failed {
+			x.send(s.after(slices.Concat(s.opening, content)...))
+		}
 		c.End.finish()
+	case c.End == Failed:
+		Error200{}.play(x)
 	default:
 		x.half(c.End)
 	}

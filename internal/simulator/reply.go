@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Reply is what the provider does with one request: OK, Status, Refuse, Reset,
-// Silence, ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or Drip.
+// Reply is what the provider does with one request: OK, Say, Status, Denial,
+// Refuse, Reset, Silence, ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or
+// Drip.
 //
 // String gives the reply in the words that Parse reads.
 type Reply interface {
@@ -67,6 +68,7 @@ const (
 	Dropped Ending = iota // the connection breaks
 	Clean                 // HTTP ends well, the API's own end is missing
 	Done                  // with the API's own end: a short, complete answer
+	Failed                // with an error inside the stream; the JSON counterpart is an error with status 200
 )
 
 // String gives the ending's word; Dropped, which needs none, has "dropped".
@@ -76,6 +78,8 @@ func (e Ending) String() string {
 		return "clean"
 	case Done:
 		return "done"
+	case Failed:
+		return "error"
 	default:
 		return "dropped"
 	}
@@ -131,7 +135,7 @@ func (s Silence) String() string {
 	return "silence:" + s.For.String()
 }
 
-// String gives "cut:3", "cut:3:clean" or "cut:3:done".
+// String gives "cut:3", "cut:3:clean", "cut:3:done" or "cut:3:error".
 func (c Cut) String() string {
 	word := "cut:" + strconv.Itoa(c.After)
 	if c.End == Dropped {
@@ -169,10 +173,17 @@ func (o Outage) String() string {
 	return word
 }
 
-// outcome is a reply's short word: a status without what it carries.
+// outcome is a reply's short word: a status without what it carries, an answer
+// without what it says.
 func outcome(r Reply) string {
-	if s, ok := r.(Status); ok {
-		return strconv.Itoa(s.Code)
+	switch r := r.(type) {
+	case Status:
+		return strconv.Itoa(r.Code)
+	case Say:
+		if r.How != nil {
+			return r.How.String()
+		}
+		return "say"
 	}
 	return r.String()
 }

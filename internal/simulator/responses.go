@@ -1,55 +1,101 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // The source of what follows: platform.openai.com, "Responses" and "Streaming
 // events". An error inside a stream has the form of the API, which puts it into
 // a member of its own; the page shows it without.
 
-func readResponses(r ask) (call, string) {
-	var body struct {
-		Model  string
-		Stream bool
+func responsesWhole(c call) string {
+	var items []string
+	for _, b := range c.blocks() {
+		items = append(items, responsesItem(c, b, "completed"))
 	}
-	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, "We could not parse the JSON body of your request: " + err.Error()
-	}
-	if body.Model == "" {
-		return call{}, "Missing required parameter: 'model'."
-	}
-	return call{model: body.Model, stream: body.Stream}, ""
+	status, _ := responsesEnd(c)
+	return responsesObject(c, status, "null", strings.Join(items, ","), responsesUsage(c))
 }
 
-func responsesWhole(c call) string {
-	return responsesObject(c, "completed", "null", responsesItem(c, "completed", responsesPart(c.text())), responsesUsage(c))
+// responsesEnd gives the status of an answer and, as JSON, why it is not
+// complete.
+func responsesEnd(c call) (status, incomplete string) {
+	switch c.said.Stop {
+	case Length:
+		return "incomplete", `{"reason":"max_output_tokens"}`
+	case Refusal:
+		return "incomplete", `{"reason":"content_filter"}`
+	}
+	return "completed", "null"
 }
 
 func responsesStream(c call) stream {
 	var n, alone numbered
-	created, item := responsesObject(c, "in_progress", "null", "", "null"), responsesItem(c, "in_progress", "")
-	where := `"item_id":"msg_` + c.id + `","output_index":0,"content_index":0`
+	begun := c
+	begun.said.Stop = ""
+	created := responsesObject(begun, "in_progress", "null", "", "null")
 	s := stream{media: eventStream, failure: alone.event("error", `"error":`+responsesError())}
 	s.opening = []string{
 		n.event("response.created", `"response":`+created),
 		n.event("response.in_progress", `"response":`+created),
-		n.event("response.output_item.added", `"output_index":0,"item":`+item),
-		n.event("response.content_part.added", where+`,"part":`+responsesPart("")),
 	}
-	failed := n
-	s.broken = failed.event("response.failed", `"response":`+responsesObject(c, "failed", responsesCause(), "", "null"))
-	for _, word := range c.words {
-		s.content = append(s.content, n.event("response.output_text.delta", where+`,"delta":`+quote(word)+`,"logprobs":[]`))
-	}
-	s.ending = []string{
-		n.event("response.output_text.done", where+`,"text":`+quote(c.text())+`,"logprobs":[]`),
-		n.event("response.content_part.done", where+`,"part":`+responsesPart(c.text())),
-		n.event("response.output_item.done", `"output_index":0,"item":`+responsesItem(c, "completed", responsesPart(c.text()))),
-		n.event("response.completed", `"response":`+responsesWhole(c)),
+	start, content, end := weave(c.inOrder(),
+		func(p piece) string { return responsesStart(&n, c, p.block) },
+		func(p piece) string { return responsesDelta(&n, c, p) },
+		func(p piece) string { return responsesStop(&n, c, p.block) })
+	status, _ := responsesEnd(c)
+	s.opening, s.content = append(s.opening, start), content
+	s.ending = []string{end, n.event("response."+status, `"response":`+responsesWhole(c))}
+	s.broken = func(sent []string) string {
+		n := numbered{strings.Count(strings.Join(sent, ""), "event: ")}
+		return n.event("response.failed", `"response":`+responsesObject(begun, "failed", responsesCause(), "", "null"))
 	}
 	return s
+}
+
+// responsesStart opens an item and, where it has one, its part.
+func responsesStart(n *numbered, c call, b block) string {
+	empty := b
+	empty.pieces = nil
+	item := n.event("response.output_item.added", fmt.Sprintf(`"output_index":%d,"item":%s`, b.index, responsesItem(c, empty, "in_progress")))
+	switch {
+	case b.kind == spoken:
+		return item + n.event("response.content_part.added", responsesWhere(c, b)+`,"part":`+responsesPart(""))
+	case b.kind == thought && c.reasoning() == shown:
+		return item + n.event("response.reasoning_summary_part.added", responsesWhere(c, b)+`,"part":`+responsesSummary(""))
+	}
+	return item
+}
+
+// responsesDelta gives some of an item. Reasoning that is not shown has none.
+func responsesDelta(n *numbered, c call, p piece) string {
+	members := responsesWhere(c, p.block) + `,"delta":` + quote(p.text)
+	switch {
+	case p.kind == spoken:
+		return n.event("response.output_text.delta", members+`,"logprobs":[]`)
+	case p.kind == called && p.text != "":
+		return n.event("response.function_call_arguments.delta", members)
+	case p.kind == thought && c.reasoning() == shown:
+		return n.event("response.reasoning_summary_text.delta", members)
+	}
+	return ""
+}
+
+// responsesStop closes an item and, where it has one, its part.
+func responsesStop(n *numbered, c call, b block) string {
+	done, where, text := "", responsesWhere(c, b), b.text()
+	switch {
+	case b.kind == spoken:
+		done = n.event("response.output_text.done", where+`,"text":`+quote(text)+`,"logprobs":[]`) +
+			n.event("response.content_part.done", where+`,"part":`+responsesPart(text))
+	case b.kind == called:
+		done = n.event("response.function_call_arguments.done", where+`,"arguments":`+quote(text))
+	case c.reasoning() == shown:
+		done = n.event("response.reasoning_summary_text.done", where+`,"text":`+quote(text)) +
+			n.event("response.reasoning_summary_part.done", where+`,"part":`+responsesSummary(text))
+	}
+	return done + n.event("response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, b.index, responsesItem(c, b, "completed")))
 }
 
 // numbered gives events with their numbers in the stream.
@@ -60,30 +106,76 @@ func (n *numbered) event(kind, members string) string {
 	return sse(kind, fmt.Sprintf(`{"type":%s,"sequence_number":%d,%s}`, quote(kind), n.next-1, members))
 }
 
-// responsesObject gives the response with its error, its only item and what it
-// has cost.
-func responsesObject(c call, status, cause, item, usage string) string {
+// responsesObject gives the response with its error, its items and what it has
+// cost.
+func responsesObject(c call, status, cause, items, usage string) string {
+	_, incomplete := responsesEnd(c)
 	return fmt.Sprintf(`{"id":"resp_%s","object":"response","created_at":%d,"status":%s,"background":false,"error":%s,`+
-		`"incomplete_details":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"model":%s,`+
+		`"incomplete_details":%s,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"model":%s,`+
 		`"output":[%s],"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,`+
 		`"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":"default","store":true,`+
 		`"temperature":1.0,"text":{"format":{"type":"text"},"verbosity":"medium"},"tool_choice":"auto","tools":[],`+
 		`"top_logprobs":0,"top_p":1.0,"truncation":"disabled","usage":%s,"user":null,"metadata":{}}`,
-		c.id, c.at.Unix(), quote(status), cause, quote(c.model), item, usage)
+		c.id, c.at.Unix(), quote(status), cause, incomplete, quote(c.model), items, usage)
 }
 
-func responsesItem(c call, status, part string) string {
-	return fmt.Sprintf(`{"id":"msg_%s","type":"message","status":%s,"content":[%s],"role":"assistant"}`, c.id, quote(status), part)
+// responsesID gives the id of an item.
+func responsesID(c call, b block) string {
+	switch b.kind {
+	case thought:
+		return "rs_" + c.id
+	case called:
+		return fmt.Sprintf("fc_%s_%d", c.id, b.nth)
+	}
+	return "msg_" + c.id
+}
+
+// responsesWhere gives the members that say which part of which item is meant.
+func responsesWhere(c call, b block) string {
+	where := fmt.Sprintf(`"item_id":%s,"output_index":%d`, quote(responsesID(c, b)), b.index)
+	switch b.kind {
+	case thought:
+		return where + `,"summary_index":0`
+	case spoken:
+		return where + `,"content_index":0`
+	}
+	return where
+}
+
+// responsesItem gives an item with what its block holds.
+func responsesItem(c call, b block, status string) string {
+	id, part := quote(responsesID(c, b)), ""
+	switch {
+	case b.kind == called:
+		return fmt.Sprintf(`{"id":%s,"type":"function_call","status":%s,"arguments":%s,"call_id":"call_%s_%d","name":%s}`,
+			id, quote(status), quote(b.text()), c.id, b.nth, quote(b.call.Name))
+	case b.kind == spoken && b.pieces != nil:
+		part = responsesPart(b.text())
+	case b.kind == thought && b.pieces != nil && c.reasoning() == shown:
+		part = responsesSummary(b.text())
+	}
+	if b.kind == spoken {
+		return fmt.Sprintf(`{"id":%s,"type":"message","status":%s,"content":[%s],"role":"assistant"}`, id, quote(status), part)
+	}
+	sealed := ""
+	if c.keeps {
+		sealed = `,"encrypted_content":` + quote(signature(c))
+	}
+	return fmt.Sprintf(`{"id":%s,"type":"reasoning"%s,"summary":[%s]}`, id, sealed, part)
 }
 
 func responsesPart(text string) string {
 	return `{"type":"output_text","annotations":[],"logprobs":[],"text":` + quote(text) + `}`
 }
 
+func responsesSummary(text string) string {
+	return `{"type":"summary_text","text":` + quote(text) + `}`
+}
+
 func responsesUsage(c call) string {
-	return fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":0},"output_tokens":%d,`+
-		`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
-		c.prompt, len(c.words), c.prompt+len(c.words))
+	return fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,`+
+		`"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
+		c.prompt, c.cached(), c.out(), c.thinking(), c.prompt+c.out())
 }
 
 func responsesCount(c call) string {

@@ -170,6 +170,12 @@ func FuzzServeHTTP(f *testing.F) {
 	f.Add("POST", geminiArray, "", `{"contents":[{"parts":[{"text":"Hi"}]}]}`, "429;retry-after=7")
 	f.Add("POST", ollamaChat, "", unstreamed, "cut:1:clean")
 	f.Add("POST", studio, "", `{"model":"m","input":"Hi","stream":true}`, "error-first")
+	f.Add("POST", messages, "", `{"model":"m","stream":true,"thinking":{"type":"adaptive"}}`, everythingSaid+"+mixed")
+	f.Add("POST", messages, "", `{"model":"m","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","input":{}}]}]}`, "ok")
+	f.Add("POST", completions, "", `{"model":"m","messages":[{"role":"tool","content":"a","tool_call_id":"b"}]}`, "too-long")
+	f.Add("POST", responses, "", `{"model":"no-such","input":[{"type":"function_call","call_id":"a"}]}`, everythingSaid+"+cut:5:error")
+	f.Add("POST", "/v1beta/models/gemini-3:generateContent", "", `{"contents":[{"role":"model","parts":[{"functionCall":{"name":"a"}}]}]}`, "blocked")
+	f.Add("POST", ollamaChat, "", `{"model":"m","messages":[{"tool_calls":[{"function":{"arguments":{}}}]}]}`, everythingSaid+"+cut:5:done")
 	f.Fuzz(func(t *testing.T, method, path, version, body, words string) {
 		replies, err := simulator.Parse(words)
 		if err != nil || strings.Contains(words, "silence") || strings.Contains(words, "drip") {

@@ -5,9 +5,13 @@
 //
 // It speaks Anthropic Messages, OpenAI Chat Completions and Responses, Gemini,
 // Ollama and LM Studio's REST well enough for the vendors' own SDKs, streamed
-// and not. It knows nothing: every answer is the same text. It checks no
-// credentials and looks at nothing of a request but the model's name and the
-// way the answer is wanted.
+// and not, with reasoning and tool calls. It knows nothing: every answer is the
+// same text, or what a Say puts there. It checks no credentials and looks at
+// little of a request: the model's name, the way the answer is wanted, and
+// whether the conversation is one that the vendor would take. A tool's result
+// without its call, say, gets the vendor's own 400, and a model whose name
+// begins with "no-such" its own 404. What comes to the port 1234 as if to OpenAI
+// is for LM Studio.
 //
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
 // where a reset is a real TCP reset; [Provider.Transport] reaches it in memory,

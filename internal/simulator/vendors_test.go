@@ -312,7 +312,9 @@ func TestAKeyOfGooglesMakesTheModelsGoogles(t *testing.T) {
 }
 
 func TestAStreamOfResponsesIsNumberedFromZero(t *testing.T) {
-	for reply, events := range map[string]int{"ok": 11, "role-error": 5, "error-first": 1} {
+	for reply, events := range map[string]int{
+		"ok": 11, "role-error": 5, "error-first": 1, "cut:2:error": 7, `think:a+say:"b c"+call:d{}+call:e+mixed`: 19,
+	} {
 		script := simulator.Script{Answer: "one two three", Replies: parse(t, reply)}
 		bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 			all := frames(ask(t, p, responses, streamed).body)

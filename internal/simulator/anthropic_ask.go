@@ -1,0 +1,197 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// What the Messages API refuses of a conversation. The source is the API: these
+// are its words.
+
+// anthropicAsk is what is read of a request.
+type anthropicAsk struct {
+	Model     string
+	Stream    bool
+	MaxTokens *int `json:"max_tokens"`
+	Thinking  struct {
+		Type   string
+		Budget int `json:"budget_tokens"`
+	}
+	Tools []struct {
+		Name   string
+		Type   string
+		Schema *struct{ Type string } `json:"input_schema"`
+	}
+	Messages []anthropicTurn
+}
+
+// anthropicTurn is one message.
+type anthropicTurn struct {
+	Role    string
+	Content anthropicContent
+}
+
+// anthropicContent is a text or blocks.
+type anthropicContent []struct {
+	Type, Text, ID, Name, Signature string
+	Input                           json.RawMessage
+	ToolUseID                       string `json:"tool_use_id"`
+}
+
+// UnmarshalJSON reads both forms.
+func (a *anthropicContent) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		*a = make(anthropicContent, 1)
+		(*a)[0].Type = "text"
+		return json.Unmarshal(text, &(*a)[0].Text)
+	}
+	type blocks anthropicContent
+	return json.Unmarshal(text, (*blocks)(a))
+}
+
+func readAnthropic(r ask) (call, problem) {
+	var body anthropicAsk
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return call{}, bad("The request body is not valid JSON: %v", err)
+	}
+	if body.Model == "" {
+		return call{}, bad("model: Field required")
+	}
+	c := call{model: body.Model, stream: body.Stream, view: never, caches: bytes.Contains(r.body, []byte(`"cache_control"`))}
+	if body.Thinking.Type == "enabled" || body.Thinking.Type == "adaptive" {
+		c.view = shown
+	}
+	c.repeat = slices.ContainsFunc(body.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
+	for _, object := range []func() problem{body.limits, body.tools, body.texts, body.results, body.thoughts} {
+		if p := object(); p.status != 0 {
+			return c, p
+		}
+	}
+	return c, problem{}
+}
+
+// limits objects to bounds that cannot be.
+func (a anthropicAsk) limits() problem {
+	if a.MaxTokens != nil && *a.MaxTokens < 1 {
+		return bad("max_tokens: must be greater than or equal to 1")
+	}
+	switch on := a.Thinking.Type == "enabled"; {
+	case on && a.Thinking.Budget < 1024:
+		return bad("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	case on && a.MaxTokens != nil && a.Thinking.Budget >= *a.MaxTokens:
+		return bad("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at " +
+			"https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
+	}
+	return problem{}
+}
+
+// tools objects to tools that nobody could call.
+func (a anthropicAsk) tools() problem {
+	seen := map[string]bool{}
+	for i, t := range a.Tools {
+		switch {
+		case t.Type != "" && t.Type != "custom":
+			continue
+		case !isWord(t.Name, 128):
+			return bad("tools.%d.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i)
+		case seen[t.Name]:
+			return bad("tools: Tool names must be unique.")
+		case t.Schema == nil:
+			return bad("tools.%d.custom.input_schema: Field required", i)
+		case t.Schema.Type != "object":
+			return bad("tools.%d.custom.input_schema.type: Input should be 'object'", i)
+		}
+		seen[t.Name] = true
+	}
+	return problem{}
+}
+
+// texts objects to blocks that say nothing or not what they should.
+func (a anthropicAsk) texts() problem {
+	for i, turn := range a.Messages {
+		if last := i == len(a.Messages)-1; len(turn.Content) == 0 && !(last && turn.Role == "assistant") {
+			return bad("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		}
+		for j, b := range turn.Content {
+			switch {
+			case b.Type == "text" && b.Text == "":
+				return bad("messages: text content blocks must be non-empty")
+			case b.Type == "thinking" && b.Signature == "":
+				return bad("messages.%d.content.%d.thinking.signature: Field required", i, j)
+			case b.Type == "tool_use" && !isWord(b.ID, len(b.ID)):
+				return bad("messages.%d.content.%d.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", i, j)
+			case b.Type == "tool_use" && !bytes.HasPrefix(b.Input, []byte("{")):
+				return bad("messages.%d.content.%d.tool_use.input: Input should be a valid dictionary", i, j)
+			}
+		}
+	}
+	return problem{}
+}
+
+// results objects to calls without results and to results without calls.
+func (a anthropicAsk) results() problem {
+	var open []string
+	for i, turn := range a.Messages {
+		given, behind := []string{}, false
+		for j, b := range turn.Content {
+			if b.Type != "tool_result" {
+				behind = true
+				continue
+			}
+			if !slices.Contains(open, b.ToolUseID) {
+				return bad("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` "+
+					"block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
+			}
+			if slices.Contains(given, b.ToolUseID) {
+				return bad("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, j, b.ToolUseID)
+			}
+			if !behind {
+				given = append(given, b.ToolUseID)
+			}
+		}
+		if p := unanswered(i-1, open, given); p.status != 0 {
+			return p
+		}
+		open = turn.calls()
+	}
+	return unanswered(len(a.Messages)-1, open, nil)
+}
+
+// unanswered objects to calls of a message that have no results.
+func unanswered(message int, calls, results []string) problem {
+	missing := slices.DeleteFunc(slices.Clone(calls), func(id string) bool { return slices.Contains(results, id) })
+	if len(missing) == 0 {
+		return problem{}
+	}
+	return bad("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block "+
+		"must have a corresponding `tool_result` block in the next message.", message, strings.Join(missing, ", "))
+}
+
+// calls gives the ids of a message's calls.
+func (t anthropicTurn) calls() []string {
+	var ids []string
+	for _, b := range t.Content {
+		if b.Type == "tool_use" {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids
+}
+
+// thoughts objects to results for a model that thinks, where the thoughts that
+// led to the calls are missing.
+func (a anthropicAsk) thoughts() problem {
+	n := len(a.Messages)
+	if a.Thinking.Type != "enabled" || n < 2 || len(a.Messages[n-2].calls()) == 0 {
+		return problem{}
+	}
+	if first := a.Messages[n-2].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
+		return bad("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
+			"a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "+
+			"blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. "+
+			"Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking", n-2, first)
+	}
+	return problem{}
+}

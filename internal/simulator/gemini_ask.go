@@ -1,0 +1,127 @@
+package simulator
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// What Google's API refuses of a conversation. The source is the API: these are
+// its words.
+
+// geminiAsk is what is read of a request.
+type geminiAsk struct {
+	Contents         []geminiTurn
+	GenerationConfig struct {
+		ThinkingConfig struct{ IncludeThoughts bool }
+	}
+}
+
+// geminiTurn is one content.
+type geminiTurn struct {
+	Role  string
+	Parts []struct {
+		Text             *string
+		ThoughtSignature string
+		FunctionCall     *struct{ Name string }
+		FunctionResponse *struct{ Name string }
+		InlineData       json.RawMessage
+		FileData         json.RawMessage
+	}
+}
+
+func readGemini(r ask) (call, problem) {
+	var body geminiAsk
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return call{}, bad("Invalid JSON payload received. %v", err)
+	}
+	c := call{model: r.model, view: sealed}
+	if body.GenerationConfig.ThinkingConfig.IncludeThoughts {
+		c.view = shown
+	}
+	c.repeat = slices.ContainsFunc(body.Contents, func(t geminiTurn) bool { return t.Role == "model" })
+	for _, object := range []func() problem{body.texts, body.results} {
+		if p := object(); p.status != 0 {
+			return c, p
+		}
+	}
+	if isGemini3(r.model) {
+		return c, body.thoughts()
+	}
+	return c, problem{}
+}
+
+func streamGemini(r ask) (call, problem) {
+	c, problem := readGemini(r)
+	c.stream = problem.status == 0
+	return c, problem
+}
+
+// texts objects to contents and parts with nothing in them.
+func (a geminiAsk) texts() problem {
+	for i, turn := range a.Contents {
+		if len(turn.Parts) == 0 {
+			return bad("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", i)
+		}
+		for j, p := range turn.Parts {
+			nothing := p.Text == nil && p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil && p.FileData == nil
+			if nothing && p.ThoughtSignature == "" {
+				return bad("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field\n", i, j)
+			}
+		}
+	}
+	return problem{}
+}
+
+// count counts the calls and the responses of a content.
+func (t geminiTurn) count() (calls, responses int) {
+	for _, p := range t.Parts {
+		if p.FunctionCall != nil {
+			calls++
+		}
+		if p.FunctionResponse != nil {
+			responses++
+		}
+	}
+	return calls, responses
+}
+
+// results objects to calls without results and to results without calls.
+func (a geminiAsk) results() problem {
+	open := 0
+	for i, turn := range a.Contents {
+		calls, responses := turn.count()
+		switch {
+		case responses > 0 && open == 0:
+			return bad("Please ensure that function response turn comes immediately after a function call turn.")
+		case responses != open:
+			return bad("Please ensure that the number of function response parts is equal to the number of function call parts of the " +
+				"function call turn.")
+		case calls > 0 && (i == 0 || a.Contents[i-1].Role == "model"):
+			return bad("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+		}
+		open = calls
+	}
+	return problem{}
+}
+
+// thoughts objects to calls of the turn that goes on which have lost the
+// signature of the thoughts that led to them.
+func (a geminiAsk) thoughts() problem {
+	for _, turn := range slices.Backward(a.Contents) {
+		if calls, responses := turn.count(); calls == 0 && responses == 0 {
+			return problem{}
+		}
+		for i, p := range turn.Parts {
+			if p.FunctionCall == nil {
+				continue
+			}
+			if p.ThoughtSignature == "" {
+				return bad("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "+
+					"missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , "+
+					"position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", p.FunctionCall.Name, i+1)
+			}
+			break
+		}
+	}
+	return problem{}
+}
