@@ -37,6 +37,10 @@ var house = []row{
 		floor: 2, path: "provider/openai", uses: "fault llm provider",
 		parts: "github.com/openai/openai-go",
 	},
+	{
+		floor: 2, path: "provider/ollama", uses: "dialect fault llm provider",
+		parts: "github.com/ollama/ollama",
+	},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},

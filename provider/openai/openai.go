@@ -112,8 +112,8 @@ func (m *Model) Name() llm.Name { return m.name }
 // Stream asks once and yields the answer as it comes.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.name, m.faults, func(ctx context.Context, c *provider.Call) error {
-		if u, err := url.Parse(m.base); err != nil || u.Scheme == "" || u.Host == "" {
-			return invalid("base URL " + strconv.Quote(m.base) + " is not of the form https://host/v1")
+		if err := provider.Address(m.base); err != nil {
+			return err
 		}
 		switch m.api {
 		case Chat:

@@ -1,0 +1,45 @@
+package ollama
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// address reads a server's address in the forms that OLLAMA_HOST has: with or
+// without a scheme, a port or a host. An address for all interfaces is one that
+// a server listens at; a client calls at the loopback.
+func address(host string) (*url.URL, error) {
+	host = strings.Trim(strings.TrimSpace(host), `"'`)
+	scheme, rest, stated := strings.Cut(host, "://")
+	if !stated {
+		scheme, rest = "http", host
+	}
+	if ip := net.ParseIP(rest); ip != nil && ip.To4() == nil {
+		rest = "[" + rest + "]"
+	}
+	u, err := url.Parse(scheme + "://" + rest)
+	if err != nil {
+		return nil, invalid("the address "+strconv.Quote(host)+" is none of a server: want host:port or http://host:port", err)
+	}
+	name, port := u.Hostname(), u.Port()
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	switch {
+	case !stated && host == "ollama.com":
+		u.Scheme = "https"
+	case !stated && port == "":
+		port = "11434"
+	}
+	u.Host = name
+	if port != "" {
+		u.Host = net.JoinHostPort(name, port)
+	} else if strings.Contains(name, ":") {
+		u.Host = "[" + name + "]"
+	}
+	return u, provider.Address(u.String())
+}

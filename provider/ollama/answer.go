@@ -1,0 +1,107 @@
+package ollama
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// lineBound is how long a line may be, in bytes. It is the SDK's.
+const lineBound = 8_000_000
+
+// read hands on an answer, line by line, up to the one that says that it is done.
+// One that was not asked to stream is such a line alone.
+func read(resp *http.Response, c *provider.Call) error {
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, lineBound)
+	for lines.Scan() {
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		done, err := hear(lines.Bytes(), resp, c)
+		if done || err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// hear takes a line.
+func hear(line []byte, resp *http.Response, c *provider.Call) (done bool, err error) {
+	var answer api.ChatResponse
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return false, err // half a line, or a page
+	}
+	if dialect.Ollama().Sign(dialect.Lines, line) == dialect.Failure {
+		return false, c.Event(line, errorOf(resp, line))
+	}
+	if !say(&answer.Message, c) {
+		return true, nil
+	}
+	if answer.Done {
+		if answer.PromptEvalCount+answer.EvalCount > 0 {
+			c.Costs(llm.Usage{Input: answer.PromptEvalCount, Output: answer.EvalCount})
+		}
+		c.End(why(answer.DoneReason), answer.Model)
+	}
+	return answer.Done, nil
+}
+
+// say hands on what a message says. Calls come whole.
+func say(m *api.Message, c *provider.Call) bool {
+	if m.Thinking != "" && !c.Yield(llm.Reasoning{Text: m.Thinking}) {
+		return false
+	}
+	if m.Content != "" && !c.Yield(llm.Text{Text: m.Content}) {
+		return false
+	}
+	for i := range m.ToolCalls {
+		call := &m.ToolCalls[i]
+		arguments := json.RawMessage(call.Function.Arguments.String())
+		if !c.Yield(llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: arguments}) {
+			return false
+		}
+	}
+	return true
+}
+
+// why gives the reason of an end.
+func why(reason string) llm.Reason {
+	switch reason {
+	case "stop", "":
+		return llm.Stop
+	case "length":
+		return llm.Length
+	}
+	return llm.Other
+}
+
+// statusError gives an error response as the SDK's client does.
+func statusError(resp *http.Response) error {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	return errorOf(resp, body)
+}
+
+// errorOf gives the error in a response, or in a line of it, as the SDK has it.
+func errorOf(resp *http.Response, text []byte) error {
+	if resp.StatusCode == http.StatusUnauthorized {
+		e := api.AuthorizationError{StatusCode: resp.StatusCode, Status: resp.Status}
+		_ = json.Unmarshal(text, &e) // what it says is package fault's to read
+		return e
+	}
+	e := api.StatusError{StatusCode: resp.StatusCode, Status: resp.Status}
+	if json.Unmarshal(text, &e) != nil {
+		e.ErrorMessage = string(text)
+	}
+	return e
+}
