@@ -38,5 +38,12 @@ func Object(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"arguments":` + string(text) + `}`)
 }
 
+// made begins the ids that we make.
+const made = "made_"
+
 // newID makes an id for a call to which its provider has given none.
-func newID() string { return "call_" + rand.Text() }
+func newID() string { return made + rand.Text() }
+
+// Made tells whether an id is one that was made for a call, of which its
+// provider knows nothing.
+func Made(id string) bool { return strings.HasPrefix(id, made) }

@@ -91,7 +91,7 @@ func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
 func TestACallWithoutAnIDGetsOneOfItsOwn(t *testing.T) {
 	parts, err := all(t, t.Context(), say(llm.ToolCall{Name: "a"}, llm.ToolCall{Name: "a"}))
 	one, two := parts[0].(llm.ToolCall), parts[1].(llm.ToolCall)
-	if err != nil || one.ID == "" || one.ID == two.ID || string(one.Arguments) != "{}" {
+	if err != nil || !provider.Made(one.ID) || one.ID == two.ID || string(one.Arguments) != "{}" {
 		t.Error(one, two, err)
 	}
 }

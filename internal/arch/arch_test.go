@@ -34,6 +34,10 @@ var house = []row{
 		parts: "github.com/anthropics/anthropic-sdk-go",
 	},
 	{
+		floor: 2, path: "provider/gemini", uses: "fault llm provider",
+		parts: "google.golang.org/genai",
+	},
+	{
 		floor: 2, path: "provider/openai", uses: "fault llm provider",
 		parts: "github.com/openai/openai-go",
 	},

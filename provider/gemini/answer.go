@@ -1,0 +1,125 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+
+	"google.golang.org/genai"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+// answer is an answer as it comes. The API has no terminator: an answer has its
+// proper end with a reason to finish.
+type answer struct {
+	call  *provider.Call
+	whole bool
+}
+
+// take takes the next chunk; false: nobody wants more.
+func (a *answer) take(chunk *genai.GenerateContentResponse) (more bool, err error) {
+	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" && len(chunk.Candidates) == 0 {
+		return false, blocked(a.call, f)
+	}
+	if chunk.UsageMetadata != nil {
+		a.call.Costs(usage(chunk.UsageMetadata))
+	}
+	if len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil {
+		return true, nil
+	}
+	first := chunk.Candidates[0] // there is one: no more are asked for
+	if first.Content != nil {
+		for _, p := range first.Content.Parts {
+			if p != nil && !a.part(p) {
+				return false, nil
+			}
+		}
+	}
+	switch first.FinishReason {
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall:
+		return false, mishap(a.call, first)
+	case "", genai.FinishReasonUnspecified:
+		if !a.whole {
+			return true, nil
+		}
+	}
+	a.call.End(reason(first.FinishReason), chunk.ModelVersion)
+	return true, nil
+}
+
+// part hands on a part. The signature of a text, which may come without any, is
+// handed on behind it, as reasoning.
+func (a *answer) part(p *genai.Part) bool {
+	signature := ""
+	if len(p.ThoughtSignature) > 0 {
+		signature = base64.StdEncoding.EncodeToString(p.ThoughtSignature)
+	}
+	switch {
+	case p.FunctionCall != nil:
+		f := p.FunctionCall
+		arguments, _ := json.Marshal(f.Args) // it came as JSON
+		return a.call.Yield(llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: arguments, Signature: signature})
+	case p.Thought:
+		return a.call.Yield(llm.Reasoning{Text: p.Text, Signature: signature})
+	}
+	return a.call.Yield(llm.Text{Text: p.Text}) && a.call.Yield(llm.Reasoning{Signature: signature})
+}
+
+// blocked is the fault of a prompt that is not answered. It would not be another
+// time either.
+func blocked(c *provider.Call, f *genai.GenerateContentResponsePromptFeedback) error {
+	return named(c, fault.Refused, string(f.BlockReason), cmp.Or(f.BlockReasonMessage, "the prompt was blocked: "+string(f.BlockReason)), "")
+}
+
+// mishap is the fault of a model that has not got its call right.
+func mishap(c *provider.Call, first *genai.Candidate) error {
+	return named(c, fault.Unknown, "", "the model has not got its call right", string(first.FinishReason))
+}
+
+// named gives a fault by the API's own words, as package fault knows them; what
+// it does not know is of the given kind.
+func named(c *provider.Call, kind fault.Kind, status, message, finish string) error {
+	type words struct {
+		Message string `json:"message"`
+		Status  string `json:"status,omitzero"`
+	}
+	type candidate struct {
+		Finish string `json:"finishReason,omitzero"`
+	}
+	event, _ := json.Marshal(struct {
+		Error      words       `json:"error"`
+		Candidates []candidate `json:"candidates"`
+	}{words{message, status}, []candidate{{finish}}})
+	err := c.Event(event, nil)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Unknown {
+		f.Kind = kind
+	}
+	return err
+}
+
+// reason gives why an answer has ended.
+func reason(r genai.FinishReason) llm.Reason {
+	switch r {
+	case genai.FinishReasonStop:
+		return llm.Stop
+	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+		return llm.Length
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
+		genai.FinishReasonSPII, genai.FinishReasonLanguage, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent:
+		return llm.Refusal
+	}
+	return llm.Other
+}
+
+// usage gives the costs in our terms: the API counts thoughts beside the answer,
+// and what tools of its own have read beside the prompt.
+func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
+	return llm.Usage{
+		Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Output: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+		CacheRead: int(u.CachedContentTokenCount), Reasoning: int(u.ThoughtsTokenCount),
+	}
+}

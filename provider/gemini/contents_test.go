@@ -1,0 +1,168 @@
+package gemini_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// asked gives what a model sends for a request, as JSON with its members in order.
+func asked(t *testing.T, model string, r llm.Request) string {
+	t.Helper()
+	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
+	if _, err := collect(t.Context(), h.model(model), r); err != nil {
+		t.Fatal(err)
+	}
+	return canonical(t, h.asked)
+}
+
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(text, err)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// own and foreign are answers of this provider's model and of another's.
+func own(blocks ...llm.Block) llm.Message { return llm.Answer(by, blocks...) }
+
+func foreign(blocks ...llm.Block) llm.Message {
+	return llm.Answer(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
+}
+
+var schema = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
+
+// ending ends a request without settings.
+const ending = `],"generationConfig":{}}`
+
+func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
+	const hi = `{"parts":[{"text":"Hi"}],"role":"user"}`
+	call := llm.ToolCall{ID: "f1", Name: "read", Arguments: []byte(`{"path":"a"}`), Signature: "EqQ="}
+	tests := []struct {
+		name string
+		r    llm.Request
+		want string
+	}{
+		{"a question", llm.Request{Messages: []llm.Message{llm.Say("Hi")}}, `{"contents":[` + hi + ending},
+		{
+			"orders, tools, a bound and an effort",
+			llm.Request{
+				System: "Be brief.", Messages: []llm.Message{llm.Say("Hi")}, MaxTokens: 99, Effort: llm.Low,
+				Tools: []llm.Tool{{Name: "now"}, {Name: "read", Description: "Reads <a> file.", Schema: schema}},
+			},
+			`{"systemInstruction":{"parts":[{"text":"Be brief."}],"role":"user"},"contents":[` + hi + `],` +
+				`"generationConfig":{"maxOutputTokens":99,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}},` +
+				`"tools":[{"functionDeclarations":[{"name":"now"},{"name":"read","description":"Reads <a> file.","parametersJsonSchema":` + string(schema) + `}]}]}`,
+		},
+		{
+			"a step with tools",
+			llm.Request{Messages: []llm.Message{
+				llm.Say("Hi"), llm.Say("Read."), own(
+					llm.Reasoning{Text: "hm"}, llm.Reasoning{Text: "so", Signature: "AAAA"}, llm.Text{Text: "I read."}, llm.Reasoning{Signature: "BBBB"},
+					call, llm.ToolCall{ID: "made_X", Name: "now"},
+				),
+				llm.Say("Wait!"), llm.Results(llm.ToolResult{ID: "f1", Name: "read", Output: "text"}, llm.ToolResult{ID: "made_X", Name: "now", Output: "broken", Failed: true}), llm.Say("Go on."),
+			}},
+			`{"contents":[{"parts":[{"text":"Hi"},{"text":"Read."}],"role":"user"},` +
+				`{"parts":[{"text":"so","thought":true,"thoughtSignature":"AAAA"},{"text":"I read.","thoughtSignature":"BBBB"},` +
+				`{"functionCall":{"id":"f1","name":"read","args":{"path":"a"}},"thoughtSignature":"EqQ="},{"functionCall":{"name":"now"}}],"role":"model"},` +
+				`{"parts":[{"functionResponse":{"id":"f1","name":"read","response":{"output":"text"}}},{"functionResponse":{"name":"now","response":{"error":"broken"}}}],"role":"user"},` +
+				`{"parts":[{"text":"Wait!"},{"text":"Go on."}],"role":"user"}` + ending,
+		},
+		{
+			"another provider's answer",
+			llm.Request{Messages: []llm.Message{
+				llm.Say("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "AAAA"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "BBBB"}, llm.ToolCall{ID: "b", Name: "now"}),
+				llm.Results(llm.ToolResult{ID: "a", Output: "no"}), llm.Results(llm.ToolResult{ID: "b", Output: "noon"}),
+			}},
+			`{"contents":[` + hi + `,{"parts":[{"functionCall":{"name":"read","args":{"arguments":"{\"x"}},"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="},` +
+				`{"functionCall":{"name":"now"}}],"role":"model"},` +
+				`{"parts":[{"functionResponse":{"name":"read","response":{"output":"no"}}},{"functionResponse":{"name":"now","response":{"output":"noon"}}}],"role":"user"}` + ending,
+		},
+		{
+			"nothing said",
+			llm.Request{Messages: []llm.Message{llm.Say("Hi"), own(llm.Reasoning{Signature: "AAAA"}), llm.Say(""), foreign(llm.Reasoning{Text: "hm"}, llm.Text{})}},
+			`{"contents":[` + hi + ending,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(canonical(t, tt.want), asked(t, pro, tt.r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
+	tests := []struct {
+		model  string
+		effort llm.Effort
+		want   string
+	}{
+		{pro, "", `{"generationConfig":{}}`},
+		{pro, llm.High, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}}}`},
+		{"gemini-2.5-flash", llm.Medium, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}}}`},
+		{"gemini-2.5-flash", "extreme", `{"generationConfig":{}}`},
+		{"gemini-2.0-flash", llm.High, `{"generationConfig":{}}`},
+	}
+	for _, tt := range tests {
+		if got := asked(t, tt.model, llm.Request{Effort: tt.effort}); got != canonical(t, tt.want) {
+			t.Errorf("%s %s: %s", tt.model, tt.effort, got)
+		}
+	}
+}
+
+func TestOnlyNewModelsAreToldOfCallsThatAreNotTheirs(t *testing.T) {
+	r := llm.Request{Messages: []llm.Message{llm.Say("Hi"), foreign(llm.ToolCall{ID: "a", Name: "now"}), llm.Results(llm.ToolResult{ID: "a", Name: "now"})}}
+	want := `{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},{"parts":[{"functionCall":{"name":"now"}}],"role":"model"},` +
+		`{"parts":[{"functionResponse":{"name":"now","response":{"output":""}}}],"role":"user"}` + ending
+	if diff := cmp.Diff(canonical(t, want), asked(t, "gemini-2.5-pro", r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add(stream(chunk(`{"text":"a"}`, "STOP")))
+	f.Add(stream(chunk(`{"functionCall":{"name":"a","args":{"x":[1]}}}`, "")))
+	f.Add(stream(`{"error":{"code":503}}`))
+	f.Add(stream(`{"candidates":{"a":1}}`))
+	f.Add(stream(`{"candidates":[null]}`))
+	f.Fuzz(func(t *testing.T, body string) {
+		h := &house{body: body}
+		ended, failed := 0, 0
+		for p, err := range h.model(pro).Stream(t.Context(), llm.Request{}) {
+			if ended+failed > 0 {
+				t.Fatal("something after the end")
+			}
+			switch p := p.(type) {
+			case llm.End:
+				ended++
+			case llm.ToolCall:
+				if !json.Valid(p.Arguments) || p.ID == "" {
+					t.Errorf("%+v", p)
+				}
+			case nil:
+				failed++
+			}
+			if (p == nil) == (err == nil) {
+				t.Error(p, err)
+			}
+		}
+		if ended+failed != 1 || h.count != 1 {
+			t.Error("no end, or asked twice")
+		}
+	})
+}

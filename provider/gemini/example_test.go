@@ -1,0 +1,32 @@
+package gemini_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider/gemini"
+)
+
+// An answer that breaks off: the SDK alone would end it as if it were whole.
+func ExampleModel_Stream() {
+	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Cut{After: 1, End: simulator.Clean}}, Answer: "forty- two"})
+	defer provider.Close()
+	server := httptest.NewServer(provider)
+	defer server.Close()
+
+	model := gemini.New(gemini.Config{Model: "gemini-3-pro", Key: "…", Base: server.URL})
+	request := llm.Request{Messages: []llm.Message{llm.Say("What is six times seven?")}}
+	for part, err := range model.Stream(context.Background(), request) {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(part)
+	}
+	// Output:
+	// {forty- }
+	// the answer broke off: it ended without its terminator
+}

@@ -1,0 +1,126 @@
+// Package gemini is Google's Gemini over its own SDK, with a key of the Gemini
+// API.
+//
+// The SDK's retries are off and nothing of the environment is used. What the SDK
+// leaves in the dark, package provider finds out; see hush and answer for what
+// else it takes.
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"google.golang.org/genai"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+)
+
+const (
+	name   = "gemini" // the provider's, in llm.Name
+	google = "https://generativelanguage.googleapis.com/"
+)
+
+// Config says which model is asked, where and as whom.
+type Config struct {
+	Model  string           // as the API calls it, such as "gemini-3-pro"
+	Key    string           // sent as X-Goog-Api-Key; "": none
+	Base   string           // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
+	Client *http.Client     // sends the requests; nil: provider.Client()
+	Faults fault.Classifier // names what goes wrong; zero: the built-in rules
+}
+
+// Model is a model behind the Gemini API. Its methods may run concurrently.
+type Model struct {
+	config Config
+	client *genai.Client // nil: err says why
+	err    error
+}
+
+// New gives a model. What is wrong with the Config the first question will tell.
+func New(c Config) *Model {
+	client := provider.Watch(c.Client)
+	client.Transport = hush{client.Transport, c.Key == ""}
+	m := &Model{config: c}
+	m.client, m.err = genai.NewClient(context.Background(), &genai.ClientConfig{
+		Backend:     genai.BackendGeminiAPI,
+		APIKey:      cmp.Or(c.Key, "none"), // without one the SDK takes the environment's, or refuses to ask
+		HTTPClient:  client,
+		HTTPOptions: genai.HTTPOptions{BaseURL: cmp.Or(c.Base, google)},
+	})
+	return m
+}
+
+// Name gives the model's name at "gemini".
+func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
+
+// Stream asks once, as [llm.Model] says.
+func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
+		if err := cmp.Or(provider.Address(m.config.Base), m.err); err != nil {
+			return err
+		}
+		return m.ask(ctx, c, r)
+	})
+}
+
+// errPanic is what the SDK has panicked over: an answer in a form that it does
+// not expect.
+var errPanic = errors.New("the SDK panicked")
+
+// ask ranges over the answer, of which one in one piece has one chunk. A panic of
+// the SDK becomes an error, one of whoever ranges over the parts does not.
+func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err error) {
+	inside := true // the SDK
+	defer func() {
+		if !inside {
+			return
+		}
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanic, p)
+		}
+	}()
+	a := answer{call: c, whole: r.Whole}
+	for chunk, err := range m.chunks(ctx, r) {
+		inside = false
+		if err != nil {
+			return failure(c, err)
+		}
+		if more, err := a.take(chunk); !more || err != nil {
+			return err
+		}
+		inside = true
+	}
+	inside = false
+	return nil
+}
+
+// chunks asks in the way that the request wants.
+func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.GenerateContentResponse, error] {
+	if !r.Whole {
+		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r))
+	}
+	return func(yield func(*genai.GenerateContentResponse, error) bool) {
+		yield(m.client.Models.GenerateContent(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r)))
+	}
+}
+
+// failure gives the SDK's error; one that came as an event is read as an event,
+// with its details.
+func failure(c *provider.Call, err error) error {
+	e, ok := errors.AsType[genai.APIError](err)
+	if !ok {
+		return err
+	}
+	event, bad := json.Marshal(map[string]genai.APIError{"error": e})
+	if bad != nil {
+		return err
+	}
+	return c.Event(event, err)
+}

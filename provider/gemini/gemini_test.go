@@ -1,0 +1,359 @@
+package gemini_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/gemini"
+)
+
+const pro = "gemini-3-pro"
+
+var by = llm.Name{Provider: "gemini", Model: pro}
+
+// collect ranges over an answer and gives its parts and its error.
+func collect(ctx context.Context, m llm.Model, r llm.Request) (parts []llm.Part, err error) {
+	for p, e := range m.Stream(ctx, r) {
+		if e != nil {
+			return parts, e
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// house answers every request with the same body, and keeps the last request.
+type house struct {
+	body  string
+	kind  string // its type; "": that of a stream
+	asked string
+	req   *http.Request
+	count int
+}
+
+func (h *house) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked, _ := io.ReadAll(req.Body)
+	h.asked, h.req = string(asked), req
+	h.count++
+	kind := h.kind
+	if kind == "" {
+		kind = "text/event-stream"
+	}
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Request: req,
+		Body: io.NopCloser(strings.NewReader(h.body)),
+	}, nil
+}
+
+func (h *house) model(model string) *gemini.Model {
+	return gemini.New(gemini.Config{Model: model, Key: "k", Client: &http.Client{Transport: h}})
+}
+
+// stream writes events as the API does.
+func stream(chunks ...string) string {
+	return "data: " + strings.Join(chunks, "\r\n\r\ndata: ") + "\r\n\r\n"
+}
+
+// chunk is a chunk with parts and, if it is the last, why it is.
+func chunk(parts, finish string) string {
+	if finish != "" {
+		finish = `,"finishReason":"` + finish + `"`
+	}
+	return `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"}` + finish + `,"index":0}],` +
+		`"usageMetadata":{"promptTokenCount":114,"candidatesTokenCount":4,"thoughtsTokenCount":5,"cachedContentTokenCount":100,"totalTokenCount":123},` +
+		`"modelVersion":"gemini-x","responseId":"r"}`
+}
+
+var (
+	used = llm.Usage{Input: 114, Output: 9, CacheRead: 100, Reasoning: 5}
+	stop = llm.End{Reason: llm.Stop, Model: "gemini-x"}
+)
+
+func TestEveryPartOfAnAnswerIsHandedOn(t *testing.T) {
+	tests := []struct {
+		name   string
+		chunks []string
+		want   []llm.Part
+	}{
+		{
+			"text",
+			[]string{chunk(`{"text":"forty"}`, ""), chunk(`{"text":"-two"}`, ""), chunk(`{"text":""}`, "STOP")},
+			[]llm.Part{llm.Text{Text: "forty"}, llm.Text{Text: "-two"}, used, stop},
+		},
+		{
+			"thoughts and a signature behind the text",
+			[]string{chunk(`{"text":"hm","thought":true}`, ""), chunk(`{"text":"So"}`, ""), chunk(`{"text":"","thoughtSignature":"EqQ="}`, "STOP")},
+			[]llm.Part{llm.Reasoning{Text: "hm"}, llm.Text{Text: "So"}, llm.Reasoning{Signature: "EqQ="}, used, stop},
+		},
+		{
+			"parallel calls",
+			[]string{chunk(`{"functionCall":{"id":"f1","name":"read","args":{"path":"a"}},"thoughtSignature":"EqQ="},{"functionCall":{"id":"f2","name":"list"}}`, ""), chunk(`{"text":""}`, "STOP")},
+			[]llm.Part{
+				llm.ToolCall{ID: "f1", Name: "read", Arguments: []byte(`{"path":"a"}`), Signature: "EqQ="},
+				llm.ToolCall{ID: "f2", Name: "list", Arguments: []byte(`{}`)},
+				used,
+				llm.End{Reason: llm.Calls, Model: "gemini-x"},
+			},
+		},
+		{"nothing", []string{chunk(`{"text":""}`, "STOP")}, []llm.Part{used, stop}},
+		{"no content", []string{`{"candidates":[{"finishReason":"STOP"}]}`}, []llm.Part{llm.End{Reason: llm.Stop}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := collect(t.Context(), (&house{body: stream(tt.chunks...)}).model(pro), llm.Request{})
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+func TestACallWithoutAnIDGetsOneThatIsNotSentBack(t *testing.T) {
+	h := &house{body: stream(chunk(`{"functionCall":{"name":"now"}}`, "STOP"))}
+	got, err := collect(t.Context(), h.model(pro), llm.Request{})
+	call, ok := got[0].(llm.ToolCall)
+	if err != nil || !ok || !provider.Made(call.ID) {
+		t.Fatal(got, err)
+	}
+	_, err = collect(t.Context(), h.model(pro), llm.Request{Messages: []llm.Message{
+		llm.Say("Hi"), llm.Answer(by, call), llm.Results(llm.ToolResult{ID: call.ID, Output: "noon"}),
+	}})
+	if err != nil || strings.Contains(h.asked, call.ID) || !strings.Contains(h.asked, `"functionResponse":{"name":"now"`) {
+		t.Error(h.asked, err)
+	}
+}
+
+func TestAWholeAnswerHasTheSameParts(t *testing.T) {
+	h := &house{kind: "application/json", body: chunk(`{"text":"hm","thought":true},{"text":"So","thoughtSignature":"EqQ="},{"functionCall":{"id":"f1","name":"now"}}`, "STOP")}
+	got, err := collect(t.Context(), h.model(pro), llm.Request{Whole: true})
+	want := []llm.Part{
+		llm.Reasoning{Text: "hm"},
+		llm.Text{Text: "So"},
+		llm.Reasoning{Signature: "EqQ="},
+		llm.ToolCall{ID: "f1", Name: "now", Arguments: []byte(`{}`)},
+		used,
+		llm.End{Reason: llm.Calls, Model: "gemini-x"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if !strings.HasSuffix(h.req.URL.Path, ":generateContent") {
+		t.Error(h.req.URL)
+	}
+}
+
+func TestEveryReasonToFinishHasItsPlace(t *testing.T) {
+	for finish, want := range map[string]llm.Reason{
+		"STOP": llm.Stop, "MAX_TOKENS": llm.Length, "CONTINUATION": llm.Length, "SAFETY": llm.Refusal, "RECITATION": llm.Refusal, "SPII": llm.Refusal,
+		"OTHER": llm.Other, "TOO_MANY_TOOL_CALLS": llm.Other, "SOMETHING_NEW": llm.Other,
+	} {
+		h := &house{body: stream(chunk(`{"text":"a"}`, finish))}
+		got, err := collect(t.Context(), h.model(pro), llm.Request{})
+		if err != nil || got[len(got)-1].(llm.End).Reason != want || h.count != 1 {
+			t.Errorf("%s: %v, %v", finish, got, err)
+		}
+	}
+}
+
+func TestWhatIsNoAnswerIsAFault(t *testing.T) {
+	tests := []struct {
+		name, kind, body string
+		want             fault.Kind
+		words            string
+	}{
+		{"a prompt that is blocked", "", stream(`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":9}}`), fault.Refused, "error in a 200: the prompt was blocked: SAFETY"},
+		{"a prompt that is blocked with words", "", stream(`{"promptFeedback":{"blockReason":"JAILBREAK","blockReasonMessage":"No."}}`), fault.Refused, "error in a 200: No."},
+		{"a call that is none", "", stream(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print()"}]}`), fault.Unknown, "error in a 200: the model has not got its call right"},
+		{"costs of nothing", "", stream(`{"usageMetadata":{"promptTokenCount":9}}`), fault.Truncated, ""},
+		{"an answer without its end", "", stream(chunk(`{"text":"a"}`, "")), fault.Truncated, ""},
+		{"half of a chunk that speaks of quotas", "", stream(chunk(`{"text":"a"}`, "")) + `data: {"candidates":[{"content":{"parts":[{"text":"rate limit exceeded, overloaded"`, fault.Truncated, "the answer broke off: it ended without its terminator"},
+		{"an array that is an error", "application/json", `[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, fault.Overloaded, "error in a 200: The model is overloaded."},
+		{"an error as an event", "", stream(`{"error":{"code":429,"message":"Slow down","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"7s"}]}}`), fault.RateLimited, "HTTP 429: Slow down"},
+		{"what makes the SDK panic", "", stream(`{"candidates":{"a":1}}`), fault.Truncated, ""},
+		{"a candidate that makes the SDK panic", "", stream(`{"candidates":["a"]}`), fault.Truncated, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &house{kind: tt.kind, body: tt.body}
+			_, err := collect(t.Context(), h.model(pro), llm.Request{})
+			f, ok := errors.AsType[*fault.Error](err)
+			if !ok || f.Kind != tt.want || f.Provider != "gemini" || h.count != 1 {
+				t.Fatalf("%#v", err)
+			}
+			if tt.words != "" && f.Error() != tt.words {
+				t.Error(f)
+			}
+		})
+	}
+}
+
+func TestTheHintInAnErrorEventIsHeard(t *testing.T) {
+	h := &house{body: stream(`{"error":{"code":429,"message":"Slow down","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"7s"}]}}`)}
+	_, err := collect(t.Context(), h.model(pro), llm.Request{})
+	f, ok := errors.AsType[*fault.Error](err)
+	if e, of := errors.AsType[genai.APIError](err); !ok || !of || f.Wait != 7*time.Second || e.Code != 429 {
+		t.Errorf("%#v", err)
+	}
+}
+
+func TestAPanicOfWhoeverRangesIsItsOwn(t *testing.T) {
+	defer func() {
+		if p := recover(); p != "mine" {
+			t.Error(p)
+		}
+	}()
+	for range (&house{body: stream(chunk(`{"text":"a"}`, "STOP"))}).model(pro).Stream(t.Context(), llm.Request{}) {
+		panic("mine")
+	}
+}
+
+func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
+	for _, name := range []string{
+		"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
+	} {
+		t.Setenv(name, "https://leaked.test")
+	}
+	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+	t.Setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
+	log.SetOutput(io.Discard) // the SDK speaks of two keys
+	defer log.SetOutput(log.Default().Writer())
+	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
+	m := gemini.New(gemini.Config{Model: pro, Client: &http.Client{Transport: h}})
+	_, err := collect(t.Context(), m, llm.Request{})
+	if err != nil || h.req.URL.String() != "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse" || h.req.Header.Get("X-Goog-Api-Key") != "" {
+		t.Error(err, h.req.URL, h.req.Header)
+	}
+}
+
+func TestKeyAndBaseAreUsed(t *testing.T) {
+	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
+	m := gemini.New(gemini.Config{Model: pro, Key: "k", Base: "http://here.test/api", Client: &http.Client{Transport: h}})
+	_, err := collect(t.Context(), m, llm.Request{})
+	if err != nil || h.req.Header.Get("X-Goog-Api-Key") != "k" || h.req.URL.Host+h.req.URL.Path != "here.test/api/v1beta/models/gemini-3-pro:streamGenerateContent" || m.Name() != by {
+		t.Error(err, h.req.URL, h.req.Header)
+	}
+	_, err = collect(t.Context(), gemini.New(gemini.Config{Model: pro, Base: "here.test"}), llm.Request{})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
+		t.Error(err)
+	}
+}
+
+// bubble gives a test a model at a provider that follows a script. The bubble
+// ends only if nothing of an answer is left.
+func bubble(t *testing.T, script string, test func(*testing.T, *gemini.Model, *simulator.Provider)) {
+	t.Helper()
+	replies, err := simulator.Parse(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := simulator.New(simulator.Script{Replies: replies, Pace: time.Second})
+		defer p.Close()
+		test(t, gemini.New(gemini.Config{Model: pro, Key: "k", Client: p.Client()}), p)
+	})
+}
+
+func TestEveryFaultOfTheProviderIsNamedAndNothingIsAskedTwice(t *testing.T) {
+	var told bytes.Buffer
+	log.SetOutput(&told)
+	defer log.SetOutput(log.Default().Writer())
+	tests := []struct {
+		script string
+		kind   fault.Kind
+		status int
+	}{
+		{"400", fault.Invalid, 400},
+		{"401", fault.Auth, 401},
+		{"402", fault.Invalid, 402}, // by the name that the simulator gives it
+		{"403", fault.Refused, 403},
+		{"404", fault.Invalid, 404},
+		{"408", fault.UpstreamTimeout, 408},
+		{"429;retry-after=7", fault.RateLimited, 429},
+		{"500", fault.Unavailable, 500},
+		{"502", fault.Unavailable, 502},
+		{"503", fault.Overloaded, 503},
+		{"504", fault.UpstreamTimeout, 504},
+		{"refused", fault.Unavailable, 0},
+		{"reset", fault.Unavailable, 0},
+		{"empty", fault.Truncated, 200},
+		{"html", fault.Unknown, 200},
+		{"error-first", fault.Overloaded, 503},
+		{"role-error", fault.Overloaded, 503},
+		{"error-200", fault.Overloaded, 503},
+		{"cut:0", fault.Truncated, 200},
+		{"cut:0:clean", fault.Truncated, 200},
+		{"cut:3", fault.Truncated, 200},
+		{"cut:3:clean", fault.Truncated, 200},
+	}
+	for _, tt := range tests {
+		for _, whole := range []bool{false, true} {
+			t.Run(tt.script, func(t *testing.T) {
+				bubble(t, tt.script, func(t *testing.T, m *gemini.Model, p *simulator.Provider) {
+					got, err := collect(t.Context(), m, llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: whole})
+					f, ok := errors.AsType[*fault.Error](err)
+					_, of := errors.AsType[genai.APIError](err)
+					if !ok || f.Kind != tt.kind || f.Status != tt.status && (!whole || f.Status != 200) || of != (f.Status >= 400) {
+						t.Errorf("%v, %#v", got, err)
+					}
+					if n := len(p.Requests()); n > 1 {
+						t.Error(n, "requests")
+					}
+					if early := strings.HasPrefix(tt.script, "cut:3") && !whole; (len(got) > 0) != early {
+						t.Error(got)
+					}
+				})
+			})
+		}
+	}
+	if told.Len() > 0 {
+		t.Error("the SDK writes into the log:", told.String())
+	}
+}
+
+func TestAKeyThatAnErrorEchoesIsHidden(t *testing.T) {
+	bubble(t, `401;body="API key not valid: AIzaSyD-secretsecretsecret"`, func(t *testing.T, m *gemini.Model, _ *simulator.Provider) {
+		_, err := collect(t.Context(), m, llm.Request{})
+		if err == nil || strings.Contains(err.Error(), "secretsecret") || !strings.Contains(err.Error(), "***") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoLeavesIsToldWhyAndLeavesNothingBehind(t *testing.T) {
+	enough := errors.New("enough")
+	for _, script := range []string{"silence", "drip:1m"} {
+		bubble(t, script, func(t *testing.T, m *gemini.Model, _ *simulator.Provider) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer time.AfterFunc(150*time.Second, func() { cancel(enough) }).Stop()
+			if _, err := collect(ctx, m, llm.Request{}); err != enough {
+				t.Error(script, err)
+			}
+		})
+	}
+	bubble(t, "drip:1m", func(t *testing.T, m *gemini.Model, p *simulator.Provider) {
+		for range m.Stream(t.Context(), llm.Request{}) {
+			break
+		}
+		for range m.Stream(t.Context(), llm.Request{}) {
+			break
+		}
+		if n := len(p.Requests()); n != 2 {
+			t.Error(n, "requests")
+		}
+	})
+}
