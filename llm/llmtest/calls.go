@@ -1,0 +1,85 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// tools are what the model may call in every case that has tools.
+var tools = []llm.Tool{
+	{
+		Name: "read", Description: "Reads a file.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+	},
+	{Name: "now", Description: "Tells the time."},
+}
+
+// calls is about tool calls as they come.
+func (s Suite) calls(t *testing.T) {
+	for _, row := range []struct {
+		name, reply, said string
+		want              []llm.ToolCall
+	}{
+		{"one", `call:read{"path":"a.txt"}`, "", []llm.ToolCall{Call("", "read", `{"path":"a.txt"}`)}},
+		{"behind text and reasoning", `think:hm+say:"Let me see."+call:read{"path":"a.txt"}`, "Let me see.", []llm.ToolCall{Call("", "read", `{"path":"a.txt"}`)}},
+		{"without arguments", `call:now`, "", []llm.ToolCall{Call("", "now", `{}`)}},
+		{"with none", `call:now{}`, "", []llm.ToolCall{Call("", "now", `{}`)}},
+		{"several", `call:read{"path":"a.txt"}+call:now+call:read{"path":"a.txt"}`, "", []llm.ToolCall{
+			Call("", "read", `{"path":"a.txt"}`), Call("", "now", `{}`), Call("", "read", `{"path":"a.txt"}`),
+		}},
+		{"by turns", `say:Two+call:read{"path":"a very long name"}+call:read{"path":"another one, as long"}+mixed`, "Two", []llm.ToolCall{
+			Call("", "read", `{"path":"a very long name"}`), Call("", "read", `{"path":"another one, as long"}`),
+		}},
+		{"without ids", `call:now+call:now+no-ids`, "", []llm.ToolCall{Call("", "now", `{}`), Call("", "now", `{}`)}},
+		{"with anything in them", `call:read{"path":"ä \"b\"\n","deep":{"n":[1.5,null,true]}}`, "", []llm.ToolCall{
+			Call("", "read", `{"path":"ä \"b\"\n","deep":{"n":[1.5,null,true]}}`),
+		}},
+	} {
+		s.each(t, row.name, row.reply, func(r *room) {
+			q := say("Read it.")
+			q.Tools = tools
+			h := r.answer(q)
+			if calls := h.Content().Calls(); !slices.EqualFunc(calls, row.want, sameCall) {
+				r.Errorf("%s", calls)
+			}
+			if _, said := words(h); said != row.said || h.End.Reason != llm.Calls {
+				r.Errorf("%q, %#v", said, h.End)
+			}
+			for _, words := range []string{"Reads a file.", `"path"`, "Tells the time."} {
+				if !strings.Contains(r.body(), words) {
+					r.Errorf("%s is not in %s", words, r.body())
+				}
+			}
+		})
+	}
+	s.each(t, "with ids of their own each time", `call:now+no-ids, call:now+no-ids`, func(r *room) {
+		q := say("When?")
+		q.Tools = tools
+		first := r.answer(q).Content().Calls()[0].ID
+		if second := r.answer(q).Content().Calls()[0].ID; first == second {
+			r.Errorf("the id %s twice", first)
+		}
+	})
+	s.each(t, "that are no JSON", `call:read"{oh"`, func(r *room) {
+		q := say("Read it.")
+		q.Tools = tools
+		for _, c := range r.ask(r.Context(), q).Content().Calls() { // or a fault, or text: as the vendor has it
+			if text := string(c.Arguments); text != `"{oh"` && text != `{}` {
+				r.Errorf("arguments %s", text)
+			}
+		}
+	})
+}
+
+// sameCall compares what two calls say, whatever their ids.
+func sameCall(a, b llm.ToolCall) bool {
+	var x, y any
+	err := errors.Join(json.Unmarshal(a.Arguments, &x), json.Unmarshal(b.Arguments, &y))
+	return err == nil && a.Name == b.Name && reflect.DeepEqual(x, y)
+}

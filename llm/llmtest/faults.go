@@ -1,0 +1,133 @@
+package llmtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// faults is about all that can go wrong at a provider and on the way.
+func (s Suite) faults(t *testing.T) {
+	t.Run("responses", s.responses)
+	t.Run("streams", s.streams)
+	for reply, kind := range map[string]fault.Kind{
+		"too-long": fault.TooLong, "quota": fault.Quota, "key-echo": fault.Auth, "blocked": fault.Refused,
+	} {
+		s.each(t, reply, reply, func(r *room) {
+			h, f := r.fault(say("Hi"))
+			if f.Kind != kind || f.Retryable() || len(h.parts) > 0 {
+				r.Errorf("%v is %v, after %#v", f, f.Kind, h.parts)
+			}
+			if strings.Contains(f.Error()+f.Message, key) {
+				r.Errorf("the key is in %v", f)
+			}
+			r.asked(1)
+		})
+	}
+	t.Run("a model that nobody has", func(t *testing.T) {
+		for _, whole := range []bool{false, true} {
+			s.in(t, "no-such-model", "", whole, func(r *room) {
+				if _, f := r.fault(say("Hi")); f.Kind != fault.Invalid || f.Retryable() {
+					r.Errorf("%v is %v", f, f.Kind)
+				}
+				r.asked(1)
+			})
+		}
+	})
+}
+
+// responses is about errors with a status of their own: nothing of what they
+// say may be lost on the way through an SDK.
+func (s Suite) responses(t *testing.T) {
+	for reply, passes := range map[string]bool{
+		"400": false, "401": false, "402": false, "403": false, "404": false, "413": false, "422": false,
+		"408": true, "429": true, "429;retry-after=7": true, "500": true, "502": true, "503": true, "504": true, "529": true,
+		"503;retry-after=7;x-note=a": true, "529;x-should-retry=false": false, "429;retry-after=86400": false,
+		`503;body="<html><body>gone</body></html>"`: true, `502;body="no JSON"`: true, `500;body=" "`: true,
+	} {
+		s.each(t, reply, reply, func(r *room) {
+			h, f := r.fault(say("Hi"))
+			if f.Retryable() != passes || len(h.parts) > 0 {
+				r.Errorf("%v is %v and passes: %t, after %#v", f, f.Kind, f.Retryable(), h.parts)
+			}
+			seen := r.wire.answered()
+			want := fault.FromResponse(seen.status, seen.header, seen.body, time.Now())
+			got := *f
+			want.Provider, got.Err = f.Provider, nil
+			if want.Message == "" {
+				got.Message = "" // a provider that is silent may be given words
+			}
+			if got != *want {
+				r.Errorf("something has got lost: %+v\nthe response says: %+v", got, *want)
+			}
+			if s.Own != nil && !s.Own(f.Err) {
+				r.Errorf("the cause is not the SDK's own error but %#v", f.Err)
+			}
+			r.asked(1)
+		})
+	}
+}
+
+// streams is about answers that are none, or do not come to their end.
+func (s Suite) streams(t *testing.T) {
+	const call = `say:"one two"+call:read{"path":"a.txt or b.txt"}`
+	for _, row := range []struct {
+		reply  string
+		kinds  fault.Set
+		status int
+		said   string // of a stream; a body in one piece says nothing before it is whole
+	}{
+		{"refused", only(fault.Unavailable), 0, ""},
+		{"reset", only(fault.Unavailable), 0, ""},
+		{"empty", only(fault.Truncated, fault.Unavailable), 200, ""},
+		{"html", only(fault.Unknown), 200, ""},
+		{"error-200", only(fault.Overloaded), 200, ""},
+		{"error-first", only(fault.Overloaded), 200, ""},
+		{"role-error", only(fault.Overloaded), 200, ""},
+		{"cut:0", only(fault.Truncated), 200, ""},
+		{"cut:0:clean", only(fault.Truncated), 200, ""},
+		{"cut:2", only(fault.Truncated), 200, "one two "},
+		{"cut:2:clean", only(fault.Truncated), 200, "one two "},
+		{"cut:3", only(fault.Truncated), 200, "one two three"},
+		{"cut:3:clean", only(fault.Truncated), 200, "one two three"},
+		{"cut:2:error", only(fault.Overloaded), 200, "one two "},
+		{call + "+cut:2", only(fault.Truncated), 200, "one two"},
+		{call + "+cut:3", only(fault.Truncated), 200, "one two"},
+		{call + "+cut:3:clean", only(fault.Truncated), 200, "one two"},
+		{call + "+cut:4:error", only(fault.Overloaded), 200, "one two"},
+		{`think:"hm, so"+say:yes+cut:1`, only(fault.Truncated), 200, ""},
+	} {
+		s.each(t, row.reply, row.reply, func(r *room) {
+			q := thinking()
+			q.Tools = tools
+			h, f := r.fault(q)
+			if !row.kinds.Has(f.Kind) || f.Status != row.status {
+				r.Errorf("%v is %v with status %d, %#v", f, f.Kind, f.Status, f.Err)
+			}
+			want := row.said
+			if r.whole {
+				want = ""
+			}
+			if _, said := words(h); said != want || want == "" && count[llm.Text](h) > 0 {
+				r.Errorf("after %#v", h.parts)
+			}
+			for _, c := range h.Content().Calls() {
+				if !strings.Contains(string(c.Arguments), "b.txt") {
+					r.Errorf("a call that has broken off: %#v", c)
+				}
+			}
+			r.asked(1)
+		})
+	}
+}
+
+// only gives a set of kinds.
+func only(kinds ...fault.Kind) (set fault.Set) {
+	for _, k := range kinds {
+		set = set.With(k)
+	}
+	return set
+}
