@@ -45,6 +45,10 @@ var house = []row{
 		floor: 2, path: "provider/ollama", uses: "dialect fault llm provider",
 		parts: "github.com/ollama/ollama",
 	},
+	{
+		floor: 2, path: "tool", uses: "fault llm",
+		parts: "github.com/google/jsonschema-go github.com/modelcontextprotocol/go-sdk",
+	},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},

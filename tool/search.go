@@ -1,0 +1,142 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+const (
+	found   = 200     // matches that are shown
+	excerpt = 300     // bytes of a line that are shown
+	huge    = 4 << 20 // a file above it is not searched
+	history = ".git"  // a directory with everybody's past in it
+)
+
+type searching struct {
+	Pattern string `json:"pattern" jsonschema:"regular expression in RE2 syntax, held against each line; (?i) in front ignores case"`
+	Path    string `json:"path,omitzero" jsonschema:"the directory or file, relative to the folder; everything if it is left out"`
+	Files   string `json:"files,omitzero" jsonschema:"only files whose name matches this pattern, such as *.go"`
+}
+
+func (f *Folder) search(ctx context.Context, in searching) (string, error) {
+	start, err := f.name(in.Path)
+	if err != nil {
+		return "", err
+	}
+	pattern, err := regexp.Compile(in.Pattern)
+	if err != nil {
+		return "", err
+	}
+	if _, err := path.Match(in.Files, ""); err != nil {
+		return "", fmt.Errorf("files: %w", err)
+	}
+	if _, err := f.root.Stat(start); err != nil {
+		return "", plain(start, err)
+	}
+	s := search{folder: f, pattern: pattern, files: in.Files}
+	err = fs.WalkDir(f.root.FS(), start, func(name string, d fs.DirEntry, err error) error {
+		return s.visit(ctx, name, d, err)
+	})
+	return s.result(), err
+}
+
+// search is one walk through a folder.
+type search struct {
+	folder  *Folder
+	pattern *regexp.Regexp
+	files   string
+
+	out                             []byte
+	matches, looked, passed, closed int // lines; files that were read, that were no text or huge, that could not be read
+}
+
+func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.closed++
+		return nil
+	case d.IsDir() && d.Name() == history:
+		return fs.SkipDir
+	case !d.Type().IsRegular() || !s.wanted(d.Name()):
+		return nil
+	}
+	text, err := s.folder.text(name)
+	switch {
+	case err != nil:
+		s.closed++
+		return nil
+	case text == nil:
+		s.passed++
+		return nil
+	}
+	s.looked++
+	return s.scan(name, text)
+}
+
+// wanted tells whether the file's name is one that is asked for.
+func (s *search) wanted(name string) bool {
+	ok, err := path.Match(s.files, name)
+	return s.files == "" || ok && err == nil
+}
+
+// text gives what is in a file; nil: it is no text, or too much of it.
+func (f *Folder) text(name string) ([]byte, error) {
+	file, info, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info.Size() > huge {
+		return nil, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(file, huge))
+	if err != nil || binary(text[:min(len(text), sniff)]) {
+		return nil, err
+	}
+	return text, nil
+}
+
+// scan notes the lines that match, and ends the walk when there are enough.
+func (s *search) scan(name string, text []byte) error {
+	n := 0
+	for l := range bytes.Lines(text) {
+		n++
+		l = bytes.TrimRight(l, "\r\n")
+		if !s.pattern.Match(l) {
+			continue
+		}
+		if s.matches++; s.matches > found {
+			return fs.SkipAll
+		}
+		s.out = fmt.Appendf(s.out, "%s:%d: ", name, n)
+		s.out = appendLine(s.out, l[:min(len(l), excerpt)], max(0, len(l)-excerpt))
+	}
+	return nil
+}
+
+// result says what was found, and what was not looked at.
+func (s *search) result() string {
+	var b strings.Builder
+	b.Write(s.out)
+	switch {
+	case s.matches > found:
+		fmt.Fprintf(&b, "[more than %d lines match: narrow the search]\n", found)
+	case s.matches == 0:
+		fmt.Fprintf(&b, "[no line matches in %d files]\n", s.looked)
+	}
+	if s.passed > 0 {
+		fmt.Fprintf(&b, "[left out: %d files that are binary or above 4 MiB]\n", s.passed)
+	}
+	if s.closed > 0 {
+		fmt.Fprintf(&b, "[could not be read: %d]\n", s.closed)
+	}
+	return b.String()
+}

@@ -1,0 +1,165 @@
+// Package tool is what a model may call: Go functions, the files below a
+// folder, and what MCP servers offer.
+//
+// Whatever a tool does, [Tool.Run] comes back with a result that the model can
+// read: in time, bounded, and with the reason where it failed. A tool that
+// fails is no failure of the turn, so nothing here returns an error to the
+// agent, and nothing is run twice. Whether a tool may run at all is for package
+// agent to ask, by [Tool.Writes].
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// Tool is a function for a model, and the terms on which it runs. It may run
+// several times at once.
+type Tool struct {
+	llm.Tool // how the model sees it
+
+	Writes     bool          // it may change something: somebody is asked first
+	Idempotent bool          // it writes, but twice has the effect of once
+	Timeout    time.Duration // of a run; 0: two minutes
+	Bound      int           // of the output, in bytes; 0: 64 KiB. Of what is longer the middle is left out, and a line says how much
+
+	// Func does the work. The arguments are a JSON object, not yet held against
+	// Schema. An error makes the result a failed one that says both what Func
+	// has given and the error. Func ends when ctx does: see Run.
+	Func func(ctx context.Context, arguments json.RawMessage) (string, error)
+}
+
+// Repeatable tells whether the tool may run again where nobody knows if it has
+// run before.
+func (t Tool) Repeatable() bool { return !t.Writes || t.Idempotent }
+
+const (
+	timeout = 2 * time.Minute
+	grace   = 50 * time.Millisecond // for a Func to return once its time is over
+	size    = 64 << 10
+)
+
+var (
+	errLeft = errors.New("it does not stop and was left behind, so it may still be running")
+	errExit = errors.New("the tool ended its own goroutine")
+)
+
+// Run runs the tool for a call. It always gives the call's result, by the time
+// that Timeout or ctx is over and 50 ms more: a Func that goes on regardless is
+// left behind in its goroutine, and the result says so. A panic in Func is a
+// failed result as well. The output is valid UTF-8; bytes that are not are
+// question marks.
+func (t Tool) Run(ctx context.Context, call llm.ToolCall) llm.ToolResult {
+	output, err := t.run(ctx, call.Arguments)
+	if err != nil {
+		output = strings.TrimPrefix(output+"\n"+err.Error(), "\n")
+	}
+	return llm.ToolResult{ID: call.ID, Name: call.Name, Output: bound(output, t.Bound), Failed: err != nil}
+}
+
+func (t Tool) run(ctx context.Context, arguments json.RawMessage) (string, error) {
+	arguments, err := object(arguments)
+	if err != nil {
+		return "", err
+	}
+	limit := t.Timeout
+	if limit == 0 {
+		limit = timeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
+	defer cancel()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("it was not run: %w", context.Cause(ctx))
+	}
+	answer := make(chan outcome, 1)
+	go t.call(ctx, arguments, answer)
+	select {
+	case o := <-answer:
+		return o.output, t.explain(ctx, o.err)
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	select {
+	case o := <-answer:
+		return o.output, t.explain(ctx, o.err)
+	case <-late.Done():
+		return "", t.explain(ctx, errLeft)
+	}
+}
+
+// explain gives the reason of a run that was ended in the middle, and tells the
+// model what that leaves open.
+func (t Tool) explain(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	why := fmt.Errorf("stopped: %w", context.Cause(ctx))
+	if errors.Is(err, errLeft) {
+		why = fmt.Errorf("%w; %w", why, err)
+	}
+	if !t.Repeatable() {
+		why = fmt.Errorf("%w; what it has done until then is not known", why)
+	}
+	return why
+}
+
+// outcome is what a Func returns.
+type outcome struct {
+	output string
+	err    error
+}
+
+// call sends what Func returns, whichever way it leaves.
+func (t Tool) call(ctx context.Context, arguments json.RawMessage, answer chan<- outcome) {
+	o := outcome{err: errExit}
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{err: fmt.Errorf("the tool panicked%s: %v", site(), p)}
+		}
+		answer <- o
+	}()
+	o.output, o.err = t.Func(ctx, arguments)
+}
+
+// site gives the line that has panicked, for the one who wrote it. It is to be
+// called by the function that recovers.
+func site() string {
+	stack := make([]uintptr, 16)
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack)])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// object gives the arguments as Func may expect them.
+func object(arguments json.RawMessage) (json.RawMessage, error) {
+	text := bytes.TrimSpace(arguments)
+	if len(text) == 0 || string(text) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var written string
+	if json.Unmarshal(text, &written) == nil { // no JSON, as package llm hands it on
+		text = []byte(written)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, fmt.Errorf("the arguments are no JSON object: %w", err)
+	}
+	return text, nil
+}
