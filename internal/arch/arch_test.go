@@ -53,7 +53,7 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/simulator"},
-	{floor: 3, path: "llm/llmtest", uses: "fault llm policy retry internal/simulator"},
+	{floor: 3, path: "llm/llmtest", uses: "fault llm policy retry transport internal/simulator"},
 	{
 		floor: 3, path: "internal/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",

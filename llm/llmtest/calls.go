@@ -66,6 +66,15 @@ func (s Suite) calls(t *testing.T) {
 			r.Errorf("the id %s twice", first)
 		}
 	})
+	long := strings.Repeat("one_word_", 8000) // more than bufio.Scanner takes by itself
+	s.each(t, "with very much in them", `say:"`+long+`"+call:read{"path":"`+long+`"}`, func(r *room) {
+		q := say("Read it.")
+		q.Tools = tools
+		h := r.answer(q)
+		if h.Content().Text() != long || !strings.Contains(string(h.Content().Calls()[0].Arguments), long) {
+			r.Errorf("%d bytes of text, %d of arguments", len(h.Content().Text()), len(h.Content().Calls()[0].Arguments))
+		}
+	})
 	s.each(t, "that are no JSON", `call:read"{oh"`, func(r *room) {
 		q := say("Read it.")
 		q.Tools = tools
