@@ -22,17 +22,23 @@ const small = 256
 
 // Plan says what to leave out so that half of the history remains: the oldest
 // outputs of tools first; where they are too little, a summary stands for the
-// oldest messages; where that is not enough either, the outputs of the last step go.
+// oldest messages. What the last step has brought stays, unless it is too much
+// by itself.
 func (s State) Plan() Plan {
-	goal := size(s.history) / 2
-	outputs := oldest(s.history[:max(0, len(s.history)-1)], size(s.history)-goal)
+	total := size(s.history)
+	goal := total / 2
+	outputs := oldest(s.history[:max(0, len(s.history)-1)], total-goal)
 	rest := without(s.history, outputs)
-	if size(rest) <= goal {
-		return Plan{Outputs: outputs}
+	gone := 0
+	if size(rest) > goal {
+		gone = cut(rest, goal/2)
 	}
-	gone := cut(rest, goal/2)
 	if over := size(rest[gone:]) - goal; over > 0 {
 		outputs = append(outputs, oldest(rest[len(rest)-1:], over)...)
+		rest = without(s.history, outputs)
+	}
+	if gone == 0 || size(rest) <= goal {
+		return Plan{Outputs: outputs}
 	}
 	return Plan{Outputs: outputs, Messages: rest[:gone]}
 }

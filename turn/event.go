@@ -78,7 +78,8 @@ type Error struct {
 	RequestID string       `json:"requestId,omitzero"` // the provider's, for its support
 	Retries   int          `json:"retries"`
 	WaitedMs  int64        `json:"waitedMs"`
-	Fault     *fault.Error `json:"-"` // nil in a replay
+	Committed bool         `json:"committed,omitzero"` // some of the answer had come, so it was not asked for again
+	Fault     *fault.Error `json:"-"`                  // nil in a replay
 }
 
 // Status is how a turn has ended.

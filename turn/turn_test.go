@@ -70,7 +70,12 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 		},
 		"a result counts once": {start, hello, {calls("a"), "use a"}, {result("a", "1"), "ask 3"}, {result("a", "2"), "ask 3"}},
 		"a word in between waits for the results": {
-			start, hello, {calls("a"), "use a"}, {turn.UserMessage{Text: "faster"}, "use a"}, {result("a", "1"), "ask 4"},
+			start, hello,
+			{calls("a"), "use a"},
+			{turn.UserMessage{Text: "faster"}, "use a"},
+			{result("a", "1"), "ask 4"},
+			{calls("b"), "use b"},
+			{result("b", "2"), "ask 6"},
 		},
 		"a word after the answer": {start, hello, {says("hi"), "seal done"}, {turn.UserMessage{Text: "and?"}, "ask 3"}},
 		"what passes by":          {start, hello, {turn.TextDelta{Text: "h"}, "ask 1"}, {turn.Retry{}, "ask 1"}, {turn.Recovered{}, "ask 1"}},

@@ -15,6 +15,7 @@ const (
 	typeSwitched  = "provider-switched"
 	typeError     = "error"
 	typeReset     = "reset"
+	typeExit      = "exit"
 )
 
 // Call says whose an event is.
@@ -71,12 +72,20 @@ type Error struct {
 	RequestID string `json:"requestId,omitzero"` // the provider's, for its support
 	Retries   int    `json:"retries"`
 	WaitedMs  int64  `json:"waitedMs"`
+	Committed bool   `json:"committed,omitzero"` // some of the answer had come, so it was not asked for again
 }
 
 // Reset tells a reader that asked for what it has missed that some of it is
 // not there any more: what follows is all there is.
 type Reset struct {
 	Reason string `json:"reason"` // "restarted": the id is of another process; "gap": too much has happened since; "unknown": the id is none
+}
+
+// Exit is the last event of a command that tells of itself in events.
+type Exit struct {
+	Status   string `json:"status"` // "done", "failed" or "aborted", as the turn's
+	ExitCode int    `json:"exitCode"`
+	Message  string `json:"message,omitzero"` // of what it failed, where no other event says so
 }
 
 // Type gives "provider-retry".
@@ -96,6 +105,9 @@ func (Error) Type() string { return typeError }
 
 // Type gives "reset".
 func (Reset) Type() string { return typeReset }
+
+// Type gives "exit".
+func (Exit) Type() string { return typeExit }
 
 // NewRetry gives the event for a failed try that another follows. r is the run
 // with that try counted in, limit how many retries there may be, deadline when

@@ -45,7 +45,7 @@ func OfTurn(c Call, e turn.Event) Body {
 	case turn.Error:
 		return Error{
 			Call: c.to(e.Name), Message: e.Message, Kind: e.Kind, Code: e.Code, RequestID: e.RequestID,
-			Retries: e.Retries, WaitedMs: e.WaitedMs,
+			Retries: e.Retries, WaitedMs: e.WaitedMs, Committed: e.Committed,
 		}
 	}
 	return Turn{c.ConversationID, c.TurnID, e}
@@ -62,7 +62,7 @@ func ToTurn(b Body) (turn.Event, bool) {
 	case Error:
 		return turn.Error{
 			Name: llm.Name{Provider: b.Provider, Model: b.Model}, Message: b.Message, Kind: b.Kind, Code: b.Code,
-			RequestID: b.RequestID, Retries: b.Retries, WaitedMs: b.WaitedMs,
+			RequestID: b.RequestID, Retries: b.Retries, WaitedMs: b.WaitedMs, Committed: b.Committed,
 		}, true
 	}
 	return nil, false

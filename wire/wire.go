@@ -26,7 +26,8 @@ type Event struct {
 }
 
 // Body is what an event tells: one of [ProviderRetry], [ProviderWaiting],
-// [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset] and [Unknown].
+// [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset],
+// [Exit] and [Unknown].
 type Body interface {
 	// Type gives the event's type in kebab-case.
 	Type() string
@@ -89,6 +90,8 @@ func read(kind string, text []byte) (Body, error) {
 		return decode[Error](text)
 	case typeReset:
 		return decode[Reset](text)
+	case typeExit:
+		return decode[Exit](text)
 	}
 	if b, known, err := readTurn(kind, text); known {
 		return b, err

@@ -32,6 +32,7 @@ func bodies() []wire.Body {
 		wire.ProviderSwitched{Call: call, From: "work", To: "spare", Why: "HTTP 529: busy"},
 		wire.NewError(call, busy, 10, time.Hour),
 		wire.Reset{Reason: "gap"},
+		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key"},
 	}
 }
 
@@ -141,7 +142,7 @@ func happenings() []turn.Event {
 		turn.Compacted{Outputs: []string{"1"}, Messages: 2, Summary: "they met"},
 		turn.Switched{From: "anthropic/claude", To: "openai/gpt", Why: "HTTP 529: busy"},
 		turn.Restarted{},
-		turn.Error{Name: who, Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, WaitedMs: 22_000},
+		turn.Error{Name: who, Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, WaitedMs: 22_000, Committed: true},
 		turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{
 			RetryCount: 3, TotalRetryDelayMs: 22_000, TimeToFirstTokenMs: 1, DurationMs: 2, InputTokens: 3, OutputTokens: 4,
 		}},
