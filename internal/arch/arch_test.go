@@ -49,6 +49,7 @@ var house = []row{
 		floor: 2, path: "tool", uses: "fault llm",
 		parts: "github.com/google/jsonschema-go github.com/modelcontextprotocol/go-sdk",
 	},
+	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
@@ -58,6 +59,7 @@ var house = []row{
 		floor: 3, path: "internal/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
 	},
+	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "internal/server", uses: "dialect fault gate gateway policy wire"},
 	{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
@@ -123,6 +125,7 @@ var clocks = []clock{
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
 	{"gate", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
+	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},

@@ -1,0 +1,252 @@
+// Package agent drives a turn against the world: it asks the model, runs the
+// tools and keeps what must last, until the turn is sealed. What comes next is
+// for package turn to say; this package does it.
+//
+// This is the one place of an agent where a model is asked again, and only
+// before the first content of its answer, as package retry decides. What lies
+// below tries once; what lies above sees events. A turn that is interrupted
+// anywhere goes on from its kept events: no answer is said twice and no tool
+// that has given its result is run again.
+//
+// [Ask] is for those who want one answer and no agent.
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// World is what a turn needs of the outside. It is plain data: a copy may
+// drive many turns at the same time, if its functions may be called so.
+type World struct {
+	Model  llm.Model
+	System string      // standing orders to the model; "": none
+	Tools  []tool.Tool // what the model may call; names are unique
+
+	MaxTokens int        // as of llm.Request
+	Effort    llm.Effort // as of llm.Request
+	Whole     bool       // as of llm.Request
+
+	// Retry says when a model is asked again; zero: never. Its Wait may return
+	// retry.ErrParked: then Run ends with that error and the turn stays open, to
+	// go on later from its kept events.
+	Retry retry.Engine
+
+	// Fallback are the models that take over, in this order, each with a fresh
+	// run of the policy, when the faults of one turn last for longer than
+	// Patience or the policy gives up before. Only faults count that pass by
+	// themselves or are the account's (Quota): another model would refuse the
+	// rest as well. none: there is no fallback.
+	Fallback []llm.Model
+	Patience time.Duration // from the turn's first fault; 0: at once
+
+	// Keep makes events last. It is called before they are shown; those of one
+	// call are kept together or not at all. An error ends the run and leaves the
+	// turn open. It has no deadline, and goes on when somebody has stopped the
+	// turn: that has to be kept as well. nil: nothing lasts.
+	Keep func(ctx context.Context, events ...turn.Event) error
+
+	// Approve is asked before a tool that writes is run; an error, whose words
+	// the model gets to read, forbids it. nil: what writes is not run.
+	Approve func(ctx context.Context, call llm.ToolCall) error
+
+	Activity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
+	Log      *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
+	Steps    int            // the most answers in a turn; 0: 100
+}
+
+// Activity is what goes on.
+type Activity string
+
+// The activities.
+const (
+	Step     Activity = "step"      // a model is asked
+	ToolRun  Activity = "tool-call" // a tool is run
+	Retried  Activity = "retry"     // a wait begins
+	Recovery Activity = "recovery"  // a model answers again
+)
+
+// steps is how many answers a turn may have where nothing is said.
+const steps = 100
+
+// errLeft: whoever ranged over the events has broken off.
+var errLeft = errors.New("the reader has left")
+
+// Run drives a turn to its end and yields what happens, each event after it
+// was kept. The input begins the turn, see [turn.Begin]; without any, a turn
+// that is under way goes on. s is not changed: fold the events with
+// [turn.State.Apply] to have what comes out.
+//
+// A provider that fails for good is no error here: an [turn.Error] event says
+// so, and the turn is sealed as failed. Somebody stopping it by ctx seals it
+// as aborted, at any moment and within milliseconds. An error, which comes
+// last, means that the turn is still open: of Keep, retry.ErrParked, or of a
+// World that cannot work. A ctx that ends with the cause retry.ErrParked is
+// such a case too: the turn is handed back as it is. Breaking off leaves the
+// turn open as well.
+func (w World) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		r := &run{World: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start}
+		r.faulty = r.start.Started
+		err := w.check()
+		if err == nil {
+			err = r.keep(input...)
+		}
+		if err == nil {
+			err = r.drive()
+		}
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(nil, err)
+		}
+	}
+}
+
+// check finds what cannot work.
+func (w World) check() error {
+	if w.Model == nil {
+		return errors.New("agent: there is no model")
+	}
+	seen := map[string]bool{}
+	for _, t := range w.Tools {
+		if seen[t.Name] {
+			return fmt.Errorf("agent: two tools are named %q", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
+}
+
+// run is one call of Run.
+type run struct {
+	World
+	ctx   context.Context
+	state turn.State
+	yield func(turn.Event, error) bool
+	left  bool // yield has said so: it must not be called again
+
+	began   time.Time
+	first   time.Time  // the turn's first content; zero: none yet
+	faulty  time.Time  // the turn's first fault; zero: none yet
+	start   policy.Run // of the next run of the policy: a stored one goes on once
+	metrics turn.Metrics
+}
+
+// drive does what the state needs until nothing is needed.
+func (r *run) drive() error {
+	for {
+		var err error
+		switch need := r.state.Next().(type) {
+		case turn.Input:
+			return nil
+		case turn.Seal:
+			err = r.seal(need.Status)
+		case turn.Ask:
+			err = r.unless(func() error { return r.step(need) })
+		case turn.Use:
+			err = r.unless(func() error { return r.use(need.Calls) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// unless does something unless the turn has been stopped.
+func (r *run) unless(do func() error) error {
+	if r.ctx.Err() != nil {
+		return r.stopped()
+	}
+	return do()
+}
+
+// stopped ends a turn whose ctx is over, with the events of what had come
+// until then. A limit of somebody's that expired is a failure, all else was an
+// abort.
+func (r *run) stopped(events ...turn.Event) error {
+	cause := context.Cause(r.ctx)
+	if errors.Is(cause, retry.ErrParked) {
+		return cause
+	}
+	if f, ok := errors.AsType[*fault.Error](cause); ok {
+		return r.keep(append(events, r.failure(r.model().Name(), f, retry.Note{}))...)
+	}
+	return r.keep(append(events, r.end(turn.Aborted, events))...)
+}
+
+// seal ends the turn.
+func (r *run) seal(status turn.Status) error { return r.keep(r.end(status, nil)) }
+
+// end gives the turn's last event, for when these events are kept as well.
+func (r *run) end(status turn.Status, pending []turn.Event) turn.Sealed {
+	m, spent := r.metrics, r.state.Spent()
+	for _, e := range pending {
+		if u, ok := e.(turn.Usage); ok {
+			spent = spent.Add(u.Usage)
+		}
+	}
+	m.DurationMs = time.Since(r.began).Milliseconds()
+	m.InputTokens, m.OutputTokens = spent.Input, spent.Output
+	if !r.first.IsZero() {
+		m.TimeToFirstTokenMs = r.first.Sub(r.began).Milliseconds()
+	}
+	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", time.Duration(m.TotalRetryDelayMs)*time.Millisecond)
+	return turn.Sealed{Status: status, Metrics: m}
+}
+
+// keep makes events last and then shows them.
+func (r *run) keep(events ...turn.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if r.Keep != nil {
+		if err := r.Keep(context.WithoutCancel(r.ctx), events...); err != nil {
+			return fmt.Errorf("keeping %s: %w", events[0].Type(), err)
+		}
+	}
+	for _, e := range events {
+		r.state = r.state.Apply(e)
+	}
+	for _, e := range events {
+		if err := r.show(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show hands an event on.
+func (r *run) show(e turn.Event) error {
+	if r.left || !r.yield(e, nil) {
+		r.left = true
+		return errLeft
+	}
+	return nil
+}
+
+// act tells that something goes on.
+func (r *run) act(a Activity) {
+	if r.Activity != nil {
+		r.Activity(a)
+	}
+}
+
+func (r *run) log(level slog.Level, message string, args ...any) {
+	if r.Log != nil {
+		r.Log.Log(r.ctx, level, message, args...)
+	}
+}
+
+// most gives how many answers the turn may have.
+func (w World) most() int { return cmp.Or(w.Steps, steps) }

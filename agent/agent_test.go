@@ -1,0 +1,460 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+var (
+	large  = llm.Name{Provider: "acme", Model: "large"}
+	small  = llm.Name{Provider: "other", Model: "small"}
+	busy   = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy", RequestID: "req_1"}
+	long   = &fault.Error{Kind: fault.TooLong, Status: 400, Message: "prompt is too long"}
+	denied = &fault.Error{Kind: fault.Auth, Status: 401, Message: "who are you?"}
+	spent  = &fault.Error{Kind: fault.Quota, Status: 429, Message: "your credit is used up"}
+	cut    = &fault.Error{Kind: fault.Truncated, Status: 200, Message: "the answer broke off"}
+)
+
+// patient waits as the policy of that name, without waiting for long.
+func patient() retry.Engine { return retry.Engine{Policy: policy.Patient()} }
+
+// say tells of an event in a line.
+func say(e turn.Event) string {
+	switch e := e.(type) {
+	case turn.UserMessage:
+		return "user: " + e.Text
+	case turn.TextDelta:
+		return "… " + e.Text
+	case turn.ReasoningDelta:
+		return "hm " + e.Text
+	case turn.AssistantMessage:
+		var words []string
+		for _, b := range e.Content {
+			words = append(words, strings.TrimPrefix(fmt.Sprintf("%T", b), "llm."))
+		}
+		return fmt.Sprintf("%s: %s%s %v%s", e.Name, e.Content.Text(), map[bool]string{true: " (broken off)"}[e.Partial], words, map[bool]string{false: " " + string(e.Reason)}[e.Reason == ""])
+	case turn.ToolCall:
+		return "run " + e.ID + " " + e.ToolCall.Name
+	case turn.ToolResult:
+		return "result " + e.ID + map[bool]string{true: " failed"}[e.Failed] + ": " + e.Output
+	case turn.Usage:
+		return fmt.Sprintf("usage %d %d", e.Input, e.Output)
+	case turn.Retry:
+		return fmt.Sprintf("retry %d in %v: %v", e.Attempt, e.Delay, e.Fault)
+	case turn.Waiting:
+		return fmt.Sprintf("waiting %d: %v", e.Attempt, e.Remaining)
+	case turn.Recovered:
+		return fmt.Sprintf("recovered after %d, %v", e.Retries, e.Waited)
+	case turn.Switched:
+		return fmt.Sprintf("switched from %s to %s: %s", e.From, e.To, e.Why)
+	case turn.Compacted:
+		return fmt.Sprintf("compacted %q %d %q", e.Outputs, e.Messages, e.Summary)
+	case turn.Error:
+		return fmt.Sprintf("error of %s, %s: %s (%d retries, %dms)", e.Name, e.Kind, e.Message, e.Retries, e.WaitedMs)
+	case turn.Sealed:
+		return fmt.Sprintf("sealed %s: %d retries, %dms, %d in, %d out", e.Status, e.RetryCount, e.TotalRetryDelayMs, e.InputTokens, e.OutputTokens)
+	}
+	return e.Type()
+}
+
+// played is what a run has brought.
+type played struct {
+	events []turn.Event
+	kept   []turn.Event
+	lines  []string
+	err    error
+}
+
+// play runs a turn to its end.
+func play(ctx context.Context, w agent.World, s turn.State, input ...turn.Event) (p played) {
+	w.Keep = func(_ context.Context, events ...turn.Event) error {
+		p.kept = append(p.kept, events...)
+		return nil
+	}
+	for e, err := range w.Run(ctx, s, input...) {
+		if err != nil {
+			p.err = err
+			break
+		}
+		p.events, p.lines = append(p.events, e), append(p.lines, strings.TrimSpace(say(e)))
+	}
+	return p
+}
+
+// expect compares what has happened with the lines of want.
+func (p played) expect(t *testing.T, want string) {
+	t.Helper()
+	if p.err != nil {
+		t.Errorf("the run ended in %v", p.err)
+	}
+	if diff := cmp.Diff(lines(want), p.lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// lines gives the lines of a text, without what indents them.
+func lines(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func TestATurnIsAnswered(t *testing.T) {
+	w := agent.World{Model: llmtest.New(large, llmtest.Says("hello you")), System: "be kind"}
+	p := play(t.Context(), w, turn.State{}, turn.Begin("t1", "hello")...)
+	p.expect(t, `
+		turn-start
+		user: hello
+		… hello
+		… you
+		acme/large: hello you [Text] stop
+		usage 10 2
+		sealed done: 0 retries, 0ms, 10 in, 2 out`)
+	if r := w.Model.(*llmtest.Model).Requests(); len(r) != 1 || r[0].System != "be kind" || r[0].Messages[0].Text() != "hello" {
+		t.Errorf("it was asked %+v", r)
+	}
+}
+
+func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(cut), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		p.expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: the answer broke off
+			retry 2 in 30s: HTTP 529: busy
+			recovered after 3, 45s
+			… hi
+			acme/large: hi [Text] stop
+			usage 10 1
+			sealed done: 3 retries, 45000ms, 10 in, 1 out`)
+		for _, e := range p.kept {
+			if !turn.Kept(e) {
+				t.Errorf("%s was kept", e.Type())
+			}
+		}
+		for _, r := range w.Model.(*llmtest.Model).Requests() {
+			if len(r.Messages) != 1 {
+				t.Errorf("a retry reached the prompt: %v", r.Messages)
+			}
+		}
+	})
+}
+
+func TestALongWaitIsHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hinted := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 70 * time.Second}
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(hinted), llmtest.Says("hi")), Retry: patient()}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		p.expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 1m10s: HTTP 429: slow
+			waiting 0: 40s
+			waiting 0: 10s
+			recovered after 1, 1m10s
+			… hi
+			acme/large: hi [Text] stop
+			usage 10 1
+			sealed done: 1 retries, 70000ms, 10 in, 1 out`)
+	})
+}
+
+func TestWithoutAStrategyThereIsOneTry(t *testing.T) {
+	w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy))}
+	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+	p.expect(t, `
+		turn-start
+		user: hello
+		error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
+		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+}
+
+func TestExhaustionIsTheSuppressedError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: retry.Engine{Policy: policy.Simple()}}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		p.expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 1s: HTTP 529: busy
+			retry 1 in 2s: HTTP 529: busy
+			retry 2 in 4s: HTTP 529: busy
+			error of , overloaded: HTTP 529: busy (3 retries, 7000ms)
+			sealed failed: 3 retries, 7000ms, 0 in, 0 out`)
+		e := p.events[len(p.events)-2].(turn.Error)
+		if e.RequestID != "req_1" || e.Code != "529" || e.Fault != busy {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestWhatCannotPassIsNotTriedAgain(t *testing.T) {
+	for _, f := range []*fault.Error{
+		denied, spent,
+		{Kind: fault.Invalid, Status: 422},
+		{Kind: fault.Refused, Status: 403},
+		{Kind: fault.Unknown},
+		long,
+		{Kind: fault.Overloaded, Status: 529, Final: true},
+	} {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: retry.Engine{Policy: policy.Interactive()}}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		if len(p.lines) != 4 || !strings.HasPrefix(p.lines[2], "error") || len(w.Model.(*llmtest.Model).Requests()) != 1 {
+			t.Errorf("%v: %q", f, p.lines)
+		}
+	}
+}
+
+func TestNothingIsTriedAgainAfterContent(t *testing.T) {
+	for name, content := range map[string]llm.Part{
+		"… he": llm.Text{Text: "he"}, "hm he": llm.Reasoning{Text: "he"}, "": llm.Usage{Input: 3},
+	} {
+		model := llmtest.New(large, func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
+			return func(yield func(llm.Part, error) bool) { _ = yield(content, nil) && yield(nil, cut) }
+		})
+		p := play(t.Context(), agent.World{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
+		if len(model.Requests()) != 1 || p.lines[len(p.lines)-2] != "error of acme/large, truncated: the answer broke off (0 retries, 0ms)" {
+			t.Errorf("%q: %q", name, p.lines)
+		}
+	}
+}
+
+func TestWhatWasSaidBeforeTheAnswerBrokeOffStays(t *testing.T) {
+	model := llmtest.New(large, llmtest.Breaks("half an", cut), llmtest.Says("whole"))
+	w := agent.World{Model: model, Retry: patient()}
+	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+	p.expect(t, `
+		turn-start
+		user: hello
+		… half
+		… an
+		acme/large: half an (broken off) [Text]
+		error of acme/large, truncated: the answer broke off (0 retries, 0ms)
+		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+	play(t.Context(), w, turn.Replay(p.kept...), turn.Begin("", "go on")...)
+	if m := model.Requests()[1].Messages; len(m) != 3 || m[1].Text() != "half an" {
+		t.Errorf("the next turn knows %v", m)
+	}
+}
+
+func TestAnAbortWhileWaitingSealsAborted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: patient()}
+		time.AfterFunc(20*time.Second, cancel)
+		began := time.Now()
+		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
+		p.expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: HTTP 529: busy
+			retry 2 in 30s: HTTP 529: busy
+			sealed aborted: 2 retries, 20000ms, 0 in, 0 out`)
+		if took := time.Since(began); took != 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestAnAbortKeepsWhatWasSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		w := agent.World{Model: llmtest.New(large, llmtest.Hangs(llm.Usage{Input: 5}, llm.Text{Text: "well"}))}
+		play(ctx, w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			… well
+			acme/large: well (broken off) [Text]
+			usage 5 0
+			sealed aborted: 0 retries, 0ms, 5 in, 0 out`)
+	})
+}
+
+func TestATurnIsHandedBackAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
+		model := llmtest.New(large, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
+		p := play(ctx, agent.World{Model: model}, turn.State{}, turn.Begin("", "hello")...)
+		if !errors.Is(p.err, retry.ErrParked) || len(p.kept) != 2 {
+			t.Errorf("%v, kept %v", p.err, p.kept)
+		}
+		play(t.Context(), agent.World{Model: model}, turn.Replay(p.kept...)).expect(t, `
+			… hi
+			acme/large: hi [Text] stop
+			usage 10 1
+			sealed done: 0 retries, 0ms, 10 in, 1 out`)
+	})
+}
+
+func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"))
+		w := agent.World{Model: model, Retry: patient()}
+		var stored policy.Run
+		w.Retry.Wait = func(_ context.Context, n retry.Note) error {
+			stored = n.Run
+			return retry.ErrParked
+		}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		if p.lines[2] != "retry 0 in 5s: HTTP 529: busy" || !errors.Is(p.err, retry.ErrParked) {
+			t.Fatalf("%q, %v", p.lines, p.err)
+		}
+		w.Retry.Wait, w.Retry.Start = nil, stored
+		play(t.Context(), w, turn.Replay(p.kept...)).expect(t, `
+			retry 1 in 10s: HTTP 529: busy
+			retry 2 in 30s: HTTP 529: busy
+			recovered after 3, 45s
+			… hi
+			acme/large: hi [Text] stop
+			usage 10 1
+			sealed done: 2 retries, 40000ms, 10 in, 1 out`)
+	})
+}
+
+func TestALimitOfSomebodysIsAFailureAndNoAbort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, budget)
+		defer cancel()
+		w := agent.World{Model: llmtest.New(large, llmtest.Hangs())}
+		play(ctx, w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			error of acme/large, timeout: the budget is spent (0 retries, 0ms)
+			sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+	})
+}
+
+func TestKeepingFailsBeforeShowing(t *testing.T) {
+	full := errors.New("disk full")
+	w := agent.World{Model: llmtest.New(large, llmtest.Says("hi"))}
+	w.Keep = func(_ context.Context, events ...turn.Event) error {
+		if events[0].Type() == "assistant-message" {
+			return full
+		}
+		return nil
+	}
+	var shown []string
+	for e, err := range w.Run(t.Context(), turn.State{}, turn.Begin("", "hello")...) {
+		if err != nil {
+			if !errors.Is(err, full) {
+				t.Error(err)
+			}
+			break
+		}
+		shown = append(shown, e.Type())
+	}
+	if last := shown[len(shown)-1]; last != "text-delta" {
+		t.Errorf("%s was shown and is not kept", last)
+	}
+}
+
+func TestAReaderMayLeaveAnywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for n := 1; ; n++ {
+			w := agent.World{Retry: patient(), Model: llmtest.New(large,
+				llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Wait: time.Minute}), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a b"))}
+			seen := 0
+			for range w.Run(t.Context(), turn.State{}, turn.Begin("", "hello")...) {
+				if seen++; seen == n {
+					break
+				}
+			}
+			synctest.Wait()
+			if seen < n {
+				return // it has been everywhere
+			}
+		}
+	})
+}
+
+func TestAWorldThatCannotWorkSaysSo(t *testing.T) {
+	p := play(t.Context(), agent.World{}, turn.State{}, turn.Begin("", "hello")...)
+	if p.err == nil || len(p.lines) != 0 {
+		t.Errorf("%v, %q", p.err, p.lines)
+	}
+}
+
+func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
+	w := agent.World{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, Steps: 3}
+	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
+		t.Errorf("%q", p.lines)
+	}
+}
+
+// opens is a gate that wakes whoever waits after a time.
+type opens time.Duration
+
+func (opens) Enter(context.Context) (retry.Pass, error) { return nil, nil }
+
+func (o opens) Wait(ctx context.Context, d time.Duration) error {
+	return retry.Sleep(ctx, min(d, time.Duration(o)))
+}
+
+// scouts is a gate that makes the first wait a scout's after a second.
+type scouts struct{ sent bool }
+
+func (*scouts) Enter(context.Context) (retry.Pass, error) { return nil, nil }
+
+func (s *scouts) Wait(ctx context.Context, d time.Duration) error {
+	if s.sent {
+		return retry.Sleep(ctx, d)
+	}
+	s.sent = true
+	return errors.Join(retry.Sleep(ctx, time.Second), retry.ErrScout)
+}
+
+func TestAScoutThatFailsIsNotHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
+		w.Retry.Gate = &scouts{}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			recovered after 1, 5s
+			… hi
+			acme/large: hi [Text] stop
+			usage 10 1
+			sealed done: 1 retries, 5000ms, 10 in, 1 out`)
+	})
+}
+
+// same compares two states.
+func same(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, a, b turn.State,
+) {
+	t.Helper()
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(turn.State{})); diff != "" {
+		t.Errorf("the states differ: %s", diff)
+	}
+}

@@ -1,0 +1,127 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+var hello = []llm.Message{llm.Say("hello")}
+
+func TestAskGivesOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Breaks("half", cut), llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")))
+		began := time.Now()
+		a, err := agent.Ask(t.Context(), model, []llm.Tool{{Name: "look"}}, hello)
+		want := agent.Answer{
+			Message: llm.Answer(large, llmtest.Call("1", "look", "{}")), Reason: llm.Calls, Usage: llm.Usage{Input: 10, Output: 1},
+		}
+		if diff := cmp.Diff(want, a); diff != "" || err != nil || time.Since(began) != 7*time.Second {
+			t.Errorf("%v after %v: %s", err, time.Since(began), diff)
+		}
+		if r := model.Requests(); r[3].Tools[0].Name != "look" || r[3].Messages[0].Text() != "hello" {
+			t.Errorf("asked %+v", r[3])
+		}
+	})
+}
+
+func TestAskGivesUpAfterThreeRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := &llmtest.Model{Then: llmtest.Fails(busy)}
+		_, err := agent.Ask(t.Context(), model, nil, hello)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Overloaded || len(model.Requests()) != 4 {
+			t.Errorf("%v after %d", err, len(model.Requests()))
+		}
+	})
+}
+
+func TestAskWithAnotherPolicy(t *testing.T) {
+	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("no"))
+	if _, err := agent.AskWith(t.Context(), retry.Engine{}, model, llm.Request{Messages: hello}); err == nil || len(model.Requests()) != 1 {
+		t.Errorf("%v after %d", err, len(model.Requests()))
+	}
+}
+
+func TestAskEndsWhenItsCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second/2, func() { cancel(enough) })
+		_, err := agent.Ask(ctx, &llmtest.Model{Then: llmtest.Fails(busy)}, nil, hello)
+		if !errors.Is(err, enough) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var acts []agent.Activity
+		var log bytes.Buffer
+		w := agent.World{
+			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a secret")),
+			Tools:    []tool.Tool{gives("look", 0, "secret")},
+			Activity: func(a agent.Activity) { acts = append(acts, a) },
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}})),
+			Retry: patient(),
+		}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "my secret")...)
+		want := []agent.Activity{agent.Step, agent.Retried, agent.Recovery, agent.ToolRun, agent.Step}
+		if diff := cmp.Diff(want, acts); diff != "" {
+			t.Error(diff)
+		}
+		const logged = `
+			level=WARN msg="provider retry" provider=acme model=large delay=5s attempt=0 kind=overloaded
+			level=INFO msg="provider recovered" provider=acme model=large retries=1 waited=5s
+			level=INFO msg="turn sealed" status=done retries=1 waited=5s`
+		if diff := cmp.Diff(lines(logged), lines(log.String())); diff != "" || strings.Contains(log.String(), "secret") {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestARunInsideARunTriesOnce(t *testing.T) {
+	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi"))
+	w := agent.World{Model: model, Retry: patient()}
+	_, _ = retry.Do(t.Context(), retry.Engine{}, func(ctx context.Context, _ int) (int, error) {
+		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
+		p.expect(t, `
+			turn-start
+			user: hello
+			error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
+			sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+		return 0, nil
+	})
+}
+
+func TestTimeToTheFirstTokenIsOfTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Late(time.Second, llmtest.Says("hi"))), Retry: patient()}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		m := p.events[len(p.events)-1].(turn.Sealed).Metrics
+		want := turn.Metrics{RetryCount: 1, TotalRetryDelayMs: 5000, TimeToFirstTokenMs: 6000, DurationMs: 6000, InputTokens: 10, OutputTokens: 1}
+		if m != want {
+			t.Errorf("%+v", m)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// orders are for the model that sums up.
+const orders = "You sum up conversations between a user and an assistant with tools. Write down what the assistant needs " +
+	"to go on with its work as if it remembered everything: what the user wants, in their words where these matter; what has been " +
+	"found out and decided, with names, paths and figures; what has been done and what is left to do. Write nothing else."
+
+// excerpt is how much of one piece of a conversation is told to the model that
+// sums up, in bytes.
+const excerpt = 4 << 10
+
+// compact makes the history smaller after it did not fit. If that is not
+// possible, the turn fails of the fault that was.
+func (a *attempt) compact() error {
+	plan := a.state.Plan()
+	if plan.Empty() {
+		return a.failed()
+	}
+	e := turn.Compacted{Outputs: plan.Outputs, Messages: len(plan.Messages)}
+	if e.Messages == 0 {
+		return a.keep(e)
+	}
+	sum := a.attempt(a.model)
+	sum.sum(plan.Messages)
+	switch {
+	case sum.err != nil:
+		sum.answer = llm.Collector{} // nobody is to see half a summary
+		return sum.broke()
+	case sum.fault != nil:
+		return sum.failed()
+	}
+	e.Summary = sum.answer.Content().Text()
+	return a.keep(append(sum.spent(), e)...)
+}
+
+// sum asks the model to sum messages up.
+func (a *attempt) sum(messages []llm.Message) {
+	q := llm.Request{System: orders, Messages: []llm.Message{llm.Say(transcript(messages))}, Whole: a.Whole}
+	c, err := gather(a.ctx, a.engine(), a.model, q)
+	if err != nil {
+		a.ended(err)
+		return
+	}
+	a.answer = c
+}
+
+// transcript writes messages as one text.
+func transcript(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		for _, block := range m.Content {
+			switch block := block.(type) {
+			case llm.Text:
+				b.WriteString(string(m.Role) + ": " + short(block.Text) + "\n\n")
+			case llm.ToolCall:
+				b.WriteString("assistant runs " + block.Name + " " + short(string(block.Arguments)) + "\n\n")
+			case llm.ToolResult:
+				b.WriteString(block.Name + " gives: " + short(block.Output) + "\n\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// short leaves out the middle of what is too long.
+func short(s string) string {
+	if len(s) <= excerpt {
+		return s
+	}
+	return strings.ToValidUTF8(s[:excerpt/2], "") + " […] " + strings.ToValidUTF8(s[len(s)-excerpt/2:], "")
+}

@@ -1,0 +1,108 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{
+			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
+			Fallback: []llm.Model{llmtest.New(small, llmtest.Fails(busy), llmtest.Says("hi"))},
+			Patience: 20 * time.Second, Retry: patient(),
+		}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: HTTP 529: busy
+			retry 2 in 5s: HTTP 529: busy
+			switched from  to other/small: HTTP 529: busy
+			retry 0 in 5s: HTTP 529: busy
+			recovered after 1, 5s
+			… hi
+			other/small: hi [Text] stop
+			usage 10 1
+			sealed done: 3 retries, 25000ms, 10 in, 1 out`)
+	})
+}
+
+func TestWithoutPatienceTheNextModelTakesOverAtOnce(t *testing.T) {
+	for _, f := range []*fault.Error{busy, cut, spent, {Kind: fault.Unavailable, Message: "fetch failed"}, {Kind: fault.UpstreamTimeout, Status: 504}} {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{
+			llmtest.New(small, llmtest.Fails(f)), llmtest.New(small, llmtest.Says("hi")),
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+			if all := strings.Join(p.lines, "\n"); strings.Count(all, "switched") != 2 || strings.Contains(all, "retry 0") || time.Since(began) > 0 {
+				t.Errorf("%v: %q", f, p.lines)
+			}
+		})
+	}
+}
+
+func TestTheNextModelTakesOverWhenThePolicyGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{
+			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
+			Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
+			Patience: time.Hour, Retry: retry.Engine{Policy: policy.Simple()},
+		}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		if p.lines[5] != "switched from  to other/small: HTTP 529: busy" || p.lines[6] != "… hi" {
+			t.Errorf("%q", p.lines)
+		}
+	})
+}
+
+func TestWhatAnotherModelWouldRefuseAsWellStaysWhereItIs(t *testing.T) {
+	for _, f := range []*fault.Error{denied, long, {Kind: fault.Invalid}, {Kind: fault.Refused}, {Kind: fault.Unknown}} {
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}}
+		if f.Kind == fault.Unknown {
+			w.Retry = retry.Engine{Policy: policy.Interactive()}
+		}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		if len(w.Fallback[0].(*llmtest.Model).Requests()) != 0 {
+			t.Errorf("%v: %q", f, p.lines)
+		}
+	}
+}
+
+func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
+	w := agent.World{
+		Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
+		Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
+	}
+	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+	p = play(t.Context(), w, turn.Replay(p.kept...), turn.Begin("", "again")...)
+	if p.lines[2] != "… back" {
+		t.Errorf("%q", p.lines)
+	}
+}
+
+func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{
+			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
+			Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
+			Patience: 3 * time.Second, Retry: patient(),
+		}
+		w.Retry.Gate = opens(time.Second)
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		if p.lines[2] != "retry 0 in 3s: HTTP 529: busy" || p.lines[4] != "… back" {
+			t.Errorf("%q", p.lines)
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// qualifies are the faults for which another model may be asked.
+const qualifies = fault.Transient | 1<<fault.Quota
+
+// step has a model answer.
+func (r *run) step(ask turn.Ask) error {
+	m := r.model()
+	if r.state.Steps() >= r.most() {
+		endless := &fault.Error{
+			Kind:    fault.Invalid,
+			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.most()),
+			Rule:    "agent/steps",
+		}
+		return r.keep(r.failure(m.Name(), endless, retry.Note{}))
+	}
+	r.act(Step)
+	a := r.attempt(m)
+	a.listen(r.request(ask.Messages))
+	switch f := a.fault; {
+	case a.err != nil:
+		return a.broke()
+	case f == nil:
+		return a.answered()
+	case f.Kind == fault.TooLong && !a.begun && !r.state.Compacted():
+		return a.compact()
+	}
+	return a.failed()
+}
+
+// failed goes on after a fault with the next model, or ends the turn.
+func (a *attempt) failed() error {
+	next := a.next()
+	if next != nil && !a.begun && qualifies.Has(a.fault.Kind) {
+		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Shown()})
+	}
+	e := a.failure(a.model.Name(), a.fault, a.note)
+	e.Committed = a.begun
+	return a.keep(append(a.said(true), e)...)
+}
+
+// failure gives the event of a fault that ends a turn.
+func (r *run) failure(who llm.Name, f *fault.Error, n retry.Note) turn.Error {
+	r.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", n.Retries())
+	return turn.Error{
+		Name: who, Message: f.Shown(), Kind: f.Kind.String(), Code: f.Word(), RequestID: f.RequestID,
+		Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds(), Fault: f,
+	}
+}
+
+// request gives what a model is asked.
+func (r *run) request(messages []llm.Message) llm.Request {
+	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, Whole: r.Whole}
+	for _, t := range r.Tools {
+		q.Tools = append(q.Tools, t.Tool)
+	}
+	return q
+}
+
+// model gives who is asked now.
+func (r *run) model() llm.Model {
+	if n := min(r.state.Switches(), len(r.Fallback)); n > 0 {
+		return r.Fallback[n-1]
+	}
+	return r.Model
+}
+
+// next gives the model that would take over; nil: there is none.
+func (r *run) next() llm.Model {
+	if n := r.state.Switches(); n < len(r.Fallback) {
+		return r.Fallback[n]
+	}
+	return nil
+}
+
+// attempt is one run of the policy with one model, and what comes of it.
+type attempt struct {
+	*run
+	model  llm.Model
+	note   retry.Note    // of the last failed try
+	told   int           // the last failed try of which somebody was told
+	answer llm.Collector // as far as it has come
+	begun  bool          // content has come
+	fault  *fault.Error  // what it has failed of; nil: nothing
+	err    error         // what has ended it besides: the reader, ctx, or whoever waits
+}
+
+func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
+
+// listen asks the model and shows what it says.
+func (a *attempt) listen(q llm.Request) {
+	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return a.model.Stream(ctx, q) }
+	for part, err := range retry.Stream(a.ctx, a.engine(), llm.IsContent, open) {
+		if err != nil {
+			a.ended(err)
+			return
+		}
+		a.take(part)
+		if a.left {
+			a.err = errLeft
+			return
+		}
+	}
+}
+
+// take adds a part to the answer and shows what streams.
+func (a *attempt) take(p llm.Part) {
+	a.answer.Add(p)
+	if !a.begun && llm.IsContent(p) {
+		a.begun = true
+		if a.first.IsZero() {
+			a.first = time.Now()
+		}
+	}
+	switch p := p.(type) {
+	case llm.Text:
+		if p.Text != "" {
+			_ = a.show(turn.TextDelta{Text: p.Text}) // the reader who leaves is noticed
+		}
+	case llm.Reasoning:
+		if p.Text != "" {
+			_ = a.show(turn.ReasoningDelta{Text: p.Text})
+		}
+	}
+}
+
+// ended notes how a run of the policy has ended without an answer.
+func (a *attempt) ended(err error) {
+	f, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case errors.Is(err, errSwitch):
+		a.fault = a.note.Fault
+	case ok && a.ctx.Err() == nil:
+		a.fault = f
+	default:
+		a.err = err
+	}
+}
+
+// answered keeps a whole answer.
+func (a *attempt) answered() error { return a.keep(a.said(false)...) }
+
+// broke ends an answer for which nobody waits any more.
+func (a *attempt) broke() error {
+	if a.ctx.Err() == nil || errors.Is(a.err, errLeft) || errors.Is(a.err, retry.ErrParked) {
+		return a.err
+	}
+	return a.stopped(a.said(true)...)
+}
+
+// said gives the events of an answer. Of one that broke off only the text is
+// good for anything.
+func (a *attempt) said(partial bool) []turn.Event {
+	content := a.answer.Content()
+	var events []turn.Event
+	if text := content.Text(); partial {
+		content = nil
+		if text != "" {
+			content = llm.Content{llm.Text{Text: text}}
+		}
+	}
+	if !partial || content != nil {
+		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial})
+	}
+	return append(events, a.spent()...)
+}
+
+// spent gives the event of what an answer has cost.
+func (a *attempt) spent() []turn.Event {
+	if a.answer.Usage == (llm.Usage{}) {
+		return nil
+	}
+	return []turn.Event{turn.Usage{Name: a.speaker(), Usage: a.answer.Usage}}
+}
+
+// speaker gives who has answered, as far as the provider says.
+func (a *attempt) speaker() llm.Name { return speaker(a.model, a.answer) }

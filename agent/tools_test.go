@@ -1,0 +1,168 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// gives makes a tool that reads, and takes its time.
+func gives(name string, d time.Duration, output string) tool.Tool {
+	return tool.Tool{Tool: llm.Tool{Name: name}, Func: func(ctx context.Context, _ json.RawMessage) (string, error) {
+		select {
+		case <-time.After(d):
+			return output, nil
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}}
+}
+
+func writes(t tool.Tool) tool.Tool {
+	t.Writes = true
+	return t
+}
+
+func TestToolsRunSideBySideAndAnswerInTheOrderOfTheCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmtest.New(large,
+			llmtest.Calls(llmtest.Call("1", "slow", "{}"), llmtest.Call("2", "fast", "{}"), llmtest.Call("3", "none", "{}")), llmtest.Says("done"))
+		w := agent.World{Model: model, Tools: []tool.Tool{gives("slow", 2*time.Second, "s"), gives("fast", time.Second, "f")}}
+		began := time.Now()
+		play(t.Context(), w, turn.State{}, turn.Begin("", "go")...).expect(t, `
+			turn-start
+			user: go
+			acme/large:  [ToolCall ToolCall ToolCall] calls
+			usage 10 3
+			result 3 failed: there is no tool named "none"
+			run 1 slow
+			run 2 fast
+			result 2: f
+			result 1: s
+			… done
+			acme/large: done [Text] stop
+			usage 10 1
+			sealed done: 0 retries, 0ms, 20 in, 4 out`)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		results := model.Requests()[1].Messages[2].Content
+		if fmt.Sprint(results[0].(llm.ToolResult).Output, results[1].(llm.ToolResult).Output, results[2].(llm.ToolResult).Failed) != "sftrue" {
+			t.Errorf("%+v", results)
+		}
+	})
+}
+
+func TestWhatWritesIsRunOnlyIfSomebodyAllowsIt(t *testing.T) {
+	call := llmtest.Call("1", "write", `{"to":"disk"}`)
+	tests := []struct {
+		name    string
+		approve func(context.Context, llm.ToolCall) error
+		want    string
+	}{
+		{"nobody is there", nil, "result 1 failed: this tool may change something, and there is nobody to allow it"},
+		{"somebody says no", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
+		{"somebody says yes", func(_ context.Context, c llm.ToolCall) error {
+			if string(c.Arguments) != `{"to":"disk"}` {
+				t.Errorf("asked for %s", c.Arguments)
+			}
+			return nil
+		}, "result 1: written"},
+	}
+	for _, tt := range tests {
+		w := agent.World{Model: llmtest.New(large, llmtest.Calls(call), llmtest.Says("ok")), Approve: tt.approve, Tools: []tool.Tool{writes(gives("write", 0, "written"))}}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
+		if !strings.Contains(strings.Join(p.lines, "\n"), tt.want) {
+			t.Errorf("%s: %q", tt.name, p.lines)
+		}
+	}
+}
+
+func TestNoToolThatHasGivenItsResultIsRunAgain(t *testing.T) {
+	runs := map[string]*atomic.Int32{"look": {}, "write": {}, "set": {}}
+	count := func(name string, t tool.Tool) tool.Tool {
+		t.Tool = llm.Tool{Name: name}
+		t.Func = func(context.Context, json.RawMessage) (string, error) {
+			return fmt.Sprintf("%s ran %d", name, runs[name].Add(1)), nil
+		}
+		return t
+	}
+	calls := llmtest.Calls(llmtest.Call("1", "look", "{}"), llmtest.Call("2", "look", "{}"), llmtest.Call("3", "write", "{}"), llmtest.Call("4", "set", "{}"))
+	first := play(t.Context(), agent.World{Model: llmtest.New(large, calls)}, turn.State{}, turn.Begin("", "go")...)
+	answer := first.kept[2].(turn.AssistantMessage)
+	died := append(turn.Begin("", "go"), answer)
+	for _, c := range answer.Content.Calls() {
+		died = append(died, turn.ToolCall{ToolCall: c})
+	}
+	died = append(died, turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "seen"}})
+
+	model := llmtest.New(large, llmtest.Says("ok"))
+	w := agent.World{
+		Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
+		Tools: []tool.Tool{count("look", tool.Tool{}), count("write", tool.Tool{Writes: true}), count("set", tool.Tool{Writes: true, Idempotent: true})},
+	}
+	play(t.Context(), w, turn.Replay(died...))
+	var got []string
+	for _, b := range model.Requests()[0].Messages[2].Content {
+		got = append(got, b.(llm.ToolResult).Output)
+	}
+	want := "seen|look ran 1|this was interrupted; whether it has taken effect is not known, so look before you try again|set ran 1"
+	if strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAnAbortAmongToolsKeepsTheirResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(2*time.Second, func() { cancel(errors.New("enough")) })
+		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}")), llmtest.Says("ok"))
+		w := agent.World{Model: model, Tools: []tool.Tool{gives("slow", time.Hour, "s"), gives("fast", time.Second, "f")}}
+		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
+		p.expect(t, `
+			turn-start
+			user: go
+			acme/large:  [ToolCall ToolCall] calls
+			usage 10 2
+			run 1 fast
+			run 2 slow
+			result 1: f
+			result 2 failed: stopped: enough
+			sealed aborted: 0 retries, 0ms, 10 in, 2 out`)
+	})
+}
+
+func TestAnAbortEndsTheQuestionWhetherAToolMayRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		w := agent.World{Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "write", "{}"))), Tools: []tool.Tool{writes(gives("write", 0, ""))}}
+		w.Approve = func(ctx context.Context, _ llm.ToolCall) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
+		if last := p.lines[len(p.lines)-1]; !strings.HasPrefix(last, "sealed aborted") || strings.Contains(strings.Join(p.lines, "\n"), "result") {
+			t.Errorf("%q", p.lines)
+		}
+	})
+}
+
+func TestTwoToolsOfOneNameAreAnError(t *testing.T) {
+	w := agent.World{Model: llmtest.New(large), Tools: []tool.Tool{gives("look", 0, ""), gives("look", 0, "")}}
+	if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {
+		t.Errorf("%v, kept %v", p.err, p.kept)
+	}
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// heartbeat is how often a wait is heard of.
+const heartbeat = 30 * time.Second
+
+// errSwitch ends the run of a policy: the next model takes over.
+var errSwitch = errors.New("the next model takes over")
+
+// engine gives the engine for one run of the policy: the world's, with events.
+func (a *attempt) engine() retry.Engine {
+	e := a.Retry
+	e.Start, a.start = a.start, policy.Run{}
+	watch := e.Watch
+	e.Watch = func(n retry.Note) {
+		if watch != nil {
+			watch(n)
+		}
+		a.watch(n)
+	}
+	wait := e.Wait
+	if wait == nil {
+		wait = patient(e.Gate)
+	}
+	e.Wait = func(ctx context.Context, n retry.Note) error { return a.wait(ctx, n, wait) }
+	return e
+}
+
+// patient gives the wait of an engine that has none of its own.
+func patient(g retry.Gate) func(context.Context, retry.Note) error {
+	return func(ctx context.Context, n retry.Note) error {
+		if g != nil {
+			return g.Wait(ctx, n.Verdict.Wait)
+		}
+		return retry.Sleep(ctx, n.Verdict.Wait)
+	}
+}
+
+// watch is told of each failed try and of recovery.
+func (a *attempt) watch(n retry.Note) {
+	if n.Fault == nil {
+		name := a.model.Name()
+		a.act(Recovery)
+		a.log(slog.LevelInfo, "provider recovered", "provider", name.Provider, "model", name.Model,
+			"retries", n.Retries(), "waited", n.Waited)
+		_ = a.show(turn.Recovered{Name: name, Retries: n.Retries(), Waited: n.Waited}) // the reader who leaves is noticed
+		return
+	}
+	a.note = n
+	if a.faulty.IsZero() {
+		a.faulty = time.Now()
+	}
+}
+
+// wait waits for the next try. With a fallback it ends where the patience
+// does, and the next model takes over.
+func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
+	last := false
+	if a.next() != nil && qualifies.Has(n.Fault.Kind) {
+		left := a.Patience - time.Since(a.faulty)
+		if left <= 0 {
+			return errSwitch
+		}
+		if last = left <= n.Verdict.Wait; last {
+			n.Verdict.Wait = left
+		}
+	}
+	if err := a.announce(n); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := a.beat(ctx, n, wait)
+	slept := time.Since(began)
+	a.metrics.TotalRetryDelayMs += slept.Milliseconds()
+	if err != nil {
+		return err
+	}
+	if last && slept >= n.Verdict.Wait {
+		return errSwitch
+	}
+	a.metrics.RetryCount++
+	return nil
+}
+
+// announce tells of a wait that begins. One that goes on, after a scout has
+// broken it off in vain, has been told of.
+func (a *attempt) announce(n retry.Note) error {
+	if n.Run.Tries == a.told {
+		return nil
+	}
+	a.told = n.Run.Tries
+	a.act(Retried)
+	name := a.model.Name()
+	a.log(slog.LevelWarn, "provider retry", "provider", name.Provider, "model", name.Model,
+		"delay", n.Verdict.Wait, "attempt", n.Run.Tries-1, "kind", n.Fault.Kind.String())
+	return a.show(turn.Retry{
+		Name: name, Fault: n.Fault, Attempt: n.Run.Tries - 1, Delay: n.Verdict.Wait, Hinted: n.Verdict.Hinted,
+		Limit: n.Limit, Deadline: n.Deadline,
+	})
+}
+
+// beat waits, and is heard of meanwhile.
+func (a *attempt) beat(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
+	if n.Verdict.Wait <= heartbeat {
+		return wait(ctx, n)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	due := time.Now().Add(n.Verdict.Wait)
+	over := make(chan error, 1)
+	go func() { over <- wait(ctx, n) }()
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-tick.C:
+		}
+		err := a.show(turn.Waiting{Name: a.model.Name(), Attempt: n.Run.Tries - 1, Remaining: max(0, time.Until(due))})
+		if err != nil {
+			cancel(err)
+			<-over
+			return err
+		}
+	}
+}
