@@ -116,18 +116,27 @@ func (m *mapper) policy(c choice) policy.Policy {
 	if c == (choice{}) {
 		return policy.Policy{}
 	}
-	p, _ := policy.Preset(c.name)
-	if c.own != nil {
-		p = c.own.Policy
-	}
-	for _, own := range m.config.policies {
-		if own.name == c.name {
-			p = own.value.Policy
-		}
-	}
+	p := m.config.resolve(c)
 	if p.Retries == 0 {
 		return policy.Policy{Retries: 1, Kinds: fault.Set(0).With(fault.Canceled)}
 	}
+	return p
+}
+
+// Retry gives the policy in force; one that is called none never retries.
+func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
+
+// resolve gives the policy that somebody has chosen.
+func (c *Config) resolve(chosen choice) policy.Policy {
+	if chosen.own != nil {
+		return chosen.own.Policy
+	}
+	for _, own := range c.policies {
+		if own.name == chosen.name {
+			return own.value.Policy
+		}
+	}
+	p, _ := policy.Preset(chosen.name)
 	return p
 }
 
