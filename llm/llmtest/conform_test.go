@@ -190,6 +190,18 @@ var flaws = []flaw{
 		}
 		return yield(p, err)
 	}), "leaving/between_two_words"},
+	{"it forgets what the response says", each(func(p llm.Part, err error, yield func(llm.Part, error) bool) bool {
+		if f, ok := err.(*fault.Error); ok {
+			f.Wait = 0
+		}
+		return yield(p, err)
+	}), "faults/responses/503;retry-after=7;x-note=a"},
+	{"it hands on half a call", each(func(p llm.Part, err error, yield func(llm.Part, error) bool) bool {
+		if f, ok := err.(*fault.Error); ok && f.Kind == fault.Truncated {
+			yield(llmtest.Call("1", "read", `{"path":"a.txt`), nil)
+		}
+		return yield(p, err)
+	}), `faults/streams/cut:2`},
 	{"it tries again by itself", func(m plain) llm.Model {
 		return flawed{m, func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 			for range m.Stream(ctx, r) {
