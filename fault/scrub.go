@@ -160,13 +160,14 @@ func (t *token) next() bool {
 	return t.from < len(t.s)
 }
 
-// extend takes in the rest of a credential in base64.
+// extend takes in the rest of a credential in base64, or of one in two parts,
+// as LM Studio's "sk-lm-…:…" is.
 func (t *token) extend() {
 	i := t.to
-	for i < len(t.s) && (opaque(t.s[i]) || t.s[i] == '/' || t.s[i] == '=') {
+	for i < len(t.s) && (opaque(t.s[i]) || strings.IndexByte("/=:", t.s[i]) >= 0) {
 		i++
 	}
-	t.to += len(strings.TrimRight(t.s[t.to:i], "."))
+	t.to += len(strings.TrimRight(t.s[t.to:i], ".:"))
 }
 
 func (t *token) word() string { return t.s[t.from:t.to] }

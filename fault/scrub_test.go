@@ -13,6 +13,7 @@ func TestCredentialsAreHidden(t *testing.T) {
 		{"Incorrect API key provided: sk-proj-abc123DEF456. See our site.", "Incorrect API key provided: ***. See our site."},
 		{"Incorrect API key provided: ab12****************wxyz.", "Incorrect API key provided: ***."},
 		{"key sk-ant-api03-AAAA_bbbb-1234 is bad", "key *** is bad"},
+		{"token provided: sk-lm-J9fa6Fbc:jkFcl7oqhmx5GB1eM5fL, or sk-0123456789: no", "token provided: ***, or ***: no"},
 		{"Authorization: Bearer abcdef123456/xy+z==", "Authorization: Bearer ***"},
 		{"Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic ***"},
 		{`Post "https://h/v1beta/m:go?key=AIzaSyA1234567890&alt=sse": EOF`, `Post "https://h/v1beta/m:go?key=***&alt=sse": EOF`},

@@ -41,6 +41,7 @@ var house = []row{
 		floor: 2, path: "provider/openai", uses: "fault llm provider",
 		parts: "github.com/openai/openai-go",
 	},
+	{floor: 2, path: "provider/lmstudio", uses: "fault provider/openai"},
 	{
 		floor: 2, path: "provider/ollama", uses: "dialect fault llm provider",
 		parts: "github.com/ollama/ollama",
