@@ -61,13 +61,17 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
+	{
+		floor: 3, path: "internal/app",
+		uses: "llm provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai",
+	},
 	{floor: 3, path: "internal/server", uses: "dialect fault gate gateway policy wire"},
 	{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config internal/server internal/telemetry",
+		floor: 3, path: "internal/cli", uses: "fault policy retry transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/journal llm tool turn wire",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

@@ -19,11 +19,13 @@ import (
 
 // Exit codes, after sysexits.h where that has one.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-	exitConfig = 78  // EX_CONFIG
-	exitSignal = 128 // plus the signal's number
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitExhausted = 75  // EX_TEMPFAIL: the provider stayed down, or the account is spent
+	exitNoAuth    = 77  // EX_NOPERM: credentials
+	exitConfig    = 78  // EX_CONFIG
+	exitSignal    = 128 // plus the signal's number
 )
 
 // Streams are the files that a command talks to.
@@ -67,7 +69,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 		fmt.Fprintf(s.Err, "ridethrough: %v (see %s --help)\n", err, cmd.CommandPath())
 		return exitUsage
 	}
-	if f.code < exitSignal { // whoever sent a signal knows
+	if _, said := errors.AsType[told](err); !said && f.code < exitSignal { // whoever sent a signal knows
 		fmt.Fprintf(s.Err, "ridethrough: %v\n", f)
 	}
 	return f.code
@@ -90,7 +92,7 @@ func command(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
+	root.AddCommand(runCommand(s), serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
 	return root
 }
 

@@ -29,9 +29,9 @@ func shortTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// isTerminal tells whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal tells whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ type screen struct {
 	w      io.Writer
 	live   bool // w is a terminal that can replace a line
 	color  bool
+	ascii  bool   // its letters are ASCII's
 	status string // the line at the bottom; "": none
 	open   bool   // the last line that stays has no end yet
 	err    error  // the first that a write brought
@@ -27,11 +30,32 @@ type screen struct {
 // newScreen looks at the terminal and at what the environment says about it.
 func newScreen(s Streams, plain bool) *screen {
 	live := isTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
-	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == ""}
+	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == "", ascii: isASCII(s.Env)}
 }
 
-// columns gives the width of the terminal; 80 where there is none.
+// isASCII tells whether the locale says that there are no other letters. One
+// that says nothing is that of a program that was started by another.
+func isASCII(env func(string) string) bool {
+	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+}
+
+// letters gives a line of ours in the letters that there are.
+func (s *screen) letters(line string) string {
+	if !s.ascii {
+		return line
+	}
+	return strings.NewReplacer("▲", "!", "✓", "+", "—", "-", "…", "...", "•", "|", "·", "-").Replace(line)
+}
+
+// endless is the width of what is no terminal.
+const endless = math.MaxInt
+
+// columns gives the width of the terminal, where lines are to fit.
 func (s *screen) columns() int {
+	if !s.live {
+		return endless
+	}
 	if f, ok := s.w.(*os.File); ok && s.live {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return width
@@ -59,7 +83,7 @@ func (s *screen) print(color, format string, args ...any) {
 		s.put("\n")
 	}
 	s.open = false
-	s.put(s.paint(color, fmt.Sprintf(format, args...)) + "\n")
+	s.put(s.paint(color, s.letters(fmt.Sprintf(format, args...))) + "\n")
 	s.draw()
 }
 
@@ -77,6 +101,7 @@ func (s *screen) write(text string) {
 func (s *screen) set(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	status = s.letters(status)
 	if status == s.status {
 		return
 	}

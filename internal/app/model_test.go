@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/app"
+)
+
+// env looks up in a list such as "A=1 B=2".
+func env(list string) func(string) string {
+	return func(name string) string {
+		for _, e := range strings.Fields(list) {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestModelsAreFoundByTheirNames(t *testing.T) {
+	all := env("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k GOOGLE_API_KEY=k")
+	for name, want := range map[string]string{
+		"anthropic/claude-opus-4-5": "anthropic/claude-opus-4-5",
+		"claude-opus-4-5":           "anthropic/claude-opus-4-5",
+		"openai/gpt-5":              "openai/gpt-5",
+		"o3-mini":                   "openai/o3-mini",
+		"gpt-5":                     "openai/gpt-5",
+		"gemini-3-pro":              "gemini/gemini-3-pro",
+		"gemini/models/x":           "gemini/models/x",
+		"ollama/hf.co/a/b:Q4":       "ollama/hf.co/a/b:Q4",
+		"lmstudio/qwen/qwen3":       "lmstudio/qwen/qwen3",
+	} {
+		m, err := app.Model(name, all)
+		if err != nil || m.Name().String() != want {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+	for _, name := range []string{"", "llama3", "acme/large", "anthropic/", "/x"} {
+		_, err := app.Model(name, all)
+		if err == nil || !strings.Contains(err.Error(), "anthropic, openai, gemini, ollama or lmstudio") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	tests := []struct {
+		model, env string
+		want       error
+		says       string
+	}{
+		{"claude-x", "", app.ErrCredentials, "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"},
+		{"claude-x", "ANTHROPIC_AUTH_TOKEN=t", nil, ""},
+		{"claude-x", "ANTHROPIC_BASE_URL=http://127.0.0.1:8484", nil, ""},
+		{"claude-x", "ANTHROPIC_BASE_URL=127.0.0.1:8484", app.ErrEnvironment, "ANTHROPIC_BASE_URL"},
+		{"gpt-5", "", app.ErrCredentials, "OPENAI_API_KEY"},
+		{"gpt-5", "OPENAI_BASE_URL=http://127.0.0.1:8484/v1", nil, ""},
+		{"gpt-5", "OPENAI_API_KEY=k RIDETHROUGH_OPENAI_API=soap", app.ErrEnvironment, "want chat or responses"},
+		{"gpt-5", "OPENAI_API_KEY=k RIDETHROUGH_OPENAI_API=chat", nil, ""},
+		{"gemini-3", "GEMINI_API_KEY=k", nil, ""},
+		{"gemini-3", "", app.ErrCredentials, "GOOGLE_API_KEY or GEMINI_API_KEY"},
+		{"ollama/q", "", nil, ""},
+		{"ollama/q", "OLLAMA_HOST=0.0.0.0:11434", nil, ""},
+		{"lmstudio/q", "", nil, ""},
+	}
+	for _, tt := range tests {
+		_, err := app.Model(tt.model, env(tt.env))
+		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s with %q: %v", tt.model, tt.env, err)
+		}
+	}
+}
+
+func TestAKeyIsNotSaid(t *testing.T) {
+	_, err := app.Model("gpt-5", env("OPENAI_BASE_URL=sk-secret"))
+	if err == nil || strings.Contains(err.Error(), "sk-secret") {
+		t.Error(err)
+	}
+	if s := fmt.Sprint(app.Suggestions(env("OPENAI_API_KEY=sk-secret OLLAMA_HOST=h"))); s != "[openai/… (OPENAI_API_KEY is set) ollama/… (OLLAMA_HOST is set)]" {
+		t.Error(s)
+	}
+}
+
+func TestLocalProvidersAreKnown(t *testing.T) {
+	if !app.Local("ollama") || !app.Local("lmstudio") || app.Local("openai") || app.Local("") {
+		t.Errorf("of %v", app.Providers())
+	}
+}
+
+func ExampleModel() {
+	env := map[string]string{"OLLAMA_HOST": "127.0.0.1"}
+	m, err := app.Model("ollama/qwen3", func(name string) string { return env[name] })
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(m.Name())
+	// Output: ollama/qwen3
+}

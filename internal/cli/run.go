@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func runCommand(s Streams) *cobra.Command {
+	c := &running{s: s}
+	cmd := &cobra.Command{
+		Use:   "run [PROMPT]",
+		Short: "Have an agent answer one prompt, through whatever outage there is",
+		Long: "run asks a model, and has it use the tools that it is given, until it has answered. The answer\n" +
+			"goes to standard output; what happens on the way goes to standard error. Without a prompt it is\n" +
+			"read from standard input, and an argument - stands for what comes there.\n\n" +
+			"Keys and addresses are in the variables that the providers' own tools read: ANTHROPIC_API_KEY,\n" +
+			"ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GOOGLE_API_KEY, OLLAMA_HOST and so on.\n\n" +
+			"The exit code is 0 where the model has answered, 1 where the turn failed, 2 for wrong usage, 75\n" +
+			"where the provider stayed down or the account is spent, 77 for credentials, 78 for the\n" +
+			"configuration, 130 after Ctrl+C and 143 after SIGTERM. A turn that did not come to its end is\n" +
+			"saved, and can be gone on with.",
+		Example: "  ridethrough run -m anthropic/claude-opus-4-5 \"Why is the sky blue?\"\n" +
+			"  git diff | ridethrough run -m openai/gpt-5 --policy patient --max-wait 8h \"Review this.\" -\n" +
+			"  ridethrough run -m ollama/qwen3 --files . --json \"What does this program do?\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.settings = settings{cmd: cmd, s: s}
+			return c.finish(c.run(cmd.Context(), args))
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+// running is what `run` was asked for.
+type running struct {
+	s        Streams
+	settings settings
+
+	model, system, effort string
+	fallback              []string
+	patience, maxWait     time.Duration
+	maxTokens             int
+	whole                 bool
+
+	files string
+	mcp   []string
+	yes   bool
+
+	json, plain, reasoning bool
+	journal, goOn          string
+	noSave                 bool
+
+	view  view
+	ended turn.Sealed // how the turn has ended; zero: it has not
+	why   turn.Error  // what it failed of
+	saved string      // the file that it can be gone on with; "": there is none
+}
+
+// flags adds the command's flags.
+func (c *running) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&c.model, "model", "m", "", "the model that is asked, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
+	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the one before stays down; repeatable")
+	f.DurationVar(&c.patience, "patience", 0, "how long faults may last before a fallback takes over; 0: not at all")
+	f.String("policy", "interactive", "when to try again: a preset, one of the configuration, none, or a file that holds one [RIDETHROUGH_POLICY]")
+	f.DurationVar(&c.maxWait, "max-wait", maxWait, "how long to wait in all; 0: as long as the policy says [RIDETHROUGH_MAX_WAIT]")
+	f.StringVar(&c.system, "system", "", "standing orders to the model, or @FILE")
+	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
+	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer, in tokens; 0: what is usual")
+	f.BoolVar(&c.whole, "whole", false, "ask for answers in one piece, without streaming")
+	f.StringVar(&c.files, "files", "", "a folder that the model may list, read and search")
+	f.StringArrayVar(&c.mcp, "mcp", nil, "an MCP server whose tools the model may use, as NAME=COMMAND ARGS or NAME=URL; repeatable")
+	f.BoolVar(&c.yes, "yes", false, "let tools change things without asking")
+	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
+	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
+	f.BoolVar(&c.reasoning, "reasoning", false, "show on standard error what the model thinks")
+	f.StringVar(&c.journal, "journal", "", "file that keeps the conversation; one that is there is gone on with")
+	f.StringVar(&c.goOn, "continue", "", "file of a turn that did not come to its end, to go on with")
+	f.BoolVar(&c.noSave, "no-save", false, "keep nothing on disk")
+	f.String("log", "", "log from this level on: debug, info, warn or error; the default is not to")
+	c.configFlag(cmd)
+	cmd.MarkFlagsMutuallyExclusive("journal", "continue", "no-save")
+	cmd.MarkFlagsMutuallyExclusive("json", "reasoning")
+}
+
+// configFlag adds the flag for the file with policies.
+func (c *running) configFlag(cmd *cobra.Command) { (&settings{s: c.s}).fileFlag(cmd) }
+
+// view shows a turn.
+type view interface {
+	show(turn.Event)
+	// end is told last of all how the command ends; message is of an error that
+	// no event has told of.
+	end(status turn.Status, code int, message string)
+	// broken gives the first error that showing has brought.
+	broken() error
+}
+
+// errUnread ends a turn whose answer nobody reads any more.
+var errUnread = errors.New("nobody reads the answer")
+
+// run has the prompt answered.
+func (c *running) run(ctx context.Context, args []string) error {
+	signal.Ignore(syscall.SIGPIPE) // that a reader has left is noticed where it is written to
+	ctx, unread := context.WithCancelCause(ctx)
+	defer unread(nil)
+	c.view = c.newView(func() { unread(errUnread) })
+	world, err := c.world()
+	if err != nil {
+		return err
+	}
+	talk, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { c.saved = talk.close(c.ended.Status == turn.Done) }()
+	input, err := c.input(talk, args)
+	if err != nil {
+		return err
+	}
+	tools, closeTools, err := c.tools(ctx)
+	defer closeTools()
+	if err != nil {
+		return err
+	}
+	world.Tools, world.Keep = tools, talk.keep
+	return c.drive(ctx, world, talk.state, input)
+}
+
+// drive runs the turn and shows it.
+func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input []turn.Event) error {
+	for e, err := range w.Run(ctx, s, input...) {
+		if err != nil {
+			return failure{err, exitFailed}
+		}
+		switch e := e.(type) {
+		case turn.Error:
+			c.why = e
+		case turn.Sealed:
+			c.ended = e
+		}
+		c.view.show(e)
+	}
+	switch broken := c.view.broken(); {
+	case broken != nil:
+		return failure{fmt.Errorf("%w: %w", errUnread, broken), exitSignal + int(syscall.SIGPIPE)}
+	case c.ended.Status == turn.Failed:
+		return failure{told{c.why.Message}, exitOf(c.why)}
+	case c.ended.Status == turn.Aborted:
+		return failed(context.Cause(ctx))
+	}
+	return nil
+}
+
+// told is an error that the view has told of.
+type told struct{ message string }
+
+func (t told) Error() string { return t.message }
+
+// finish tells the view how the command ends.
+func (c *running) finish(err error) error {
+	code, message := exitOK, ""
+	if err != nil {
+		code, message = exitUsage, err.Error()
+	}
+	if f, ok := errors.AsType[failure](err); ok {
+		code = f.code
+	}
+	if _, ok := errors.AsType[told](err); ok || code >= exitSignal {
+		message = ""
+	}
+	status := c.ended.Status
+	if status == "" {
+		status = turn.Failed
+	}
+	c.view.end(status, code, message)
+	return err
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/journal"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// promptBound is the longest prompt, in bytes: that of a request.
+const promptBound = 32 << 20
+
+// talk is the conversation that a run belongs to.
+type talk struct {
+	file  *journal.File // nil: it is kept nowhere
+	state turn.State    // as it was when it was opened
+	ours  bool          // the file is only there for the case that something happens
+	kept  bool          // something was added
+}
+
+// open opens the conversation. Where it is kept only in case something
+// happens, and cannot be, the turn goes on without.
+func (c *running) open() (*talk, error) {
+	name := cmp.Or(c.journal, c.goOn)
+	if c.goOn != "" {
+		if _, err := os.Stat(c.goOn); err != nil {
+			return nil, failed(err)
+		}
+	}
+	t := &talk{ours: name == "" || filepath.Dir(name) == c.folder()}
+	if name == "" {
+		if name = c.folder(); c.noSave || name == "" {
+			return t, nil
+		}
+		name = filepath.Join(name, newID()+".jsonl")
+	}
+	file, err := journal.Open(name)
+	if err != nil {
+		return nil, failed(fmt.Errorf("the turn could not be saved: %w (--no-save keeps nothing)", err))
+	}
+	t.file, t.state = file, turn.Replay(file.Events()...)
+	return t, nil
+}
+
+// folder gives the folder for turns that did not come to their end; "": there
+// is no place for one.
+func (c *running) folder() string {
+	home := c.s.Env("XDG_STATE_HOME")
+	if !filepath.IsAbs(home) {
+		home = filepath.Join(c.s.Env("HOME"), ".local", "state")
+	}
+	if !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, "ridethrough", "runs")
+}
+
+// newID gives an id that sorts by time.
+func newID() string { return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6]) }
+
+// keep makes events last.
+func (t *talk) keep(ctx context.Context, events ...turn.Event) error {
+	t.kept = true
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Append(ctx, events...)
+}
+
+// close gives the file with which one can go on; "": nobody needs to.
+func (t *talk) close(done bool) string {
+	if t.file == nil {
+		return ""
+	}
+	if t.ours && (done || !t.kept && len(t.file.Events()) == 0) {
+		_ = t.file.Remove() // what is left in that folder harms nobody
+		return ""
+	}
+	_ = t.file.Close()
+	if done || !t.kept {
+		return ""
+	}
+	return t.file.Name()
+}
+
+// input gives the events with which the run begins.
+func (c *running) input(t *talk, args []string) ([]turn.Event, error) {
+	text, err := c.prompt(args, c.goOn != "")
+	switch {
+	case err != nil:
+		return nil, err
+	case t.state.Open() && text == "":
+		return []turn.Event{turn.Restarted{}}, nil
+	case t.state.Open():
+		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
+	case text != "":
+		return turn.Begin(newID(), text), nil
+	case unanswered(t.state.Messages()):
+		return []turn.Event{turn.Start{ID: newID()}}, nil
+	}
+	return nil, errors.New("nothing is left to answer there; give a prompt")
+}
+
+// unanswered tells whether a model would have something to answer.
+func unanswered(messages []llm.Message) bool {
+	return len(messages) > 0 && messages[len(messages)-1].Role != llm.Assistant
+}
+
+// prompt gives what the user says: the arguments, and below them what comes on
+// standard input if one of them is "-", or if there are none and somebody has
+// connected it to something. Otherwise it is not touched: where nobody ever
+// closes it, reading it would never end.
+func (c *running) prompt(args []string, optional bool) (string, error) {
+	var words []string
+	piped := len(args) == 0 && !optional && !isTerminal(c.s.In)
+	for _, a := range args {
+		if a == "-" {
+			piped = true
+		} else {
+			words = append(words, a)
+		}
+	}
+	text := strings.TrimSpace(strings.Join(words, " "))
+	if piped {
+		more, err := c.standardInput()
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimSpace(text + "\n\n" + more)
+	}
+	if text == "" && !optional {
+		return "", errors.New("there is no prompt; give it as an argument or on standard input")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+// standardInput reads what comes on standard input.
+func (c *running) standardInput() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(c.s.In, promptBound+1))
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrClosed):
+		return "", failed(fmt.Errorf("reading standard input: %w", err))
+	case len(text) > promptBound:
+		return "", failed(fmt.Errorf("standard input is longer than %d MiB", promptBound>>20))
+	}
+	return string(text), nil
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// maxWait is how long `run` waits where nobody says how long: a script must
+// not hang.
+const maxWait = 10 * time.Minute
+
+// world makes what the turn needs of the outside, but for the tools and the
+// journal.
+func (c *running) world() (w agent.World, err error) {
+	if w.Retry.Policy, err = c.policy(); err != nil {
+		return w, err
+	}
+	if w.Model, w.Fallback, err = c.models(); err != nil {
+		return w, err
+	}
+	if w.Log, err = c.logger(); err != nil {
+		return w, err
+	}
+	if w.System, err = c.orders(); err != nil {
+		return w, err
+	}
+	switch w.Effort = llm.Effort(c.effort); w.Effort {
+	case "", llm.Low, llm.Medium, llm.High:
+	default:
+		return w, fmt.Errorf("--effort %q: want low, medium or high", c.effort)
+	}
+	if c.maxTokens < 0 || c.patience < 0 {
+		return w, errors.New("--max-tokens and --patience are not below 0")
+	}
+	w.Patience, w.MaxTokens, w.Whole = c.patience, c.maxTokens, c.whole
+	w.Approve = c.approve
+	return w, nil
+}
+
+// models gives the model that is asked and those that take over.
+func (c *running) models() (first llm.Model, others []llm.Model, err error) {
+	name := c.model
+	if name == "" {
+		name = c.s.Env("RIDETHROUGH_MODEL")
+	}
+	if name == "" {
+		return nil, nil, failure{noModel(app.Suggestions(c.s.Env)), exitConfig}
+	}
+	for _, name := range append([]string{name}, c.fallback...) {
+		m, err := app.Model(name, c.s.Env)
+		switch {
+		case errors.Is(err, app.ErrCredentials):
+			return nil, nil, failure{err, exitNoAuth}
+		case errors.Is(err, app.ErrEnvironment):
+			return nil, nil, failure{err, exitConfig}
+		case err != nil:
+			return nil, nil, err
+		}
+		others = append(others, m)
+	}
+	return others[0], others[1:], nil
+}
+
+// noModel says how to choose one.
+func noModel(ready []string) error {
+	const how = "no model is chosen; give one as -m PROVIDER/MODEL or in RIDETHROUGH_MODEL"
+	if len(ready) == 0 {
+		return fmt.Errorf("%s, where PROVIDER is one of %s", how, list(app.Providers()))
+	}
+	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
+}
+
+// policy gives the policy with the bound on waiting.
+func (c *running) policy() (policy.Policy, error) {
+	path, named := c.settings.file()
+	conf, err := config.Load(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		conf, err = config.Parse("", nil)
+	}
+	if err != nil {
+		return policy.Policy{}, failure{err, exitConfig}
+	}
+	_ = conf.Set("policy", "interactive", "run") // a preset's name is always right
+	if err := c.settings.setting(&conf, "policy"); err != nil {
+		return policy.Policy{}, err
+	}
+	wait, err := c.bound()
+	return capped(conf.Retry(), wait), err
+}
+
+// bound gives the longest waiting in all; 0: as long as the policy says.
+func (c *running) bound() (time.Duration, error) {
+	const variable = "RIDETHROUGH_MAX_WAIT"
+	wait, text := c.maxWait, c.s.Env(variable)
+	if text != "" && !c.settings.cmd.Flags().Changed("max-wait") {
+		var err error
+		if wait, err = time.ParseDuration(text); err != nil || wait < 0 {
+			return 0, misconfigured(variable, fmt.Errorf("%q; want a time such as 10m", text))
+		}
+	}
+	if wait < 0 {
+		return 0, errors.New("--max-wait is not below 0")
+	}
+	return wait, nil
+}
+
+// capped gives a policy that waits no longer than a bound in all; 0: as it is.
+// Retries that would never come are taken out of the count, so that what
+// people read is true.
+func capped(p policy.Policy, bound time.Duration) policy.Policy {
+	if bound == 0 || p.Sleep > 0 && p.Sleep <= bound {
+		return p
+	}
+	p.Sleep = bound
+	if p.Retries == policy.Unlimited {
+		return p
+	}
+	even := p
+	even.Wait.Jitter, even.Kinds = policy.Jitter{}, fault.Transient
+	run, refused := policy.Run{}, &fault.Error{Kind: fault.Overloaded}
+	for n := range p.Retries {
+		next, v := even.Next(run, refused, false, time.Time{}, 0)
+		if v.Stop != "" {
+			p.Retries = max(n, 1) // a hint may be shorter
+			break
+		}
+		run = next
+	}
+	return p
+}
+
+// orders gives the standing orders.
+func (c *running) orders() (string, error) {
+	name, isFile := strings.CutPrefix(c.system, "@")
+	if !isFile {
+		return c.system, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", failed(err)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
+
+// logger gives the log that was asked for; nil: none was.
+func (c *running) logger() (*slog.Logger, error) {
+	flag := c.settings.cmd.Flags().Lookup("log")
+	if !flag.Changed {
+		return nil, nil
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(flag.Value.String())); err != nil {
+		return nil, fmt.Errorf("--log %q: want a level: debug, info, warn or error", flag.Value)
+	}
+	return logger(c.s.Err, level), nil
+}
+
+// tools gives what the model may use, and what ends it.
+func (c *running) tools(ctx context.Context) (tools []tool.Tool, end func(), err error) {
+	var open []interface{ Close() error }
+	end = func() {
+		for _, o := range open {
+			_ = o.Close() // what they had to say, they have said
+		}
+	}
+	if c.files != "" {
+		folder, err := tool.Files(c.files)
+		if err != nil {
+			return nil, end, failed(err)
+		}
+		open, tools = append(open, folder), folder.Tools()
+	}
+	for _, text := range c.mcp {
+		s, err := mcpServer(text)
+		if err != nil {
+			return nil, end, err
+		}
+		s.Stderr = c.s.Err
+		m, err := tool.Connect(ctx, s)
+		if err != nil {
+			return nil, end, failed(err)
+		}
+		open, tools = append(open, m), append(tools, m.Tools()...)
+	}
+	return tools, end, nil
+}
+
+// mcpServer reads an MCP server from a flag. Arguments are what stands between
+// spaces: whoever needs more writes a script.
+func mcpServer(text string) (tool.Server, error) {
+	name, what, ok := strings.Cut(text, "=")
+	words := strings.Fields(what)
+	if !ok || name == "" || len(words) == 0 {
+		return tool.Server{}, fmt.Errorf("--mcp %q: want NAME=COMMAND ARGS or NAME=URL", text)
+	}
+	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
+		return tool.Server{Name: name, URL: what}, nil
+	}
+	return tool.Server{Name: name, Command: words[0], Args: words[1:]}, nil
+}
+
+// approve asks whoever sits at the terminal whether a tool may change things.
+func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
+	if c.yes {
+		return nil
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil || c.json {
+		return errors.New("nobody is there to allow it (--yes would)")
+	}
+	defer tty.Close()
+	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", call.Name, shown(call))
+	answer := make(chan string, 1)
+	go func() { // the terminal keeps it until a line comes; the process may end before
+		line, _ := bufio.NewReader(tty).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+		return errors.New("the user said no")
+	}
+}
+
+// exitOf gives the exit code for what a turn has failed of. An answer of which
+// a part has come is not worth the same command again: it is a failure.
+func exitOf(e turn.Error) int {
+	switch {
+	case e.Kind == fault.Auth.String():
+		return exitNoAuth
+	case e.Committed || e.Fault == nil:
+		return exitFailed
+	case e.Fault.Kind == fault.Quota || fault.Transient.Has(e.Fault.Kind):
+		return exitExhausted
+	}
+	return exitFailed
+}
