@@ -86,7 +86,7 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]openai.ChatComple
 		var results []openai.ChatCompletionMessageParamUnion
 		for _, b := range msg.Content {
 			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, openai.ToolMessage(r.Output, r.ID))
+				results = append(results, openai.ToolMessage(r.Output, chatID(r.ID)))
 			}
 		}
 		return results, nil
@@ -114,7 +114,7 @@ func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageP
 		case llm.ToolCall:
 			said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-					ID:       b.ID,
+					ID:       chatID(b.ID),
 					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Name, Arguments: written(b.Arguments)},
 				},
 			})
@@ -131,6 +131,11 @@ func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageP
 		said.SetExtraFields(map[string]any{reasoningContent: thought})
 	}
 	return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &said}}
+}
+
+// chatID gives a call's id as the API takes it.
+func chatID(id string) string {
+	return provider.ID(id, func(id string) bool { return len(id) <= 40 })
 }
 
 // written gives a call's arguments as the model wrote them.

@@ -95,7 +95,7 @@ func (m *Model) items(msg llm.Message) ([]responses.ResponseInputItemUnionParam,
 		for _, b := range msg.Content {
 			if r, ok := b.(llm.ToolResult); ok {
 				result := responses.ResponseInputItemParamOfFunctionCallOutput(r.Output)
-				result.OfFunctionCallOutput.CallID = openai.String(r.ID)
+				result.OfFunctionCallOutput.CallID = openai.String(callID(r.ID))
 				results = append(results, result)
 			}
 		}
@@ -125,7 +125,7 @@ func said(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 			}
 			item = responses.ResponseInputItemParamOfMessage(b.Text, responses.EasyInputMessageRoleAssistant)
 		case llm.ToolCall:
-			item = responses.ResponseInputItemParamOfFunctionCall(written(b.Arguments), b.ID, b.Name)
+			item = responses.ResponseInputItemParamOfFunctionCall(written(b.Arguments), callID(b.ID), b.Name)
 		default:
 			continue
 		}
@@ -133,6 +133,11 @@ func said(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 		thoughts = nil
 	}
 	return items
+}
+
+// callID gives a call's id as the API takes it.
+func callID(id string) string {
+	return provider.ID(id, func(id string) bool { return len(id) <= 64 })
 }
 
 // thought is an item of reasoning. It goes back without its id: where nothing is

@@ -1,0 +1,18 @@
+package lmstudio_test
+
+import (
+	"testing"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider/lmstudio"
+)
+
+func TestLMStudioConforms(t *testing.T) {
+	llmtest.Conform(t, llmtest.Suite{
+		Model: "qwen3",
+		Open: func(p llmtest.Place) llm.Model {
+			return lmstudio.New(lmstudio.Config{Model: p.Model, Key: p.Key, Base: p.Base + ":1234/v1", Client: p.Client})
+		},
+	})
+}

@@ -1,0 +1,28 @@
+package ollama_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ollama/ollama/api"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider/ollama"
+)
+
+func TestOllamaConforms(t *testing.T) {
+	llmtest.Conform(t, llmtest.Suite{
+		Model: "qwen3",
+		Open: func(p llmtest.Place) llm.Model {
+			return ollama.New(ollama.Config{Model: p.Model, Key: p.Key, Base: p.Base, Client: p.Client})
+		},
+		Own: func(err error) bool {
+			_, status := errors.AsType[api.StatusError](err)
+			_, login := errors.AsType[api.AuthorizationError](err)
+			return status || login
+		},
+		Uncounted:  true,
+		Unfiltered: true,
+	})
+}
