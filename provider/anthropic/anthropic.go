@@ -35,14 +35,16 @@ type Config struct {
 
 // Model is a model behind the Messages API. Its methods may run concurrently.
 type Model struct {
-	config Config
-	client sdk.Client
+	config   Config
+	messages sdk.MessageService
 }
 
 // New gives a model. What is wrong with the Config the first question will tell.
+// It makes a service and no client of the SDK: that one would read the
+// environment, and bring all of the vendor's services into the program.
 func New(c Config) *Model {
 	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithoutOpenTelemetry(),
+		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(),
 		option.WithMaxRetries(0), option.WithHTTPClient(provider.Watch(c.Client)),
 	}
 	if c.Base != "" {
@@ -54,7 +56,7 @@ func New(c Config) *Model {
 	if c.Token != "" {
 		options = append(options, option.WithAuthToken(c.Token))
 	}
-	return &Model{c, sdk.NewClient(options...)}
+	return &Model{c, sdk.NewMessageService(options...)}
 }
 
 // Name gives the model's name at "anthropic".
@@ -80,7 +82,7 @@ const patience = 24 * time.Hour
 
 // whole asks for the answer in one piece.
 func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
-	message, err := m.client.Messages.New(ctx, params, option.WithRequestTimeout(patience), option.WithHeaderDel("X-Stainless-Timeout"))
+	message, err := m.messages.New(ctx, params, option.WithRequestTimeout(patience), option.WithHeaderDel("X-Stainless-Timeout"))
 	if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageN
 // stream asks for the answer as it comes, and reads on behind its end so that
 // the connection can be used again.
 func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
-	events := m.client.Messages.NewStreaming(ctx, params)
+	events := m.messages.NewStreaming(ctx, params)
 	defer events.Close()
 	a := answer{call: c}
 	for events.Next() {
