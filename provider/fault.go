@@ -14,8 +14,11 @@ import (
 
 // Event gives the fault of an error event inside a stream, for ask to return:
 // the event's text or its data, as of fault.FromEvent, and the SDK's error; nil:
-// it has none.
+// it has none. Where the response itself is an error, that says more.
 func (c *Call) Event(event []byte, err error) error {
+	if err != nil && c.seen.status >= http.StatusMultipleChoices {
+		return err
+	}
 	f := c.faults.FromEvent(event, time.Now())
 	f.Err = err
 	return f

@@ -8,14 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
 )
@@ -249,106 +246,4 @@ func TestAnAddressThatIsNoneIsAnInvalidRequest(t *testing.T) {
 			t.Error(base, err)
 		}
 	}
-}
-
-// bubble gives a test a model at a provider that follows a script. The bubble
-// ends only if nothing of an answer is left.
-func bubble(t *testing.T, script string, test func(*testing.T, *anthropic.Model, *simulator.Provider)) {
-	t.Helper()
-	replies, err := simulator.Parse(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p := simulator.New(simulator.Script{Replies: replies, Pace: time.Second})
-		defer p.Close()
-		test(t, anthropic.New(anthropic.Config{Model: claude, Key: "k", Client: p.Client()}), p)
-	})
-}
-
-func TestEveryFaultOfTheProviderIsNamedAndNothingIsAskedTwice(t *testing.T) {
-	tests := []struct {
-		script string
-		kind   fault.Kind
-		status int
-	}{
-		{"400", fault.Invalid, 400},
-		{"401", fault.Auth, 401},
-		{"402", fault.Quota, 402},
-		{"403", fault.Refused, 403},
-		{"404", fault.Invalid, 404},
-		{"408", fault.UpstreamTimeout, 408},
-		{"413", fault.TooLong, 413},
-		{"429;retry-after=7", fault.RateLimited, 429},
-		{"500", fault.Unavailable, 500},
-		{"502", fault.Unavailable, 502},
-		{"503", fault.Unavailable, 503},
-		{"504", fault.UpstreamTimeout, 504},
-		{"529", fault.Overloaded, 529},
-		{"refused", fault.Unavailable, 0},
-		{"reset", fault.Unavailable, 0},
-		{"empty", fault.Truncated, 200},
-		{"html", fault.Unknown, 200},
-		{"error-first", fault.Overloaded, 200},
-		{"role-error", fault.Overloaded, 200},
-		{"error-200", fault.Overloaded, 200},
-		{"cut:0", fault.Truncated, 200},
-		{"cut:0:clean", fault.Truncated, 200},
-		{"cut:3", fault.Truncated, 200},
-		{"cut:3:clean", fault.Truncated, 200},
-	}
-	errorEvent := map[string]bool{"error-first": true, "role-error": true}
-	for _, tt := range tests {
-		for _, whole := range []bool{false, true} {
-			t.Run(tt.script, func(t *testing.T) {
-				bubble(t, tt.script, func(t *testing.T, m *anthropic.Model, p *simulator.Provider) {
-					got, err := collect(t.Context(), m, llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: whole})
-					f, ok := errors.AsType[*fault.Error](err)
-					_, of := errors.AsType[*sdk.Error](err)
-					if !ok || f.Kind != tt.kind || f.Status != tt.status || of != (tt.status >= 400 || !whole && errorEvent[tt.script]) {
-						t.Errorf("%v, %#v", got, err)
-					}
-					if n := len(p.Requests()); n > 1 {
-						t.Error(n, "requests")
-					}
-					if early := strings.HasPrefix(tt.script, "cut:3") && !whole; (len(got) > 0) != early {
-						t.Error(got)
-					}
-				})
-			})
-		}
-	}
-}
-
-func TestAKeyThatAnErrorEchoesIsHidden(t *testing.T) {
-	bubble(t, `401;body="invalid x-api-key: sk-ant-api03-secretsecret"`, func(t *testing.T, m *anthropic.Model, _ *simulator.Provider) {
-		_, err := collect(t.Context(), m, llm.Request{})
-		if err == nil || strings.Contains(err.Error(), "secretsecret") || !strings.Contains(err.Error(), "***") {
-			t.Error(err)
-		}
-	})
-}
-
-func TestWhoLeavesIsToldWhyAndLeavesNothingBehind(t *testing.T) {
-	enough := errors.New("enough")
-	for _, script := range []string{"silence", "drip:1m"} {
-		bubble(t, script, func(t *testing.T, m *anthropic.Model, _ *simulator.Provider) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer time.AfterFunc(150*time.Second, func() { cancel(enough) }).Stop()
-			if _, err := collect(ctx, m, llm.Request{}); err != enough {
-				t.Error(script, err)
-			}
-		})
-	}
-	bubble(t, "drip:1m", func(t *testing.T, m *anthropic.Model, p *simulator.Provider) {
-		for range m.Stream(t.Context(), llm.Request{}) {
-			break
-		}
-		for range m.Stream(t.Context(), llm.Request{}) {
-			break
-		}
-		if n := len(p.Requests()); n != 2 {
-			t.Error(n, "requests")
-		}
-	})
 }

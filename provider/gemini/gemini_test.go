@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -231,7 +232,7 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	t.Setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
 	log.SetOutput(io.Discard) // the SDK speaks of two keys
-	defer log.SetOutput(log.Default().Writer())
+	defer log.SetOutput(os.Stderr)
 	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
 	m := gemini.New(gemini.Config{Model: pro, Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
@@ -253,107 +254,16 @@ func TestKeyAndBaseAreUsed(t *testing.T) {
 	}
 }
 
-// bubble gives a test a model at a provider that follows a script. The bubble
-// ends only if nothing of an answer is left.
-func bubble(t *testing.T, script string, test func(*testing.T, *gemini.Model, *simulator.Provider)) {
-	t.Helper()
-	replies, err := simulator.Parse(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		p := simulator.New(simulator.Script{Replies: replies, Pace: time.Second})
-		defer p.Close()
-		test(t, gemini.New(gemini.Config{Model: pro, Key: "k", Client: p.Client()}), p)
-	})
-}
-
-func TestEveryFaultOfTheProviderIsNamedAndNothingIsAskedTwice(t *testing.T) {
+func TestAConnectionThatBreaksIsNotWrittenIntoTheLog(t *testing.T) {
 	var told bytes.Buffer
 	log.SetOutput(&told)
-	defer log.SetOutput(log.Default().Writer())
-	tests := []struct {
-		script string
-		kind   fault.Kind
-		status int
-	}{
-		{"400", fault.Invalid, 400},
-		{"401", fault.Auth, 401},
-		{"402", fault.Invalid, 402}, // by the name that the simulator gives it
-		{"403", fault.Refused, 403},
-		{"404", fault.Invalid, 404},
-		{"408", fault.UpstreamTimeout, 408},
-		{"429;retry-after=7", fault.RateLimited, 429},
-		{"500", fault.Unavailable, 500},
-		{"502", fault.Unavailable, 502},
-		{"503", fault.Overloaded, 503},
-		{"504", fault.UpstreamTimeout, 504},
-		{"refused", fault.Unavailable, 0},
-		{"reset", fault.Unavailable, 0},
-		{"empty", fault.Truncated, 200},
-		{"html", fault.Unknown, 200},
-		{"error-first", fault.Overloaded, 503},
-		{"role-error", fault.Overloaded, 503},
-		{"error-200", fault.Overloaded, 503},
-		{"cut:0", fault.Truncated, 200},
-		{"cut:0:clean", fault.Truncated, 200},
-		{"cut:3", fault.Truncated, 200},
-		{"cut:3:clean", fault.Truncated, 200},
-	}
-	for _, tt := range tests {
-		for _, whole := range []bool{false, true} {
-			t.Run(tt.script, func(t *testing.T) {
-				bubble(t, tt.script, func(t *testing.T, m *gemini.Model, p *simulator.Provider) {
-					got, err := collect(t.Context(), m, llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: whole})
-					f, ok := errors.AsType[*fault.Error](err)
-					_, of := errors.AsType[genai.APIError](err)
-					if !ok || f.Kind != tt.kind || f.Status != tt.status && (!whole || f.Status != 200) || of != (f.Status >= 400) {
-						t.Errorf("%v, %#v", got, err)
-					}
-					if n := len(p.Requests()); n > 1 {
-						t.Error(n, "requests")
-					}
-					if early := strings.HasPrefix(tt.script, "cut:3") && !whole; (len(got) > 0) != early {
-						t.Error(got)
-					}
-				})
-			})
-		}
-	}
-	if told.Len() > 0 {
-		t.Error("the SDK writes into the log:", told.String())
-	}
-}
-
-func TestAKeyThatAnErrorEchoesIsHidden(t *testing.T) {
-	bubble(t, `401;body="API key not valid: AIzaSyD-secretsecretsecret"`, func(t *testing.T, m *gemini.Model, _ *simulator.Provider) {
-		_, err := collect(t.Context(), m, llm.Request{})
-		if err == nil || strings.Contains(err.Error(), "secretsecret") || !strings.Contains(err.Error(), "***") {
-			t.Error(err)
-		}
-	})
-}
-
-func TestWhoLeavesIsToldWhyAndLeavesNothingBehind(t *testing.T) {
-	enough := errors.New("enough")
-	for _, script := range []string{"silence", "drip:1m"} {
-		bubble(t, script, func(t *testing.T, m *gemini.Model, _ *simulator.Provider) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer time.AfterFunc(150*time.Second, func() { cancel(enough) }).Stop()
-			if _, err := collect(ctx, m, llm.Request{}); err != enough {
-				t.Error(script, err)
-			}
-		})
-	}
-	bubble(t, "drip:1m", func(t *testing.T, m *gemini.Model, p *simulator.Provider) {
-		for range m.Stream(t.Context(), llm.Request{}) {
-			break
-		}
-		for range m.Stream(t.Context(), llm.Request{}) {
-			break
-		}
-		if n := len(p.Requests()); n != 2 {
-			t.Error(n, "requests")
+	defer log.SetOutput(os.Stderr)
+	synctest.Test(t, func(t *testing.T) {
+		p := simulator.New(simulator.Script{Then: simulator.Cut{After: 1}})
+		defer p.Close()
+		_, err := collect(t.Context(), gemini.New(gemini.Config{Model: pro, Key: "k", Client: p.Client()}), llm.Request{})
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "stream/broken" || told.Len() > 0 {
+			t.Error(err, told.String())
 		}
 	})
 }

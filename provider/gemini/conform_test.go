@@ -1,0 +1,25 @@
+package gemini_test
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider/gemini"
+)
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, llmtest.Suite{
+		Model: pro,
+		Open: func(p llmtest.Place) llm.Model {
+			return gemini.New(gemini.Config{Model: p.Model, Key: p.Key, Base: p.Base, Client: p.Client})
+		},
+		Own: func(err error) bool {
+			_, ok := errors.AsType[genai.APIError](err)
+			return ok
+		},
+	})
+}
