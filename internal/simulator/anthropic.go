@@ -146,8 +146,7 @@ func anthropicStart(c call, p piece) string {
 	return sse("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, p.index, empty)) + first
 }
 
-// anthropicDelta gives some of a block. Reasoning that is sealed comes with the
-// start.
+// anthropicDelta gives some of a block. Reasoning that is not shown has none.
 func anthropicDelta(p piece) string {
 	delta := `{"type":"text_delta","text":` + quote(p.text) + `}`
 	switch {
@@ -164,7 +163,7 @@ func anthropicDelta(p piece) string {
 // anthropicEnd closes a block, after the signature of one that has it.
 func anthropicEnd(c call, p piece) string {
 	stop := sse("content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, p.index))
-	if p.kind == thought && c.reasoning() == shown {
+	if p.kind == thought && c.reasoning() != sealed {
 		return anthropicChange(p.index, `{"type":"signature_delta","signature":`+quote(signature(c))+`}`) + stop
 	}
 	return stop

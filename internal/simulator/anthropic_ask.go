@@ -16,8 +16,9 @@ type anthropicAsk struct {
 	Stream    bool
 	MaxTokens *int `json:"max_tokens"`
 	Thinking  struct {
-		Type   string
-		Budget int `json:"budget_tokens"`
+		Type    string
+		Budget  int `json:"budget_tokens"`
+		Display string
 	}
 	Tools []struct {
 		Name   string
@@ -59,10 +60,7 @@ func readAnthropic(r ask) (call, problem) {
 	if body.Model == "" {
 		return call{}, bad("model: Field required")
 	}
-	c := call{model: body.Model, stream: body.Stream, view: never, caches: bytes.Contains(r.body, []byte(`"cache_control"`))}
-	if body.Thinking.Type == "enabled" || body.Thinking.Type == "adaptive" {
-		c.view = shown
-	}
+	c := call{model: body.Model, stream: body.Stream, view: body.view(), caches: bytes.Contains(r.body, []byte(`"cache_control"`))}
 	c.repeat = slices.ContainsFunc(body.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
 	for _, object := range []func() problem{body.limits, body.tools, body.texts, body.results, body.thoughts} {
 		if p := object(); p.status != 0 {
@@ -72,10 +70,50 @@ func readAnthropic(r ask) (call, problem) {
 	return c, problem{}
 }
 
-// limits objects to bounds that cannot be.
+// view tells how much of the reasoning is seen. The models from 4.7 on leave its
+// text out where nothing is said.
+func (a anthropicAsk) view() view {
+	switch on := a.Thinking.Type == "enabled" || a.Thinking.Type == "adaptive"; {
+	case !on:
+		return never
+	case a.Thinking.Display == "omitted", a.Thinking.Display == "" && generation(a.Model) == adaptiveOnly:
+		return omitted
+	}
+	return shown
+}
+
+// The generations of models: in what terms they are asked to think.
+const (
+	anyTerms     = iota // 4.6, and what we do not know
+	budgetOnly          // before
+	adaptiveOnly        // since
+)
+
+// generation tells which a model is of, by its name.
+func generation(model string) int {
+	has := func(mark string) bool { return strings.Contains(model, mark) }
+	switch {
+	case !strings.HasPrefix(model, "claude-"):
+		return anyTerms
+	case slices.ContainsFunc([]string{"claude-3", "-4-0", "-4-1", "-4-20", "-4-5"}, has):
+		return budgetOnly
+	case slices.ContainsFunc([]string{"-4-7", "-4-8", "-5"}, has):
+		return adaptiveOnly
+	}
+	return anyTerms
+}
+
+// limits objects to bounds that cannot be, and to terms that a model does not
+// know.
 func (a anthropicAsk) limits() problem {
-	if a.MaxTokens != nil && *a.MaxTokens < 1 {
+	switch {
+	case a.MaxTokens != nil && *a.MaxTokens < 1:
 		return bad("max_tokens: must be greater than or equal to 1")
+	case a.Thinking.Type == "adaptive" && generation(a.Model) == budgetOnly:
+		return bad("adaptive thinking is not supported on this model")
+	case a.Thinking.Type == "enabled" && generation(a.Model) == adaptiveOnly:
+		return bad(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" ` +
+			"to control thinking behavior.")
 	}
 	switch on := a.Thinking.Type == "enabled"; {
 	case on && a.Thinking.Budget < 1024:

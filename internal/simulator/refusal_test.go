@@ -19,6 +19,8 @@ var refused = []struct{ path, body, want string }{
 	{messages, `{"max_tokens":0}`, "max_tokens: must be greater than or equal to 1"},
 	{messages, `{"max_tokens":9,"thinking":{"type":"enabled","budget_tokens":9}}`, "thinking.enabled.budget_tokens: Input should be greater"},
 	{messages, `{"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":2000}}`, "`max_tokens` must be greater than `thinking.budget_tokens`"},
+	{messages, `{"model":"claude-opus-5","thinking":{"type":"enabled","budget_tokens":2000}}`, `\"thinking.type.enabled\" is not supported for this model.`},
+	{messages, `{"model":"claude-haiku-4-5","thinking":{"type":"adaptive"}}`, "adaptive thinking is not supported on this model"},
 	{messages, `{"tools":[{"name":"a b","input_schema":{"type":"object"}}]}`, "tools.0.custom.name: String should match pattern"},
 	{messages, `{"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]}`, "Tool names must be unique"},
 	{messages, `{"tools":[{"name":"a"}]}`, "tools.0.custom.input_schema: Field required"},

@@ -72,9 +72,10 @@ func (s Say) play(x *exchange) {
 type view uint8
 
 const (
-	shown  view = iota
-	sealed      // what stands for it
-	never       // the model does not think
+	shown   view = iota
+	omitted      // its frame without words
+	sealed       // what stands for it
+	never        // the model does not think
 )
 
 // blockKind is what a block of an answer holds.
@@ -116,7 +117,7 @@ func (c call) blocks() []block {
 	}
 	switch think := inWords(c.said.Reasoning); {
 	case len(think) == 0 || c.reasoning() == never:
-	case c.reasoning() == sealed:
+	case c.reasoning() != shown:
 		add(block{kind: thought, pieces: []string{""}})
 	default:
 		add(block{kind: thought, pieces: think})
@@ -132,7 +133,7 @@ func (c call) blocks() []block {
 
 // reasoning tells how much of the reasoning is seen.
 func (c call) reasoning() view {
-	if c.said.Hidden && c.view == shown {
+	if c.said.Hidden && c.view != never {
 		return sealed
 	}
 	return c.view
@@ -240,7 +241,7 @@ func (c call) first(n int) call {
 	all := c.inOrder()
 	for _, p := range all[:max(0, min(n, len(all)))] {
 		switch {
-		case p.kind == thought && c.reasoning() == sealed:
+		case p.kind == thought && c.reasoning() != shown:
 			short.Reasoning = c.said.Reasoning
 		case p.kind == thought:
 			short.Reasoning += p.text

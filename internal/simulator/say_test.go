@@ -120,6 +120,9 @@ func TestReasoningIsShownAsItIsAskedFor(t *testing.T) {
 	const hidden = `think:"Let me see."+say:Yes+hidden`
 	for _, row := range []struct{ reply, path, body, has, lacks string }{
 		{everythingSaid, messages, streamed, "Two ", "thinking"},
+		{everythingSaid, messages, `{"model":"claude-opus-4-8","stream":true,"thinking":{"type":"adaptive"}}`, `"signature_delta"`, "thinking_delta"},
+		{everythingSaid, messages, `{"model":"claude-opus-4-8","stream":true,"thinking":{"type":"adaptive","display":"summarized"}}`, `"thinking_delta"`, "redacted"},
+		{everythingSaid, messages, `{"model":"m","thinking":{"type":"adaptive","display":"omitted"}}`, `"thinking":"","signature":"c2ln`, "Let "},
 		{hidden, messages, asking[0].body, `{"type":"redacted_thinking","data":"c2ln`, "thinking_delta"},
 		{everythingSaid, responses, streamed, `{"id":"rs_000001","type":"reasoning","summary":[]}`, "summary_text"},
 		{hidden, responses, asking[2].body, `"encrypted_content":"c2ln`, "summary_text"},

@@ -59,7 +59,7 @@ func think(p *sdk.MessageNewParams, r llm.Request) {
 	switch {
 	case r.Effort == "":
 	case adaptive(p.Model):
-		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{}
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized} // since 4.7 nothing shows by itself
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(r.Effort)
 	case p.MaxTokens > leastBudget && thinksOn(p.Messages):
 		budget := min(budgets[r.Effort], p.MaxTokens/4*3) // the rest is for the answer

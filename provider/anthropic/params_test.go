@@ -124,8 +124,8 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 		thinking string
 	}{
 		{"claude-opus-4-8", llm.Request{Messages: hi}, ``},
-		{"claude-opus-4-8", llm.Request{Messages: hi, Effort: llm.High}, `"output_config":{"effort":"high"},"thinking":{"type":"adaptive"}`},
-		{"claude-sonnet-5", llm.Request{Messages: hi, Effort: llm.Low}, `"output_config":{"effort":"low"},"thinking":{"type":"adaptive"}`},
+		{"claude-opus-4-8", llm.Request{Messages: hi, Effort: llm.High}, `"output_config":{"effort":"high"},"thinking":{"display":"summarized","type":"adaptive"}`},
+		{"claude-sonnet-5", llm.Request{Messages: hi, Effort: llm.Low}, `"output_config":{"effort":"low"},"thinking":{"display":"summarized","type":"adaptive"}`},
 		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
 		{"claude-sonnet-4-5-20250929", llm.Request{Messages: hi, Effort: llm.High}, `"thinking":{"budget_tokens":24000,"type":"enabled"}`},
 		{"claude-sonnet-4-20250514", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 4000}, `"thinking":{"budget_tokens":3000,"type":"enabled"}`},
