@@ -67,7 +67,9 @@ func (c *running) folder() string {
 }
 
 // newID gives an id that sorts by time.
-func newID() string { return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6]) }
+func newID() string {
+	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
+}
 
 // keep makes events last.
 func (t *talk) keep(ctx context.Context, events ...turn.Event) error {

@@ -52,7 +52,6 @@ type text struct {
 	goOn      func() string
 
 	open  bool // the last line of the answer has no end yet
-	said  bool // the answer has begun
 	block bool // what comes next is another message's: it begins on a line of its own
 	err   error
 	wait  *countdown
