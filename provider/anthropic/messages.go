@@ -91,14 +91,11 @@ func result(r llm.ToolResult) *sdk.ToolResultBlockParam {
 	return p
 }
 
-// id gives a call's id in the characters that the API allows; other vendors' have
-// others.
-func id(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, s)
+// id gives a call's id as the API takes it.
+func id(s string) string { return provider.ID(s, fits) }
+
+// fits tells whether the API takes an id: it knows fewer characters than others.
+func fits(id string) bool {
+	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return id != "" && len(id) <= 64 && strings.Trim(id, known) == ""
 }

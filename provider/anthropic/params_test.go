@@ -81,8 +81,8 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 			`{"max_tokens":32000,"messages":[` +
 				`{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"Read.","cache_control":{"type":"ephemeral"}}]},` +
 				`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"EqQ="},{"type":"redacted_thinking","data":"xyz"},{"type":"text","text":"So"},` +
-				`{"type":"tool_use","id":"call_1_x","name":"read","input":{"path":"a"}},{"type":"tool_use","id":"b","name":"now","input":{}}]},` +
-				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_x","content":[{"type":"text","text":"text"}]},` +
+				`{"type":"tool_use","id":"call_bfb11148358a4d937ba738aca9a473f9","name":"read","input":{"path":"a"}},{"type":"tool_use","id":"b","name":"now","input":{}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_bfb11148358a4d937ba738aca9a473f9","content":[{"type":"text","text":"text"}]},` +
 				`{"type":"tool_result","tool_use_id":"b","is_error":true},{"type":"text","text":"Go on.","cache_control":{"type":"ephemeral"}}]}]` + ending,
 		},
 		{
@@ -103,8 +103,8 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 			"what the user says before the results",
 			llm.Request{Messages: []llm.Message{llm.Say("Hi"), own(call), llm.Say("Wait!"), llm.Results(result)}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
-				`{"role":"assistant","content":[{"type":"tool_use","id":"call_1_x","name":"read","input":{"path":"a"}}]},` +
-				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_x","content":[{"type":"text","text":"text"}]},{"type":"text","text":"Wait!","cache_control":{"type":"ephemeral"}}]}]` + ending,
+				`{"role":"assistant","content":[{"type":"tool_use","id":"call_bfb11148358a4d937ba738aca9a473f9","name":"read","input":{"path":"a"}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_bfb11148358a4d937ba738aca9a473f9","content":[{"type":"text","text":"text"}]},{"type":"text","text":"Wait!","cache_control":{"type":"ephemeral"}}]}]` + ending,
 		},
 	}
 	for _, tt := range tests {
