@@ -28,6 +28,11 @@ func (s Suite) answers(t *testing.T) {
 			r.Errorf("%#v", h.parts)
 		}
 	})
+	s.each(t, "a shorter text", "cut:2:done", func(r *room) {
+		if h := r.answer(say("Hi")); h.Content().Text() != "one two " || h.Usage.Output != 2 {
+			r.Errorf("%#v", h.parts)
+		}
+	})
 	s.each(t, "reasoning", `think:"Let me see."+say:"Yes, it is."`, func(r *room) {
 		h := r.answer(thinking())
 		thought, said := words(h)

@@ -49,6 +49,14 @@ func (s Suite) conversations(t *testing.T) {
 			r.Errorf("what is another's own was sent: %s", r.body())
 		}
 	})
+	s.each(t, "a step without reasoning goes on with it", "ok", func(r *room) {
+		q := thinking()
+		q.Tools = tools
+		q.Messages = append(q.Messages,
+			llm.Answer(r.model.Name(), Call("c1", "now", `{}`)), llm.Results(llm.ToolResult{ID: "c1", Name: "now", Output: "noon"}))
+		r.answer(q)
+		r.says("Is it so?", "noon")
+	})
 	s.each(t, "what says nothing is no hindrance", "ok", func(r *room) {
 		call := Call("c1", "now", `{}`)
 		q := say("Hi")
