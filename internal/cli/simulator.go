@@ -14,36 +14,39 @@ import (
 	"github.com/ridethrough/ridethrough/internal/simulator"
 )
 
+// simulatorHelp is what there is to say of it at length.
+const simulatorHelp = "simulator answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio like a provider\n" +
+	"that knows one sentence and fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
+	"programs will see in an outage. A model whose name begins with no-such is one that it does not have.\n\n" +
+	"A reply is a word, and 529*5 is five of them:\n" +
+	"  ok                 an answer\n" +
+	"  say:\"Good day\"     an answer of that text; think:… before it is reasoning, and +call:list{\"path\":\".\"}\n" +
+	"                     a tool call, as many as you like; +cut:3 and the like say how it comes\n" +
+	"  529                an error with that status; 429;retry-after=7 adds a header\n" +
+	"  too-long           the error of a prompt that does not fit the model\n" +
+	"  quota              the error of an account that is used up\n" +
+	"  key-echo           401 with your key in it\n" +
+	"  blocked            the prompt is one that the provider does not answer\n" +
+	"  refused            no connection; on a real socket it is reset as it is accepted\n" +
+	"  reset              the connection is reset before an answer\n" +
+	"  silence            nothing at all until the client leaves; silence:30s, then an answer\n" +
+	"  error-first        200, and an error as the first event of the stream\n" +
+	"  role-error         200, the event that opens an answer, then an error\n" +
+	"  cut:3              three words, then the connection is lost\n" +
+	"  cut:3:clean        three words, then the stream ends as if it were whole\n" +
+	"  cut:3:done         an answer of three words\n" +
+	"  cut:3:error        three words, then an error in the stream\n" +
+	"  empty              200 and nothing\n" +
+	"  html               200 and a web page\n" +
+	"  error-200          200 and an error as JSON\n" +
+	"  drip:200ms         an answer, that long from word to word"
+
 func simulatorCommand(s Streams) *cobra.Command {
 	c := &simulation{}
 	cmd := &cobra.Command{
 		Use:   "simulator",
 		Short: "Run a provider that fails on command",
-		Long: "simulator answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio like a provider\n" +
-			"that knows one sentence and fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
-			"programs will see in an outage. A model whose name begins with no-such is one that it does not have.\n\n" +
-			"A reply is a word, and 529*5 is five of them:\n" +
-			"  ok                 an answer\n" +
-			"  say:\"Good day\"     an answer of that text; think:… before it is reasoning, and +call:list{\"path\":\".\"}\n" +
-			"                     a tool call, as many as you like; +cut:3 and the like say how it comes\n" +
-			"  529                an error with that status; 429;retry-after=7 adds a header\n" +
-			"  too-long           the error of a prompt that does not fit the model\n" +
-			"  quota              the error of an account that is used up\n" +
-			"  key-echo           401 with your key in it\n" +
-			"  blocked            the prompt is one that the provider does not answer\n" +
-			"  refused            no connection; on a real socket it is reset as it is accepted\n" +
-			"  reset              the connection is reset before an answer\n" +
-			"  silence            nothing at all until the client leaves; silence:30s, then an answer\n" +
-			"  error-first        200, and an error as the first event of the stream\n" +
-			"  role-error         200, the event that opens an answer, then an error\n" +
-			"  cut:3              three words, then the connection is lost\n" +
-			"  cut:3:clean        three words, then the stream ends as if it were whole\n" +
-			"  cut:3:done         an answer of three words\n" +
-			"  cut:3:error        three words, then an error in the stream\n" +
-			"  empty              200 and nothing\n" +
-			"  html               200 and a web page\n" +
-			"  error-200          200 and an error as JSON\n" +
-			"  drip:200ms         an answer, that long from word to word",
+		Long:  simulatorHelp,
 		Example: "  ridethrough simulator --outage 0s-20s\n" +
 			"  ridethrough simulator --replies '529*2, role-error, cut:3' --pace 50ms\n" +
 			"  ridethrough simulator --replies 'call:list{\"path\":\".\"}+call:now, say:\"Two files.\"'\n" +

@@ -7,8 +7,16 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// answers is about text and reasoning, and what an answer costs.
+// answers is about text and reasoning, how an answer ends, and what it costs.
 func (s Suite) answers(t *testing.T) {
+	s.texts(t)
+	s.thoughts(t)
+	s.ends(t)
+	s.each(t, "usage", `think:"Let me see."+say:"Two files."+call:read{"path":"a.txt"}, ok`, s.usage)
+}
+
+// texts is about what is said.
+func (s Suite) texts(t *testing.T) {
 	s.each(t, "text", "ok", func(r *room) {
 		h := r.answer(say("Hi"))
 		if h.Content().Text() != "one two three" || h.End.Reason != llm.Stop {
@@ -33,6 +41,10 @@ func (s Suite) answers(t *testing.T) {
 			r.Errorf("%#v", h.parts)
 		}
 	})
+}
+
+// thoughts is about reasoning.
+func (s Suite) thoughts(t *testing.T) {
 	s.each(t, "reasoning", `think:"Let me see."+say:"Yes, it is."`, func(r *room) {
 		h := r.answer(thinking())
 		thought, said := words(h)
@@ -56,6 +68,10 @@ func (s Suite) answers(t *testing.T) {
 			r.Errorf("%q, %q", thought, said)
 		}
 	})
+}
+
+// ends is about answers that are no whole ones.
+func (s Suite) ends(t *testing.T) {
 	s.each(t, "an answer that is too long", `say:"one two"+stop:length`, func(r *room) {
 		q := say("Hi")
 		q.MaxTokens = 7777
@@ -66,14 +82,14 @@ func (s Suite) answers(t *testing.T) {
 			r.Errorf("the bound is not in %s", r.body())
 		}
 	})
-	if !s.Unfiltered {
-		s.each(t, "an answer that is cut off by a filter", `say:"one two"+stop:refusal`, func(r *room) {
-			if h := r.answer(say("Hi")); h.End.Reason != llm.Refusal {
-				r.Errorf("%#v", h.End)
-			}
-		})
+	if s.Unfiltered {
+		return
 	}
-	s.each(t, "usage", `think:"Let me see."+say:"Two files."+call:read{"path":"a.txt"}, ok`, s.usage)
+	s.each(t, "an answer that is cut off by a filter", `say:"one two"+stop:refusal`, func(r *room) {
+		if h := r.answer(say("Hi")); h.End.Reason != llm.Refusal {
+			r.Errorf("%#v", h.End)
+		}
+	})
 }
 
 // usage is about what an answer costs: the simulator counts a word as a token,

@@ -11,6 +11,12 @@ import (
 // conversations is about what is sent. The simulator refuses what the vendor
 // refuses: a result without its call, a thought without its signature.
 func (s Suite) conversations(t *testing.T) {
+	s.steps(t)
+	s.strangers(t)
+}
+
+// steps is about steps with tools.
+func (s Suite) steps(t *testing.T) {
 	const step = `think:"Let me see."+say:"I look."+call:read{"path":"a.txt"}+call:now`
 	s.each(t, "the results of tools go back", step+`, call:now, say:"It is late."`, func(r *room) {
 		q := thinking()
@@ -39,6 +45,10 @@ func (s Suite) conversations(t *testing.T) {
 			r.Errorf("the signature was given: %t. It is not so in %s", signed, r.body())
 		}
 	})
+}
+
+// strangers is about what a model would not have said itself.
+func (s Suite) strangers(t *testing.T) {
 	s.each(t, "another provider's conversation goes on", "ok", func(r *room) {
 		q := thinking()
 		q.Tools = tools

@@ -81,34 +81,39 @@ func (s Suite) responses(t *testing.T) {
 	}
 }
 
+// broken are answers that are none, or do not come to their end.
+var broken = []struct {
+	reply  string
+	kinds  fault.Set
+	status int
+	said   string // before, if it streams; a body in one piece says nothing before it is whole
+}{
+	{"refused", only(fault.Unavailable), 0, ""},
+	{"reset", only(fault.Unavailable), 0, ""},
+	{"empty", only(fault.Truncated, fault.Unavailable), 200, ""},
+	{"html", only(fault.Unknown), 200, ""},
+	{"error-200", only(fault.Overloaded), 200, ""},
+	{"error-first", only(fault.Overloaded), 200, ""},
+	{"role-error", only(fault.Overloaded), 200, ""},
+	{"cut:0", only(fault.Truncated), 200, ""},
+	{"cut:0:clean", only(fault.Truncated), 200, ""},
+	{"cut:2", only(fault.Truncated), 200, "one two "},
+	{"cut:2:clean", only(fault.Truncated), 200, "one two "},
+	{"cut:3", only(fault.Truncated), 200, "one two three"},
+	{"cut:3:clean", only(fault.Truncated), 200, "one two three"},
+	{"cut:2:error", only(fault.Overloaded), 200, "one two "},
+	{textAndCall + "+cut:2", only(fault.Truncated), 200, "one two"},
+	{textAndCall + "+cut:3", only(fault.Truncated), 200, "one two"},
+	{textAndCall + "+cut:3:clean", only(fault.Truncated), 200, "one two"},
+	{textAndCall + "+cut:4:error", only(fault.Overloaded), 200, "one two"},
+}
+
+// textAndCall is an answer of two words and a call.
+const textAndCall = `say:"one two"+call:read{"path":"a.txt or b.txt"}`
+
 // streams is about answers that are none, or do not come to their end.
 func (s Suite) streams(t *testing.T) {
-	const call = `say:"one two"+call:read{"path":"a.txt or b.txt"}`
-	for _, row := range []struct {
-		reply  string
-		kinds  fault.Set
-		status int
-		said   string // before, if it streams; a body in one piece says nothing before it is whole
-	}{
-		{"refused", only(fault.Unavailable), 0, ""},
-		{"reset", only(fault.Unavailable), 0, ""},
-		{"empty", only(fault.Truncated, fault.Unavailable), 200, ""},
-		{"html", only(fault.Unknown), 200, ""},
-		{"error-200", only(fault.Overloaded), 200, ""},
-		{"error-first", only(fault.Overloaded), 200, ""},
-		{"role-error", only(fault.Overloaded), 200, ""},
-		{"cut:0", only(fault.Truncated), 200, ""},
-		{"cut:0:clean", only(fault.Truncated), 200, ""},
-		{"cut:2", only(fault.Truncated), 200, "one two "},
-		{"cut:2:clean", only(fault.Truncated), 200, "one two "},
-		{"cut:3", only(fault.Truncated), 200, "one two three"},
-		{"cut:3:clean", only(fault.Truncated), 200, "one two three"},
-		{"cut:2:error", only(fault.Overloaded), 200, "one two "},
-		{call + "+cut:2", only(fault.Truncated), 200, "one two"},
-		{call + "+cut:3", only(fault.Truncated), 200, "one two"},
-		{call + "+cut:3:clean", only(fault.Truncated), 200, "one two"},
-		{call + "+cut:4:error", only(fault.Overloaded), 200, "one two"},
-	} {
+	for _, row := range broken {
 		s.each(t, row.reply, row.reply, func(r *room) {
 			q := thinking()
 			q.Tools = tools

@@ -16,6 +16,12 @@ var errLeft = errors.New("the caller has left")
 
 // leaving is about callers that go before the end, come again, or are many.
 func (s Suite) leaving(t *testing.T) {
+	s.going(t)
+	s.coming(t)
+}
+
+// going is about callers that go: they are told why, as they have said it.
+func (s Suite) going(t *testing.T) {
 	s.each(t, "before the question", "ok", func(r *room) {
 		ctx, leave := context.WithCancelCause(r.Context())
 		leave(errLeft)
@@ -51,6 +57,10 @@ func (s Suite) leaving(t *testing.T) {
 			r.Errorf("%#v", h.err)
 		}
 	})
+}
+
+// coming is about callers that do not wait for the end, come again, or are many.
+func (s Suite) coming(t *testing.T) {
 	s.each(t, "by breaking off", `drip:1h, say:a+call:now, ok`, func(r *room) {
 		for range 3 {
 			for range r.model.Stream(r.Context(), llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: r.whole}) {

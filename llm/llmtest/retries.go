@@ -13,27 +13,30 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
+// rides are what a caller who is patient gets.
+var rides = []struct {
+	replies string
+	tries   int
+	kind    fault.Kind // Unknown: it passes
+	said    string
+}{
+	{"ok", 1, fault.Unknown, "one two three"},
+	{"529*10, ok", 11, fault.Unknown, "one two three"},
+	{"529*11, ok", 11, fault.Overloaded, ""},
+	{"503, refused, reset, error-first, role-error, error-200, cut:0, cut:0:clean, empty, ok", 10, fault.Unknown, "one two three"},
+	{"400, ok", 1, fault.Invalid, ""},
+	{"401, ok", 1, fault.Auth, ""},
+	{"403, ok", 1, fault.Refused, ""},
+	{"422, ok", 1, fault.Invalid, ""},
+	{"too-long, ok", 1, fault.TooLong, ""},
+	{"quota, ok", 1, fault.Quota, ""},
+	{"blocked, ok", 1, fault.Refused, ""},
+}
+
 // retries is about package retry above a model: it can only be right where the
 // model says what has happened, and says nothing too early.
 func (s Suite) retries(t *testing.T) {
-	for _, row := range []struct {
-		replies string
-		tries   int
-		kind    fault.Kind // Unknown: it passes
-		said    string
-	}{
-		{"ok", 1, fault.Unknown, "one two three"},
-		{"529*10, ok", 11, fault.Unknown, "one two three"},
-		{"529*11, ok", 11, fault.Overloaded, ""},
-		{"503, refused, reset, error-first, role-error, error-200, cut:0, cut:0:clean, empty, ok", 10, fault.Unknown, "one two three"},
-		{"400, ok", 1, fault.Invalid, ""},
-		{"401, ok", 1, fault.Auth, ""},
-		{"403, ok", 1, fault.Refused, ""},
-		{"422, ok", 1, fault.Invalid, ""},
-		{"too-long, ok", 1, fault.TooLong, ""},
-		{"quota, ok", 1, fault.Quota, ""},
-		{"blocked, ok", 1, fault.Refused, ""},
-	} {
+	for _, row := range rides {
 		s.each(t, row.replies, row.replies, func(r *room) {
 			r.rides(row.tries, row.kind, row.said)
 		})
