@@ -36,7 +36,7 @@ func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
 			continue
 		}
 		d := choice.Delta
-		if !a.say(d.Content, d.Refusal, d.JSON.ExtraFields) {
+		if !a.say(d.Content, d.JSON.Content.Raw(), d.Refusal, d.JSON.ExtraFields) {
 			return false, nil
 		}
 		for _, piece := range d.ToolCalls {
@@ -63,25 +63,24 @@ func fails(reason string) bool {
 // there; others call the field "reasoning" and want nothing.
 const reasoningContent = "reasoning_content"
 
-// say hands on what a delta or a message says.
-func (a *chatAnswer) say(text, refusal string, more map[string]respjson.Field) bool {
-	ok := true
-	if thought := words(more, reasoningContent); thought != "" {
-		a.thinks, a.spoken = true, true
-		ok = a.call.Yield(llm.Reasoning{Text: thought})
-	} else if thought := words(more, "reasoning"); thought != "" {
-		a.spoken = true
-		ok = a.call.Yield(llm.Reasoning{Text: thought})
+// say hands on what a delta or a message says. raw is the text as JSON.
+func (a *chatAnswer) say(text, raw, refusal string, more map[string]respjson.Field) bool {
+	thought := ""
+	if len(raw) > 0 && raw[0] == '[' {
+		thought, text = inParts(raw)
 	}
-	if text != "" {
-		a.spoken = true
-		ok = ok && a.settle() && a.call.Yield(llm.Text{Text: text})
+	if back := words(more, reasoningContent); back != "" {
+		thought, a.thinks = back, true
+	} else if thought == "" {
+		thought = words(more, "reasoning")
 	}
-	if refusal != "" {
-		a.spoken, a.refused = true, true
-		ok = ok && a.settle() && a.call.Yield(llm.Text{Text: refusal})
+	a.refused = a.refused || refusal != ""
+	text += refusal
+	a.spoken = a.spoken || text+thought != ""
+	if thought != "" && !a.call.Yield(llm.Reasoning{Text: thought}) {
+		return false
 	}
-	return ok
+	return text == "" || a.settle() && a.call.Yield(llm.Text{Text: text})
 }
 
 // settle ends reasoning that has to be given back.
@@ -91,6 +90,23 @@ func (a *chatAnswer) settle() bool {
 	}
 	a.thinks = false
 	return a.call.Yield(llm.Reasoning{Signature: reasoningContent})
+}
+
+// inParts reads a content in parts, as Mistral's reasoning models have it.
+func inParts(raw string) (thought, text string) {
+	type part struct{ Text string }
+	var parts []struct {
+		part
+		Thinking []part
+	}
+	_ = json.Unmarshal([]byte(raw), &parts) // what else it may be says nothing
+	for _, p := range parts {
+		text += p.Text
+		for _, t := range p.Thinking {
+			thought += t.Text
+		}
+	}
+	return thought, text
 }
 
 // words gives the text in a field that the SDK does not know.
@@ -130,7 +146,7 @@ func (a *chatAnswer) whole(answer openai.ChatCompletion) error {
 		a.call.Costs(chatUsage(answer.Usage))
 	}
 	said := choice.Message
-	a.say(said.Content, said.Refusal, said.JSON.ExtraFields)
+	a.say(said.Content, said.JSON.Content.Raw(), said.Refusal, said.JSON.ExtraFields)
 	for i, call := range said.ToolCalls {
 		a.calls.add(int64(i), call.ID, call.Function.Name, call.Function.Arguments)
 	}

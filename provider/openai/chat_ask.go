@@ -37,7 +37,7 @@ func (m *Model) askChat(ctx context.Context, r llm.Request, c *provider.Call) er
 func (m *Model) chatQuestion(r llm.Request) (openai.ChatCompletionNewParams, error) {
 	q := openai.ChatCompletionNewParams{Model: m.name.Model, ReasoningEffort: shared.ReasoningEffort(r.Effort)}
 	switch {
-	case r.MaxTokens > 0 && m.own: // reasoning models refuse the old name
+	case r.MaxTokens > 0 && m.renamed: // reasoning models refuse the old name
 		q.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
 	case r.MaxTokens > 0: // and many servers the new one
 		q.MaxTokens = openai.Int(int64(r.MaxTokens))

@@ -67,6 +67,11 @@ func TestChatStreamsAreHeardAsServersWriteThem(t *testing.T) {
 			events(chunk(`{"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm"}]}`, "null"), chunk(`{"content":"a"}`, "stop")),
 			[]llm.Part{llm.Reasoning{Text: "hm"}, text("a"), end(llm.Stop)},
 		},
+		{
+			"content in parts",
+			events(chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`, "null"), chunk(`{"content":[{"type":"text","text":"a"}]}`, "null"), chunk(`{"content":"b"}`, "stop")),
+			[]llm.Part{llm.Reasoning{Text: "hm"}, text("a"), text("b"), end(llm.Stop)},
+		},
 		{"one answer for a stream", `{"model":"m-1","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, []llm.Part{text("a"), end(llm.Stop)}},
 	}
 	for _, tt := range tests {
@@ -258,6 +263,7 @@ func TestChatIsAskedAsItsPagesSay(t *testing.T) {
 func TestChatElsewhereIsAskedWithTheOldNameOfTheBound(t *testing.T) {
 	r := llm.Request{Messages: hello.Messages, MaxTokens: 7, Whole: true}
 	sends(t, openai.Config{Model: "m", Base: "http://127.0.0.1:8000/v1"}, r, `{"model": "m", "max_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
+	sends(t, openai.Config{Model: "m", Base: "https://me.openai.azure.com/openai/v1"}, r, `{"model": "m", "max_completion_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 }
 
 func TestSchemaIsSentAsItStands(t *testing.T) {

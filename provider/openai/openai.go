@@ -61,7 +61,7 @@ const vendor = "https://api.openai.com/v1"
 type Model struct {
 	name      llm.Name
 	base      string
-	own       bool // OpenAI's own address, or one of its regions
+	renamed   bool // the bound of an answer has the name that OpenAI gave it later
 	api       API
 	faults    fault.Classifier
 	summaries bool
@@ -78,13 +78,11 @@ func New(c Config) *Model {
 		faults:    c.Faults,
 		summaries: c.Summaries,
 	}
-	m.own = isOwn(m.base)
-	m.api = c.API
-	if m.api == "" {
-		m.api = Chat
-		if m.own {
-			m.api = Responses
-		}
+	own := isAt(m.base, ".api.openai.com")
+	m.renamed = own || isAt(m.base, ".azure.com")
+	m.api = cmp.Or(c.API, Chat)
+	if c.API == "" && own {
+		m.api = Responses
 	}
 	// The services, unlike the SDK's client, read nothing from the environment.
 	options := []option.RequestOption{
@@ -100,10 +98,11 @@ func New(c Config) *Model {
 	return m
 }
 
-// isOwn tells whether an address is OpenAI's: "us.api.openai.com" is, too.
-func isOwn(base string) bool {
+// isAt tells whether an address is of a domain: ".api.openai.com" has
+// "us.api.openai.com" as well.
+func isAt(base, domain string) bool {
 	u, err := url.Parse(base)
-	return err == nil && strings.HasSuffix("."+u.Hostname(), ".api.openai.com")
+	return err == nil && strings.HasSuffix("."+u.Hostname(), domain)
 }
 
 // Name gives the provider's name and the model's.

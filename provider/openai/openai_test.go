@@ -8,14 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
@@ -71,29 +69,6 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 }
 
 var hello = llm.Request{Messages: []llm.Message{llm.Say("Hello")}}
-
-func TestAnswerOfTheSimulatorIsHeard(t *testing.T) {
-	for _, api := range apis {
-		for _, whole := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				p := simulator.New(simulator.Script{Answer: "All is well."})
-				defer p.Close()
-				m := openai.New(openai.Config{Model: "gpt-simulator", Base: "http://provider.test/v1", API: api, Client: p.Client()})
-				parts, err := ask(m, llm.Request{Messages: hello.Messages, Whole: whole})
-				if err != nil {
-					t.Fatal(api, err)
-				}
-				var c llm.Collector
-				for _, p := range parts {
-					c.Add(p)
-				}
-				if c.Content().Text() != "All is well." || c.End != (llm.End{Reason: llm.Stop, Model: "gpt-simulator"}) || c.Usage.Output == 0 {
-					t.Errorf("%s: %+v", api, parts)
-				}
-			})
-		}
-	}
-}
 
 func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	for name, value := range map[string]string{

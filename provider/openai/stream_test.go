@@ -1,108 +1,19 @@
 package openai_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
-
-// script gives the replies in words.
-func script(t *testing.T, words string) simulator.Script {
-	t.Helper()
-	replies, err := simulator.Parse(words)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return simulator.Script{Replies: replies, Answer: "one two three"}
-}
-
-func TestEachFaultOnTheWireIsNamedAfterOneRequest(t *testing.T) {
-	tests := []struct {
-		words string
-		want  fault.Kind
-		wait  time.Duration
-	}{
-		{"429;retry-after=7", fault.RateLimited, 7 * time.Second},
-		{"500", fault.Unavailable, 0},
-		{"503", fault.Overloaded, 0},
-		{"401", fault.Auth, 0},
-		{"404", fault.Invalid, 0},
-		{"413", fault.TooLong, 0},
-		{"refused", fault.Unavailable, 0},
-		{"reset", fault.Unavailable, 0},
-		{"empty", fault.Truncated, 0},
-		{"error-200", fault.Overloaded, 0},
-		{"error-first", fault.Overloaded, 0},
-		{"role-error", fault.Overloaded, 0},
-		{"cut:0", fault.Truncated, 0},
-		{"cut:0:clean", fault.Truncated, 0},
-		{"cut:2", fault.Truncated, 0},
-		{"cut:2:clean", fault.Truncated, 0},
-	}
-	for _, api := range apis {
-		for _, tt := range tests {
-			for _, whole := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
-					p := simulator.New(script(t, tt.words))
-					defer p.Close()
-					m := openai.New(openai.Config{Model: "gpt-simulator", Base: "http://provider.test/v1", API: api, Client: p.Client()})
-					_, err := ask(m, llm.Request{Messages: hello.Messages, Whole: whole})
-					f, _ := errors.AsType[*fault.Error](err)
-					if f == nil || f.Kind != tt.want || f.Hint(time.Now()) != tt.wait || f.Provider != "openai" || len(p.Requests()) != 1 {
-						t.Errorf("%s, whole %t: %s: %#v after %d requests", api, whole, tt.words, err, len(p.Requests()))
-					}
-				})
-			}
-		}
-	}
-}
-
-func TestBreakingOffLeavesNothingBehind(t *testing.T) {
-	for _, api := range apis {
-		synctest.Test(t, func(t *testing.T) { // waits for what is left behind
-			p := simulator.New(script(t, "drip:1s"))
-			defer p.Close()
-			m := openai.New(openai.Config{Model: "m", Base: "http://provider.test/v1", API: api, Client: p.Client()})
-			for range m.Stream(t.Context(), hello) {
-				break
-			}
-		})
-	}
-}
-
-func TestWhoLeavesGetsTheirCause(t *testing.T) {
-	mine := errors.New("enough")
-	for _, api := range apis {
-		for _, words := range []string{"silence", "drip:1m"} {
-			synctest.Test(t, func(t *testing.T) {
-				p := simulator.New(script(t, words))
-				defer p.Close()
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(90*time.Second, func() { cancel(mine) })
-				m := openai.New(openai.Config{Model: "m", Base: "http://provider.test/v1", API: api, Client: p.Client()})
-				var err error
-				for _, err = range m.Stream(ctx, hello) {
-				}
-				if err != mine {
-					t.Errorf("%s, %s: %v", api, words, err)
-				}
-			})
-		}
-	}
-}
 
 // FuzzStream feeds bytes to both APIs: whatever comes, an answer ends with End
 // or in one fault, and its calls are JSON.
