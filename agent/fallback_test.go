@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,4 +107,25 @@ func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
 			t.Errorf("%q", p.lines)
 		}
 	})
+}
+
+// closed is a gate at which somebody has given up.
+type closed struct{ opens }
+
+func (closed) Wait(context.Context, time.Duration) error {
+	return fmt.Errorf("given up: %w", busy)
+}
+
+func TestWhoGivesUpDoesNotWantAnotherModel(t *testing.T) {
+	w := agent.World{
+		Model: llmtest.New(large, llmtest.Fails(busy)), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
+		Patience: time.Hour, Retry: patient(),
+	}
+	w.Retry.Gate = closed{}
+	play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+		turn-start
+		user: hello
+		retry 0 in 5s: HTTP 529: busy
+		error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
+		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
 }

@@ -45,7 +45,7 @@ func (r *run) step(ask turn.Ask) error {
 // failed goes on after a fault with the next model, or ends the turn.
 func (a *attempt) failed() error {
 	next := a.next()
-	if next != nil && !a.begun && qualifies.Has(a.fault.Kind) {
+	if next != nil && !a.begun && !a.givenUp && qualifies.Has(a.fault.Kind) {
 		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Shown()})
 	}
 	e := a.failure(a.model.Name(), a.fault, a.note)
@@ -90,13 +90,14 @@ func (r *run) next() llm.Model {
 // attempt is one run of the policy with one model, and what comes of it.
 type attempt struct {
 	*run
-	model  llm.Model
-	note   retry.Note    // of the last failed try
-	told   int           // the last failed try of which somebody was told
-	answer llm.Collector // as far as it has come
-	begun  bool          // content has come
-	fault  *fault.Error  // what it has failed of; nil: nothing
-	err    error         // what has ended it besides: the reader, ctx, or whoever waits
+	model   llm.Model
+	note    retry.Note    // of the last failed try
+	told    int           // the last failed try of which somebody was told
+	answer  llm.Collector // as far as it has come
+	begun   bool          // content has come
+	givenUp bool          // the gate has ended it: somebody does not want to wait any more
+	fault   *fault.Error  // what it has failed of; nil: nothing
+	err     error         // what has ended it besides: the reader, ctx, or whoever waits
 }
 
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
@@ -146,6 +147,7 @@ func (a *attempt) ended(err error) {
 		a.fault = a.note.Fault
 	case ok && a.ctx.Err() == nil:
 		a.fault = f
+		a.givenUp = err != error(f)
 	default:
 		a.err = err
 	}
