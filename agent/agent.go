@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -50,7 +51,7 @@ type World struct {
 	// themselves or are the account's (Quota): another model would refuse the
 	// rest as well. none: there is no fallback.
 	Fallback []llm.Model
-	Patience time.Duration // from the turn's first fault; 0: at once
+	Patience time.Duration // from the turn's first fault, and again from the first of each model that has taken over; 0: at once
 
 	// Keep makes events last. It is called before they are shown; those of one
 	// call are kept together or not at all. An error ends the run and leaves the
@@ -59,7 +60,8 @@ type World struct {
 	Keep func(ctx context.Context, events ...turn.Event) error
 
 	// Approve is asked before a tool that writes is run; an error, whose words
-	// the model gets to read, forbids it. nil: what writes is not run.
+	// the model gets to read, forbids it. It is asked about one call after the
+	// other. nil: what writes is not run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
 	Activity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
@@ -120,12 +122,20 @@ func (w World) check() error {
 	}
 	seen := map[string]bool{}
 	for _, t := range w.Tools {
-		if seen[t.Name] {
+		switch {
+		case t.Name == "" || len(t.Name) > 64 || strings.ContainsFunc(t.Name, unfit):
+			return fmt.Errorf("agent: a tool is named %q: want at most 64 letters, digits, _ and -", t.Name)
+		case seen[t.Name]:
 			return fmt.Errorf("agent: two tools are named %q", t.Name)
 		}
 		seen[t.Name] = true
 	}
 	return nil
+}
+
+// unfit tells whether no provider takes a letter in a tool's name.
+func unfit(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
 }
 
 // run is one call of Run.
@@ -138,7 +148,7 @@ type run struct {
 
 	began   time.Time
 	first   time.Time  // the turn's first content; zero: none yet
-	faulty  time.Time  // the turn's first fault; zero: none yet
+	faulty  time.Time  // the turn's first fault with this model; zero: none yet
 	start   policy.Run // of the next run of the policy: a stored one goes on once
 	metrics turn.Metrics
 }

@@ -12,9 +12,11 @@ const orders = "You sum up conversations between a user and an assistant with to
 	"to go on with its work as if it remembered everything: what the user wants, in their words where these matter; what has been " +
 	"found out and decided, with names, paths and figures; what has been done and what is left to do. Write nothing else."
 
-// excerpt is how much of one piece of a conversation is told to the model that
-// sums up, in bytes.
-const excerpt = 4 << 10
+// How much of a conversation is told to the model that sums up, in bytes.
+const (
+	excerpt = 4 << 10   // of one piece
+	story   = 128 << 10 // of all
+)
 
 // compact makes the history smaller after it did not fit. If that is not
 // possible, the turn fails of the fault that was.
@@ -36,7 +38,9 @@ func (a *attempt) compact() error {
 	case sum.fault != nil:
 		return sum.failed()
 	}
-	e.Summary = sum.answer.Content().Text()
+	if e.Summary = sum.answer.Content().Text(); e.Summary == "" || sum.answer.End.Reason == llm.Refusal {
+		return a.failed() // better no answer than one that has forgotten everything
+	}
 	return a.keep(append(sum.spent(), e)...)
 }
 
@@ -58,21 +62,21 @@ func transcript(messages []llm.Message) string {
 		for _, block := range m.Content {
 			switch block := block.(type) {
 			case llm.Text:
-				b.WriteString(string(m.Role) + ": " + short(block.Text) + "\n\n")
+				b.WriteString(string(m.Role) + ": " + short(block.Text, excerpt) + "\n\n")
 			case llm.ToolCall:
-				b.WriteString("assistant runs " + block.Name + " " + short(string(block.Arguments)) + "\n\n")
+				b.WriteString("assistant runs " + block.Name + " " + short(string(block.Arguments), excerpt) + "\n\n")
 			case llm.ToolResult:
-				b.WriteString(block.Name + " gives: " + short(block.Output) + "\n\n")
+				b.WriteString(block.Name + " gives: " + short(block.Output, excerpt) + "\n\n")
 			}
 		}
 	}
-	return b.String()
+	return short(b.String(), story)
 }
 
 // short leaves out the middle of what is too long.
-func short(s string) string {
-	if len(s) <= excerpt {
+func short(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:excerpt/2], "") + " […] " + strings.ToValidUTF8(s[len(s)-excerpt/2:], "")
+	return strings.ToValidUTF8(s[:most/2], "") + " […] " + strings.ToValidUTF8(s[len(s)-most/2:], "")
 }

@@ -103,6 +103,14 @@ func TestASummaryThatFailsIsTheEnd(t *testing.T) {
 	}
 }
 
+func TestASummaryOfNothingIsNone(t *testing.T) {
+	model := llmtest.New(large, llmtest.Fails(long), llmtest.Parts(llm.End{Reason: llm.Stop}), llmtest.Says("no"))
+	p := play(t.Context(), agent.World{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
+	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") {
+		t.Errorf("%q", p.lines)
+	}
+}
+
 func TestACompactedConversationIsTheSameInAReplay(t *testing.T) {
 	w := agent.World{Model: llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Says("done"))}
 	p := play(t.Context(), w, talk(), turn.Begin("", "and now?")...)

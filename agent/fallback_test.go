@@ -36,7 +36,30 @@ func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
 			… hi
 			other/small: hi [Text] stop
 			usage 10 1
-			sealed done: 3 retries, 25000ms, 10 in, 1 out`)
+			sealed done: 4 retries, 25000ms, 10 in, 1 out`)
+	})
+}
+
+func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := &llmtest.Model{Then: llmtest.Fails(busy)}
+		w := agent.World{
+			Model: down, Fallback: []llm.Model{down, llmtest.New(small, llmtest.Says("hi"))},
+			Patience: 7 * time.Second, Retry: patient(),
+		}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 2s: HTTP 529: busy
+			switched from  to : HTTP 529: busy
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 2s: HTTP 529: busy
+			switched from  to other/small: HTTP 529: busy
+			… hi
+			other/small: hi [Text] stop
+			usage 10 1
+			sealed done: 4 retries, 14000ms, 10 in, 1 out`)
 	})
 }
 

@@ -46,6 +46,7 @@ func (r *run) step(ask turn.Ask) error {
 func (a *attempt) failed() error {
 	next := a.next()
 	if next != nil && !a.begun && !a.givenUp && qualifies.Has(a.fault.Kind) {
+		a.faulty = time.Time{} // of the next one nothing is known yet
 		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Shown()})
 	}
 	e := a.failure(a.model.Name(), a.fault, a.note)

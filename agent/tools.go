@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -20,27 +22,44 @@ type job struct {
 	call llm.ToolCall
 }
 
-// use has the tools answer the calls that have no result.
+// use has the tools answer the calls that have no result. What reads runs side
+// by side; what writes runs by itself, in the order of the calls, since the
+// second may build on the first.
 func (r *run) use(calls []turn.Call) error {
-	var jobs []job
+	var reads []job
 	for _, c := range calls {
 		t, err := r.may(c)
 		if r.ctx.Err() != nil {
 			return r.stopped()
 		}
-		if err == nil {
-			jobs = append(jobs, job{t, c.ToolCall})
-			continue
+		j := job{t, c.ToolCall}
+		switch {
+		case err != nil:
+			err = r.refuse(c, err)
+		case t.Writes:
+			err = r.inOrder(reads, j)
+			reads = nil
+		default:
+			reads = append(reads, j)
 		}
-		refused := llm.ToolResult{ID: c.ID, Name: c.Name, Output: err.Error(), Failed: true}
-		if err := r.keep(turn.ToolResult{ToolResult: refused}); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if len(jobs) == 0 {
-		return nil
+	return r.work(reads)
+}
+
+// inOrder runs what reads, and then what writes.
+func (r *run) inOrder(reads []job, write job) error {
+	if err := r.work(reads); err != nil {
+		return err
 	}
-	return r.work(jobs)
+	return r.work([]job{write})
+}
+
+// refuse answers a call in the place of the tool.
+func (r *run) refuse(c turn.Call, why error) error {
+	return r.keep(turn.ToolResult{ToolResult: llm.ToolResult{ID: c.ID, Name: c.Name, Output: why.Error(), Failed: true}})
 }
 
 // may finds the tool for a call, or the reason why it is not run. One that
@@ -69,6 +88,9 @@ func (r *run) may(c turn.Call) (tool.Tool, error) {
 // work runs tools side by side and keeps each result as it comes. Those under
 // way when the turn is stopped are told so, and waited for.
 func (r *run) work(jobs []job) error {
+	if len(jobs) == 0 || r.ctx.Err() != nil {
+		return nil // whoever has stopped the turn is told so where it ends
+	}
 	events := make([]turn.Event, len(jobs))
 	for i, j := range jobs {
 		events[i] = turn.ToolCall{ToolCall: j.call}
@@ -76,24 +98,35 @@ func (r *run) work(jobs []job) error {
 	if err := r.keep(events...); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
 	results := make(chan llm.ToolResult, len(jobs))
-	var wg sync.WaitGroup
-	defer wg.Wait()
 	free := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, j := range jobs {
 		r.act(ToolRun)
-		wg.Go(func() {
+		all.Go(func() {
 			free <- struct{}{}
-			results <- j.tool.Run(r.ctx, j.call)
+			results <- j.tool.Run(ctx, j.call)
 			<-free
 		})
 	}
 	var err error
 	for range jobs {
-		result := turn.ToolResult{ToolResult: <-results}
-		if err == nil {
-			err = r.keep(result)
+		result := <-results
+		if err != nil || r.interrupted(result) {
+			continue
+		}
+		if err = r.keep(turn.ToolResult{ToolResult: result}); err != nil {
+			cancel(err)
 		}
 	}
 	return err
+}
+
+// interrupted tells whether a result only says that the turn was handed back:
+// whoever goes on with it has the tool run again, if that does no harm.
+func (r *run) interrupted(result llm.ToolResult) bool {
+	return result.Failed && errors.Is(context.Cause(r.ctx), retry.ErrParked)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -158,6 +160,87 @@ func TestAnAbortEndsTheQuestionWhetherAToolMayRun(t *testing.T) {
 			t.Errorf("%q", p.lines)
 		}
 	})
+}
+
+func TestWhatWritesRunsAloneAndInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string
+		note := func(words string) {
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, words)
+		}
+		step := func(name string, d time.Duration) tool.Tool {
+			return tool.Tool{Tool: llm.Tool{Name: name}, Func: func(context.Context, json.RawMessage) (string, error) {
+				note(name)
+				time.Sleep(d)
+				note(name + ".")
+				return "", nil
+			}}
+		}
+		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "read", "{}"), llmtest.Call("2", "slow", "{}"),
+			llmtest.Call("3", "write", "{}"), llmtest.Call("4", "set", "{}"), llmtest.Call("5", "read", "{}")), llmtest.Says("ok"))
+		w := agent.World{
+			Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
+			Tools: []tool.Tool{step("read", time.Second), step("slow", 3*time.Second), writes(step("write", 2*time.Second)), writes(step("set", time.Second))},
+		}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
+		if p.err != nil || len(log) != 10 {
+			t.Fatalf("%v, %q", p.err, log)
+		}
+		if got := strings.Join(log[2:], " "); got != "read. slow. write write. set set. read read." {
+			t.Errorf("%q", log)
+		}
+	})
+}
+
+func TestToolsAreToldWhenTheReaderHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{
+			Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}"))),
+			Tools: []tool.Tool{gives("fast", time.Second, ""), gives("slow", time.Hour, "")},
+		}
+		began := time.Now()
+		for e := range w.Run(t.Context(), turn.State{}, turn.Begin("", "go")...) {
+			if e.Type() == "tool-result" {
+				break
+			}
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestToolsThatWereInterruptedByAHandoverRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
+		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}")), llmtest.Says("ok"))
+		w := agent.World{Model: model, Tools: []tool.Tool{gives("fast", time.Second, "f"), gives("slow", 90*time.Second, "s")}}
+		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
+		if !errors.Is(p.err, retry.ErrParked) || p.lines[len(p.lines)-1] != "result 1: f" {
+			t.Fatalf("%v, %q", p.err, p.lines)
+		}
+		play(t.Context(), w, turn.Replay(p.kept...), turn.Restarted{}).expect(t, `
+			turn-restarted
+			run 2 slow
+			result 2: s
+			… ok
+			acme/large: ok [Text] stop
+			usage 10 1
+			sealed done: 0 retries, 0ms, 20 in, 3 out`)
+	})
+}
+
+func TestToolsWhoseNamesNobodyTakesAreAnError(t *testing.T) {
+	for _, name := range []string{"", "two words", "ähnlich", strings.Repeat("x", 65)} {
+		w := agent.World{Model: llmtest.New(large), Tools: []tool.Tool{gives(name, 0, "")}}
+		if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {
+			t.Errorf("%q: %v, kept %v", name, p.err, p.kept)
+		}
+	}
 }
 
 func TestTwoToolsOfOneNameAreAnError(t *testing.T) {

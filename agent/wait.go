@@ -62,34 +62,26 @@ func (a *attempt) watch(n retry.Note) {
 	}
 }
 
-// wait waits for the next try. With a fallback it ends where the patience
-// does, and the next model takes over.
+// wait waits for the next try. Where there is a fallback, no wait goes beyond
+// the end of patience: the try that follows is the model's last chance.
 func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
-	last := false
 	if a.next() != nil && qualifies.Has(n.Fault.Kind) {
 		left := a.Patience - time.Since(a.faulty)
 		if left <= 0 {
 			return errSwitch
 		}
-		if last = left <= n.Verdict.Wait; last {
-			n.Verdict.Wait = left
-		}
+		n.Verdict.Wait = min(n.Verdict.Wait, left)
 	}
 	if err := a.announce(n); err != nil {
 		return err
 	}
 	began := time.Now()
 	err := a.beat(ctx, n, wait)
-	slept := time.Since(began)
-	a.metrics.TotalRetryDelayMs += slept.Milliseconds()
-	if err != nil {
-		return err
+	a.metrics.TotalRetryDelayMs += time.Since(began).Milliseconds()
+	if err == nil {
+		a.metrics.RetryCount++
 	}
-	if last && slept >= n.Verdict.Wait {
-		return errSwitch
-	}
-	a.metrics.RetryCount++
-	return nil
+	return err
 }
 
 // announce tells of a wait that begins. One that goes on, after a scout has

@@ -18,9 +18,9 @@ func (s State) Apply(e Event) State {
 	case AssistantMessage:
 		return s.answer(e)
 	case ToolCall:
-		return s.settle(e.ID, func(c *Call) { c.Begun = true })
+		return s.settle(func(c *Call) bool { return c.ID == e.ID && !c.Begun }, func(c *Call) { c.Begun = true })
 	case ToolResult:
-		return s.settle(e.ID, func(c *Call) { c.Result = &e.ToolResult })
+		return s.settle(func(c *Call) bool { return c.ID == e.ID }, func(c *Call) { c.Result = &e.ToolResult })
 	case Usage:
 		s.spent = s.spent.Add(e.Usage)
 	case Compacted:
@@ -50,7 +50,7 @@ func (s State) start() State {
 	}
 	s.open, s.failed, s.compacted = true, false, false
 	s.steps, s.switches, s.spent = 0, 0, llm.Usage{}
-	s.answered = len(s.history) == 0 || s.history[len(s.history)-1].Role == llm.Assistant
+	s.answered = len(s.history) == 0 || s.history[len(s.history)-1].Role == llm.Assistant && !s.partial
 	return s
 }
 
@@ -72,6 +72,7 @@ func (s State) answer(e AssistantMessage) State {
 		s = s.close("There is no result.")
 	}
 	s.steps++
+	s.history, s.partial = s.question(), e.Partial
 	if len(e.Content) > 0 { // providers refuse a message without any
 		s.history = append(s.history, llm.Answer(e.Name, e.Content...))
 	}
@@ -85,10 +86,14 @@ func (s State) answer(e AssistantMessage) State {
 	return s
 }
 
-// settle changes a call that has no result. The last result ends the step.
-func (s State) settle(id string, change func(*Call)) State {
-	i := slices.IndexFunc(s.calls, func(c Call) bool { return c.ID == id && c.Result == nil })
-	if i < 0 {
+// settle changes the first call without a result that is meant. The last
+// result ends the step.
+func (s State) settle(meant func(*Call) bool, change func(*Call)) State {
+	i := 0
+	for i < len(s.calls) && (s.calls[i].Result != nil || !meant(&s.calls[i])) {
+		i++
+	}
+	if i == len(s.calls) {
 		return s
 	}
 	change(&s.calls[i])

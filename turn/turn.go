@@ -16,6 +16,7 @@ type State struct {
 	history  []llm.Message // what a model is shown
 	open     bool          // a turn is under way
 	answered bool          // nothing is left for a model to answer
+	partial  bool          // the last answer broke off
 	failed   bool          // of an error; what is missing is the seal
 	status   Status        // of the last turn that has ended; "": none has
 
@@ -83,7 +84,19 @@ func (s State) Next() Need {
 	case s.answered:
 		return Seal{Done}
 	}
-	return Ask{s.history}
+	return Ask{s.question()}
+}
+
+// onward has a model end an answer that broke off, where the user says nothing
+// else: no provider takes a question that ends in an answer.
+const onward = "Your answer broke off here. Go on where it stopped."
+
+// question gives what a model is to answer.
+func (s State) question() []llm.Message {
+	if len(s.history) > 0 && s.history[len(s.history)-1].Role == llm.Assistant {
+		return append(s.history, llm.Say(onward))
+	}
+	return s.history
 }
 
 // missing gives the calls that have no result.

@@ -82,6 +82,24 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 		"the same again after a failure": {
 			start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "input"}, {turn.Start{}, "ask 1"},
 		},
+		"an answer that broke off is gone on with": {
+			start, hello,
+			{turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "I"}}, Partial: true}, "ask 3"},
+			{turn.Sealed{Status: turn.Failed}, "input"},
+			{turn.Start{}, "ask 3"},
+			{says("am"), "seal done"},
+			{turn.Sealed{Status: turn.Done}, "input"},
+			{turn.Start{}, "seal done"},
+		},
+		"or answered by the user": {
+			start, hello,
+			{turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "I"}}, Partial: true}, "ask 3"},
+			{turn.Sealed{Status: turn.Failed}, "input"},
+			{turn.Start{}, "ask 3"},
+			{turn.UserMessage{Text: "yes?"}, "ask 3"},
+			{says("am"), "seal done"},
+		},
+		"the same call twice": {start, hello, {calls("a", "a"), "use a a"}, {begun("a"), "use a? a"}, {begun("a"), "use a? a?"}, {result("a", "1"), "use a?"}, {result("a", "2"), "ask 3"}},
 		"an abort among calls": {
 			start, hello,
 			{calls("a", "b"), "use a b"},

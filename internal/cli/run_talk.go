@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/journal"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -108,15 +107,16 @@ func (c *running) input(t *talk, args []string) ([]turn.Event, error) {
 		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
 	case text != "":
 		return turn.Begin(newID(), text), nil
-	case unanswered(t.state.Messages()):
+	case unanswered(t.state):
 		return []turn.Event{turn.Start{ID: newID()}}, nil
 	}
 	return nil, errors.New("nothing is left to answer there; give a prompt")
 }
 
 // unanswered tells whether a model would have something to answer.
-func unanswered(messages []llm.Message) bool {
-	return len(messages) > 0 && messages[len(messages)-1].Role != llm.Assistant
+func unanswered(s turn.State) bool {
+	_, ask := s.Clone().Apply(turn.Start{}).Next().(turn.Ask)
+	return ask
 }
 
 // prompt gives what the user says: the arguments, and below them what comes on

@@ -201,6 +201,10 @@ func (c *running) tools(ctx context.Context) (tools []tool.Tool, end func(), err
 	return tools, end, nil
 }
 
+// farewell is how long an MCP server that we have started may take to end once
+// the turn is over: whoever has pressed Ctrl+C waits for it.
+const farewell = 30 * time.Millisecond
+
 // mcpServer reads an MCP server from a flag. Arguments are what stands between
 // spaces: whoever needs more writes a script.
 func mcpServer(text string) (tool.Server, error) {
@@ -212,7 +216,7 @@ func mcpServer(text string) (tool.Server, error) {
 	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
 		return tool.Server{Name: name, URL: what}, nil
 	}
-	return tool.Server{Name: name, Command: words[0], Args: words[1:]}, nil
+	return tool.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
 }
 
 // approve asks whoever sits at the terminal whether a tool may change things.
