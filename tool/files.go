@@ -104,7 +104,7 @@ func (f *Folder) list(_ context.Context, in listing) (string, error) {
 			out = fmt.Appendf(out, "[%d more]\n", len(all)-i)
 			break
 		}
-		out = append(append(out, line(e)...), '\n')
+		out = append(append(out, entry(e)...), '\n')
 	}
 	if len(all) == 0 {
 		return "[nothing in it]", nil
@@ -112,8 +112,8 @@ func (f *Folder) list(_ context.Context, in listing) (string, error) {
 	return string(out), nil
 }
 
-// line describes an entry of a directory.
-func line(e fs.DirEntry) string {
+// entry describes what a directory holds.
+func entry(e fs.DirEntry) string {
 	info, err := e.Info()
 	switch {
 	case e.IsDir():

@@ -37,14 +37,13 @@ func (m *MCP) call(ctx context.Context, name string, arguments json.RawMessage) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(m.open, func() { cancel(errClosed) })()
-	if m.open.Err() != nil {
-		return "", errClosed
-	}
-	m.calls.RLock()
-	defer m.calls.RUnlock()
-	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	l, err := m.living(ctx)
 	if err != nil {
-		return "", m.why(ctx, err)
+		return "", err
+	}
+	result, err := l.call(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		return "", err
 	}
 	output := said(result)
 	switch {

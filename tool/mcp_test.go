@@ -334,6 +334,33 @@ func TestBrokenAnswersAreFailedResults(t *testing.T) {
 	}
 }
 
+func TestServerThatWasRestartedIsConnectedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var restarted atomic.Bool
+		server := offer()
+		before, after := handler(server, sessions), handler(offer(), sessions)
+		tools, m := connected(t, web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if restarted.Load() {
+				after.ServeHTTP(w, r)
+			} else {
+				before.ServeHTTP(w, r)
+			}
+		})))
+		for s := range server.Sessions() {
+			s.Close()
+		}
+		restarted.Store(true)
+		if got := run(t.Context(), tools["echo"], ""); !strings.HasPrefix(got, "!") {
+			t.Errorf("with the old session: %q", got)
+		}
+		synctest.Wait()
+		if got := run(t.Context(), tools["echo"], ""); got != "{}" {
+			t.Errorf("the next call: %q", got)
+		}
+		m.Close()
+	})
+}
+
 // stream begins a stream of events and breaks off.
 func stream(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")

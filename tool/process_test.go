@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,6 +38,11 @@ func TestMain(m *testing.M) {
 		<-done
 	case "silent":
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "once":
+		if err := os.Mkdir(os.Getenv("RIDETHROUGH_TEST_MARK"), 0o700); err != nil {
+			os.Exit(7)
+		}
+		_ = offer().Run(context.Background(), &mcp.StdioTransport{})
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no configuration")
 		os.Exit(5)
@@ -87,10 +93,11 @@ func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
 	server := child("offer")
 	server.Stderr = &stderr
 	tools, m := connected(t, server)
-	for _, name := range []string{"exits", "echo"} {
-		if got, want := run(t.Context(), tools[name], ""), "!the server has ended: exit status 3"; got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+	if got, want := run(t.Context(), tools["exits"], ""), "!the server has ended: exit status 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := run(t.Context(), tools["echo"], ""); got != "{}" {
+		t.Errorf("the next call: %q", got)
 	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
@@ -128,6 +135,18 @@ func TestProgramsThatAreNoServersAreNoConnection(t *testing.T) {
 		}
 		if _, err := tool.Connect(t.Context(), server); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", part, err, want)
+		}
+	}
+}
+
+func TestServerThatDoesNotStartAgainSaysWhy(t *testing.T) {
+	server := child("once")
+	server.Env = append(server.Env, "RIDETHROUGH_TEST_MARK="+filepath.Join(t.TempDir(), "mark"))
+	tools, _ := connected(t, server)
+	run(t.Context(), tools["exits"], "")
+	for range 2 {
+		if got, want := run(t.Context(), tools["echo"], ""), "!the server is gone: the server has ended: exit status 7"; got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

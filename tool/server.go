@@ -7,15 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"strings"
-	"sync"
-	"syscall"
+	"slices"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/ridethrough/ridethrough/fault"
 )
 
 // Server says where an MCP server is: a program that is started and spoken to
@@ -43,15 +36,15 @@ type Server struct {
 	Bound   int           // of each tool's output; see Tool
 }
 
-// MCP is a connection to an MCP server. Its methods may run concurrently.
+// MCP is a connection to an MCP server. One that is lost is a failed result for
+// the calls under way; the next call connects anew, and starts the server again
+// if we have started it. Its methods may run concurrently.
 type MCP struct {
-	server  Server
-	session *mcp.ClientSession
-	process *process // nil: it is spoken to over HTTP
-	open    context.Context
-	leave   context.CancelCauseFunc
-	calls   sync.RWMutex // held for reading by each call under way
-	tools   []Tool
+	server Server
+	tools  []Tool
+	open   context.Context
+	leave  context.CancelCauseFunc
+	line   chan *line // holds the connection; who has taken it out connects anew
 }
 
 const (
@@ -65,118 +58,79 @@ var errClosed = errors.New("the connection to the server is closed")
 // Connect connects to a server and asks for its tools. The context is about
 // connecting only: the connection lasts until Close.
 func Connect(ctx context.Context, s Server) (*MCP, error) {
-	limit := cmp.Or(s.Start, start)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v", limit))
-	defer cancel()
-	m := &MCP{server: s}
+	m := &MCP{server: s, line: make(chan *line, 1)}
 	m.open, m.leave = context.WithCancelCause(context.Background())
-	err := m.connect(ctx)
+	l, err := dial(ctx, s)
 	if err == nil {
-		err = m.list(ctx)
+		m.line <- l
+		err = m.list(ctx, l)
 	}
 	if err != nil {
-		err = m.why(ctx, err)
-		_ = m.Close() // the first error is the one to know
+		m.leave(err)
 		return nil, fmt.Errorf("mcp server %s: %w", cmp.Or(s.Name, s.Command, s.URL), err)
 	}
 	return m, nil
 }
 
-// connect opens the session.
-func (m *MCP) connect(ctx context.Context) error {
-	transport, err := m.transport()
-	if err != nil {
-		return err
-	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "ridethrough", Version: "0"}, &mcp.ClientOptions{
-		Capabilities:   &mcp.ClientCapabilities{},
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // it calls again by itself
-	})
-	m.session, err = client.Connect(ctx, transport, nil)
-	return err
-}
-
-func (m *MCP) transport() (mcp.Transport, error) {
-	switch {
-	case m.server.Command != "" && m.server.URL != "":
-		return nil, errors.New("both a command and a URL")
-	case m.server.URL != "":
-		return m.server.web()
-	case m.server.Command == "":
-		return nil, errors.New("neither a command nor a URL")
-	}
-	p, err := launch(m.server)
-	m.process = p
-	if err != nil {
-		return nil, err
-	}
-	return &mcp.IOTransport{Reader: p.out, Writer: p}, nil
-}
-
 // list asks for the tools, page after page.
-func (m *MCP) list(ctx context.Context) error {
+func (m *MCP) list(ctx context.Context, l *line) error {
+	ctx, cancel := l.server.begin(ctx)
+	defer cancel()
 	taken := map[string]bool{}
-	for t, err := range m.session.Tools(ctx, nil) {
-		if err != nil {
-			return err
+	for t, err := range l.session.Tools(ctx, nil) {
+		if err == nil && len(m.tools) == most {
+			err = fmt.Errorf("more than %d tools", most)
 		}
-		if len(m.tools) == most {
-			return fmt.Errorf("more than %d tools", most)
+		if err != nil {
+			err = l.why(ctx, err)
+			_ = m.Close() // the first error is the one to know
+			return err
 		}
 		m.tools = append(m.tools, m.tool(t, taken))
 	}
 	return nil
 }
 
+// begin gives a context for connecting.
+func (s Server) begin(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(s.Start, start)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v", limit))
+}
+
 // Tools gives the server's tools as they were when it was connected. They write
 // unless the server says that they only read, and its word is all there is.
-func (m *MCP) Tools() []Tool { return append([]Tool(nil), m.tools...) }
+func (m *MCP) Tools() []Tool { return slices.Clone(m.tools) }
+
+// living gives a connection that lasts, as far as is known.
+func (m *MCP) living(ctx context.Context) (*line, error) {
+	var l *line
+	select {
+	case l = <-m.line:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { m.line <- l }()
+	if m.open.Err() != nil {
+		return nil, errClosed
+	}
+	if l.alive() {
+		return l, nil
+	}
+	_ = l.close() // it is dead already
+	fresh, err := dial(ctx, m.server)
+	if err != nil {
+		return nil, fmt.Errorf("the server is gone: %w", err)
+	}
+	l = fresh
+	return l, nil
+}
 
 // Close ends the connection: calls under way fail, and a server that was
 // started is ended with all that it has started, by force if need be. Its error
 // says that even this was in vain.
 func (m *MCP) Close() error {
 	m.leave(errClosed)
-	var err error
-	if m.process != nil {
-		err = m.process.Close()
-	}
-	if m.session == nil {
-		return err
-	}
-	parted, cancel := context.WithTimeout(context.Background(), cmp.Or(m.server.Stop, stop))
-	defer cancel()
-	go func() {
-		defer cancel()
-		m.calls.Lock() // while the session says goodbye it does not let go of calls
-		defer m.calls.Unlock()
-		_ = m.session.Close() // politeness: the server may be gone
-	}()
-	<-parted.Done()
-	return err
-}
-
-// why says what an error of the session comes from, without secrets.
-func (m *MCP) why(ctx context.Context, err error) error {
-	switch {
-	case m.open.Err() != nil:
-		return context.Cause(m.open)
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case m.process != nil && over(err):
-		return fmt.Errorf("the server has ended: %w", m.process.ending(ctx))
-	case errors.Is(err, mcp.ErrConnectionClosed):
-		return reason("the connection is lost: " + fault.Scrub(err.Error()))
-	}
-	return reason(fault.Scrub(strings.TrimPrefix(err.Error(), `calling "tools/call": `)))
-}
-
-// over tells whether an error of the session says that a program has ended.
-func over(err error) bool {
-	for _, sign := range []error{mcp.ErrConnectionClosed, io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
-		if errors.Is(err, sign) {
-			return true
-		}
-	}
-	return false
+	l := <-m.line
+	defer func() { m.line <- l }()
+	return l.close()
 }
