@@ -37,7 +37,7 @@ func (c *running) open() (*talk, error) {
 			return nil, failed(err)
 		}
 	}
-	t := &talk{ours: name == "" || filepath.Dir(name) == c.folder()}
+	t := &talk{ours: name == "" || c.made(name)}
 	if name == "" {
 		if name = c.folder(); c.noSave || name == "" {
 			return t, nil
@@ -50,6 +50,12 @@ func (c *running) open() (*talk, error) {
 	}
 	t.file, t.state = file, turn.Replay(file.Events()...)
 	return t, nil
+}
+
+// made tells whether a file is one that a run has made for itself.
+func (c *running) made(name string) bool {
+	whole, err := filepath.Abs(name)
+	return err == nil && filepath.Dir(whole) == c.folder()
 }
 
 // folder gives the folder for turns that did not come to their end; "": there
