@@ -45,6 +45,15 @@ type World struct {
 	// go on later from its kept events.
 	Retry retry.Engine
 
+	// Spread makes a wait a little longer before anybody is told of it, so that
+	// many do not fall due at the same moment. It does not count against the
+	// budget. nil: it is as the policy says.
+	Spread func(time.Duration) time.Duration
+
+	// Before is what the turn has taken in other processes: it is added to what
+	// it takes here. Tokens are known from the events, and not looked at.
+	Before turn.Metrics
+
 	// Fallback are the models that take over, in this order, each with a fresh
 	// run of the policy, when the faults of one turn last for longer than
 	// Patience or the policy gives up before. Only faults count that pass by
@@ -63,6 +72,10 @@ type World struct {
 	// the model gets to read, forbids it. It is asked about one call after the
 	// other. nil: what writes is not run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
+
+	// Inbox gives what the user has said meanwhile to steer the turn. It is asked
+	// before each question to a model. nil: nothing.
+	Inbox func() []turn.UserMessage
 
 	Activity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
 	Log      *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
@@ -100,7 +113,7 @@ var errLeft = errors.New("the reader has left")
 // turn open as well.
 func (w World) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		r := &run{World: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start}
+		r := &run{World: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start, metrics: w.Before}
 		r.faulty = r.start.Started
 		err := w.check()
 		if err == nil {
@@ -163,7 +176,7 @@ func (r *run) drive() error {
 		case turn.Seal:
 			err = r.seal(need.Status)
 		case turn.Ask:
-			err = r.unless(func() error { return r.step(need) })
+			err = r.unless(r.ask)
 		case turn.Use:
 			err = r.unless(func() error { return r.use(need.Calls) })
 		}
@@ -171,6 +184,21 @@ func (r *run) drive() error {
 			return err
 		}
 	}
+}
+
+// ask hears what the user has said meanwhile and has a model answer.
+func (r *run) ask() error {
+	if r.Inbox != nil {
+		var said []turn.Event
+		for _, m := range r.Inbox() {
+			said = append(said, m)
+		}
+		if err := r.keep(said...); err != nil {
+			return err
+		}
+	}
+	question, _ := r.state.Next().(turn.Ask) // what was said does not change the need
+	return r.step(question.Messages)
 }
 
 // unless does something unless the turn has been stopped.
@@ -206,10 +234,10 @@ func (r *run) end(status turn.Status, pending []turn.Event) turn.Sealed {
 			spent = spent.Add(u.Usage)
 		}
 	}
-	m.DurationMs = time.Since(r.began).Milliseconds()
+	m.DurationMs += time.Since(r.began).Milliseconds()
 	m.InputTokens, m.OutputTokens = spent.Input, spent.Output
-	if !r.first.IsZero() {
-		m.TimeToFirstTokenMs = r.first.Sub(r.began).Milliseconds()
+	if m.TimeToFirstTokenMs == 0 && !r.first.IsZero() {
+		m.TimeToFirstTokenMs = r.Before.DurationMs + r.first.Sub(r.began).Milliseconds()
 	}
 	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", time.Duration(m.TotalRetryDelayMs)*time.Millisecond)
 	return turn.Sealed{Status: status, Metrics: m}

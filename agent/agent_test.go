@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -407,6 +408,47 @@ func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
 	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
 		t.Errorf("%q", p.lines)
 	}
+}
+
+func TestWhatIsSaidMeanwhileSteersTheNextStep(t *testing.T) {
+	inbox := [][]turn.UserMessage{nil, {{Text: "shorter", ID: "2"}, {Text: "please"}}}
+	model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
+	w := agent.World{Model: model, Tools: []tool.Tool{gives("look", 0, "seen")}, Inbox: func() []turn.UserMessage {
+		said := inbox[0]
+		inbox = inbox[1:]
+		return said
+	}}
+	play(t.Context(), w, turn.State{}, turn.Begin("", "go")...).expect(t, `
+		turn-start
+		user: go
+		acme/large:  [ToolCall] calls
+		usage 10 1
+		run 1 look
+		result 1: seen
+		user: shorter
+		user: please
+		… ok
+		acme/large: ok [Text] stop
+		usage 10 1
+		sealed done: 0 retries, 0ms, 20 in, 2 out`)
+	if m := model.Requests()[1].Messages; len(m) != 5 || m[4].Text() != "please" {
+		t.Errorf("%v", m)
+	}
+}
+
+func TestWhatATurnTookBeforeCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.World{
+			Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient(),
+			Before: turn.Metrics{RetryCount: 3, TotalRetryDelayMs: 45_000, DurationMs: 50_000},
+			Spread: func(d time.Duration) time.Duration { return d + time.Second },
+		}
+		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+		want := turn.Metrics{RetryCount: 4, TotalRetryDelayMs: 51_000, TimeToFirstTokenMs: 56_000, DurationMs: 56_000, InputTokens: 10, OutputTokens: 1}
+		if m := p.events[len(p.events)-1].(turn.Sealed).Metrics; m != want || p.lines[2] != "retry 0 in 6s: HTTP 529: busy" {
+			t.Errorf("%+v, %q", m, p.lines)
+		}
+	})
 }
 
 // opens is a gate that wakes whoever waits after a time.

@@ -18,7 +18,7 @@ import (
 const qualifies = fault.Transient | 1<<fault.Quota
 
 // step has a model answer.
-func (r *run) step(ask turn.Ask) error {
+func (r *run) step(messages []llm.Message) error {
 	m := r.model()
 	if r.state.Steps() >= r.most() {
 		endless := &fault.Error{
@@ -30,7 +30,7 @@ func (r *run) step(ask turn.Ask) error {
 	}
 	r.act(Step)
 	a := r.attempt(m)
-	a.listen(r.request(ask.Messages))
+	a.listen(r.request(messages))
 	switch f := a.fault; {
 	case a.err != nil:
 		return a.broke()

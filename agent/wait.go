@@ -72,6 +72,9 @@ func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Cont
 		}
 		n.Verdict.Wait = min(n.Verdict.Wait, left)
 	}
+	if a.Spread != nil && n.Run.Tries != a.told {
+		n.Verdict.Wait = a.Spread(n.Verdict.Wait)
+	}
 	if err := a.announce(n); err != nil {
 		return err
 	}

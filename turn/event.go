@@ -26,6 +26,7 @@ type Start struct {
 // middle of one to steer it.
 type UserMessage struct {
 	Text string `json:"text"`
+	ID   string `json:"inputId,omitzero"` // of the input that it was, where it steers; "": it is the turn's own
 }
 
 // AssistantMessage is a model's whole answer, or what had come of one that

@@ -16,6 +16,8 @@ const (
 	typeError     = "error"
 	typeReset     = "reset"
 	typeExit      = "exit"
+	typeQueued    = "input-queued"
+	typeRemoved   = "input-removed"
 )
 
 // Call says whose an event is.

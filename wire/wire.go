@@ -27,7 +27,7 @@ type Event struct {
 
 // Body is what an event tells: one of [ProviderRetry], [ProviderWaiting],
 // [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset],
-// [Exit] and [Unknown].
+// [Exit], [InputQueued], [InputRemoved] and [Unknown].
 type Body interface {
 	// Type gives the event's type in kebab-case.
 	Type() string
@@ -67,7 +67,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &h); err != nil {
 		return err
 	}
-	body, err := read(h.Type, text)
+	body, err := Decode(h.Type, text)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,9 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// read reads the body of an event of a type.
-func read(kind string, text []byte) (Body, error) {
+// Decode reads the body of an event of a type from an object that has its
+// members among others.
+func Decode(kind string, text []byte) (Body, error) {
 	switch kind {
 	case typeRetry:
 		return decode[ProviderRetry](text)
@@ -92,6 +93,10 @@ func read(kind string, text []byte) (Body, error) {
 		return decode[Reset](text)
 	case typeExit:
 		return decode[Exit](text)
+	case typeQueued:
+		return decode[InputQueued](text)
+	case typeRemoved:
+		return decode[InputRemoved](text)
 	}
 	if b, known, err := readTurn(kind, text); known {
 		return b, err

@@ -32,6 +32,8 @@ func bodies() []wire.Body {
 		wire.ProviderSwitched{Call: call, From: "work", To: "spare", Why: "HTTP 529: busy"},
 		wire.NewError(call, busy, 10, time.Hour),
 		wire.Reset{Reason: "gap"},
+		wire.InputQueued{Call: call, Text: "and then?"},
+		wire.InputRemoved{Call: call, Steers: true},
 		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key"},
 	}
 }
@@ -131,7 +133,7 @@ func happenings() []turn.Event {
 	look := llm.ToolCall{ID: "1", Name: "look", Arguments: json.RawMessage(`{"at":"it"}`), Signature: "s"}
 	return []turn.Event{
 		turn.Start{ID: "17"},
-		turn.UserMessage{Text: "hello"},
+		turn.UserMessage{Text: "hello", ID: "18"},
 		turn.AssistantMessage{
 			Name: who, Reason: llm.Calls, Partial: true,
 			Content: llm.Content{llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "hi"}, look},
