@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 // child is this program as a server that plays a part.
 func child(part string) tool.Server {
-	return tool.Server{Name: "test", Command: os.Args[0], Env: []string{role + "=" + part}, Stop: time.Minute}
+	return tool.Server{Name: "test", Command: os.Args[0], Env: []string{role + "=" + part, "GORACE=atexit_sleep_ms=0"}, Stop: time.Minute}
 }
 
 func TestServersOverStandardInputAndOutputAnswer(t *testing.T) {

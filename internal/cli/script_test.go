@@ -59,6 +59,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// awake keeps processes that look for races from sleeping for a second before
+// they exit.
+const awake = "GORACE=atexit_sleep_ms=0"
+
 // environment is that of somebody with a home of their own and keys for every
 // provider, and without an address where one could reach the real ones.
 func environment(e *testscript.Env) error {
@@ -69,6 +73,8 @@ func environment(e *testscript.Env) error {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
 		e.Setenv(name, "sk-test-0123456789abcdef0123")
 	}
+	name, value, _ := strings.Cut(awake, "=")
+	e.Setenv(name, value)
 	e.Values["simulators"] = &standIns{}
 	return nil
 }
@@ -100,6 +106,7 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 		whose, args = []string{strings.TrimPrefix(args[0], "for=")}, args[1:]
 	}
 	s := &standIn{cmd: exec.Command("ridethrough", append([]string{"simulator", "--listen", "127.0.0.1:0"}, args...)...)}
+	s.cmd.Env = append(os.Environ(), awake)
 	stderr, err := s.cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(s.cmd.Start())
