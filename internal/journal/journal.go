@@ -30,10 +30,14 @@ type File struct {
 // Open opens a file for reading and appending, and makes it, with the folder
 // it is in, where it is not there: readable for nobody else. A last line that
 // was cut off as its writer died is taken away; anything else that cannot be
-// read is an error with its line.
+// read is an error with its line, and stays as it is: it may be somebody's
+// who has given the wrong name.
 func Open(name string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name) // a pipe would be read for ever
 	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -60,8 +64,19 @@ func (f *File) read() error {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 	}
+	if !ours(data[whole:]) {
+		return fmt.Errorf("line %d: it is no event of a conversation", n+1)
+	}
 	f.size = int64(whole)
 	return f.cut()
+}
+
+// ours tells whether a line without an end is what is left of an event: all of
+// them begin alike. Zeros are what some file systems leave of a crash.
+func ours(rest []byte) bool {
+	begin := []byte(`{"v":1,"seq":`)
+	n := min(len(rest), len(begin))
+	return bytes.Equal(rest[:n], begin[:n]) || len(bytes.Trim(rest, "\x00")) == 0
 }
 
 // cut takes away what stands behind the last good event.

@@ -94,11 +94,13 @@ func TestWhatIsNoConversationIsRefusedWithItsLine(t *testing.T) {
 	whole, _ := os.ReadFile(written(t))
 	lines := strings.SplitAfter(string(whole), "\n")
 	for name, c := range map[string]struct{ text, says string }{
-		"a hole":           {lines[0] + lines[2], "line 2: event 3 where 2 should be"},
-		"a line twice":     {lines[0] + lines[0], "line 2: event 1 where 2 should be"},
-		"no JSON":          {lines[0] + "what?\n", "line 2: "},
-		"something else":   {`{"v":1,"seq":1,"type":"tea-time"}` + "\n", `line 1: "tea-time" is no event`},
-		"what only passes": {`{"v":1,"seq":1,"type":"text-delta","text":"x"}` + "\n", `line 1: "text-delta" is no event`},
+		"a hole":            {lines[0] + lines[2], "line 2: event 3 where 2 should be"},
+		"a line twice":      {lines[0] + lines[0], "line 2: event 1 where 2 should be"},
+		"no JSON":           {lines[0] + "what?\n", "line 2: "},
+		"something else":    {`{"v":1,"seq":1,"type":"tea-time"}` + "\n", `line 1: "tea-time" is no event`},
+		"no end of a line":  {`{"name":"mine","version":"1.0.0"}`, "line 1: it is no event"},
+		"a tail of another": {lines[0] + "what?", "line 2: it is no event"},
+		"what only passes":  {`{"v":1,"seq":1,"type":"text-delta","text":"x"}` + "\n", `line 1: "text-delta" is no event`},
 	} {
 		path := filepath.Join(t.TempDir(), "talk.jsonl")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -109,6 +111,14 @@ func TestWhatIsNoConversationIsRefusedWithItsLine(t *testing.T) {
 		}
 		if left, _ := os.ReadFile(path); string(left) != c.text {
 			t.Errorf("%s: the file was changed", name)
+		}
+	}
+}
+
+func TestWhatIsNoFileIsRefusedBeforeItIsRead(t *testing.T) {
+	for _, name := range []string{t.TempDir(), os.DevNull} {
+		if f, err := journal.Open(name); err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
 }
