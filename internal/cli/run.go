@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -105,12 +106,12 @@ type view interface {
 	broken() error
 }
 
-// errUnread ends a turn whose answer nobody reads any more.
-var errUnread = errors.New("nobody reads the answer")
+// errUnread ends a turn whose answer goes nowhere any more.
+var errUnread = errors.New("the answer cannot be written")
 
 // run has the prompt answered.
 func (c *running) run(ctx context.Context, args []string) error {
-	signal.Ignore(syscall.SIGPIPE) // that a reader has left is noticed where it is written to
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
 	c.view = c.newView(func() { unread(errUnread) })
@@ -122,8 +123,8 @@ func (c *running) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { c.saved = talk.close(c.ended.Status == turn.Done) }()
-	input, err := c.input(talk, args)
+	defer func() { c.saved = talk.close(c.ended.Status == turn.Done && c.delivered()) }()
+	input, err := c.input(ctx, talk, args)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input 
 	}
 	switch broken := c.view.broken(); {
 	case broken != nil:
-		return failure{fmt.Errorf("%w: %w", errUnread, broken), exitSignal + int(syscall.SIGPIPE)}
+		return unwritten(broken)
 	case c.ended.Status == turn.Failed:
 		return failure{told{c.why.Message}, exitOf(c.why)}
 	case c.ended.Status == turn.Aborted:
@@ -160,6 +161,26 @@ func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input 
 	}
 	return nil
 }
+
+// unwritten makes an error of one that writing the answer has brought. A reader
+// who has left is none: other programs end by SIGPIPE then, without a word.
+func unwritten(err error) error {
+	f := failure{fmt.Errorf("%w: %w", errUnread, err), exitFailed}
+	if hasLeft(err) {
+		f.code = exitSignal + int(syscall.SIGPIPE)
+	}
+	return f
+}
+
+// delivered tells whether the answer has gone where it was to go, as far as
+// whoever reads it wants it.
+func (c *running) delivered() bool {
+	err := c.view.broken()
+	return err == nil || hasLeft(err)
+}
+
+// hasLeft tells whether a write has failed because nobody reads any more.
+func hasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // told is an error that the view has told of.
 type told struct{ message string }

@@ -78,11 +78,12 @@ func newID() string {
 
 // keep makes events last.
 func (t *talk) keep(ctx context.Context, events ...turn.Event) error {
-	t.kept = true
 	if t.file == nil {
 		return nil
 	}
-	return t.file.Append(ctx, events...)
+	err := t.file.Append(ctx, events...)
+	t.kept = t.kept || err == nil
+	return err
 }
 
 // close gives the file with which one can go on; "": nobody needs to.
@@ -102,8 +103,8 @@ func (t *talk) close(done bool) string {
 }
 
 // input gives the events with which the run begins.
-func (c *running) input(t *talk, args []string) ([]turn.Event, error) {
-	text, err := c.prompt(args, c.goOn != "")
+func (c *running) input(ctx context.Context, t *talk, args []string) ([]turn.Event, error) {
+	text, err := c.prompt(ctx, args, c.goOn != "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -129,7 +130,7 @@ func unanswered(s turn.State) bool {
 // standard input if one of them is "-", or if there are none and somebody has
 // connected it to something. Otherwise it is not touched: where nobody ever
 // closes it, reading it would never end.
-func (c *running) prompt(args []string, optional bool) (string, error) {
+func (c *running) prompt(ctx context.Context, args []string, optional bool) (string, error) {
 	var words []string
 	piped := len(args) == 0 && !optional && !isTerminal(c.s.In)
 	for _, a := range args {
@@ -141,7 +142,7 @@ func (c *running) prompt(args []string, optional bool) (string, error) {
 	}
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if piped {
-		more, err := c.standardInput()
+		more, err := c.standardInput(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -153,9 +154,21 @@ func (c *running) prompt(args []string, optional bool) (string, error) {
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// standardInput reads what comes on standard input.
-func (c *running) standardInput() (string, error) {
-	text, err := io.ReadAll(io.LimitReader(c.s.In, promptBound+1))
+// standardInput reads what comes on standard input, until ctx ends: whoever
+// connects it to what never ends can still leave.
+func (c *running) standardInput(ctx context.Context) (string, error) {
+	var text []byte
+	var err error
+	read := make(chan struct{})
+	go func() { // nothing else ends it; the process may do so before
+		defer close(read)
+		text, err = io.ReadAll(io.LimitReader(c.s.In, promptBound+1))
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return "", failed(context.Cause(ctx))
+	}
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrClosed):
 		return "", failed(fmt.Errorf("reading standard input: %w", err))

@@ -155,7 +155,7 @@ func (v *text) finishLine() {
 // note writes a line about what happens. On a shared terminal it does not
 // stand behind half a line of the answer.
 func (v *text) note(color, format string, args ...any) {
-	if v.err != nil {
+	if hasLeft(v.err) {
 		return // whoever has left the answer is not told what becomes of it
 	}
 	if v.shared {

@@ -1,0 +1,85 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+)
+
+// agentEnv is the environment for `run`, with a provider that answers so and a
+// folder for what it keeps.
+func agentEnv(t *testing.T, script simulator.Script) []string {
+	t.Helper()
+	server := httptest.NewServer(simulator.New(script))
+	t.Cleanup(server.Close)
+	return []string{
+		"RIDETHROUGH_MODEL=anthropic/claude-opus-4-5", "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=k",
+		"XDG_STATE_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir(),
+	}
+}
+
+// saved gives the files of turns that can be gone on with.
+func saved(t *testing.T, env []string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(lookup(env)("XDG_STATE_HOME"), "ridethrough", "runs", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestWhoeverWaitsForStandardInputCanLeave(t *testing.T) {
+	env := agentEnv(t, simulator.Script{})
+	in, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs bytes.Buffer
+	if code := cli.Run(ctx, []string{"run"}, cli.Streams{In: in, Out: io.Discard, Err: &errs, Env: lookup(env)}); code != 1 {
+		t.Errorf("code %d, %s", code, &errs)
+	}
+	if names := saved(t, env); len(names) > 0 {
+		t.Errorf("%q is left", names)
+	}
+}
+
+// full is a stream on which nothing can be written.
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "out", Err: f.err}
+}
+
+func TestAnAnswerThatCannotBeWrittenIsKeptAndSaidToBeLost(t *testing.T) {
+	for _, flag := range []string{"--plain", "--json"} {
+		env := agentEnv(t, simulator.Script{})
+		var errs bytes.Buffer
+		code := cli.Run(t.Context(), []string{"run", flag, "hi"}, cli.Streams{Out: full{syscall.ENOSPC}, Err: &errs, Env: lookup(env)})
+		if code != 1 || !strings.Contains(errs.String(), "the answer cannot be written: write out: no space left") {
+			t.Errorf("%s: code %d, %s", flag, code, &errs)
+		}
+		if names := saved(t, env); len(names) != 1 {
+			t.Errorf("%s: %q is left", flag, names)
+		}
+	}
+}
+
+func TestAReaderWhoHasLeftIsNotToldSo(t *testing.T) {
+	for _, flag := range []string{"--plain", "--json"} {
+		env := agentEnv(t, simulator.Script{})
+		var errs bytes.Buffer
+		code := cli.Run(t.Context(), []string{"run", "--no-save", flag, "hi"}, cli.Streams{Out: full{syscall.EPIPE}, Err: &errs, Env: lookup(env)})
+		if code != 141 || errs.Len() > 0 {
+			t.Errorf("%s: code %d, %s", flag, code, &errs)
+		}
+	}
+}
