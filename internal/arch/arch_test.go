@@ -51,6 +51,10 @@ var house = []row{
 		parts: "github.com/google/jsonschema-go github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
+	{
+		floor: 2, path: "engine",
+		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
+	},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
@@ -131,6 +135,7 @@ var clocks = []clock{
 	{"gate", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
+	{"engine", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},

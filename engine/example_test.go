@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+)
+
+// Two writers read the same end; the second must read again.
+func ExampleJournal() {
+	ctx, e := context.Background(), engine.Memory()
+	defer func() { _ = e.Close(ctx) }()
+
+	said := engine.Record{Type: "user-message", Time: time.Unix(0, 0), Body: json.RawMessage(`{"text":"hello"}`)}
+	end, err := e.Append(ctx, "c1", engine.Position{}, said)
+	fmt.Println(end.N, err)
+	_, err = e.Append(ctx, "c1", engine.Position{}, said)
+	fmt.Println(errors.Is(err, engine.ErrConflict))
+	for r, err := range e.Read(ctx, "c1", 0) {
+		fmt.Println(r.N, r.Type, string(r.Body), err)
+	}
+	// Output:
+	// 1 <nil>
+	// true
+	// 1 user-message {"text":"hello"} <nil>
+}
+
+func ExampleLoad() {
+	ctx, e := context.Background(), engine.Memory()
+	defer func() { _ = e.Close(ctx) }()
+
+	_, _ = e.Append(ctx, "c1", engine.Position{}, engine.Record{Type: "turn-start"}, engine.Record{Type: "usage"})
+	records, end, _ := engine.Load(ctx, e, "c1", 0)
+	end, err := e.Append(ctx, "c1", end, engine.Record{Type: "turn-sealed"})
+	fmt.Println(len(records), end.N, err)
+	// Output: 2 3 <nil>
+}
+
+// A turn is parked by its worker and comes back, to any worker.
+func ExampleQueue() {
+	ctx, e := context.Background(), engine.Memory()
+	defer func() { _ = e.Close(ctx) }()
+
+	_ = e.Offer(ctx, engine.Ticket{Conversation: "c1", Turn: "t1", Key: "accepted"})
+	claim, _ := e.Take(ctx)
+	fmt.Println(claim.Ticket().Turn)
+	_ = e.Park(ctx, engine.Ticket{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`{"attempt":1}`)}, time.Now().Add(time.Millisecond))
+	_ = claim.Done()
+
+	claim, _ = e.Take(ctx)
+	fmt.Println(claim.Ticket().Turn, string(claim.Ticket().Body))
+	_ = claim.Done()
+	// Output:
+	// t1
+	// t1 {"attempt":1}
+}
+
+func ExampleLive() {
+	ctx, e := context.Background(), engine.Memory()
+	defer func() { _ = e.Close(ctx) }()
+
+	heard, _ := e.Listen(ctx, "c1")
+	_ = e.Publish(ctx, "c1", []byte("a piece of an answer"))
+	_, _ = e.Append(ctx, "c1", engine.Position{}, engine.Record{Type: "assistant-message"})
+	fmt.Println(string((<-heard).Data))
+	fmt.Println((<-heard).Records[0].Type)
+	// Output:
+	// a piece of an answer
+	// assistant-message
+}
+
+// Of all nodes, one may ask whether the upstream is back.
+func ExampleShared() {
+	ctx, e := context.Background(), engine.Memory()
+	defer func() { _ = e.Close(ctx) }()
+
+	for _, node := range []string{"a", "b"} {
+		_, err := e.Put(ctx, engine.Fact{Key: "acme.large.probe", Value: []byte(node)}, time.Minute)
+		fmt.Println(node, err)
+	}
+	// Output:
+	// a <nil>
+	// b somebody else was first
+}

@@ -1,0 +1,21 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+)
+
+func TestMemoryConforms(t *testing.T) {
+	conform(t, func(t *testing.T, name string, c func(*testing.T, world)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := engine.Memory()
+				defer func() { _ = e.Close(t.Context()) }()
+				c(t, world{e, 30 * time.Second, time.Minute})
+			})
+		})
+	})
+}

@@ -1,0 +1,226 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/engine"
+)
+
+var queueCases = map[string]func(*testing.T, world){
+	"a ticket is taken, and done for good": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"), ticket("t2"))
+		for _, turn := range []string{"t1", "t2"} {
+			c := take(t, w)
+			if diff := cmp.Diff(ticket(turn), c.Ticket()); diff != "" {
+				t.Error(diff)
+			}
+			finish(t, c)
+		}
+		takeNone(t, w)
+	},
+	"who waits gets the next one": func(t *testing.T, w world) {
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			if c := take(t, w); c.Ticket().Turn != "t1" {
+				t.Error(c.Ticket())
+			}
+		})
+		offer(t, w, ticket("t1"))
+		waiting.Wait()
+	},
+	"an offer made twice under one key is one": func(t *testing.T, w world) {
+		keyed, other := ticket("t1"), ticket("t1")
+		keyed.Key, other.Key = "a", "b"
+		offer(t, w, keyed, keyed)
+		finish(t, take(t, w))
+		offer(t, w, keyed)
+		takeNone(t, w)
+		offer(t, w, other, ticket("t1"), ticket("t1"))
+		for range 3 {
+			finish(t, take(t, w))
+		}
+	},
+	"a claim whose worker is silent lapses": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"))
+		began := time.Now()
+		take(t, w)
+		again := take(t, w)
+		if held := time.Since(began); held < w.lease-w.lease/20 {
+			t.Errorf("it lapsed after %v", held)
+		}
+		finish(t, again)
+		takeNone(t, w)
+	},
+	"a claim holds as long as its worker is alive": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"))
+		c := take(t, w)
+		for range 6 {
+			ctx, cancel := context.WithTimeout(t.Context(), w.lease/3)
+			if other, err := w.Take(ctx); err == nil {
+				t.Fatal(other.Ticket())
+			}
+			cancel()
+			if err := c.Alive(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finish(t, c)
+	},
+	"a claim that is handed back is somebody else's": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"))
+		if err := take(t, w).Again(0); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := take(t, w).Again(2 * w.tick); err != nil {
+			t.Fatal(err)
+		}
+		c := take(t, w)
+		if waited := time.Since(began); waited < 2*w.tick {
+			t.Errorf("it came after %v", waited)
+		}
+		finish(t, c)
+	},
+	"each ticket has one worker":                           crowd,
+	"a parked ticket falls due at its instant, not before": parked,
+	"an instant that has passed is now": func(t *testing.T, w world) {
+		park(t, w, ticket("t1"), 1000)
+		park(t, w, ticket("t1"), -1000)
+		finish(t, take(t, w))
+		takeNone(t, w)
+	},
+	"a parking takes the place of the former": func(t *testing.T, w world) {
+		park(t, w, ticket("t1"), 2)
+		later := ticket("t1")
+		later.Body = json.RawMessage(`{"later":true}`)
+		at := park(t, w, later, 6)
+		c := take(t, w)
+		if diff := cmp.Diff(later, c.Ticket()); diff != "" || time.Now().Before(at) {
+			t.Error(diff, time.Until(at))
+		}
+		finish(t, c)
+		park(t, w, ticket("t2"), 1000)
+		at = park(t, w, ticket("t2"), 2)
+		if finish(t, take(t, w)); time.Now().Before(at) {
+			t.Error(time.Until(at))
+		}
+		takeNone(t, w)
+	},
+	"a turn that is unparked does not fall due": func(t *testing.T, w world) {
+		park(t, w, ticket("t1"), 2)
+		park(t, w, ticket("t2"), 4)
+		for _, turn := range []string{"t1", "t1", "nobody"} {
+			if err := w.Unpark(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c := take(t, w); c.Ticket().Turn != "t2" {
+			t.Error(c.Ticket())
+		}
+	},
+	"a turn is parked while its ticket is held": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"))
+		for range 3 {
+			c := take(t, w)
+			park(t, w, c.Ticket(), 2)
+			finish(t, c)
+		}
+		finish(t, take(t, w))
+		takeNone(t, w)
+	},
+	"tickets that cannot be taken are refused": func(t *testing.T, w world) {
+		for _, c := range []struct {
+			ticket engine.Ticket
+			want   error
+		}{
+			{engine.Ticket{Turn: "t1"}, engine.ErrInvalid},
+			{engine.Ticket{Conversation: "c1"}, engine.ErrInvalid},
+			{engine.Ticket{Conversation: "c1", Turn: "t>"}, engine.ErrInvalid},
+			{engine.Ticket{Conversation: "c1", Turn: "t1", Key: "a\nb"}, engine.ErrInvalid},
+			{engine.Ticket{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`1`)}, engine.ErrInvalid},
+			{engine.Ticket{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`{"a":"` + strings.Repeat("a", 600<<10) + `"}`)}, engine.ErrTooLarge},
+		} {
+			wantError(t, "offer", w.Offer(t.Context(), c.ticket), c.want)
+			wantError(t, "park", w.Park(t.Context(), c.ticket, time.Now()), c.want)
+		}
+		wantError(t, "unpark", w.Unpark(t.Context(), "*"), engine.ErrInvalid)
+		takeNone(t, w)
+	},
+	"health counts tickets": func(t *testing.T, w world) {
+		offer(t, w, ticket("t1"), ticket("t2"), ticket("t3"))
+		park(t, w, ticket("t4"), 1000)
+		take(t, w)
+		add(t, w, "c1", engine.Position{}, "a")
+		h, err := w.Health(t.Context())
+		if err != nil || h.Due != 2 || h.Parked != 1 || h.Held != 1 || h.Logs != 1 {
+			t.Errorf("%+v, %v", h, err)
+		}
+	},
+}
+
+// crowd has many workers take many tickets, due and parked.
+func crowd(t *testing.T, w world) {
+	var mu sync.Mutex
+	taken := map[string]int{}
+	left := 60
+	ctx, enough := context.WithTimeout(t.Context(), 20*time.Second+20*w.tick)
+	defer enough()
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for {
+				c, err := w.Take(ctx)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				taken[c.Ticket().Turn]++
+				if left--; left == 0 {
+					enough()
+				}
+				mu.Unlock()
+				if err := c.Done(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, turn := range names("due", 30) {
+		offer(t, w, ticket(turn))
+	}
+	for _, turn := range names("parked", 30) {
+		park(t, w, ticket(turn), 2)
+	}
+	workers.Wait()
+	for turn, n := range taken {
+		if n != 1 {
+			t.Errorf("%s was taken %d times", turn, n)
+		}
+	}
+	if len(taken) != 60 {
+		t.Errorf("%d were taken", len(taken))
+	}
+}
+
+// parked parks tickets in another order than they fall due in.
+func parked(t *testing.T, w world) {
+	at := map[string]time.Time{}
+	for i, turn := range []string{"t5", "t1", "t3"} {
+		at[turn] = park(t, w, ticket(turn), []int{5, 1, 3}[i])
+	}
+	for _, turn := range []string{"t1", "t3", "t5"} {
+		c := take(t, w)
+		if diff := cmp.Diff(ticket(turn), c.Ticket()); diff != "" || time.Now().Before(at[turn]) {
+			t.Error(diff, time.Until(at[turn]))
+		}
+		finish(t, c)
+	}
+	takeNone(t, w)
+}
