@@ -55,6 +55,7 @@ var house = []row{
 		floor: 2, path: "engine",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
+	{floor: 2, path: "session", uses: "agent engine fault llm policy retry turn wire"},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
@@ -136,6 +137,7 @@ var clocks = []clock{
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"engine", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
+	{"session", "NewTicker", "says that a claim is being worked on"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},

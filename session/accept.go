@@ -1,0 +1,183 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// Bounds of what is taken.
+const (
+	TextBound  = 384 << 10 // of one input, in bytes
+	QueueBound = 1000      // inputs that wait in one conversation
+)
+
+// ErrText is the error of an input that cannot be taken.
+var ErrText = errors.New("the input cannot be taken")
+
+// NewID gives an id that sorts by the time at which it was made.
+func NewID() string {
+	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:10])
+}
+
+// Create makes a conversation; id "": one is made up.
+func (h *Host) Create(ctx context.Context, id string, s Settings) (string, error) {
+	id = cmp.Or(id, NewID())
+	r, err := record(created, "", s, time.Now().UTC())
+	if err != nil {
+		return "", err
+	}
+	_, err = h.Engine.Append(ctx, id, engine.Position{}, r)
+	if errors.Is(err, engine.ErrConflict) {
+		err = ErrExists
+	}
+	return id, err
+}
+
+// Say takes what a user says: it has its turn when those before it are sealed.
+// The id is the turn's; "": one is made up. What was taken is durable when Say
+// returns. To say the same under the same id again changes nothing.
+func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, error) {
+	id = cmp.Or(id, NewID())
+	if err := fit(text); err != nil {
+		return "", err
+	}
+	l, err := h.load(ctx, conversation)
+	switch {
+	case err != nil:
+		return "", err
+	case l.known[id]:
+		return id, nil
+	case len(l.inputs) >= QueueBound:
+		return "", fmt.Errorf("%w: %d are waiting already", ErrText, len(l.inputs))
+	}
+	body, err := json.Marshal(errand{Text: text})
+	if err != nil {
+		return "", err
+	}
+	if err := h.Engine.Offer(ctx, engine.Ticket{Conversation: conversation, Turn: id, Key: id + ".0", Body: body}); err != nil {
+		return "", err
+	}
+	// From here on it is taken; that it shows at once is for those who watch.
+	if err := h.note(ctx, l, id, text); err != nil {
+		h.Log.Warn("showing an input", "conversation", conversation, "error", err)
+	}
+	return id, nil
+}
+
+// fit says what is wrong with an input.
+func fit(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return fmt.Errorf("%w: it is empty", ErrText)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%w: it is no valid UTF-8", ErrText)
+	case len(text) > TextBound:
+		return fmt.Errorf("%w: it is longer than %d KiB", ErrText, TextBound>>10)
+	}
+	return nil
+}
+
+// change appends a record about an input that waits.
+func (h *Host) change(ctx context.Context, conversation, input, kind string, body func(wire.Call) any) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	waiting := func(l *log) error {
+		if !l.waits(input) {
+			return ErrInput
+		}
+		return nil
+	}
+	return h.append(ctx, l, waiting, func(now time.Time) ([]engine.Record, error) {
+		r, err := record(kind, input, body(wire.Call{ConversationID: conversation, TurnID: input}), now)
+		return []engine.Record{r}, err
+	})
+}
+
+// Edit puts an input that waits into other words.
+func (h *Host) Edit(ctx context.Context, conversation, input, text string) error {
+	if err := fit(text); err != nil {
+		return err
+	}
+	return h.change(ctx, conversation, input, inputQueued, func(c wire.Call) any { return wire.InputQueued{Call: c, Text: text} })
+}
+
+// Remove takes back an input that waits.
+func (h *Host) Remove(ctx context.Context, conversation, input string) error {
+	return h.change(ctx, conversation, input, inputRemoved, func(c wire.Call) any { return wire.InputRemoved{Call: c} })
+}
+
+// Steer lets the turn under way take up an input that waits, before it asks a
+// model again. If it does not, the input has a turn of its own.
+func (h *Host) Steer(ctx context.Context, conversation, input string) error {
+	if err := h.change(ctx, conversation, input, steers, func(c wire.Call) any { return c }); err != nil {
+		return err
+	}
+	l, err := h.load(ctx, conversation)
+	if err != nil || l.idle() {
+		return err
+	}
+	return h.Engine.Publish(ctx, control(l.now.id), []byte(sayLook))
+}
+
+// Delete takes a conversation away for good. A turn under way ends.
+func (h *Host) Delete(ctx context.Context, conversation string) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	if err := h.Engine.Delete(ctx, conversation); err != nil {
+		return err
+	}
+	if l.idle() {
+		return nil
+	}
+	return errors.Join(h.Engine.Publish(ctx, control(l.now.id), []byte(sayStop)), h.Engine.Unpark(ctx, l.now.id))
+}
+
+// View is what is known of a conversation.
+type View struct {
+	ID       string
+	Settings Settings
+	Created  time.Time
+	Changed  time.Time
+	Last     int64   // the number of its last record
+	Turn     string  // the one under way; "": none
+	Waits    *Wait   // what that waits for; nil: it does not
+	Inputs   []Input // what waits for its turn
+}
+
+// Wait is a wait that a turn is in.
+type Wait struct {
+	Until   time.Time
+	Attempt int // the number of the retry, from 0
+	Kind    string
+	Message string
+}
+
+// Get gives what is known of a conversation.
+func (h *Host) Get(ctx context.Context, conversation string) (View, error) {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return View{}, err
+	}
+	v := View{
+		ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Inputs: slices.Clone(l.inputs),
+	}
+	if w := l.now.waits; w != nil {
+		v.Waits = &Wait{Until: w.WakeAt, Attempt: max(0, w.Run.Tries-1), Kind: w.Kind, Message: w.Message}
+	}
+	return v, nil
+}

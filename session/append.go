@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+)
+
+// load reads a conversation.
+func (h *Host) load(ctx context.Context, id string) (*log, error) {
+	l := &log{id: id}
+	if err := h.catchUp(ctx, l); err != nil {
+		return nil, err
+	}
+	return l, l.check()
+}
+
+// catchUp reads what has been appended since.
+func (h *Host) catchUp(ctx context.Context, l *log) error {
+	records, end, err := engine.Load(ctx, h.Engine, l.id, l.at.N)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := l.fold(r); err != nil {
+			return &engine.Damage{Conversation: l.id, N: r.N, Why: err.Error()}
+		}
+	}
+	l.at = end
+	return nil
+}
+
+// append adds records to a conversation as it stands. Where somebody else was
+// first, it reads what that was, asks may whether it is still to be done, and
+// tries again: nobody waits for anybody, so one of all always gets through.
+func (h *Host) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]engine.Record, error)) error {
+	for {
+		if err := may(l); err != nil {
+			return err
+		}
+		now := time.Now().UTC()
+		added, err := records(now)
+		if err != nil {
+			return err
+		}
+		end, err := h.Engine.Append(ctx, l.id, l.at, added...)
+		switch {
+		case errors.Is(err, engine.ErrConflict):
+			if err := h.catchUp(ctx, l); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		for i, r := range added {
+			r.N = l.at.N + 1 + int64(i)
+			if err := l.fold(r); err != nil {
+				return err
+			}
+		}
+		l.at = end
+		return nil
+	}
+}

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// errand is what a ticket carries.
+type errand struct {
+	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
+	Woken bool   `json:"woken,omitzero"` // somebody says "now"
+}
+
+// work does what a ticket says; nil: it is done with.
+func (h *Host) work(ctx context.Context, t engine.Ticket) error {
+	l, err := h.load(ctx, t.Conversation)
+	if errors.Is(err, ErrNone) || errors.Is(err, engine.ErrDeleted) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var e errand
+	if len(t.Body) > 0 {
+		if err := json.Unmarshal(t.Body, &e); err != nil {
+			return fmt.Errorf("ticket: %w", err)
+		}
+	}
+	if err := h.note(ctx, l, t.Turn, e.Text); err != nil {
+		return err
+	}
+	switch {
+	case l.now.id == t.Turn:
+	case !l.idle():
+		return nil // this one comes when that one is sealed
+	case !l.waits(t.Turn):
+		return h.next(ctx, l) // it has been sealed, or taken back
+	}
+	return h.turn(ctx, l, t, e)
+}
+
+// note writes an input into the log, if it is not there yet.
+func (h *Host) note(ctx context.Context, l *log, id, text string) error {
+	missing := func(l *log) error {
+		if l.known[id] {
+			return errKnown
+		}
+		return nil
+	}
+	if text == "" || missing(l) != nil {
+		return nil
+	}
+	err := h.append(ctx, l, missing, func(now time.Time) ([]engine.Record, error) {
+		r, err := record(inputQueued, id, wire.InputQueued{Call: wire.Call{ConversationID: l.id, TurnID: id}, Text: text}, now)
+		return []engine.Record{r}, err
+	})
+	if errors.Is(err, errKnown) {
+		return nil
+	}
+	return err
+}
+
+// errKnown: it is in the log already.
+var errKnown = errors.New("known")
+
+// waits tells whether an input waits for its turn.
+func (l *log) waits(id string) bool {
+	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
+}
+
+// next has the next input worked on.
+func (h *Host) next(ctx context.Context, l *log) error {
+	if !l.idle() || len(l.inputs) == 0 {
+		return nil
+	}
+	id := l.inputs[0].ID
+	return h.Engine.Offer(ctx, engine.Ticket{Conversation: l.id, Turn: id, Key: id + ".next"})
+}
+
+// turn goes on with a turn, or begins it.
+func (h *Host) turn(ctx context.Context, l *log, t engine.Ticket, e errand) error {
+	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
+		return h.Engine.Park(ctx, engine.Ticket{Conversation: l.id, Turn: t.Turn}, due)
+	}
+	w := &worker{h: h, log: l, turn: t.Turn, wake: make(chan struct{}, 1)}
+	err := w.work(ctx)
+	if err != nil {
+		return err
+	}
+	return h.next(ctx, l)
+}
+
+// due gives when the turn is to be gone on with; in the past: at once.
+func (l *log) due() time.Time {
+	if l.now.waits != nil {
+		return l.now.waits.WakeAt
+	}
+	return l.now.due
+}

@@ -1,0 +1,275 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// worker has one turn.
+type worker struct {
+	h     *Host
+	log   *log
+	turn  string
+	epoch int
+	wake  chan struct{} // somebody says "now"
+	said  bool          // content has come since it took the turn
+	asked llm.Name      // the model of the last retry
+
+	mu   sync.Mutex // guards log while the turn runs
+	stop context.CancelCauseFunc
+}
+
+// work takes the turn and goes on with it until it is sealed, parked or
+// handed back.
+func (w *worker) work(ctx context.Context) error {
+	if w.log.now.abort {
+		return w.end(ctx, turn.Aborted)
+	}
+	input, start, err := w.claim(ctx)
+	if err != nil {
+		return err
+	}
+	if w.log.now.failed.Tries > w.h.Supervisor.Retries {
+		return w.giveUp(ctx, errors.New("one worker after the other has died of it"))
+	}
+	err = w.run(ctx, input, start)
+	var f *failed
+	switch {
+	case errors.As(err, &f):
+		return w.supervise(ctx, f)
+	case errors.Is(err, errParked):
+		return nil
+	case errors.Is(err, retry.ErrParked):
+		return w.release(ctx, err)
+	}
+	return err
+}
+
+// end seals the turn where no agent does.
+func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Event) error {
+	w.epoch = w.log.now.epoch
+	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
+}
+
+// claim takes the turn: from here on other workers' appends are refused. It
+// gives the events to begin with and the run of the policy to go on with.
+func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Run, err error) {
+	l := w.log
+	w.epoch = 1
+	input = w.beginning()
+	died := policy.Run{}
+	if l.now.id == w.turn {
+		w.epoch, start, died = l.now.epoch+1, l.now.run, l.now.failed
+		if l.state.Open() {
+			input = w.resumption()
+		}
+		if l.now.held { // nobody has said how it ended
+			died, _ = w.h.Supervisor.Next(died, errDied, false, time.Now(), 0)
+		}
+	}
+	free := func(l *log) error {
+		if l.now.id != "" && l.now.id != w.turn || l.now.epoch >= w.epoch {
+			return errElsewhere
+		}
+		return nil
+	}
+	err = w.h.append(ctx, l, free, func(now time.Time) ([]engine.Record, error) {
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Worker: w.h.Name, Run: start, Failed: died}, now)
+		return []engine.Record{r}, err
+	})
+	return input, start, err
+}
+
+// errDied is the fault of a worker that has died.
+var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "session/died"}
+
+// beginning gives the events that begin the turn.
+func (w *worker) beginning() []turn.Event {
+	i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
+	if i < 0 {
+		return nil
+	}
+	return turn.Begin(w.turn, w.log.inputs[i].Text)
+}
+
+// resumption gives the events with which a turn that is under way goes on.
+func (w *worker) resumption() []turn.Event {
+	if w.log.now.waits != nil {
+		return nil // nothing streams in a wait
+	}
+	return []turn.Event{turn.Restarted{}}
+}
+
+// run runs the turn. A *failed says that the worker has failed.
+func (w *worker) run(ctx context.Context, input []turn.Event, start policy.Run) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.h.Log.Error("a worker panicked", "turn", w.turn, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = &failed{fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	// A host that ends hands the turn back; only a user's word stops it.
+	under, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
+	ctx, w.stop = under, cancel
+	if err := w.obey(ctx); err != nil {
+		return err
+	}
+	world, err := w.h.World(ctx, w.log.settings)
+	if err != nil {
+		return &failed{err}
+	}
+	world.Keep, world.Inbox, world.Spread, world.Before = w.keep, w.inbox, spread, w.log.spent(time.Now())
+	world.Retry.Start, world.Retry.Wait = start, w.wait
+	for e, err := range world.Run(ctx, w.log.state, input...) {
+		switch {
+		case errors.Is(err, errElsewhere), errors.Is(err, errParked), errors.Is(err, retry.ErrParked), errors.Is(err, engine.ErrDeleted):
+			return err
+		case err != nil:
+			return &failed{err}
+		}
+		w.tell(ctx, e)
+	}
+	return nil
+}
+
+// failed says that a worker has failed of something that is no provider's fault.
+type failed struct{ err error }
+
+func (f *failed) Error() string { return f.err.Error() }
+func (f *failed) Unwrap() error { return f.err }
+
+// errParked: the turn waits, and nobody holds it.
+var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
+
+// keep makes events last. It has the form of agent.World.Keep.
+func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.h.append(ctx, w.log, w.mine, func(now time.Time) ([]engine.Record, error) {
+		records := make([]engine.Record, len(events))
+		for i, e := range events {
+			var err error
+			if records[i], err = recordOf(w.log.id, w.turn, e, now); err != nil {
+				return nil, err
+			}
+		}
+		return records, nil
+	})
+}
+
+// mine refuses to go on when another worker has taken the turn.
+func (w *worker) mine(l *log) error {
+	if l.now.id != w.turn || l.now.epoch != w.epoch {
+		return errElsewhere
+	}
+	if l.now.abort && w.stop != nil {
+		w.stop(errAborted)
+	}
+	return nil
+}
+
+// note appends a record about the turn.
+func (w *worker) note(ctx context.Context, kind string, body any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.h.append(ctx, w.log, w.mine, func(now time.Time) ([]engine.Record, error) {
+		r, err := record(kind, w.turn, body, now)
+		return []engine.Record{r}, err
+	})
+}
+
+// inbox gives the inputs that steer the turn.
+func (w *worker) inbox() []turn.UserMessage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var said []turn.UserMessage
+	for _, in := range w.log.inputs {
+		if in.Steers {
+			said = append(said, turn.UserMessage{Text: in.Text, ID: in.ID})
+		}
+	}
+	return said
+}
+
+// wait waits for the next try: here where that is short, else nobody does.
+func (w *worker) wait(ctx context.Context, n retry.Note) error {
+	due := time.Now().Add(n.Verdict.Wait)
+	e := wire.NewRetry(wire.Call{}, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline)
+	stays := n.Verdict.Wait <= w.h.Stay
+	err := w.note(context.WithoutCancel(ctx), parked, park{
+		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
+	})
+	if err != nil {
+		return err
+	}
+	if stays {
+		_, err := retry.Doze(ctx, n.Verdict.Wait, w.wake)
+		return err
+	}
+	if err := w.h.Engine.Park(context.WithoutCancel(ctx), engine.Ticket{Conversation: w.log.id, Turn: w.turn}, due); err != nil {
+		return err
+	}
+	return errParked
+}
+
+// spread makes long waits a little longer, so that many of them do not end at
+// the same moment: by 2 % and 5 s at most.
+func spread(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return d
+	}
+	return d + time.Duration(rand.Int64N(int64(min(d/50, 5*time.Second))))
+}
+
+// release hands the turn back: the host ends, and somebody else goes on.
+func (w *worker) release(ctx context.Context, why error) error {
+	if err := w.note(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
+		return err
+	}
+	return why
+}
+
+// supervise decides what follows a worker's failure. The policy's waits are
+// between workers; what the agent inside waits for its provider is its own.
+func (w *worker) supervise(ctx context.Context, f *failed) error {
+	ctx = context.WithoutCancel(ctx)
+	run := w.log.now.failed
+	if w.said {
+		run = policy.Run{}
+	}
+	now := time.Now()
+	next, verdict := w.h.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, now, rand.Float64())
+	w.h.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
+	if verdict.Stop != "" {
+		return w.giveUp(ctx, f)
+	}
+	due := now.Add(verdict.Wait)
+	if err := w.note(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
+		return err
+	}
+	return w.h.Engine.Park(ctx, engine.Ticket{Conversation: w.log.id, Turn: w.turn}, due)
+}
+
+// giveUp ends a turn that no worker survives.
+func (w *worker) giveUp(ctx context.Context, why error) error {
+	failures := w.log.now.failed.Tries
+	return w.end(ctx, turn.Failed, turn.Error{
+		Message: fault.Scrub(why.Error()), Kind: fault.Unknown.String(), Code: "worker", Retries: failures,
+	})
+}
