@@ -70,7 +70,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 		return exitUsage
 	}
 	if _, said := errors.AsType[told](err); !said && f.code < exitSignal { // whoever sent a signal knows
-		fmt.Fprintf(s.Err, "ridethrough: %v\n", f)
+		fmt.Fprintf(s.Err, "ridethrough: %s\n", visible(f.Error()))
 	}
 	return f.code
 }

@@ -83,3 +83,19 @@ func TestAReaderWhoHasLeftIsNotToldSo(t *testing.T) {
 		}
 	}
 }
+
+func TestTerminalsDoNotObeyModels(t *testing.T) {
+	replies, err := simulator.Parse("call:list{\"path\":\"a\u009b2Jb\u202ec\"}, say:\"red \x1b[31m\u009b done\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--files", t.TempDir()}} {
+		code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), append([]string{"run", "hi"}, flags...)...)
+		if code != 0 || strings.ContainsAny(errs, "\u009b\x1b\u202e") {
+			t.Errorf("%q: code %d, %q", flags, code, errs)
+		}
+		if out != "red \x1b[31m\u009b done\n" { // a pipe gets what the model says
+			t.Errorf("%q: %q", flags, out)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
@@ -25,7 +26,7 @@ func (c *running) newView(unread func()) view {
 	onErr := c.s
 	onErr.Out = c.s.Err
 	return &text{
-		out: c.s.Out, screen: newScreen(onErr, c.plain), shared: isTerminal(c.s.Out) && isTerminal(c.s.Err),
+		out: c.s.Out, screen: newScreen(onErr, c.plain), clean: isTerminal(c.s.Out), shared: isTerminal(c.s.Out) && isTerminal(c.s.Err),
 		reasoning: c.reasoning, unread: unread, goOn: c.howToGoOn,
 	}
 }
@@ -46,6 +47,7 @@ func (c *running) howToGoOn() string {
 type text struct {
 	out       io.Writer
 	screen    *screen // on standard error
+	clean     bool    // the answer goes to a terminal, which obeys what a model says
 	shared    bool    // both are the same terminal
 	reasoning bool
 	unread    func()
@@ -63,7 +65,7 @@ func (v *text) show(e turn.Event) {
 		v.say(e.Text)
 	case turn.ReasoningDelta:
 		if v.reasoning {
-			v.screen.write(e.Text)
+			v.screen.write(visible(e.Text))
 		}
 	case turn.AssistantMessage:
 		v.block = true
@@ -71,10 +73,10 @@ func (v *text) show(e turn.Event) {
 			v.note("", "… the answer broke off here")
 		}
 	case turn.ToolCall:
-		v.note(faint, "· %s %s", e.ToolCall.Name, shown(e.ToolCall))
+		v.note(faint, "· %s %s", e.ToolCall.Name, shown(e.ToolCall, lineBound))
 	case turn.ToolResult:
 		if e.Failed {
-			v.note(faint, "· %s failed: %s", e.Name, oneLine(e.Output))
+			v.note(faint, "· %s failed: %s", oneLine(e.Name), oneLine(e.Output))
 		}
 	case turn.Compacted:
 		v.note(faint, "· the conversation was too long and has been shortened")
@@ -136,6 +138,9 @@ func (v *text) say(words string) {
 
 // put writes to the answer's stream.
 func (v *text) put(words string) {
+	if v.clean {
+		words = visible(words)
+	}
 	if v.err != nil || words == "" {
 		return
 	}
@@ -197,7 +202,7 @@ func (v *text) count(n retry.Note) *countdown {
 		return c
 	}
 	if n.Run.Tries == 1 {
-		v.note(faint, "%s", n.Fault.Shown())
+		v.note(faint, "%s", oneLine(n.Fault.Shown()))
 	} else if v.shared {
 		v.finishLine()
 	}
@@ -280,7 +285,7 @@ func details(e turn.Error) string {
 		more = append(more, "waited "+seconds(time.Duration(e.WaitedMs)*time.Millisecond))
 	}
 	if e.RequestID != "" {
-		more = append(more, "request "+e.RequestID)
+		more = append(more, "request "+oneLine(e.RequestID))
 	}
 	if len(more) > 0 {
 		line += "\n  " + strings.Join(more, " · ")
@@ -288,15 +293,46 @@ func details(e turn.Error) string {
 	return line
 }
 
+// lineBound is how long a line about something may bearably be, in characters.
+const lineBound = 200
+
 // shown gives a call's arguments for people.
-func shown(call llm.ToolCall) string { return oneLine(fault.Scrub(string(call.Arguments))) }
+func shown(call llm.ToolCall, most int) string {
+	return cut(fault.Scrub(string(call.Arguments)), most)
+}
 
 // oneLine gives a text on one line of bearable length.
-func oneLine(s string) string {
-	const most = 200
-	s = strings.Join(strings.Fields(s), " ")
+func oneLine(s string) string { return cut(s, lineBound) }
+
+// cut gives a text on one line of so many characters at most.
+func cut(s string, most int) string {
+	s = strings.Map(upright, visible(strings.Join(strings.Fields(s), " ")))
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+// visible gives a text of somebody else's without what a terminal would obey.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return -1
+		case unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// upright takes away what turns the order of letters around: in the middle of
+// a line of ours it would turn that as well.
+func upright(r rune) rune {
+	if unicode.Is(unicode.Bidi_Control, r) {
+		return -1
+	}
+	return r
 }

@@ -219,6 +219,10 @@ func mcpServer(text string) (tool.Server, error) {
 	return tool.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
 }
 
+// promptLine is how much of a call whoever is to allow it gets to see, in
+// characters: about a screen.
+const promptLine = 2000
+
 // approve asks whoever sits at the terminal whether a tool may change things.
 func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
 	if c.yes {
@@ -229,7 +233,7 @@ func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
 		return errors.New("nobody is there to allow it (--yes would)")
 	}
 	defer tty.Close()
-	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", call.Name, shown(call))
+	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", call.Name, shown(call, promptLine))
 	answer := make(chan string, 1)
 	go func() { // the terminal keeps it until a line comes; the process may end before
 		line, _ := bufio.NewReader(tty).ReadString('\n')
