@@ -38,7 +38,18 @@ func runCommand(s Streams) *cobra.Command {
 		},
 	}
 	c.flags(cmd)
+	cmd.SetFlagErrorFunc(c.misread)
 	return cmd
+}
+
+// misread ends a command of which a flag cannot be read: once events are
+// wanted, the last one tells of that as well.
+func (c *running) misread(_ *cobra.Command, err error) error {
+	if !c.json {
+		return err
+	}
+	c.view = c.newView(func() {})
+	return c.finish(err)
 }
 
 // running is what `run` was asked for.
@@ -89,12 +100,24 @@ func (c *running) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.noSave, "no-save", false, "keep nothing on disk")
 	f.String("log", "", "log from this level on: debug, info, warn or error; the default is not to")
 	c.configFlag(cmd)
-	cmd.MarkFlagsMutuallyExclusive("journal", "continue", "no-save")
-	cmd.MarkFlagsMutuallyExclusive("json", "reasoning")
 }
 
 // configFlag adds the flag for the file with policies.
 func (c *running) configFlag(cmd *cobra.Command) { (&settings{s: c.s}).fileFlag(cmd) }
+
+// conflict finds flags that do not go together. It is not left to those who
+// read them, since events tell of it as well.
+func (c *running) conflict() error {
+	switch {
+	case c.json && c.reasoning:
+		return errors.New("--json tells of reasoning by itself: leave --reasoning out")
+	case c.journal != "" && c.goOn != "":
+		return errors.New("--journal and --continue each name the file of the conversation: give one")
+	case c.noSave && c.journal+c.goOn != "":
+		return errors.New("--no-save keeps nothing: leave it out, or --journal and --continue")
+	}
+	return nil
+}
 
 // view shows a turn.
 type view interface {
@@ -115,6 +138,9 @@ func (c *running) run(ctx context.Context, args []string) error {
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
 	c.view = c.newView(func() { unread(errUnread) })
+	if err := c.conflict(); err != nil {
+		return err
+	}
 	world, err := c.world()
 	if err != nil {
 		return err

@@ -99,3 +99,13 @@ func TestTerminalsDoNotObeyModels(t *testing.T) {
 		}
 	}
 }
+
+func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
+	env := agentEnv(t, simulator.Script{})
+	for _, args := range []string{"--bogus", "--max-tokens many", "--reasoning", "--no-save --journal x", "--journal x --continue y"} {
+		code, out, errs := run(t, env, strings.Fields("run --json hi "+args)...)
+		if code != 2 || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"type":"exit","status":"failed","exitCode":2,"message":`) || errs == "" {
+			t.Errorf("%s: code %d, %q, %q", args, code, out, errs)
+		}
+	}
+}
