@@ -8,7 +8,11 @@
 // process, in the middle of a turn, without a word said or a tool run twice.
 package turn
 
-import "github.com/ridethrough/ridethrough/llm"
+import (
+	"slices"
+
+	"github.com/ridethrough/ridethrough/llm"
+)
 
 // State is a conversation as far as its kept events tell. The zero State is
 // one in which nothing has been said.
@@ -94,7 +98,7 @@ const onward = "Your answer broke off here. Go on where it stopped."
 // question gives what a model is to answer.
 func (s State) question() []llm.Message {
 	if len(s.history) > 0 && s.history[len(s.history)-1].Role == llm.Assistant {
-		return append(s.history, llm.Say(onward))
+		return append(slices.Clip(s.history), llm.Say(onward)) // asking changes nothing
 	}
 	return s.history
 }

@@ -309,3 +309,18 @@ func Example() {
 	// turn.Seal, then turn-sealed
 	// turn.Input
 }
+
+func TestAskingWhatIsNextChangesNothing(t *testing.T) {
+	for n := range 9 { // one of them leaves room behind the history
+		s := turn.State{}
+		for range n {
+			s = s.Apply(turn.UserMessage{Text: "more"})
+		}
+		s = s.Apply(turn.Start{}).Apply(turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "some"}}, Partial: true})
+		said := s.Apply(turn.UserMessage{Text: "and now?"})
+		s.Next()
+		if all := said.Messages(); all[len(all)-1].Text() != "and now?" {
+			t.Errorf("after %d messages: %q", n, all[len(all)-1].Text())
+		}
+	}
+}
