@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -56,7 +55,8 @@ type World struct {
 
 	// Fallback are the models that take over, in this order, each with a fresh
 	// run of the policy, when the faults of one turn last for longer than
-	// Patience or the policy gives up before. Only faults count that pass by
+	// Patience, or the provider says that they will, or the policy gives up
+	// before. Only faults count that pass by
 	// themselves or are the account's (Quota): another model would refuse the
 	// rest as well. none: there is no fallback.
 	Fallback []llm.Model
@@ -209,19 +209,8 @@ func (r *run) unless(do func() error) error {
 	return do()
 }
 
-// stopped ends a turn whose ctx is over, with the events of what had come
-// until then. A limit of somebody's that expired is a failure, all else was an
-// abort.
-func (r *run) stopped(events ...turn.Event) error {
-	cause := context.Cause(r.ctx)
-	if errors.Is(cause, retry.ErrParked) {
-		return cause
-	}
-	if f, ok := errors.AsType[*fault.Error](cause); ok {
-		return r.keep(append(events, r.failure(r.model().Name(), f, retry.Note{}))...)
-	}
-	return r.keep(append(events, r.end(turn.Aborted, events))...)
-}
+// stopped ends a turn whose ctx is over.
+func (r *run) stopped() error { return r.attempt(r.model()).stopped() }
 
 // seal ends the turn.
 func (r *run) seal(status turn.Status) error { return r.keep(r.end(status, nil)) }

@@ -352,6 +352,19 @@ func TestALimitOfSomebodysIsAFailureAndNoAbort(t *testing.T) {
 	})
 }
 
+func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"})
+		defer cancel()
+		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Hangs(llm.Reasoning{Text: "hm"})), Retry: patient()}
+		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
+		e, ok := p.events[len(p.events)-2].(turn.Error)
+		if !ok || !e.Committed || e.Retries != 1 || e.WaitedMs != 5000 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
 func TestKeepingFailsBeforeShowing(t *testing.T) {
 	full := errors.New("disk full")
 	w := agent.World{Model: llmtest.New(large, llmtest.Says("hi"))}

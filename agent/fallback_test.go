@@ -40,6 +40,23 @@ func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
 	})
 }
 
+func TestAProviderThatAsksForMoreThanPatienceIsLeftAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 5 * time.Minute}
+		first := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(limited))
+		w := agent.World{Model: first, Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}, Patience: time.Minute, Retry: patient()}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			switched from acme/large to other/small: HTTP 429: slow down
+			… hi
+			other/small: hi [Text] stop
+			usage 10 1
+			sealed done: 1 retries, 5000ms, 10 in, 1 out`)
+	})
+}
+
 func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &llmtest.Model{Then: llmtest.Fails(busy)}

@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -19,17 +21,16 @@ const qualifies = fault.Transient | 1<<fault.Quota
 
 // step has a model answer.
 func (r *run) step(messages []llm.Message) error {
-	m := r.model()
+	a := r.attempt(r.model())
 	if r.state.Steps() >= r.most() {
 		endless := &fault.Error{
 			Kind:    fault.Invalid,
 			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.most()),
 			Rule:    "agent/steps",
 		}
-		return r.keep(r.failure(m.Name(), endless, retry.Note{}))
+		return r.keep(a.failure(endless))
 	}
 	r.act(Step)
-	a := r.attempt(m)
 	a.listen(r.request(messages))
 	switch f := a.fault; {
 	case a.err != nil:
@@ -49,17 +50,16 @@ func (a *attempt) failed() error {
 		a.faulty = time.Time{} // of the next one nothing is known yet
 		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Shown()})
 	}
-	e := a.failure(a.model.Name(), a.fault, a.note)
-	e.Committed = a.begun
-	return a.keep(append(a.said(true), e)...)
+	return a.keep(append(a.said(true), a.failure(a.fault))...)
 }
 
 // failure gives the event of a fault that ends a turn.
-func (r *run) failure(who llm.Name, f *fault.Error, n retry.Note) turn.Error {
-	r.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", n.Retries())
+func (a *attempt) failure(f *fault.Error) turn.Error {
+	who, n := a.model.Name(), a.note
+	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", n.Retries())
 	return turn.Error{
 		Name: who, Message: f.Shown(), Kind: f.Kind.String(), Code: f.Word(), RequestID: f.RequestID,
-		Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds(), Fault: f,
+		Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds(), Committed: a.begun, Fault: f,
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *run) next() llm.Model {
 type attempt struct {
 	*run
 	model   llm.Model
-	note    retry.Note    // of the last failed try
+	note    retry.Note    // of the last failed try, or of recovery
 	told    int           // the last failed try of which somebody was told
 	answer  llm.Collector // as far as it has come
 	begun   bool          // content has come
@@ -162,13 +162,27 @@ func (a *attempt) broke() error {
 	if a.ctx.Err() == nil || errors.Is(a.err, errLeft) || errors.Is(a.err, retry.ErrParked) {
 		return a.err
 	}
-	return a.stopped(a.said(true)...)
+	return a.stopped()
+}
+
+// stopped ends a turn whose ctx is over, with what had come until then. A limit
+// of somebody's that expired is a failure, all else was an abort.
+func (a *attempt) stopped() error {
+	cause := context.Cause(a.ctx)
+	if errors.Is(cause, retry.ErrParked) {
+		return cause
+	}
+	events := a.said(true)
+	if f, ok := errors.AsType[*fault.Error](cause); ok {
+		return a.keep(append(events, a.failure(f))...)
+	}
+	return a.keep(append(events, a.end(turn.Aborted, events))...)
 }
 
 // said gives the events of an answer. Of one that broke off only the text is
 // good for anything.
 func (a *attempt) said(partial bool) []turn.Event {
-	content := a.answer.Content()
+	content := a.apart(a.answer.Content())
 	var events []turn.Event
 	if text := content.Text(); partial {
 		content = nil
@@ -180,6 +194,31 @@ func (a *attempt) said(partial bool) []turn.Event {
 		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial})
 	}
 	return append(events, a.spent()...)
+}
+
+// apart gives calls that have no id, or one that another has already, an id of
+// their own: some servers count from 0 in each answer, and results are told
+// apart by nothing else.
+func (r *run) apart(content llm.Content) llm.Content {
+	if len(content.Calls()) == 0 {
+		return content
+	}
+	taken := map[string]bool{"": true}
+	for _, m := range r.state.Messages() {
+		for _, c := range m.Content.Calls() {
+			taken[c.ID] = true
+		}
+	}
+	content = slices.Clone(content)
+	for i, b := range content {
+		if c, ok := b.(llm.ToolCall); ok {
+			for id, n := c.ID, len(taken); taken[c.ID]; n++ {
+				c.ID = fmt.Sprintf("%s_%d", cmp.Or(id, "call"), n)
+			}
+			taken[c.ID], content[i] = true, c
+		}
+	}
+	return content
 }
 
 // spent gives the event of what an answer has cost.

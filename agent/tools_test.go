@@ -249,3 +249,32 @@ func TestTwoToolsOfOneNameAreAnError(t *testing.T) {
 		t.Errorf("%v, kept %v", p.err, p.kept)
 	}
 }
+
+func TestCallsThatShareAnIDAreToldApart(t *testing.T) {
+	echo := tool.Tool{Tool: llm.Tool{Name: "echo"}, Func: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		return string(arguments), nil
+	}}
+	m := llmtest.New(large,
+		llmtest.Calls(llmtest.Call("0", "echo", `{"n":1}`), llmtest.Call("0", "echo", `{"n":2}`), llmtest.Call("", "echo", `{"n":3}`)),
+		llmtest.Calls(llmtest.Call("0", "echo", `{"n":4}`)), llmtest.Says("done"))
+	p := play(t.Context(), agent.World{Model: m, Tools: []tool.Tool{echo}}, turn.State{}, turn.Begin("", "go")...)
+	called, answered := map[string]string{}, 0
+	for _, e := range p.kept {
+		switch e := e.(type) {
+		case turn.AssistantMessage:
+			for _, c := range e.Content.Calls() {
+				if _, taken := called[c.ID]; taken || c.ID == "" {
+					t.Errorf("%q is the id of two", c.ID)
+				}
+				called[c.ID] = string(c.Arguments)
+			}
+		case turn.ToolResult:
+			if answered++; called[e.ID] != e.Output {
+				t.Errorf("%q gives %s", e.ID, e.Output)
+			}
+		}
+	}
+	if len(called) != 4 || answered != 4 || called["0"] != `{"n":1}` {
+		t.Errorf("%q, %d results", called, answered)
+	}
+}

@@ -48,6 +48,7 @@ func patient(g retry.Gate) func(context.Context, retry.Note) error {
 
 // watch is told of each failed try and of recovery.
 func (a *attempt) watch(n retry.Note) {
+	a.note = n
 	if n.Fault == nil {
 		name := a.model.Name()
 		a.act(Recovery)
@@ -56,18 +57,18 @@ func (a *attempt) watch(n retry.Note) {
 		_ = a.show(turn.Recovered{Name: name, Retries: n.Retries(), Waited: n.Waited}) // the reader who leaves is noticed
 		return
 	}
-	a.note = n
 	if a.faulty.IsZero() {
 		a.faulty = time.Now()
 	}
 }
 
 // wait waits for the next try. Where there is a fallback, no wait goes beyond
-// the end of patience: the try that follows is the model's last chance.
+// the end of patience: the try that follows is the model's last chance. One
+// that asks to be left alone for longer has none.
 func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
 	if a.next() != nil && qualifies.Has(n.Fault.Kind) {
 		left := a.Patience - time.Since(a.faulty)
-		if left <= 0 {
+		if left <= 0 || n.Verdict.Hinted && n.Verdict.Wait > left {
 			return errSwitch
 		}
 		n.Verdict.Wait = min(n.Verdict.Wait, left)
