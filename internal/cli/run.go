@@ -176,6 +176,9 @@ func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input 
 			c.ended = e
 		}
 		c.view.show(e)
+		if _, again := e.(turn.Restarted); again && len(input) == 1 && unseen(s) != "" {
+			c.view.show(turn.TextDelta{Text: unseen(s)})
+		}
 	}
 	switch broken := c.view.broken(); {
 	case broken != nil:

@@ -108,9 +108,9 @@ func (c *running) input(ctx context.Context, t *talk, args []string) ([]turn.Eve
 	switch {
 	case err != nil:
 		return nil, err
-	case t.state.Open() && text == "":
+	case goesOn(t.state) && text == "":
 		return []turn.Event{turn.Restarted{}}, nil
-	case t.state.Open():
+	case goesOn(t.state):
 		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
 	case text != "":
 		return turn.Begin(newID(), text), nil
@@ -118,6 +118,22 @@ func (c *running) input(ctx context.Context, t *talk, args []string) ([]turn.Eve
 		return []turn.Event{turn.Start{ID: newID()}}, nil
 	}
 	return nil, errors.New("nothing is left to answer there; give a prompt")
+}
+
+// goesOn tells whether a turn is under way. Of one that has failed only the
+// seal is missing: what it has not answered is for the next.
+func goesOn(s turn.State) bool {
+	seal, ended := s.Next().(turn.Seal)
+	return s.Open() && !(ended && seal.Status == turn.Failed)
+}
+
+// unseen gives an answer that was whole as its process died: whether anybody
+// has seen all of it, nobody knows.
+func unseen(s turn.State) string {
+	if _, ended := s.Next().(turn.Seal); !ended || !goesOn(s) || len(s.Messages()) == 0 {
+		return ""
+	}
+	return s.Messages()[len(s.Messages())-1].Text()
 }
 
 // unanswered tells whether a model would have something to answer.

@@ -109,3 +109,20 @@ func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestATurnThatOnlyLacksItsSealIsGoneOnWith(t *testing.T) {
+	const begun = `{"v":1,"seq":1,"type":"turn-start","turnId":"a","id":"a"}` + "\n" + `{"v":1,"seq":2,"type":"user-message","turnId":"a","text":"hi"}` + "\n"
+	for name, last := range map[string]string{
+		"its answer may not have been seen": `{"v":1,"seq":3,"type":"assistant-message","turnId":"a","content":[{"type":"text","text":"Here I am."}],"reason":"stop"}`,
+		"it had failed and is asked again":  `{"v":1,"seq":3,"type":"error","turnId":"a","message":"busy","kind":"overloaded","retries":0,"waitedMs":0}`,
+	} {
+		file := filepath.Join(t.TempDir(), "talk.jsonl")
+		if err := os.WriteFile(file, []byte(begun+last+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := run(t, agentEnv(t, simulator.Script{Answer: "Here I am."}), "run", "--continue", file)
+		if code != 0 || out != "Here I am.\n" || errs != "" {
+			t.Errorf("%s: code %d, %q, %q", name, code, out, errs)
+		}
+	}
+}
