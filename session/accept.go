@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,11 +60,7 @@ func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, 
 	case len(l.inputs) >= QueueBound:
 		return "", fmt.Errorf("%w: %d are waiting already", ErrText, len(l.inputs))
 	}
-	body, err := json.Marshal(errand{Text: text})
-	if err != nil {
-		return "", err
-	}
-	if err := h.Engine.Offer(ctx, engine.Ticket{Conversation: conversation, Turn: id, Key: id + ".0", Body: body}); err != nil {
+	if err := h.Engine.Offer(ctx, ticket(conversation, id, id+".0", errand{Text: text})); err != nil {
 		return "", err
 	}
 	// From here on it is taken; that it shows at once is for those who watch.

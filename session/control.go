@@ -108,7 +108,7 @@ func (h *Host) Stop(ctx context.Context, conversation, turnID string) error {
 	}
 	return errors.Join(
 		h.Engine.Unpark(ctx, id),
-		h.Engine.Offer(ctx, engine.Ticket{Conversation: conversation, Turn: id, Key: id + ".stop"}),
+		h.Engine.Offer(ctx, ticket(conversation, id, "", errand{})),
 	)
 }
 
@@ -124,12 +124,8 @@ func (h *Host) Now(ctx context.Context, conversation string) error {
 	if l.now.held {
 		return h.Engine.Publish(ctx, control(l.now.id), []byte(sayNow))
 	}
-	body, err := json.Marshal(errand{Woken: true})
-	if err != nil {
-		return err
-	}
 	return errors.Join(
 		h.Engine.Unpark(ctx, l.now.id),
-		h.Engine.Offer(ctx, engine.Ticket{Conversation: conversation, Turn: l.now.id, Body: body}),
+		h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true})),
 	)
 }

@@ -47,6 +47,7 @@ type current struct {
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
 	held    bool       // a worker has it, or has died of it
+	ticket  string     // that worker's
 	abort   bool
 	metrics turn.Metrics // of what has passed
 }
@@ -113,7 +114,7 @@ func (l *log) progress(r engine.Record) error {
 		var v run
 		err := json.Unmarshal(r.Body, &v)
 		l.waited(r.Time)
-		l.now.epoch, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Run, v.Failed, time.Time{}, true
+		l.now.epoch, l.now.ticket, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Ticket, v.Run, v.Failed, time.Time{}, true
 		return err
 	case parked:
 		var v park

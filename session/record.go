@@ -39,6 +39,7 @@ type Settings struct {
 // run tells that a worker has taken a turn.
 type run struct {
 	Epoch  int        `json:"epoch"`           // from 1 in each turn: a worker whose epoch is over must not append
+	Ticket string     `json:"ticket"`          // that the worker came with: whoever comes with another leaves it alone
 	Worker string     `json:"worker,omitzero"` // the host's name
 	Run    policy.Run `json:"run,omitzero"`    // what the question under way has taken so far
 	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have died of this turn in a row

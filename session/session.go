@@ -119,7 +119,7 @@ func (h *Host) serve(ctx context.Context, c engine.Claim) {
 	case errors.Is(err, retry.ErrParked): // handed back
 		err = c.Again(0)
 	case errors.Is(err, errElsewhere):
-		err = c.Done() // whoever has it holds a ticket of its own, or this very one once more
+		return // it is that worker's ticket by now, and for it to be done with
 	case errors.Is(err, engine.ErrDeleted):
 		err = c.Done() // nobody wants to know any more
 	default:

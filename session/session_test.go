@@ -457,14 +457,16 @@ func (panics) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] { 
 func TestAWorkerThatDiesIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
+		m := &mortal{Engine: h.engine}
+		h.config.Engine = m
 		host, _ := h.host()
 		c := h.create(host)
 		h.say(host, c, "hello")
 		time.Sleep(time.Second)
-		// Another takes the turn, as if the first had not been heard of for long.
-		if err := h.engine.Offer(t.Context(), engine.Ticket{Conversation: c, Turn: turnOf(t, host, c)}); err != nil {
-			t.Fatal(err)
-		}
+		m.dead.Store(true)
+		h.config.Engine = h.engine
+		host, _ = h.host()
+		began := time.Now()
 		expect(t, mute(follow(t, host, c, 0, 1)), `
 			queued: hello
 			turn-start
@@ -473,6 +475,29 @@ func TestAWorkerThatDiesIsReplaced(t *testing.T) {
 			model: hi
 			usage
 			sealed done, 0 retries, 0ms`)
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("it was missed after %v", took)
+		}
+	})
+}
+
+func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Late(5*time.Minute, llmtest.Says("hi")))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(time.Second)
+		for range 3 {
+			err := h.engine.Offer(t.Context(), engine.Ticket{Conversation: c, Turn: turnOf(t, host, c), Body: json.RawMessage(`{"id":"other"}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := follow(t, host, c, 0, 1)
+		if last := got[len(got)-1]; last != "sealed done, 0 retries, 0ms" || len(h.model.(*llmtest.Model).Requests()) != 1 {
+			t.Errorf("%q", got)
+		}
 	})
 }
 

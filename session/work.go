@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,19 @@ import (
 
 // errand is what a ticket carries.
 type errand struct {
+	ID    string `json:"id"`             // the ticket's: the same when it is handed out again
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
 	Woken bool   `json:"woken,omitzero"` // somebody says "now"
+}
+
+// ticket makes a ticket for a turn.
+func ticket(conversation, turnID, key string, e errand) engine.Ticket {
+	e.ID = rand.Text()
+	body, err := json.Marshal(e)
+	if err != nil { // strings and a bool always have a form in JSON
+		panic(err)
+	}
+	return engine.Ticket{Conversation: conversation, Turn: turnID, Key: key, Body: body}
 }
 
 // work does what a ticket says; nil: it is done with.
@@ -28,15 +40,15 @@ func (h *Host) work(ctx context.Context, t engine.Ticket) error {
 		return err
 	}
 	var e errand
-	if len(t.Body) > 0 {
-		if err := json.Unmarshal(t.Body, &e); err != nil {
-			return fmt.Errorf("ticket: %w", err)
-		}
+	if err := json.Unmarshal(t.Body, &e); err != nil {
+		return fmt.Errorf("ticket: %w", err)
 	}
 	if err := h.note(ctx, l, t.Turn, e.Text); err != nil {
 		return err
 	}
 	switch {
+	case l.now.id == t.Turn && l.now.held && l.now.ticket != e.ID:
+		return nil // its worker has a ticket of its own, which comes again if that dies
 	case l.now.id == t.Turn:
 	case !l.idle():
 		return nil // this one comes when that one is sealed
@@ -81,17 +93,21 @@ func (h *Host) next(ctx context.Context, l *log) error {
 		return nil
 	}
 	id := l.inputs[0].ID
-	return h.Engine.Offer(ctx, engine.Ticket{Conversation: l.id, Turn: id, Key: id + ".next"})
+	return h.Engine.Offer(ctx, ticket(l.id, id, "", errand{}))
 }
 
 // turn goes on with a turn, or begins it.
 func (h *Host) turn(ctx context.Context, l *log, t engine.Ticket, e errand) error {
+	w := &worker{h: h, log: l, turn: t.Turn, ticket: e.ID, epoch: l.now.epoch, wake: make(chan struct{}, 1)}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
-		return h.Engine.Park(ctx, engine.Ticket{Conversation: l.id, Turn: t.Turn}, due)
+		if l.now.held { // its worker has died in a wait: from here on nobody holds it
+			if err := w.note(ctx, released, struct{}{}); err != nil {
+				return err
+			}
+		}
+		return h.Engine.Park(ctx, ticket(l.id, t.Turn, "", errand{}), due)
 	}
-	w := &worker{h: h, log: l, turn: t.Turn, wake: make(chan struct{}, 1)}
-	err := w.work(ctx)
-	if err != nil {
+	if err := w.work(ctx); err != nil {
 		return err
 	}
 	return h.next(ctx, l)

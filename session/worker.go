@@ -21,13 +21,14 @@ import (
 
 // worker has one turn.
 type worker struct {
-	h     *Host
-	log   *log
-	turn  string
-	epoch int
-	wake  chan struct{} // somebody says "now"
-	said  bool          // content has come since it took the turn
-	asked llm.Name      // the model of the last retry
+	h      *Host
+	log    *log
+	turn   string
+	ticket string // the id of the one that it came with
+	epoch  int
+	wake   chan struct{} // somebody says "now"
+	said   bool          // content has come since it took the turn
+	asked  llm.Name      // the model of the last retry
 
 	mu   sync.Mutex // guards log while the turn runs
 	stop context.CancelCauseFunc
@@ -88,7 +89,7 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Ru
 		return nil
 	}
 	err = w.h.append(ctx, l, free, func(now time.Time) ([]engine.Record, error) {
-		r, err := record(running, w.turn, run{Epoch: w.epoch, Worker: w.h.Name, Run: start, Failed: died}, now)
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: died}, now)
 		return []engine.Record{r}, err
 	})
 	return input, start, err
@@ -222,7 +223,7 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 		_, err := retry.Doze(ctx, n.Verdict.Wait, w.wake)
 		return err
 	}
-	if err := w.h.Engine.Park(context.WithoutCancel(ctx), engine.Ticket{Conversation: w.log.id, Turn: w.turn}, due); err != nil {
+	if err := w.h.Engine.Park(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
 		return err
 	}
 	return errParked
@@ -263,7 +264,7 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 	if err := w.note(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
 		return err
 	}
-	return w.h.Engine.Park(ctx, engine.Ticket{Conversation: w.log.id, Turn: w.turn}, due)
+	return w.h.Engine.Park(ctx, ticket(w.log.id, w.turn, "", errand{}), due)
 }
 
 // giveUp ends a turn that no worker survives.
