@@ -225,12 +225,16 @@ const promptLine = 2000
 
 // approve asks whoever sits at the terminal whether a tool may change things.
 func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
-	if c.yes {
+	nobody := errors.New("nobody is there to allow it (--yes would)")
+	switch {
+	case c.yes:
 		return nil
+	case c.json:
+		return nobody
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil || c.json {
-		return errors.New("nobody is there to allow it (--yes would)")
+	if err != nil {
+		return nobody
 	}
 	defer tty.Close()
 	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", call.Name, shown(call, promptLine))

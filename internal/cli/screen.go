@@ -56,8 +56,8 @@ func (s *screen) columns() int {
 	if !s.live {
 		return endless
 	}
-	if f, ok := s.w.(*os.File); ok && s.live {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+	if f, ok := s.w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 { // some do not know theirs
 			return width
 		}
 	}
