@@ -150,6 +150,9 @@ func (c *running) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { c.saved = talk.close(c.ended.Status == turn.Done && c.delivered()) }()
+	if events, ok := c.view.(*lines); ok {
+		events.turn = talk.turn()
+	}
 	input, err := c.input(ctx, talk, args)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ type lines struct {
 	w      io.Writer
 	unread func() // called when nobody reads them any more
 	seq    int64
-	turn   string
+	turn   string // the one that is under way, or was
 	err    error
 }
 

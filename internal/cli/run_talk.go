@@ -76,6 +76,14 @@ func newID() string {
 	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
+// turn gives the id of the turn that is under way, or was; "": none was.
+func (t *talk) turn() string {
+	if t.file == nil {
+		return ""
+	}
+	return t.file.Turn()
+}
+
 // keep makes events last.
 func (t *talk) keep(ctx context.Context, events ...turn.Event) error {
 	if t.file == nil {
@@ -100,6 +108,41 @@ func (t *talk) close(done bool) string {
 		return ""
 	}
 	return t.file.Name()
+}
+
+// howToGoOn gives the command with which one goes on, with what the model had
+// to work with; "": there is none.
+func (c *running) howToGoOn() string {
+	if c.saved == "" {
+		return ""
+	}
+	words := []string{"ridethrough", "run"}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{
+		{"-m", []string{c.model}},
+		{"--fallback", c.fallback},
+		{"--system", []string{c.system}},
+		{"--files", []string{c.files}},
+		{"--mcp", c.mcp},
+		{"--continue", []string{c.saved}},
+	} {
+		for _, value := range f.values {
+			if value != "" {
+				words = append(words, f.name, quoted(value))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted gives a word as a shell reads it.
+func quoted(word string) string {
+	if !strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"\\$`!*?[]{}()<>|&;#~=", r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // input gives the events with which the run begins.

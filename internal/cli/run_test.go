@@ -126,3 +126,28 @@ func TestATurnThatOnlyLacksItsSealIsGoneOnWith(t *testing.T) {
 		}
 	}
 }
+
+func TestEventsOfATurnThatIsGoneOnWithAreThatTurns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "talk.jsonl")
+	const begun = `{"v":1,"seq":1,"type":"turn-start","turnId":"a","id":"a"}` + "\n" + `{"v":1,"seq":2,"type":"user-message","turnId":"a","text":"hi"}` + "\n"
+	if err := os.WriteFile(file, []byte(begun), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := run(t, agentEnv(t, simulator.Script{}), "run", "--json", "--continue", file)
+	if events := strings.Count(out, "\n"); events < 4 || strings.Count(out, `"turnId":"a"`) != events-1 { // but for the exit
+		t.Error(out)
+	}
+}
+
+func TestWhatIsSavedIsGoneOnWithAsItWasBegun(t *testing.T) {
+	env := agentEnv(t, simulator.Script{Then: simulator.Status{Code: 529}})
+	folder := filepath.Join(t.TempDir(), "it's mine")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := run(t, env, "run", "--policy", "none", "-m", "claude-x", "--fallback", "claude-y", "--files", folder, "hi")
+	want := "saved; go on with: ridethrough run -m claude-x --fallback claude-y --files '" + strings.ReplaceAll(folder, "'", `'\''`) + "' --continue " + saved(t, env)[0]
+	if code != 75 || !strings.Contains(errs, want) {
+		t.Errorf("code %d, %s, want %s", code, errs, want)
+	}
+}

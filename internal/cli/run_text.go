@@ -31,18 +31,6 @@ func (c *running) newView(unread func()) view {
 	}
 }
 
-// howToGoOn gives the command with which one goes on; "": there is none.
-func (c *running) howToGoOn() string {
-	if c.saved == "" {
-		return ""
-	}
-	command := "ridethrough run"
-	if c.model != "" {
-		command += " -m " + c.model
-	}
-	return command + " --continue " + c.saved
-}
-
 // text shows the answer on one stream, and what happens on another.
 type text struct {
 	out       io.Writer
