@@ -127,7 +127,8 @@ func (h *Host) Steer(ctx context.Context, conversation, input string) error {
 	return h.Engine.Publish(ctx, control(l.now.id), []byte(sayLook))
 }
 
-// Delete takes a conversation away for good. A turn under way ends.
+// Delete takes a conversation away for good. A turn under way ends, and so does
+// what readers have attached.
 func (h *Host) Delete(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
@@ -136,10 +137,11 @@ func (h *Host) Delete(ctx context.Context, conversation string) error {
 	if err := h.Engine.Delete(ctx, conversation); err != nil {
 		return err
 	}
+	err = h.Engine.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
-		return nil
+		return err
 	}
-	return errors.Join(h.Engine.Publish(ctx, control(l.now.id), []byte(sayStop)), h.Engine.Unpark(ctx, l.now.id))
+	return errors.Join(err, h.Engine.Publish(ctx, control(l.now.id), []byte(sayStop)), h.Engine.Unpark(ctx, l.now.id))
 }
 
 // View is what is known of a conversation.

@@ -17,7 +17,8 @@ import (
 // passes by bears the number of the kept one before it.
 //
 // A wait that is under way is told of as it stands. The error is last:
-// ErrNone, a damaged log, or that of the engine; the end of ctx is none.
+// ErrNone, a damaged log, or that of the engine, such as engine.ErrDeleted when
+// the conversation is taken away; the end of ctx is none.
 func (h *Host) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -137,6 +138,9 @@ func (r *reader) hear(ctx context.Context, h engine.Heard) error {
 			fresh = fresh[1:]
 		}
 		return r.take(fresh)
+	}
+	if string(h.Data) == sayGone {
+		return engine.ErrDeleted
 	}
 	var e wire.Event
 	if json.Unmarshal(h.Data, &e) != nil {

@@ -19,6 +19,9 @@ const (
 	sayLook = "look"
 )
 
+// sayGone is said to those who watch a conversation that is taken away.
+const sayGone = "gone"
+
 // control is the topic on which the worker of a turn listens.
 func control(turnID string) string { return "turn." + turnID }
 

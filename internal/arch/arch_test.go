@@ -70,7 +70,7 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "llm provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai",
 	},
-	{floor: 3, path: "internal/server", uses: "dialect fault gate gateway policy wire"},
+	{floor: 3, path: "internal/server", uses: "dialect engine fault gate gateway policy session turn wire"},
 	{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",

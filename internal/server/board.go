@@ -42,6 +42,9 @@ func (s *Server) route() {
 	if s.config.Metrics != nil {
 		s.routes = append(s.routes, route{"/-/metrics", reads, "numbers for Prometheus", s.config.Metrics.ServeHTTP, false})
 	}
+	if s.config.Sessions != nil {
+		s.routes = append(s.routes, s.talks()...)
+	}
 	s.board = http.NewServeMux()
 	for _, rt := range s.routes {
 		pattern := rt.Path

@@ -34,6 +34,6 @@ func Example() {
 		fmt.Println(resp.StatusCode, strings.TrimSpace(string(body)))
 	}
 	// Output:
-	// 401 {"error":{"message":"it asks for its token, as the header X-Ridethrough-Token or in place of the API key"}}
+	// 401 {"title":"Unauthorized","status":401,"code":"unauthorized","detail":"it asks for its token, as the header X-Ridethrough-Token or in place of the API key"}
 	// 200 {"waits":[]}
 }

@@ -159,7 +159,7 @@ func TestRefusalsHaveTheFormOfTheAPI(t *testing.T) {
 		"/v1/messages/count_tokens": `"error"`,
 		"/team/v1/chat/completions": `"error":{`,
 		"/v1/models":                `"error":{`,
-		"/-/waits":                  `{"error":{"message":`,
+		"/-/waits":                  `"code":"unauthorized"`,
 	} {
 		w := ask(s, request("POST", target, "{}"))
 		if w.Code != 401 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "X-Ridethrough-Token") {

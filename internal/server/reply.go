@@ -29,20 +29,6 @@ func encode(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// fail is an error of what is below /-/.
-type fail struct {
-	Error struct {
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-// refuse answers a request below /-/ with an error.
-func refuse(w http.ResponseWriter, status int, format string, args ...any) {
-	var f fail
-	f.Error.Message = fmt.Sprintf(format, args...)
-	answer(w, status, f)
-}
-
 // reject answers a request with an error in the form that it expects: its
 // API's, or ours below /-/.
 func reject(w http.ResponseWriter, r *http.Request, status int, format string, args ...any) {

@@ -3,7 +3,10 @@
 // requests that never end. Beside it, below /-/, it shows programs and people
 // who waits and for what, and lets them act on it.
 //
-// It knows no provider and tries nothing again. docs/api.md is its manual.
+// Below /-/conversations it lets them have conversations that outlive it.
+//
+// It knows no provider and tries nothing again. docs/api.md is its manual, and
+// docs/conversations.md that of the conversations.
 package server
 
 import (
@@ -16,6 +19,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/session"
 )
 
 // Gateway is what stands behind the server. It has more methods than an
@@ -33,8 +37,12 @@ type Gateway interface {
 // Config says what is served, and to whom.
 type Config struct {
 	Gateway Gateway
-	Feed    *Feed         // of the gateway's events; nil: /-/events stays silent
-	Metrics http.Handler  // answers /-/metrics; nil: there are none
+	Feed    *Feed        // of the gateway's events; nil: /-/events stays silent
+	Metrics http.Handler // answers /-/metrics; nil: there are none
+
+	Sessions *session.Host                                    // of the conversations; nil: there are none
+	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
+
 	Token   string        // what every request has to bring; "": nothing, for a server on a loopback address only
 	Hosts   []string      // names, without ports, that it is reached by besides this machine's own
 	Grace   time.Duration // how long answers that are under way may go on when it ends; 0: 10 s
@@ -68,6 +76,9 @@ func New(c Config) *Server {
 	}
 	if c.Feed == nil {
 		c.Feed = NewFeed()
+	}
+	if c.Settle == nil {
+		c.Settle = func(s session.Settings) (session.Settings, error) { return s, nil }
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second

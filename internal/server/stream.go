@@ -8,39 +8,61 @@ import (
 
 const (
 	eventStream = "text/event-stream"
+	ndjson      = "application/x-ndjson"
 	streamBound = 256              // readers of streams at a time
 	beatTime    = 15 * time.Second // between two bytes
 	stallTime   = 30 * time.Second // how long a reader may take nothing
 )
 
-// stream is a reader of server-sent events.
+// stream is a reader of events: server-sent ones, or lines of JSON.
 type stream struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
 	conn   *http.ResponseController
+	lines  bool         // of JSON
 	buf    bytes.Buffer // what is not sent yet
 	beat   *time.Timer
 }
 
-// open begins a stream; nil: it was refused, or a HEAD has had its answer.
+// open begins a stream of server-sent events; nil: it was refused, or a HEAD
+// has had its answer.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) *stream {
-	if s.streams.Add(1) > streamBound || s.ending() {
-		s.streams.Add(-1)
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "there are %d readers already, or the server is ending", streamBound)
+	if !s.seat(w) {
 		return nil
 	}
+	return s.begin(w, r, eventStream)
+}
+
+// seat keeps a place for a reader of a stream; false: it was refused.
+func (s *Server) seat(w http.ResponseWriter) bool {
+	if s.streams.Add(1) <= streamBound && !s.ending() {
+		return true
+	}
+	s.rise()
+	w.Header().Set("Retry-After", "5")
+	refuse(w, http.StatusServiceUnavailable, "there are %d readers already, or the server is ending", streamBound)
+	return false
+}
+
+// rise gives a reader's place back.
+func (s *Server) rise() { s.streams.Add(-1) }
+
+// begin begins a stream for a reader who has a place; nil: a HEAD has had its
+// answer.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, kind string) *stream {
 	h := w.Header()
-	h.Set("Content-Type", eventStream)
+	h.Set("Content-Type", kind)
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	w.WriteHeader(http.StatusOK)
-	out := &stream{server: s, w: w, r: r, conn: http.NewResponseController(w), beat: time.NewTimer(beatTime)}
+	out := &stream{server: s, w: w, r: r, conn: http.NewResponseController(w), lines: kind == ndjson, beat: time.NewTimer(beatTime)}
 	if r.Method == http.MethodHead {
 		out.close()
 		return nil
 	}
-	out.buf.WriteString("retry: 2000\n\n")
+	if !out.lines {
+		out.buf.WriteString("retry: 2000\n\n")
+	}
 	return out
 }
 
@@ -48,7 +70,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) *stream {
 func (o *stream) close() {
 	o.beat.Stop()
 	_ = o.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	o.server.streams.Add(-1)
+	o.server.rise()
 }
 
 // event adds an event to what is sent with the next flush.
@@ -64,8 +86,15 @@ func frame(b *bytes.Buffer, id, name string, data []byte) {
 	b.WriteString("\n\n")
 }
 
-// comment adds a line that readers skip and people see.
-func (o *stream) comment(text string) { o.buf.WriteString(": " + text + "\n\n") }
+// comment adds a line that readers skip and people see. In lines of JSON it is
+// an empty one.
+func (o *stream) comment(text string) {
+	if o.lines {
+		o.buf.WriteByte('\n')
+		return
+	}
+	o.buf.WriteString(": " + text + "\n\n")
+}
 
 // flush sends what there is. Its error means that nobody reads any more.
 func (o *stream) flush() error {
@@ -80,23 +109,29 @@ func (o *stream) flush() error {
 	return o.conn.Flush()
 }
 
-// await waits for the next tick or news; false: the stream is over. A stream
-// that has been silent for too long gets a comment meanwhile.
+// await waits for the next tick or news; false: the stream is over.
 func await[T any](o *stream, news <-chan T) bool {
+	_, ok := receive(o, news)
+	return ok
+}
+
+// receive waits for what comes next; false: the stream is over. A stream that
+// has been silent for too long gets a comment meanwhile.
+func receive[T any](o *stream, news <-chan T) (v T, ok bool) {
 	for {
 		select {
-		case <-news:
-			return true
+		case v = <-news:
+			return v, true
 		case <-o.beat.C:
 			if o.comment("beat"); o.flush() != nil {
-				return false
+				return v, false
 			}
 		case <-o.server.draining:
 			o.comment("the server is shutting down")
 			_ = o.flush()
-			return false
+			return v, false
 		case <-o.r.Context().Done():
-			return false
+			return v, false
 		}
 	}
 }

@@ -91,13 +91,11 @@ func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 // message gives the words of an error below /-/.
 func message(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
-	var body struct {
-		Error struct{ Message string }
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Header().Get("Content-Type") != "application/json" {
+	var body struct{ Detail string }
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("no error in JSON: %q", w.Body)
 	}
-	return body.Error.Message
+	return body.Detail
 }
 
 // world is a server that runs on a pipe, for a bubble.

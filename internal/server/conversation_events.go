@@ -1,0 +1,290 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// utterance is what a user says.
+type utterance struct {
+	Text string `json:"text"`
+	ID   string `json:"id,omitzero"` // the turn's; "": one is made up
+}
+
+// accepted says that an input was taken.
+type accepted struct {
+	TurnID string `json:"turnId"`
+}
+
+// say takes what a user says. What has been answered for is durable.
+func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
+	b, err := read[utterance](w, r, textBound)
+	if err != nil {
+		return err
+	}
+	key := strings.Trim(r.Header.Get("Idempotency-Key"), `"`)
+	if key != "" && b.ID != "" && key != b.ID {
+		return wrong(http.StatusBadRequest, "the id and the Idempotency-Key are not the same")
+	}
+	id, kind := r.PathValue("id"), streamed(r)
+	if kind != "" && !s.seat(w) {
+		return nil
+	}
+	turnID, err := s.config.Sessions.Say(r.Context(), id, cmp.Or(b.ID, key), b.Text)
+	switch {
+	case err != nil && kind != "":
+		s.rise()
+		return err
+	case err != nil:
+		return err
+	case kind == "":
+		answer(w, http.StatusAccepted, accepted{turnID})
+		return nil
+	}
+	t := &thread{input: turnID}
+	s.show(w, r, kind, func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		return t.of(s.config.Sessions.Attach(ctx, id, 0))
+	})
+	return nil
+}
+
+// streamed gives the kind of stream that a request asks for; "": none.
+func streamed(r *http.Request) string {
+	for _, kind := range []string{ndjson, eventStream} {
+		if strings.Contains(r.Header.Get("Accept"), kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// thread picks what becomes of one input: its turn, or the one that it steers.
+type thread struct {
+	input string
+	turn  string // "": none has taken it up
+}
+
+// of gives the events about the input, until it is sealed or taken back.
+func (t *thread) of(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		for e, err := range all {
+			if err == nil && !t.wants(e.Body) {
+				continue
+			}
+			if !yield(e, err) || t.ends(e.Body) {
+				return
+			}
+		}
+	}
+}
+
+func (t *thread) wants(b wire.Body) bool {
+	whose := turnOf(b)
+	if e, ok := b.(wire.Turn); ok {
+		m, _ := e.Event.(turn.UserMessage)
+		_, starts := e.Event.(turn.Start)
+		if starts && whose == t.input || m.ID == t.input {
+			t.turn = whose
+		}
+	}
+	return whose == cmp.Or(t.turn, t.input)
+}
+
+func (t *thread) ends(b wire.Body) bool {
+	if e, ok := b.(wire.Turn); ok {
+		_, sealed := e.Event.(turn.Sealed)
+		return sealed
+	}
+	removed, ok := b.(wire.InputRemoved)
+	return ok && !removed.Steers
+}
+
+// turnOf gives the turn that an event is about.
+func turnOf(b wire.Body) string {
+	switch b := b.(type) {
+	case wire.Turn:
+		return b.TurnID
+	case wire.ProviderRetry:
+		return b.TurnID
+	case wire.ProviderWaiting:
+		return b.TurnID
+	case wire.ProviderRecovered:
+		return b.TurnID
+	case wire.ProviderSwitched:
+		return b.TurnID
+	case wire.Error:
+		return b.TurnID
+	case wire.InputQueued:
+		return b.TurnID
+	case wire.InputRemoved:
+		return b.TurnID
+	}
+	return ""
+}
+
+// kept tells whether an event can be had again: its number is its own.
+func kept(b wire.Body) bool {
+	switch b.(type) {
+	case wire.InputQueued, wire.InputRemoved:
+		return true
+	}
+	e, ok := wire.ToTurn(b)
+	return ok && turn.Kept(e)
+}
+
+// followConversation tells what has happened in a conversation behind the last
+// event that the reader has seen, and what happens.
+func (s *Server) followConversation(w http.ResponseWriter, r *http.Request) error {
+	id, q := r.PathValue("id"), r.URL.Query()
+	after, err := number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
+	if err != nil {
+		return err
+	}
+	if end := q.Get("until"); end != "" && end != "sealed" {
+		return wrong(http.StatusBadRequest, "until: want sealed, and not %q", clip(end))
+	}
+	v, err := s.config.Sessions.Get(r.Context(), id)
+	switch {
+	case err != nil:
+		return err
+	case after > v.Last:
+		p := wrong(http.StatusConflict, "there is no event %d yet, the last one is %d", after, v.Last)
+		p.Code = "wrong-sequence"
+		return p
+	case !s.seat(w):
+		return nil
+	}
+	s.show(w, r, cmp.Or(streamed(r), ndjson), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		if q.Get("until") == "" {
+			return s.config.Sessions.Attach(ctx, id, after)
+		}
+		return s.untilIdle(ctx, v, after)
+	})
+	return nil
+}
+
+// untilIdle gives the events of a conversation until nothing is left to do.
+func (s *Server) untilIdle(ctx context.Context, v session.View, after int64) iter.Seq2[wire.Event, error] {
+	host := s.config.Sessions
+	idle := func(v session.View) bool { return v.Turn == "" && len(v.Inputs) == 0 }
+	if idle(v) {
+		return host.History(ctx, v.ID, after)
+	}
+	return func(yield func(wire.Event, error) bool) {
+		whichever := &thread{}
+		for e, err := range host.Attach(ctx, v.ID, after) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+			if e.Seq <= v.Last || !whichever.ends(e.Body) {
+				continue
+			}
+			if now, err := host.Get(ctx, v.ID); err != nil || idle(now) {
+				return
+			}
+		}
+	}
+}
+
+// told is an event on its way to a reader.
+type told struct {
+	wire.Event
+	err error // errOver at the end
+}
+
+// errOver: there will be no more events.
+var errOver = errors.New("over")
+
+// show sends events to a reader who has a place, until they end or the reader
+// leaves.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, events func(context.Context) iter.Seq2[wire.Event, error]) {
+	out := s.begin(w, r, kind)
+	if out == nil {
+		return
+	}
+	defer out.close()
+	ctx, cancel := context.WithCancel(r.Context())
+	news, wait := gather(ctx, events(ctx))
+	defer wait()
+	defer cancel()
+	_ = out.conn.Flush() // the header: the reader is in, whatever there is to tell
+	for {
+		if len(news) == 0 && out.flush() != nil {
+			return
+		}
+		e, ok := receive(out, news)
+		switch {
+		case !ok:
+			return
+		case e.err != nil:
+			out.last(s.problemOf(r, e.err), e.err)
+			return
+		}
+		out.tell(e.Event)
+	}
+}
+
+// behind is how many events may be on their way to a reader.
+const behind = 64
+
+// gather reads events on the side, so that somebody can wait for something
+// else as well, until ctx ends. wait waits for the end of that.
+func gather(ctx context.Context, events iter.Seq2[wire.Event, error]) (news <-chan told, wait func()) {
+	c := make(chan told, behind)
+	send := func(t told) bool {
+		select {
+		case c <- t:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for e, err := range events {
+			if !send(told{e, err}) || err != nil {
+				return
+			}
+		}
+		send(told{err: errOver})
+	})
+	return c, reading.Wait
+}
+
+// tell adds an event to what is sent with the next flush. Of server-sent events
+// only those that are kept have an id: behind it a reader can go on.
+func (o *stream) tell(e wire.Event) {
+	text := encode(e)
+	if o.lines {
+		o.buf.Write(append(text, '\n'))
+		return
+	}
+	id := ""
+	if kept(e.Body) {
+		id = strconv.FormatInt(e.Seq, 10)
+	}
+	o.event(id, e.Body.Type(), text)
+}
+
+// last ends a stream, and says why where that is no good end.
+func (o *stream) last(p *problem, err error) {
+	switch {
+	case errors.Is(err, errOver), errors.Is(err, engine.ErrClosed):
+	case o.lines:
+		o.buf.Write(append(encode(p), '\n'))
+	default:
+		o.event("", "problem", encode(p))
+	}
+	_ = o.flush()
+}

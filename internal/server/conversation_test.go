@@ -1,0 +1,305 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+// hello is a turn that goes well, as a stream tells it.
+const hello = `
+	queued: hello
+	turn-start
+	user: hello
+	… hello
+	… you
+	model: hello you
+	usage
+	sealed done, 0 retries`
+
+func TestAConversationIsMadeSpokenToReadAndTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		resp := p.send("POST", "", `{"id":"c1","model":"acme/large","title":"Greetings","system":"Be kind.","fallback":["acme/small"],"patienceMs":1000,"policy":"patient"}`)
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != 201 || resp.Header.Get("Location") != "/-/conversations/c1" {
+			t.Errorf("%s %s", resp.Status, text)
+		}
+		expect(t, p.ndjson("POST", "/c1/turns", `{"text":"hello"}`), hello)
+		status, c := p.ask("GET", "/c1", "")
+		if status != 200 || c["title"] != "Greetings" || c["system"] != "Be kind." || c["patienceMs"] != 1000.0 || c["turnId"] != nil || len(c["queue"].([]any)) != 0 {
+			t.Errorf("%d %v", status, c)
+		}
+		if status, _ := p.ask("DELETE", "/c1", ""); status != 204 {
+			t.Error(status)
+		}
+		p.refused(410, "gone", "GET", "/c1", "")
+		p.refused(410, "gone", "POST", "/c1/turns", `{"text":"hello"}`)
+	})
+}
+
+func TestAnInputThatIsTakenIsAnsweredWhoeverReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		c := p.create("")
+		p.say(c, "hello")
+		synctest.Wait()
+		want := strings.ReplaceAll(hello, "… hello\n\t… you\n\t", "")
+		expect(t, p.ndjson("GET", "/"+c+"/events?until=sealed", ""), want)
+		expect(t, p.ndjson("GET", "/"+c+"/events?until=sealed&after=7", ""), "sealed done, 0 retries")
+	})
+}
+
+func TestTheSameInputTwiceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		c := p.create("")
+		for range 2 {
+			if status, a := p.ask("POST", "/"+c+"/turns", `{"text":"hello"}`, "Idempotency-Key", `"k-1"`); status != 202 || a["turnId"] != "k-1" {
+				t.Error(status, a)
+			}
+		}
+		synctest.Wait()
+		again := p.ndjson("POST", "/"+c+"/turns", `{"text":"hello","id":"k-1"}`)
+		expect(t, again, strings.ReplaceAll(hello, "… hello\n\t… you\n\t", ""))
+		if n := len(p.model.Requests()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+		p.refused(400, "invalid-input", "POST", "/"+c+"/turns", `{"text":"hello","id":"other"}`, "Idempotency-Key", "k-1")
+	})
+}
+
+func TestAStreamOfServerSentEventsGoesOnBehindWhatWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Fails(busy), llmtest.Says("hello you"), llmtest.Says("bye"))
+		c := p.create("")
+		first := p.read("/-/conversations/" + c + "/events")
+		p.say(c, "hello")
+		synctest.Wait()
+		before := first.seen()
+		first.close()
+		last := ""
+		for _, e := range before {
+			if e.id != "" {
+				last = e.id
+			}
+		}
+		time.Sleep(time.Minute)
+		second := p.read("/-/conversations/"+c+"/events", "Last-Event-ID", last)
+		p.say(c, "bye")
+		synctest.Wait()
+		var got, ids []string
+		for _, e := range slices.Concat(before, second.seen()) {
+			if e.comment == "" {
+				got = append(got, narrate(t, e.data))
+			}
+			if e.id != "" {
+				ids = append(ids, e.id)
+			}
+		}
+		expect(t, got, `
+			queued: hello
+			turn-start
+			user: hello
+			retry 0: HTTP 529: Overloaded
+			model: hello you
+			usage
+			sealed done, 1 retries
+			queued: bye
+			turn-start
+			user: bye
+			… bye
+			model: bye
+			usage
+			sealed done, 0 retries`)
+		if !slices.IsSortedFunc(ids, func(a, b string) int { return len(a) - len(b) }) || len(slices.Compact(slices.Clone(ids))) != 14-2 {
+			t.Errorf("ids %v", ids)
+		}
+	})
+}
+
+func TestASilentStreamIsKeptAliveAndEndsWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		c := p.create("")
+		r := p.read("/-/conversations/" + c + "/events")
+		time.Sleep(31 * time.Second)
+		if got := r.seen(); len(got) != 2 || got[0].comment != "beat" {
+			t.Errorf("%v", got)
+		}
+		p.stop()
+		if e := r.next(); e.comment != "the server is shutting down" {
+			t.Errorf("%v", e)
+		}
+	})
+}
+
+func TestWhoWatchesAConversationThatIsTakenAwayIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Hangs())
+		c := p.create("")
+		r := p.read("/-/conversations/" + c + "/events")
+		p.say(c, "hello")
+		synctest.Wait()
+		p.ask("DELETE", "/"+c, "")
+		seen := r.seen()
+		if last := seen[len(seen)-1]; last.name != "problem" || !strings.Contains(last.data, `"code":"gone"`) {
+			t.Errorf("%v", seen)
+		}
+	})
+}
+
+func TestTheListHasTheNewestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		for i := range 5 {
+			p.create(fmt.Sprintf("c%d", i))
+		}
+		ids := func(query string) (ids []string, before any) {
+			status, page := p.ask("GET", query, "")
+			if status != 200 {
+				t.Error(status, page)
+			}
+			for _, c := range page["conversations"].([]any) {
+				ids = append(ids, c.(map[string]any)["id"].(string))
+			}
+			return ids, page["before"]
+		}
+		for _, c := range []struct {
+			query  string
+			want   string
+			before any
+		}{
+			{"", "c4 c3 c2 c1 c0", nil},
+			{"?limit=2", "c4 c3", "c3"},
+			{"?limit=2&before=c3", "c2 c1", "c1"},
+			{"?limit=2&before=c1", "c0", nil},
+			{"?limit=5", "c4 c3 c2 c1 c0", nil},
+			{"?before=c0", "", nil},
+		} {
+			if got, before := ids(c.query); strings.Join(got, " ") != c.want || before != c.before {
+				t.Errorf("%s: %v, %v", c.query, got, before)
+			}
+		}
+	})
+}
+
+func TestWhatIsNoRequestIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		p.create("c1")
+		for _, c := range []struct {
+			status             int
+			code               string
+			method, path, body string
+			headers            []string
+		}{
+			{404, "not-found", "GET", "/none", "", nil},
+			{404, "not-found", "DELETE", "/none", "", nil},
+			{404, "not-found", "POST", "/none/turns", `{"text":"hi"}`, nil},
+			{404, "not-found", "GET", "/none/events", "", nil},
+			{404, "not-found", "GET", "/c1/nothing", "", nil},
+			{400, "invalid-input", "GET", "/a%20b", "", nil},
+			{409, "exists", "POST", "", `{"id":"c1","model":"acme/large"}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":"a b","model":"acme/large"}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":"c2","mode":"acme/large"}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":"c2","patienceMs":-1}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":"c2"} {}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":`, nil},
+			{400, "invalid-input", "POST", "/c1/turns", "", nil},
+			{400, "invalid-input", "POST", "/c1/turns", `{"text":" "}`, nil},
+			{400, "invalid-input", "POST", "/c1/turns", "{\"text\":\"\xff\"}", nil},
+			{400, "invalid-input", "POST", "/c1/turns", `{"text":"` + strings.Repeat("x", 384<<10+1) + `"}`, nil},
+			{413, "too-large", "POST", "/c1/turns", `{"text":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
+			{413, "too-large", "POST", "", `{"system":"` + strings.Repeat("x", 1<<20) + `"}`, nil},
+			{400, "invalid-input", "POST", "/c1/turns", `{"text":"hi","id":"a b"}`, nil},
+			{415, "unsupported-media-type", "POST", "/c1/turns", `{"text":"hi"}`, []string{"Content-Type", "text/plain"}},
+			{403, "forbidden", "POST", "/c1/turns", `{"text":"hi"}`, []string{"Origin", "https://evil.example"}},
+			{405, "method-not-allowed", "PUT", "/c1", "", nil},
+			{405, "method-not-allowed", "GET", "/c1/turns", "", nil},
+			{409, "wrong-sequence", "GET", "/c1/events?after=2", "", nil},
+			{409, "wrong-sequence", "GET", "/c1/events", "", []string{"Last-Event-ID", "17"}},
+			{400, "invalid-input", "GET", "/c1/events?after=-1", "", nil},
+			{400, "invalid-input", "GET", "/c1/events", "", []string{"Last-Event-ID", "nofpsryb-2"}},
+			{400, "invalid-input", "GET", "/c1/events?until=monday", "", nil},
+			{400, "invalid-input", "GET", "?limit=many", "", nil},
+		} {
+			p.refused(c.status, c.code, c.method, c.path, c.body, c.headers...)
+		}
+		if n := len(p.model.Requests()); n != 0 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// full is an engine without room.
+type full struct{ engine.Engine }
+
+func (full) Offer(context.Context, engine.Ticket) error { return engine.ErrFull }
+
+func TestAFullStoreTakesNothingAndSaysWhenToComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := furnish(t, server.Config{}, full{engine.Memory()})
+		c := p.create("")
+		for _, kind := range []string{"application/json", "application/x-ndjson"} {
+			resp := p.send("POST", "/"+c+"/turns", `{"text":"hello"}`, "Accept", kind)
+			text, _ := io.ReadAll(resp.Body)
+			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"code":"store-full"`) {
+				t.Errorf("%s %s", resp.Status, text)
+			}
+		}
+		if status, _ := p.ask("GET", "/"+c, ""); status != 200 {
+			t.Error(status)
+		}
+	})
+}
+
+// torn is an engine with a log of which something is missing.
+type torn struct{ engine.Engine }
+
+func (torn) Read(context.Context, string, int64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		yield(engine.Record{}, &engine.Damage{Conversation: "c1", N: 1, Why: "missing"})
+	}
+}
+
+func TestADamagedConversationIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := furnish(t, server.Config{}, torn{engine.Memory()})
+		if _, err := p.host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+			t.Fatal(err)
+		}
+		p.refused(500, "damaged", "GET", "/c1", "")
+		p.refused(500, "damaged", "POST", "/c1/turns", `{"text":"hello"}`)
+		p.refused(500, "damaged", "GET", "/c1/events", "")
+	})
+}
+
+func TestSettingsAreCheckedAndCompleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settle := func(s session.Settings) (session.Settings, error) {
+			if s.Model != "" {
+				return s, errors.New("no such model")
+			}
+			s.Model = "acme/usual"
+			return s, nil
+		}
+		p := furnish(t, server.Config{Settle: settle}, engine.Memory())
+		if status, c := p.ask("POST", "", ""); status != 201 || c["model"] != "acme/usual" {
+			t.Error(status, c)
+		}
+		p.refused(400, "invalid-input", "POST", "", `{"model":"acme/huge"}`)
+	})
+}

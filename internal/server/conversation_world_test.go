@@ -1,0 +1,188 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// parlor is a server with conversations, for a bubble.
+type parlor struct {
+	*world
+	engine engine.Engine
+	host   *session.Host
+	model  *llmtest.Model
+	end    func() // of the host: it hands back what it is at
+}
+
+// newParlor opens a server whose model gives these answers.
+func newParlor(t *testing.T, answers ...llmtest.Answer) *parlor {
+	return furnish(t, server.Config{}, engine.Memory(), answers...)
+}
+
+// furnish opens a server on an engine.
+func furnish(t *testing.T, c server.Config, e engine.Engine, answers ...llmtest.Answer) *parlor {
+	p := &parlor{engine: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
+	p.host = session.New(session.Config{Engine: e, World: func(context.Context, session.Settings) (agent.World, error) {
+		w := agent.World{Model: p.model}
+		w.Retry.Policy = policy.Patient()
+		return w, nil
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = p.host.Run(ctx)
+	}()
+	p.end = func() { cancel(); <-done }
+	t.Cleanup(func() { p.end(); _ = e.Close(context.Background()) })
+	c.Gateway, c.Sessions = &fake{}, p.host
+	p.world = run(t, c)
+	return p
+}
+
+// send makes a request below /-/conversations. A body is JSON unless a header
+// says otherwise.
+func (p *parlor) send(method, path, body string, headers ...string) *http.Response {
+	p.Helper()
+	req, err := http.NewRequestWithContext(p.Context(), method, "http://localhost/-/conversations"+path, strings.NewReader(body))
+	if err != nil {
+		p.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return resp
+}
+
+// ask gives the status of an answer and its members, those of an object.
+func (p *parlor) ask(method, path, body string, headers ...string) (int, map[string]any) {
+	p.Helper()
+	resp := p.send(method, path, body, headers...)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	members := map[string]any{}
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		p.Errorf("%s %s: %v: %q", method, path, err, text)
+	}
+	want := "application/json"
+	if resp.StatusCode >= 400 {
+		want = "application/problem+json"
+	}
+	if kind := resp.Header.Get("Content-Type"); kind != want && resp.StatusCode != 204 {
+		p.Errorf("%s %s: %s", method, path, kind)
+	}
+	return resp.StatusCode, members
+}
+
+// refused wants a problem.
+func (p *parlor) refused(status int, code, method, path, body string, headers ...string) {
+	p.Helper()
+	got, problem := p.ask(method, path, body, headers...)
+	if got != status || problem["code"] != code || problem["status"] != float64(status) || problem["detail"] == "" {
+		p.Errorf("%s %s: %d %v, want %d %s", method, path, got, problem, status, code)
+	}
+}
+
+// create makes a conversation.
+func (p *parlor) create(id string) string {
+	p.Helper()
+	status, c := p.ask("POST", "", `{"id":"`+id+`","model":"acme/large"}`)
+	if status != 201 {
+		p.Fatal(status, c)
+	}
+	return c["id"].(string)
+}
+
+// say says something and does not wait for the answer.
+func (p *parlor) say(conversation, text string) (turnID string) {
+	p.Helper()
+	status, answer := p.ask("POST", "/"+conversation+"/turns", `{"text":"`+text+`"}`)
+	if status != 202 {
+		p.Fatal(status, answer)
+	}
+	return answer["turnId"].(string)
+}
+
+// ndjson gives the lines of a stream in words, until it ends.
+func (p *parlor) ndjson(method, path, body string) (lines []string) {
+	p.Helper()
+	resp := p.send(method, path, body, "Accept", "application/x-ndjson")
+	defer resp.Body.Close()
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "application/x-ndjson" {
+		p.Fatalf("%s %s: %s, %s", method, path, resp.Status, kind)
+	}
+	for s := bufio.NewScanner(resp.Body); s.Scan(); {
+		if s.Text() != "" {
+			lines = append(lines, narrate(p.T, s.Text()))
+		}
+	}
+	return lines
+}
+
+// narrate puts an event into words.
+func narrate(t *testing.T, text string) string {
+	t.Helper()
+	var e wire.Event
+	if err := json.Unmarshal([]byte(text), &e); err != nil || e.Seq == 0 {
+		t.Errorf("no event: %q, %v", text, err)
+		return text
+	}
+	switch b := e.Body.(type) {
+	case wire.Turn:
+		switch e := b.Event.(type) {
+		case turn.UserMessage:
+			return "user: " + e.Text
+		case turn.TextDelta:
+			return "… " + strings.TrimSpace(e.Text)
+		case turn.AssistantMessage:
+			return strings.TrimSpace("model: " + e.Content.Text())
+		case turn.Sealed:
+			return fmt.Sprintf("sealed %s, %d retries", e.Status, e.RetryCount)
+		}
+	case wire.InputQueued:
+		return "queued: " + b.Text
+	case wire.ProviderRetry:
+		return fmt.Sprintf("retry %d: %s", b.Attempt, b.Message)
+	}
+	return e.Body.Type()
+}
+
+// expect compares lines with a text that has one in each of its own.
+func expect(t *testing.T, got []string, want string) {
+	t.Helper()
+	var all []string
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	if g, w := strings.Join(got, "\n"), strings.Join(all, "\n"); g != w {
+		t.Errorf("got\n%s\nwant\n%s", g, w)
+	}
+}
