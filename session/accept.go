@@ -60,7 +60,7 @@ func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, 
 	case len(l.inputs) >= QueueBound:
 		return "", fmt.Errorf("%w: %d are waiting already", ErrText, len(l.inputs))
 	}
-	if err := h.Engine.Offer(ctx, ticket(conversation, id, id+".0", errand{Text: text})); err != nil {
+	if err := h.Engine.Offer(ctx, ticket(conversation, id, id, errand{Text: text})); err != nil {
 		return "", err
 	}
 	// From here on it is taken; that it shows at once is for those who watch.
@@ -124,7 +124,7 @@ func (h *Host) Steer(ctx context.Context, conversation, input string) error {
 	if err != nil || l.idle() {
 		return err
 	}
-	return h.Engine.Publish(ctx, control(l.now.id), []byte(sayLook))
+	return h.Engine.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
 }
 
 // Delete takes a conversation away for good. A turn under way ends, and so does
@@ -141,7 +141,7 @@ func (h *Host) Delete(ctx context.Context, conversation string) error {
 	if l.idle() {
 		return err
 	}
-	return errors.Join(err, h.Engine.Publish(ctx, control(l.now.id), []byte(sayStop)), h.Engine.Unpark(ctx, l.now.id))
+	return errors.Join(err, h.Engine.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Engine.Unpark(ctx, errandID(conversation, l.now.id)))
 }
 
 // View is what is known of a conversation.

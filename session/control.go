@@ -23,11 +23,13 @@ const (
 const sayGone = "gone"
 
 // control is the topic on which the worker of a turn listens.
-func control(turnID string) string { return "turn." + turnID }
+func control(conversation, turnID string) string {
+	return "turn." + errandID(conversation, turnID)
+}
 
 // obey listens to what is said to the worker, until ctx ends.
 func (w *worker) obey(ctx context.Context) error {
-	words, err := w.h.Engine.Listen(ctx, control(w.turn))
+	words, err := w.h.Engine.Listen(ctx, control(w.log.id, w.turn))
 	if err != nil {
 		return err
 	}
@@ -107,10 +109,10 @@ func (h *Host) Stop(ctx context.Context, conversation, turnID string) error {
 		return err
 	}
 	if l.now.held { // its worker ends it, or whoever takes up the turn of one that has died
-		return h.Engine.Publish(ctx, control(id), []byte(sayStop))
+		return h.Engine.Publish(ctx, control(conversation, id), []byte(sayStop))
 	}
 	return errors.Join(
-		h.Engine.Unpark(ctx, id),
+		h.Engine.Unpark(ctx, errandID(conversation, id)),
 		h.Engine.Offer(ctx, ticket(conversation, id, "", errand{})),
 	)
 }
@@ -125,10 +127,10 @@ func (h *Host) Now(ctx context.Context, conversation string) error {
 		return ErrIdle
 	}
 	if l.now.held {
-		return h.Engine.Publish(ctx, control(l.now.id), []byte(sayNow))
+		return h.Engine.Publish(ctx, control(conversation, l.now.id), []byte(sayNow))
 	}
 	return errors.Join(
-		h.Engine.Unpark(ctx, l.now.id),
+		h.Engine.Unpark(ctx, errandID(conversation, l.now.id)),
 		h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true})),
 	)
 }

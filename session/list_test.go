@@ -83,3 +83,21 @@ func TestWhoWatchesAConversationThatIsDeletedIsTold(t *testing.T) {
 		}
 	})
 }
+
+func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("one"), llmtest.Fails(busy), llmtest.Says("two"))
+		host, _ := h.host()
+		a, b := h.create(host), h.create(host)
+		for _, c := range []string{a, b} {
+			if _, err := host.Say(t.Context(), c, "1", "hello"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []string{a, b} {
+			if got := follow(t, host, c, 0, 1); len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "sealed done") {
+				t.Errorf("%q", got)
+			}
+		}
+	})
+}

@@ -489,7 +489,8 @@ func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
 		h.say(host, c, "hello")
 		time.Sleep(time.Second)
 		for range 3 {
-			err := h.engine.Offer(t.Context(), engine.Ticket{Conversation: c, Turn: turnOf(t, host, c), Body: json.RawMessage(`{"id":"other"}`)})
+			body := json.RawMessage(`{"id":"other","turn":"` + turnOf(t, host, c) + `"}`)
+			err := h.engine.Offer(t.Context(), engine.Ticket{Conversation: c, Turn: "other", Body: body})
 			if err != nil {
 				t.Fatal(err)
 			}

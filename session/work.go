@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,19 +17,27 @@ import (
 
 // errand is what a ticket carries.
 type errand struct {
-	ID    string `json:"id"`             // the ticket's: the same when it is handed out again
+	ID    string `json:"id"` // the ticket's: the same when it is handed out again
+	Turn  string `json:"turn"`
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
 	Woken bool   `json:"woken,omitzero"` // somebody says "now"
 }
 
 // ticket makes a ticket for a turn.
 func ticket(conversation, turnID, key string, e errand) engine.Ticket {
-	e.ID = rand.Text()
+	e.ID, e.Turn = rand.Text(), turnID
 	body, err := json.Marshal(e)
 	if err != nil { // strings and a bool always have a form in JSON
 		panic(err)
 	}
-	return engine.Ticket{Conversation: conversation, Turn: turnID, Key: key, Body: body}
+	return engine.Ticket{Conversation: conversation, Turn: errandID(conversation, turnID), Key: key, Body: body}
+}
+
+// errandID names a turn where those of all conversations are together: users
+// choose ids, and two may choose the same.
+func errandID(conversation, turnID string) string {
+	sum := sha256.Sum256([]byte(conversation + "/" + turnID)) // no id has a slash
+	return hex.EncodeToString(sum[:16])
 }
 
 // work does what a ticket says; nil: it is done with.
@@ -43,16 +53,16 @@ func (h *Host) work(ctx context.Context, t engine.Ticket) error {
 	if err := json.Unmarshal(t.Body, &e); err != nil {
 		return fmt.Errorf("ticket: %w", err)
 	}
-	if err := h.note(ctx, l, t.Turn, e.Text); err != nil {
+	if err := h.note(ctx, l, e.Turn, e.Text); err != nil {
 		return err
 	}
 	switch {
-	case l.now.id == t.Turn && l.now.held && l.now.ticket != e.ID:
+	case l.now.id == e.Turn && l.now.held && l.now.ticket != e.ID:
 		return nil // its worker has a ticket of its own, which comes again if that dies
-	case l.now.id == t.Turn:
+	case l.now.id == e.Turn:
 	case !l.idle():
 		return nil // this one comes when that one is sealed
-	case !l.waits(t.Turn):
+	case !l.waits(e.Turn):
 		return h.next(ctx, l) // it has been sealed, or taken back
 	}
 	return h.turn(ctx, l, t, e)
@@ -98,14 +108,14 @@ func (h *Host) next(ctx context.Context, l *log) error {
 
 // turn goes on with a turn, or begins it.
 func (h *Host) turn(ctx context.Context, l *log, t engine.Ticket, e errand) error {
-	w := &worker{h: h, log: l, turn: t.Turn, ticket: e.ID, epoch: l.now.epoch, wake: make(chan struct{}, 1)}
+	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, wake: make(chan struct{}, 1)}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on nobody holds it
 			if err := w.note(ctx, released, struct{}{}); err != nil {
 				return err
 			}
 		}
-		return h.Engine.Park(ctx, ticket(l.id, t.Turn, "", errand{}), due)
+		return h.Engine.Park(ctx, ticket(l.id, e.Turn, "", errand{}), due)
 	}
 	if err := w.work(ctx); err != nil {
 		return err
