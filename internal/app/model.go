@@ -104,7 +104,7 @@ func Model(name string, env func(string) string) (llm.Model, error) {
 		return nil, err
 	}
 	at := site{base: env(v.base), env: env}
-	if at.base != "" && v.name != "ollama" && !isURL(at.base) {
+	if at.base != "" && !v.reaches(at.base) {
 		return nil, fmt.Errorf("%w: %s: want a base URL such as http://127.0.0.1:8484", ErrEnvironment, v.base)
 	}
 	for _, variable := range v.keys {
@@ -137,6 +137,15 @@ func find(name string) (v vendor, model string, err error) {
 		}
 	}
 	return vendor{}, "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, list(Providers()))
+}
+
+// reaches tells whether a text is an address of the provider. Ollama's own
+// tools take a host and a port as well.
+func (v vendor) reaches(base string) bool {
+	if v.name == "ollama" && !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	return isURL(base)
 }
 
 // isURL tells whether text is an address to which requests can go.

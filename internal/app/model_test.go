@@ -65,6 +65,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		{"gemini-3", "", app.ErrCredentials, "GOOGLE_API_KEY or GEMINI_API_KEY"},
 		{"ollama/q", "", nil, ""},
 		{"ollama/q", "OLLAMA_HOST=0.0.0.0:11434", nil, ""},
+		{"ollama/q", "OLLAMA_HOST=:11434", nil, ""},
+		{"ollama/q", "OLLAMA_HOST=::::", app.ErrEnvironment, "OLLAMA_HOST"},
 		{"lmstudio/q", "", nil, ""},
 	}
 	for _, tt := range tests {

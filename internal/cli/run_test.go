@@ -151,3 +151,12 @@ func TestWhatIsSavedIsGoneOnWithAsItWasBegun(t *testing.T) {
 		t.Errorf("code %d, %s, want %s", code, errs, want)
 	}
 }
+
+func TestWhatTheEnvironmentSaysWronglyIsTheConfiguration(t *testing.T) {
+	for name, says := range map[string]string{"RIDETHROUGH_MODEL=acme/anvil": "RIDETHROUGH_MODEL: model", "OLLAMA_HOST=::::": "OLLAMA_HOST"} {
+		code, _, errs := run(t, []string{name, "RIDETHROUGH_MODEL=ollama/q"}, "run", "--no-save", "hi") // the first counts
+		if code != 78 || !strings.Contains(errs, says) {
+			t.Errorf("%s: code %d, %s", name, code, errs)
+		}
+	}
+}

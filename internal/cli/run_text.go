@@ -254,7 +254,7 @@ func remedy(e turn.Error) string {
 		return "It opens again at " + e.Fault.ResetAt.Local().Format("15:04 on Jan 2") + "."
 	case e.Fault.Kind == fault.Quota:
 		return "Check the account at " + e.Provider + " and try again."
-	case app.Local(e.Provider) && e.Fault.Status == 0 && !e.Committed:
+	case app.Local(e.Provider) && e.Fault.Status == 0 && !e.Committed && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
 	case fault.Transient.Has(e.Fault.Kind):
 		return "Check your connection and try again."

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,8 @@ func (c *running) world() (w agent.World, err error) {
 
 // models gives the model that is asked and those that take over.
 func (c *running) models() (first llm.Model, others []llm.Model, err error) {
-	name := c.model
-	if name == "" {
-		name = c.s.Env("RIDETHROUGH_MODEL")
-	}
+	const variable = "RIDETHROUGH_MODEL"
+	name := cmp.Or(c.model, c.s.Env(variable))
 	if name == "" {
 		return nil, nil, failure{noModel(app.Suggestions(c.s.Env)), exitConfig}
 	}
@@ -69,6 +68,8 @@ func (c *running) models() (first llm.Model, others []llm.Model, err error) {
 			return nil, nil, failure{err, exitNoAuth}
 		case errors.Is(err, app.ErrEnvironment):
 			return nil, nil, failure{err, exitConfig}
+		case err != nil && c.model == "" && len(others) == 0:
+			return nil, nil, misconfigured(variable, err)
 		case err != nil:
 			return nil, nil, err
 		}
