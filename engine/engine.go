@@ -37,6 +37,17 @@ var (
 	// ErrFull says that there is no room to keep anything more. Reading goes on
 	// to work, and so does writing once there is room.
 	ErrFull = errors.New("no room left in the store")
+	// ErrUnavailable says that the store's servers do not answer, or not in time.
+	// What was asked for may have happened.
+	ErrUnavailable = errors.New("the store does not answer")
+	// ErrInUse says that another process has the store.
+	ErrInUse = errors.New("the store is in use")
+	// ErrMode says that the store in a directory is of a process that is alone
+	// and was opened for a cluster, or the other way. To change that, export and
+	// import.
+	ErrMode = errors.New("the store is of another kind")
+	// ErrVersion says that a server is too old.
+	ErrVersion = errors.New("the server is too old")
 	// ErrClosed says that the engine was closed.
 	ErrClosed = errors.New("the engine is closed")
 )

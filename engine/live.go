@@ -30,7 +30,7 @@ type Live interface {
 // upstream is out and who probes it.
 type Fact struct {
 	Key     string
-	Value   []byte // at most 64 KiB; nil: there is none
+	Value   []byte // at most 64 KiB; empty: there is none
 	Version uint64 // of which Put makes the next one
 }
 
@@ -40,7 +40,7 @@ type Shared interface {
 	// Get gives a fact. One that there is not has no Value.
 	Get(ctx context.Context, key string) (Fact, error)
 	// Put replaces the version that f has, or makes a fact if f.Version is 0 and
-	// there is none; nil takes it away. It fails with ErrConflict if there is
+	// there is none; an empty value takes it away. It fails with ErrConflict if there is
 	// another version. After life, in whole seconds rounded up, the fact is
 	// gone; 0: it stays.
 	Put(ctx context.Context, f Fact, life time.Duration) (Fact, error)

@@ -182,6 +182,7 @@ func (m *memory) Delete(ctx context.Context, conversation string) error {
 	defer m.mu.Unlock()
 	if m.logs[conversation] != nil {
 		m.logs[conversation] = &memoryLog{deleted: true}
+		m.tell(conversation, Heard{Lost: true})
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func newEar() *ear { return &ear{heard: make(chan Heard, earful)} }
 // hear gives the listener something, and takes the oldest away if it has to.
 func (e *ear) hear(h Heard) {
 	for {
-		h.Lost = e.lost
+		h.Lost = h.Lost || e.lost
 		select {
 		case e.heard <- h:
 			e.lost = false
@@ -161,7 +161,7 @@ func (m *memory) Put(ctx context.Context, f Fact, life time.Duration) (Fact, err
 	m.seq++
 	kept := &memoryFact{Fact: Fact{Key: f.Key, Value: slices.Clone(f.Value), Version: m.seq}}
 	m.facts[f.Key] = kept
-	if f.Value == nil {
+	if len(f.Value) == 0 {
 		delete(m.facts, f.Key)
 		kept.Version = 0
 	} else if life > 0 {

@@ -52,9 +52,10 @@ var liveCases = map[string]func(*testing.T, world){
 		}
 	},
 	"a listener that is slow loses the oldest and is told so": func(t *testing.T, w world) {
-		heard := listen(t, t.Context(), w, "c1")
+		heard, quick := listen(t, t.Context(), w, "c1"), listen(t, t.Context(), w, "c1")
 		for _, text := range names("text", 999) {
 			say(t, w, "c1", text)
+			next(t, quick)
 		}
 		say(t, w, "c1", "last")
 		lost, got := false, 0

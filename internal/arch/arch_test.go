@@ -137,6 +137,7 @@ var clocks = []clock{
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"engine", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
+	{"engine", "NewTimer", "asks again while servers choose a leader, or do not answer"},
 	{"session", "NewTicker", "says that a claim is being worked on"},
 	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},

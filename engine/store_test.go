@@ -1,0 +1,33 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+)
+
+// alone opens a store of one process until the test is over.
+func alone(t testing.TB, c engine.Config) engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(t.Context()) })
+	return e
+}
+
+const (
+	shortLease = 1200 * time.Millisecond
+	shortTick  = 300 * time.Millisecond // schedules are looked at every 250 ms
+)
+
+func TestAStoreInADirectoryConforms(t *testing.T) {
+	conform(t, func(t *testing.T, name string, c func(*testing.T, world)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c(t, world{alone(t, engine.Config{Dir: t.TempDir(), Lease: shortLease}), shortLease, shortTick})
+		})
+	})
+}
