@@ -99,7 +99,6 @@ type chaos struct {
 	mu    sync.Mutex
 	dice  *rand.Rand
 	calls int
-	alive []*mortal
 	wrong []string
 }
 
