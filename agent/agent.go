@@ -44,6 +44,10 @@ type World struct {
 	// go on later from its kept events.
 	Retry retry.Engine
 
+	// Gate gives the place at the gate of the upstream that a model is at, and
+	// what gives it back. nil: Retry's Gate is that of every model.
+	Gate func(llm.Name) (g retry.Gate, leave func())
+
 	// Spread makes a wait a little longer before anybody is told of it, so that
 	// many do not fall due at the same moment. It does not count against the
 	// budget. nil: it is as the policy says.

@@ -47,7 +47,9 @@ func (a *attempt) compact() error {
 // sum asks the model to sum messages up.
 func (a *attempt) sum(messages []llm.Message) {
 	q := llm.Request{System: orders, Messages: []llm.Message{llm.Say(transcript(messages))}, Whole: a.Whole}
-	c, err := gather(a.ctx, a.engine(), a.model, q)
+	engine, leave := a.engine()
+	defer leave()
+	c, err := gather(a.ctx, engine, a.model, q)
 	if err != nil {
 		a.ended(err)
 		return

@@ -106,7 +106,9 @@ func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} 
 // listen asks the model and shows what it says.
 func (a *attempt) listen(q llm.Request) {
 	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return a.model.Stream(ctx, q) }
-	for part, err := range retry.Stream(a.ctx, a.engine(), llm.IsContent, open) {
+	engine, leave := a.engine()
+	defer leave()
+	for part, err := range retry.Stream(a.ctx, engine, llm.IsContent, open) {
 		if err != nil {
 			a.ended(err)
 			return

@@ -18,8 +18,12 @@ const heartbeat = 30 * time.Second
 var errSwitch = errors.New("the next model takes over")
 
 // engine gives the engine for one run of the policy: the world's, with events.
-func (a *attempt) engine() retry.Engine {
-	e := a.Retry
+// leave is to be called when the run is over.
+func (a *attempt) engine() (e retry.Engine, leave func()) {
+	e, leave = a.Retry, func() {}
+	if a.Gate != nil {
+		e.Gate, leave = a.Gate(a.model.Name())
+	}
 	e.Start, a.start = a.start, policy.Run{}
 	watch := e.Watch
 	e.Watch = func(n retry.Note) {
@@ -33,7 +37,7 @@ func (a *attempt) engine() retry.Engine {
 		wait = patient(e.Gate)
 	}
 	e.Wait = func(ctx context.Context, n retry.Note) error { return a.wait(ctx, n, wait) }
-	return e
+	return e, leave
 }
 
 // patient gives the wait of an engine that has none of its own.

@@ -66,7 +66,9 @@ func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, 
 	// From here on it is taken; that it shows at once is for those who watch.
 	if err := h.note(ctx, l, id, text); err != nil {
 		h.Log.Warn("showing an input", "conversation", conversation, "error", err)
+		return id, nil
 	}
+	h.cache.put(l)
 	return id, nil
 }
 
@@ -170,6 +172,7 @@ func (h *Host) Get(ctx context.Context, conversation string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	defer h.cache.put(l)
 	v := View{
 		ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Inputs: slices.Clone(l.inputs),
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/ridethrough/ridethrough/engine"
 )
 
-// load reads a conversation.
+// load reads a conversation. It is the caller's own until it is put back into
+// the cache; one that has become untrue, by an error, is not.
 func (h *Host) load(ctx context.Context, id string) (*log, error) {
-	l := &log{id: id}
+	l := h.cache.take(id)
 	if err := h.catchUp(ctx, l); err != nil {
 		return nil, err
 	}

@@ -39,10 +39,7 @@ func (w *worker) obey(ctx context.Context) error {
 			case sayStop:
 				w.stop(errAborted)
 			case sayNow:
-				select {
-				case w.wake <- struct{}{}:
-				default:
-				}
+				w.hurry()
 			case sayLook:
 				w.look(ctx)
 			}
@@ -67,6 +64,8 @@ func (w *worker) tell(ctx context.Context, e turn.Event) {
 		w.said = true
 	case turn.Retry:
 		w.asked = e.Name
+	case turn.Recovered:
+		w.h.back(ctx, e.Provider)
 	}
 	if turn.Kept(e) {
 		return // it came with its append

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -35,6 +36,7 @@ type Config struct {
 	// Inbox, Spread, Before and the Start and Wait of its Retry are the host's.
 	World func(context.Context, Settings) (agent.World, error)
 
+	Gates      *gate.Set     // what those who are at one provider share while it fails; nil: the host has a set of its own
 	Name       string        // of this host, in the logs of conversations; "": nobody needs one
 	Workers    int           // turns that are worked on at the same time; 0: 64. Turns that wait for long are not among them
 	Stay       time.Duration // a wait up to this stays with its worker; 0: 30 s
@@ -44,7 +46,12 @@ type Config struct {
 
 // Host works on conversations. Its methods may run concurrently. Several hosts,
 // in one process or in many, may share an engine.
-type Host struct{ Config }
+type Host struct {
+	Config
+	cache   cache
+	waiting waiting
+	ramps   ramps
+}
 
 // The errors of requests that cannot be met.
 var (
@@ -58,8 +65,11 @@ var (
 // errAborted is the cause of a turn that a user has stopped.
 var errAborted = errors.New("stopped by the user")
 
-// errElsewhere: another worker has the turn.
-var errElsewhere = errors.New("another worker has the turn")
+// What a worker is told that comes too late.
+var (
+	errElsewhere = errors.New("another worker has the turn")
+	errOver      = errors.New("the turn has been sealed")
+)
 
 // New gives a host. It does nothing by itself until Run.
 func New(c Config) *Host {
@@ -67,6 +77,9 @@ func New(c Config) *Host {
 	c.Stay = cmp.Or(c.Stay, 30*time.Second)
 	if c.Supervisor.Retries == 0 {
 		c.Supervisor = policy.Worker()
+	}
+	if c.Gates == nil {
+		c.Gates = &gate.Set{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -80,6 +93,11 @@ func (h *Host) Run(ctx context.Context) error {
 	free := make(chan struct{}, h.Workers)
 	var all sync.WaitGroup
 	defer all.Wait()
+	all.Go(func() {
+		if err := h.listen(ctx); err != nil && ctx.Err() == nil {
+			h.Log.Warn("listening for recoveries: long waits end at their own time", "error", err)
+		}
+	})
 	for {
 		select {
 		case free <- struct{}{}:
@@ -120,8 +138,8 @@ func (h *Host) serve(ctx context.Context, c engine.Claim) {
 		err = c.Again(0)
 	case errors.Is(err, errElsewhere):
 		return // it is that worker's ticket by now, and for it to be done with
-	case errors.Is(err, engine.ErrDeleted):
-		err = c.Done() // nobody wants to know any more
+	case errors.Is(err, engine.ErrDeleted), errors.Is(err, errOver):
+		err = c.Done() // nobody needs it any more
 	default:
 		h.Log.Error("working on a turn", "conversation", c.Ticket().Conversation, "turn", c.Ticket().Turn, "error", err)
 		err = c.Again(again)

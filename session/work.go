@@ -43,12 +43,21 @@ func errandID(conversation, turnID string) string {
 // work does what a ticket says; nil: it is done with.
 func (h *Host) work(ctx context.Context, t engine.Ticket) error {
 	l, err := h.load(ctx, t.Conversation)
-	if errors.Is(err, ErrNone) || errors.Is(err, engine.ErrDeleted) {
+	if errors.Is(err, ErrNone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if err := h.answer(ctx, l, t); err != nil {
+		return err
+	}
+	h.cache.put(l)
+	return nil
+}
+
+// answer does what a ticket says in its conversation.
+func (h *Host) answer(ctx context.Context, l *log, t engine.Ticket) error {
 	var e errand
 	if err := json.Unmarshal(t.Body, &e); err != nil {
 		return fmt.Errorf("ticket: %w", err)
@@ -65,7 +74,7 @@ func (h *Host) work(ctx context.Context, t engine.Ticket) error {
 	case !l.waits(e.Turn):
 		return h.next(ctx, l) // it has been sealed, or taken back
 	}
-	return h.turn(ctx, l, t, e)
+	return h.turn(ctx, l, e)
 }
 
 // note writes an input into the log, if it is not there yet.
@@ -107,8 +116,8 @@ func (h *Host) next(ctx context.Context, l *log) error {
 }
 
 // turn goes on with a turn, or begins it.
-func (h *Host) turn(ctx context.Context, l *log, t engine.Ticket, e errand) error {
-	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, wake: make(chan struct{}, 1)}
+func (h *Host) turn(ctx context.Context, l *log, e errand) error {
+	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on nobody holds it
 			if err := w.note(ctx, released, struct{}{}); err != nil {
@@ -117,6 +126,7 @@ func (h *Host) turn(ctx context.Context, l *log, t engine.Ticket, e errand) erro
 		}
 		return h.Engine.Park(ctx, ticket(l.id, e.Turn, "", errand{}), due)
 	}
+	h.waiting.drop(l.id)
 	if err := w.work(ctx); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -26,9 +27,9 @@ type worker struct {
 	turn   string
 	ticket string // the id of the one that it came with
 	epoch  int
-	wake   chan struct{} // somebody says "now"
-	said   bool          // content has come since it took the turn
-	asked  llm.Name      // the model of the last retry
+	place  *gate.Call // at the gate of who is asked; nil: nobody is
+	said   bool       // content has come since it took the turn
+	asked  llm.Name   // the model of the last retry
 
 	mu   sync.Mutex // guards log while the turn runs
 	stop context.CancelCauseFunc
@@ -75,6 +76,9 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Ru
 	died := policy.Run{}
 	if l.now.id == w.turn {
 		w.epoch, start, died = l.now.epoch+1, l.now.run, l.now.failed
+		if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
+			start.Slept -= max(0, min(start.Slept, time.Until(wait.WakeAt)))
+		}
 		if l.state.Open() {
 			input = w.resumption()
 		}
@@ -83,7 +87,10 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Ru
 		}
 	}
 	free := func(l *log) error {
-		if l.now.id != "" && l.now.id != w.turn || l.now.epoch >= w.epoch {
+		switch {
+		case l.idle() && !l.waits(w.turn):
+			return errOver
+		case !l.idle() && l.now.id != w.turn || l.now.epoch >= w.epoch:
 			return errElsewhere
 		}
 		return nil
@@ -136,7 +143,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event, start policy.Run) 
 		return &failed{err}
 	}
 	world.Keep, world.Inbox, world.Spread, world.Before = w.keep, w.inbox, spread, w.log.spent(time.Now())
-	world.Retry.Start, world.Retry.Wait = start, w.wait
+	world.Retry.Start, world.Retry.Wait, world.Gate = start, w.wait, w.enter
 	for e, err := range world.Run(ctx, w.log.state, input...) {
 		switch {
 		case errors.Is(err, errElsewhere), errors.Is(err, errParked), errors.Is(err, retry.ErrParked), errors.Is(err, engine.ErrDeleted):
@@ -210,6 +217,10 @@ func (w *worker) inbox() []turn.UserMessage {
 
 // wait waits for the next try: here where that is short, else nobody does.
 func (w *worker) wait(ctx context.Context, n retry.Note) error {
+	w.h.ramps.failed(w.asked.Provider)
+	if last := w.log.now.waits; last != nil && last.Run.Tries == n.Run.Tries {
+		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
+	}
 	due := time.Now().Add(n.Verdict.Wait)
 	e := wire.NewRetry(wire.Call{}, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline)
 	stays := n.Verdict.Wait <= w.h.Stay
@@ -220,13 +231,31 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 		return err
 	}
 	if stays {
-		_, err := retry.Doze(ctx, n.Verdict.Wait, w.wake)
-		return err
+		return w.place.Wait(ctx, n.Verdict.Wait)
 	}
 	if err := w.h.Engine.Park(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
 		return err
 	}
+	w.h.waiting.add(w.asked.Provider, w.log.id, w.turn)
 	return errParked
+}
+
+// enter takes a place at the gate of the provider that a model is at.
+func (w *worker) enter(name llm.Name) (retry.Gate, func()) {
+	place := w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.place = place
+	return place, place.Close
+}
+
+// hurry ends the wait that the worker is in.
+func (w *worker) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.place != nil {
+		w.place.Now()
+	}
 }
 
 // spread makes long waits a little longer, so that many of them do not end at

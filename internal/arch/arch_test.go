@@ -55,7 +55,7 @@ var house = []row{
 		floor: 2, path: "engine",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
-	{floor: 2, path: "session", uses: "agent engine fault llm policy retry turn wire"},
+	{floor: 2, path: "session", uses: "agent engine fault gate llm policy retry turn wire"},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
