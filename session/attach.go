@@ -16,17 +16,23 @@ import (
 // kept: those events are numbered without regard to what passes by, and what
 // passes by bears the number of the kept one before it.
 //
-// A wait that is under way is told of as it stands. The error is last:
-// ErrNone, a damaged log, or that of the engine, such as engine.ErrDeleted when
-// the conversation is taken away; the end of ctx is none.
+// A wait that is under way is told of as it stands. What passes by is heard
+// from when Attach returns: to see all of a turn, attach before it is begun.
+// The sequence is for ranging over once. The error is last: ErrNone, a damaged
+// log, or that of the engine; the end of ctx is none.
 func (h *Host) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reader{h: h, log: &log{id: conversation}, after: after}
+	var past []engine.Record
+	heard, err := h.Engine.Listen(ctx, conversation) // first: what comes meanwhile is not missed
+	if err == nil {
+		past, r.log.at, err = engine.Load(ctx, h.Engine, conversation, 0)
+	}
 	return func(yield func(wire.Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		r := &reader{h: h, log: &log{id: conversation}, after: after, yield: yield}
-		heard, err := h.Engine.Listen(ctx, conversation) // first: what comes meanwhile is not missed
+		r.yield = yield
 		if err == nil {
-			err = r.read(ctx)
+			err = r.take(past)
 		}
 		if err == nil {
 			err = r.log.check()

@@ -41,6 +41,12 @@ func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
 	if kind != "" && !s.seat(w) {
 		return nil
 	}
+	ctx, leave := context.WithCancel(r.Context())
+	defer leave()
+	var all iter.Seq2[wire.Event, error]
+	if kind != "" {
+		all = s.config.Sessions.Attach(ctx, id, 0) // before anything passes by
+	}
 	turnID, err := s.config.Sessions.Say(r.Context(), id, cmp.Or(b.ID, key), b.Text)
 	switch {
 	case err != nil && kind != "":
@@ -53,8 +59,9 @@ func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	t := &thread{input: turnID}
-	s.show(w, r, kind, func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		return t.of(s.config.Sessions.Attach(ctx, id, 0))
+	s.show(w, r, kind, func(shown context.Context) iter.Seq2[wire.Event, error] {
+		context.AfterFunc(shown, leave)
+		return t.of(all)
 	})
 	return nil
 }
