@@ -160,3 +160,14 @@ func TestWhatTheEnvironmentSaysWronglyIsTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+func TestReasoningEndsItsLineBeforeTheAnswerBegins(t *testing.T) {
+	replies, err := simulator.Parse(`think:"Let me see."+say:"It is so."`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), "run", "--effort", "high", "--reasoning", "hi")
+	if code != 0 || out != "It is so.\n" || errs != "Let me see.\n" {
+		t.Errorf("code %d, %q, %q", code, out, errs)
+	}
+}

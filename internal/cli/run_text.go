@@ -121,6 +121,9 @@ func (v *text) say(words string) {
 	if v.shared {
 		v.screen.set("")
 	}
+	if v.screen.open { // nobody else writes there now
+		v.screen.write("\n")
+	}
 	v.put(words)
 }
 
