@@ -57,7 +57,7 @@ func (c *Call) Enter(ctx context.Context) (retry.Pass, error) {
 	defer g.mu.Unlock()
 	if g.calm() && c.fresh() {
 		g.traffic.cur++ // without a look at the clock, which would cost as much as all else
-		c.granted = true
+		c.granted, c.forced = true, false
 	} else if !c.decided() && c.in == nil {
 		now := time.Now()
 		if c.tries == 0 && c.last == nil {
@@ -207,12 +207,13 @@ func (g *Gate) awake(c *Call, err error) error {
 }
 
 // Now ends the call's wait and lets it go, even in an outage, but not beside a
-// Hold.
+// Hold. One that has done nothing yet is let go when it comes.
 func (c *Call) Now() {
 	g := c.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.in == nil {
+		c.forced = !c.inside && c.fresh()
 		return
 	}
 	if c.forced = true; c.in == &g.held {

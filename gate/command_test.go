@@ -50,6 +50,27 @@ func TestNowEndsTheWaitOfACallEvenInAnOutage(t *testing.T) {
 	})
 }
 
+func TestNowLetsACallGoThatIsYetToCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		fail(t, &g, opus, &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: time.Hour})
+		for _, hurried := range []bool{false, true} {
+			c := g.Call(opus)
+			if hurried {
+				c.Now()
+			}
+			pass, err := c.Enter(t.Context())
+			if got := err == nil; got != hurried {
+				t.Errorf("now %v: %v", hurried, err)
+			}
+			if pass != nil {
+				pass.Leave(nil)
+			}
+			c.Close()
+		}
+	})
+}
+
 func TestNowForTheUpstreamSendsOneAndAllFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate.Gate

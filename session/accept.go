@@ -21,8 +21,11 @@ const (
 	QueueBound = 1000      // inputs that wait in one conversation
 )
 
-// ErrText is the error of an input that cannot be taken.
-var ErrText = errors.New("the input cannot be taken")
+// The errors of an input that is not taken: it never can be, or not now.
+var (
+	ErrText = errors.New("the input cannot be taken")
+	ErrMany = errors.New("too many inputs are waiting")
+)
 
 // NewID gives an id that sorts by the time at which it was made.
 func NewID() string {
@@ -58,7 +61,7 @@ func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, 
 	case l.known[id]:
 		return id, nil
 	case len(l.inputs) >= QueueBound:
-		return "", fmt.Errorf("%w: %d are waiting already", ErrText, len(l.inputs))
+		return "", fmt.Errorf("%w: %d", ErrMany, len(l.inputs))
 	}
 	if err := h.Engine.Offer(ctx, ticket(conversation, id, id, errand{Text: text})); err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -52,6 +53,7 @@ type reader struct {
 	log   *log
 	after int64 // what the reader has seen
 	yield func(wire.Event, error) bool
+	works int64 // the number of the last record of a worker: what passed by before it is stale
 }
 
 // errUnread: the reader has broken off.
@@ -74,6 +76,9 @@ func (r *reader) take(records []engine.Record) error {
 			return &engine.Damage{Conversation: r.log.id, N: record.N, Why: err.Error()}
 		}
 		r.log.at.N = max(r.log.at.N, record.N)
+		if !byOthers(record.Type) {
+			r.works = record.N
+		}
 		if record.N <= r.after || !public(record.Type) {
 			continue
 		}
@@ -95,6 +100,22 @@ func public(kind string) bool {
 		return false
 	}
 	return true
+}
+
+// byOthers tells whether a record is not of the worker of a turn.
+func byOthers(kind string) bool {
+	switch kind {
+	case created, steers, inputQueued, inputRemoved, abortRequested:
+		return true
+	}
+	return false
+}
+
+// stale tells whether an event is part of an answer that has been told of as a
+// whole: it passed by while the log was read.
+func (r *reader) stale(e wire.Event) bool {
+	t, ok := e.Body.(wire.Turn)
+	return ok && !turn.Kept(t.Event) && e.Seq < r.works
 }
 
 // follow tells what happens.
@@ -149,8 +170,8 @@ func (r *reader) hear(ctx context.Context, h engine.Heard) error {
 		return engine.ErrDeleted
 	}
 	var e wire.Event
-	if json.Unmarshal(h.Data, &e) != nil {
-		return nil // not ours
+	if json.Unmarshal(h.Data, &e) != nil || r.stale(e) {
+		return nil // not ours, or too late
 	}
 	if !r.yield(e, nil) {
 		return errUnread

@@ -130,6 +130,6 @@ func (h *Host) Now(ctx context.Context, conversation string) error {
 	}
 	return errors.Join(
 		h.Engine.Unpark(ctx, errandID(conversation, l.now.id)),
-		h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true})),
+		h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true, Now: true})),
 	)
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/session"
 )
@@ -98,6 +100,25 @@ func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
 			if got := follow(t, host, c, 0, 1); len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "sealed done") {
 				t.Errorf("%q", got)
 			}
+		}
+	})
+}
+
+func TestWhoSaysNowIsNotHeldUpByTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "in an hour", Wait: time.Hour}
+		h := newHouse(t, llmtest.Fails(quiet), llmtest.Says("hi"))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(time.Minute)
+		if err := host.Now(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		began := time.Now()
+		follow(t, host, c, 0, 1)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
 		}
 	})
 }

@@ -20,7 +20,8 @@ type errand struct {
 	ID    string `json:"id"` // the ticket's: the same when it is handed out again
 	Turn  string `json:"turn"`
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
-	Woken bool   `json:"woken,omitzero"` // somebody says "now"
+	Woken bool   `json:"woken,omitzero"` // before its time
+	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
 }
 
 // ticket makes a ticket for a turn.
@@ -117,7 +118,7 @@ func (h *Host) next(ctx context.Context, l *log) error {
 
 // turn goes on with a turn, or begins it.
 func (h *Host) turn(ctx context.Context, l *log, e errand) error {
-	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch}
+	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, now: e.Now}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on nobody holds it
 			if err := w.note(ctx, released, struct{}{}); err != nil {

@@ -27,6 +27,7 @@ type worker struct {
 	turn   string
 	ticket string // the id of the one that it came with
 	epoch  int
+	now    bool       // a user has asked for the first try
 	place  *gate.Call // at the gate of who is asked; nil: nobody is
 	said   bool       // content has come since it took the turn
 	asked  llm.Name   // the model of the last retry
@@ -245,6 +246,9 @@ func (w *worker) enter(name llm.Name) (retry.Gate, func()) {
 	place := w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.place == nil && w.now {
+		place.Now()
+	}
 	w.place = place
 	return place, place.Close
 }

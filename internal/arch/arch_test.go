@@ -70,7 +70,10 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "llm provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai",
 	},
-	{floor: 3, path: "internal/server", uses: "dialect engine fault gate gateway policy session turn wire"},
+	{
+		floor: 3, path: "internal/server", uses: "dialect engine fault gate gateway policy session turn wire",
+		parts: "github.com/coder/websocket",
+	},
 	{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
@@ -143,7 +146,7 @@ var clocks = []clock{
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},
-	{"internal/server", "NewTicker", "looks at a list that somebody follows"},
+	{"internal/server", "NewTicker", "looks at a list that somebody follows, and whether a client is still there"},
 	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
 	{"internal/server", "AfterFunc", "tells that a request still waits"},
 	{"internal/cli", "AfterFunc", "opens what has happened a little later"},

@@ -40,6 +40,13 @@ func (s *Server) operations() []operation {
 		{http.MethodDelete, one, "deleteConversation", "take it away for good", s.deleteConversation},
 		{http.MethodPost, one + "/turns", "say", "say something; as a stream: and follow the turn", s.say},
 		{http.MethodGet, one + "/events", "followConversation", "what has happened in it and what happens, as a stream", s.followConversation},
+		{http.MethodGet, one + "/socket", "openSocket", "the same as a WebSocket, on which the client says something, too", s.openSocket},
+		{http.MethodPost, one + "/stop", "stopTurn", "stop the turn under way", s.stopTurn},
+		{http.MethodPost, one + "/now", "tryNow", "end the wait of the turn under way", s.tryNow},
+		{http.MethodGet, one + "/queue", "listQueue", "what waits for its turn", s.listQueue},
+		{http.MethodPatch, one + "/queue/{input}", "editInput", "put it into other words", s.editInput},
+		{http.MethodDelete, one + "/queue/{input}", "removeInput", "take it back", s.removeInput},
+		{http.MethodPost, one + "/queue/{input}/steer", "steerTurn", "let the turn under way take it up", s.steerTurn},
 	}
 }
 

@@ -22,11 +22,6 @@ type utterance struct {
 	ID   string `json:"id,omitzero"` // the turn's; "": one is made up
 }
 
-// accepted says that an input was taken.
-type accepted struct {
-	TurnID string `json:"turnId"`
-}
-
 // say takes what a user says. What has been answered for is durable.
 func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
 	b, err := read[utterance](w, r, textBound)
@@ -37,32 +32,30 @@ func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
 	if key != "" && b.ID != "" && key != b.ID {
 		return wrong(http.StatusBadRequest, "the id and the Idempotency-Key are not the same")
 	}
-	id, kind := r.PathValue("id"), streamed(r)
-	if kind != "" && !s.seat(w) {
+	c := command{Do: "say", ID: cmp.Or(b.ID, key), Text: b.Text}
+	if kind := streamed(r); kind != "" {
+		return s.converse(w, r, kind, c)
+	}
+	return s.act(w, r, c)
+}
+
+// converse takes what a user says and tells what becomes of it.
+func (s *Server) converse(w http.ResponseWriter, r *http.Request, kind string, c command) error {
+	if !s.seat(w) {
 		return nil
 	}
-	ctx, leave := context.WithCancel(r.Context())
-	defer leave()
-	var all iter.Seq2[wire.Event, error]
-	if kind != "" {
-		all = s.config.Sessions.Attach(ctx, id, 0) // before anything passes by
-	}
-	turnID, err := s.config.Sessions.Say(r.Context(), id, cmp.Or(b.ID, key), b.Text)
-	switch {
-	case err != nil && kind != "":
+	id := r.PathValue("id")
+	c.ID = cmp.Or(c.ID, session.NewID())
+	t := &thread{input: c.ID}
+	news, end := gather(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		return t.of(s.config.Sessions.Attach(ctx, id, 0)) // before anything passes by
+	})
+	defer end()
+	if _, err := s.do(r.Context(), id, c); err != nil {
 		s.rise()
 		return err
-	case err != nil:
-		return err
-	case kind == "":
-		answer(w, http.StatusAccepted, accepted{turnID})
-		return nil
 	}
-	t := &thread{input: turnID}
-	s.show(w, r, kind, func(shown context.Context) iter.Seq2[wire.Event, error] {
-		context.AfterFunc(shown, leave)
-		return t.of(all)
-	})
+	s.show(w, r, kind, news)
 	return nil
 }
 
@@ -166,19 +159,26 @@ func (s *Server) followConversation(w http.ResponseWriter, r *http.Request) erro
 	case err != nil:
 		return err
 	case after > v.Last:
-		p := wrong(http.StatusConflict, "there is no event %d yet, the last one is %d", after, v.Last)
-		p.Code = "wrong-sequence"
-		return p
+		return beyond(after, v.Last)
 	case !s.seat(w):
 		return nil
 	}
-	s.show(w, r, cmp.Or(streamed(r), ndjson), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+	news, end := gather(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		if q.Get("until") == "" {
 			return s.config.Sessions.Attach(ctx, id, after)
 		}
 		return s.untilIdle(ctx, v, after)
 	})
+	defer end()
+	s.show(w, r, cmp.Or(streamed(r), ndjson), news)
 	return nil
+}
+
+// beyond refuses a reader who has seen what never happened.
+func beyond(after, last int64) *problem {
+	p := wrong(http.StatusConflict, "there is no event %d yet, the last one is %d", after, last)
+	p.Code = "wrong-sequence"
+	return p
 }
 
 // untilIdle gives the events of a conversation until nothing is left to do.
@@ -197,7 +197,7 @@ func (s *Server) untilIdle(ctx context.Context, v session.View, after int64) ite
 			if e.Seq <= v.Last || !whichever.ends(e.Body) {
 				continue
 			}
-			if now, err := host.Get(ctx, v.ID); err != nil || idle(now) {
+			if now, err := host.Get(ctx, v.ID); err != nil || idle(now) && e.Seq >= now.Last {
 				return
 			}
 		}
@@ -215,16 +215,12 @@ var errOver = errors.New("over")
 
 // show sends events to a reader who has a place, until they end or the reader
 // leaves.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, events func(context.Context) iter.Seq2[wire.Event, error]) {
+func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, news <-chan told) {
 	out := s.begin(w, r, kind)
 	if out == nil {
 		return
 	}
 	defer out.close()
-	ctx, cancel := context.WithCancel(r.Context())
-	news, wait := gather(ctx, events(ctx))
-	defer wait()
-	defer cancel()
 	_ = out.conn.Flush() // the header: the reader is in, whatever there is to tell
 	for {
 		if len(news) == 0 && out.flush() != nil {
@@ -245,9 +241,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, event
 // behind is how many events may be on their way to a reader.
 const behind = 64
 
-// gather reads events on the side, so that somebody can wait for something
-// else as well, until ctx ends. wait waits for the end of that.
-func gather(ctx context.Context, events iter.Seq2[wire.Event, error]) (news <-chan told, wait func()) {
+// gather attaches somebody to events and reads them on the side, so that one
+// can wait for something else as well, until ctx ends or end is called.
+func gather(ctx context.Context, attach func(context.Context) iter.Seq2[wire.Event, error]) (news <-chan told, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	events := attach(ctx)
 	c := make(chan told, behind)
 	send := func(t told) bool {
 		select {
@@ -266,7 +264,7 @@ func gather(ctx context.Context, events iter.Seq2[wire.Event, error]) (news <-ch
 		}
 		send(told{err: errOver})
 	})
-	return c, reading.Wait
+	return c, func() { cancel(); reading.Wait() }
 }
 
 // tell adds an event to what is sent with the next flush. Of server-sent events
@@ -284,10 +282,13 @@ func (o *stream) tell(e wire.Event) {
 	o.event(id, e.Body.Type(), text)
 }
 
+// over tells whether events have come to an end that needs no words.
+func over(err error) bool { return errors.Is(err, errOver) || errors.Is(err, engine.ErrClosed) }
+
 // last ends a stream, and says why where that is no good end.
 func (o *stream) last(p *problem, err error) {
 	switch {
-	case errors.Is(err, errOver), errors.Is(err, engine.ErrClosed):
+	case over(err):
 	case o.lines:
 		o.buf.Write(append(encode(p), '\n'))
 	default:

@@ -30,6 +30,7 @@ var codes = map[int]string{
 	http.StatusRequestEntityTooLarge: "too-large",
 	http.StatusUnsupportedMediaType:  "unsupported-media-type",
 	http.StatusMisdirectedRequest:    "misdirected",
+	http.StatusUpgradeRequired:       "upgrade-required",
 	http.StatusInternalServerError:   "internal",
 	http.StatusServiceUnavailable:    "busy",
 }
@@ -63,6 +64,7 @@ var problems = []struct {
 	{engine.ErrDeleted, http.StatusGone, "gone"},
 	{session.ErrExists, http.StatusConflict, "exists"},
 	{session.ErrText, http.StatusBadRequest, "invalid-input"},
+	{session.ErrMany, http.StatusTooManyRequests, "queue-full"},
 	{engine.ErrInvalid, http.StatusBadRequest, "invalid-input"},
 	{session.ErrIdle, http.StatusConflict, "not-running"},
 	{session.ErrStopped, http.StatusConflict, "already-stopped"},

@@ -1,0 +1,233 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+// socket is a client at a WebSocket.
+type socket struct {
+	*websocket.Conn
+	t *testing.T
+}
+
+// dial opens a WebSocket on a conversation.
+func (p *parlor) dial(path string, headers ...string) (*socket, *http.Response, error) {
+	h := http.Header{}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	conn, resp, err := websocket.Dial(p.Context(), "ws://localhost/-/conversations"+path, &websocket.DialOptions{HTTPClient: p.client, HTTPHeader: h})
+	if err == nil {
+		p.Cleanup(func() { _ = conn.CloseNow() })
+	}
+	return &socket{conn, p.T}, resp, err
+}
+
+func (k *socket) send(text string) {
+	k.t.Helper()
+	if err := k.Write(k.t.Context(), websocket.MessageText, []byte(text)); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// next gives the next message in words.
+func (k *socket) next() string {
+	k.t.Helper()
+	_, text, err := k.Read(k.t.Context())
+	if closed, ok := errors.AsType[websocket.CloseError](err); ok {
+		return "closed: " + closed.Reason
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var answer struct{ Did, Do, TurnID, Code string }
+	if err := json.Unmarshal(text, &answer); err != nil {
+		k.t.Fatal(err)
+	}
+	switch {
+	case answer.Did != "":
+		return strings.TrimSpace("did " + answer.Did + " " + answer.TurnID)
+	case strings.Contains(string(text), `"status":4`):
+		return strings.TrimSpace("problem " + answer.Code + " " + answer.Do)
+	}
+	return narrate(k.t, string(text))
+}
+
+// read gives messages in words up to one of a beginning.
+func (k *socket) read(end string) (all []string) {
+	k.t.Helper()
+	for {
+		next := k.next()
+		all = append(all, next)
+		if strings.HasPrefix(next, end) {
+			return all
+		}
+	}
+}
+
+// talk opens a WebSocket that is let in.
+func (p *parlor) talk(path string) *socket {
+	p.Helper()
+	k, _, err := p.dial(path)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return k
+}
+
+func TestAWebSocketTellsAndIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Fails(busy), llmtest.Says("hello you"))
+		c := p.create("")
+		k := p.talk("/" + c + "/socket")
+		k.send(`{"do":"say","text":"hello","id":"t1"}`)
+		said := k.read("retry")
+		answered := 0
+		for i, line := range said {
+			if line == "did say t1" {
+				said = append(said[:i:i], said[i+1:]...)
+				answered++
+				break
+			}
+		}
+		if answered != 1 {
+			t.Errorf("%q", said)
+		}
+		expect(t, said, `
+			queued: hello
+			turn-start
+			user: hello
+			retry 0: HTTP 529: Overloaded`)
+		began := time.Now()
+		k.send(`{"do":"now"}`)
+		expect(t, k.read("sealed"), `
+			did now
+			provider-recovered
+			… hello
+			… you
+			model: hello you
+			usage
+			sealed done, 1 retries`)
+		if time.Since(began) > time.Second {
+			t.Error("it has waited")
+		}
+		_, v := p.ask("GET", "/"+c, "")
+		again := p.talk(fmt.Sprintf("/%s/socket?after=%v", c, v["seq"].(float64)-1))
+		expect(t, again.read("sealed"), "sealed done, 1 retries")
+	})
+}
+
+func TestAWebSocketSaysWhatCannotBeDoneAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		c := p.create("")
+		k := p.talk("/" + c + "/socket")
+		for text, want := range map[string]string{
+			`{"do":"stop"}`:                      "problem not-running stop",
+			`{"do":"now"}`:                       "problem not-running now",
+			`{"do":"steer","id":"none"}`:         "problem not-queued steer",
+			`{"do":"edit","id":"x","text":"hi"}`: "problem not-queued edit",
+			`{"do":"remove","id":"x"}`:           "problem not-queued remove",
+			`{"do":"say","text":" "}`:            "problem invalid-input say",
+			`{"do":"dance"}`:                     "problem invalid-input dance",
+			`{"do":"now","when":"later"}`:        "problem invalid-input now",
+			`now`:                                "problem invalid-input",
+			"\xff":                               "problem invalid-input",
+		} {
+			k.send(text)
+			if got := k.next(); got != want {
+				t.Errorf("%s: %s", text, got)
+			}
+		}
+		if err := k.Write(t.Context(), websocket.MessageBinary, []byte(`{"do":"now"}`)); err != nil {
+			t.Error(err)
+		}
+		if got := k.next(); got != "problem invalid-input" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAWebSocketIsForPagesOfTheServerOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := furnish(t, server.Config{Token: "let me in"}, engine.Memory())
+		if _, err := p.host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			path    string
+			status  int
+			headers []string
+		}{
+			{"/c1/socket", 401, nil},
+			{"/c1/socket", 101, []string{"Authorization", "Bearer let me in"}},
+			{"/c1/socket?key=let+me+in", 101, nil},
+			{"/c1/socket?key=let+me+in", 101, []string{"Origin", "http://localhost"}},
+			{"/c1/socket?key=let+me+in", 403, []string{"Origin", "http://localhost:3000"}},
+			{"/c1/socket?key=let+me+in", 403, []string{"Origin", "https://evil.example"}},
+			{"/c1/socket?key=let+me+in", 403, []string{"Sec-Fetch-Site", "cross-site"}},
+			{"/none/socket?key=let+me+in", 404, nil},
+			{"/c1/socket?key=let+me+in&after=2", 409, nil},
+			{"/c1/socket?key=let+me+in&after=x", 400, nil},
+		} {
+			if _, resp, _ := p.dial(c.path, c.headers...); resp == nil || resp.StatusCode != c.status {
+				t.Errorf("%v: %v", c, resp)
+			}
+		}
+		p.refused(426, "upgrade-required", "GET", "/c1/socket", "", "Authorization", "Bearer let me in")
+	})
+}
+
+func TestAWebSocketIsClosedWithAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		c := p.create("")
+		k, large := p.talk("/"+c+"/socket"), p.talk("/"+c+"/socket")
+		if err := large.Write(t.Context(), websocket.MessageText, make([]byte, 3<<20)); err == nil {
+			t.Error("too much was taken")
+		}
+		p.ask("DELETE", "/"+c, "")
+		expect(t, k.read("closed"), "problem gone\nclosed: gone")
+		other := p.talk("/" + p.create("") + "/socket")
+		read := make(chan []string, 1)
+		go func() { read <- other.read("closed") }()
+		time.Sleep(time.Minute) // a client that reads answers pings
+		p.stop()
+		expect(t, <-read, "closed: the server is shutting down")
+	})
+}
+
+func TestAWebSocketThatTakesNothingIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		c := p.create("")
+		k := p.talk("/" + c + "/socket") // nobody reads it
+		p.say(c, "hello")
+		time.Sleep(2 * time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for {
+			if _, _, err := k.Read(ctx); err != nil {
+				if errors.Is(err, context.DeadlineExceeded) {
+					t.Error("it is open")
+				}
+				return
+			}
+		}
+	})
+}
