@@ -44,10 +44,23 @@ func Open(name string) (*File, error) {
 		return nil, err
 	}
 	f := &File{file: file}
-	if err := errors.Join(f.lock(), f.read()); err != nil {
+	if err := errors.Join(f.lock(), f.read(), enter(filepath.Dir(name))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), file.Close())
 	}
 	return f, nil
+}
+
+// enter makes last that a file is in its folder.
+func enter(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) && !errors.Is(err, os.ErrPermission) {
+		return err // some file systems cannot
+	}
+	return nil
 }
 
 // read takes in what is there.
