@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -34,3 +39,21 @@ func NewInbox(open func(gateway.Event)) *inbox { return newInbox(open) }
 
 // Close closes it.
 func (b *inbox) Close() { b.close() }
+
+// Open opens a store as a command with these flags does; must: it has to be
+// there.
+func Open(ctx context.Context, env func(string) string, must bool, flags ...string) (engine.Engine, error) {
+	o := storing{s: Streams{Env: env}}
+	var e engine.Engine
+	cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) (err error) {
+		open := o.open
+		if must {
+			open = o.existing
+		}
+		e, err = open(ctx, slog.New(slog.DiscardHandler))
+		return err
+	}}
+	o.flags(cmd)
+	cmd.SetArgs(flags)
+	return e, cmd.Execute()
+}
