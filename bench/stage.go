@@ -48,7 +48,7 @@ func (b *bench) stage(row, policy string, proxies ...string) (*stage, error) {
 			if b.profile != "" {
 				argv = append(argv, filepath.Join(b.profile, row))
 			}
-			return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy)
+			return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", "none")
 		})
 	}
 	if err != nil {

@@ -68,7 +68,7 @@ var house = []row{
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "llm provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai",
+		uses: "agent engine llm policy provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
 	{
 		floor: 3, path: "internal/server", uses: "dialect engine fault gate gateway policy session turn wire",

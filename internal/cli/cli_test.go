@@ -112,11 +112,17 @@ type started struct {
 
 func start(t *testing.T, args ...string) started {
 	t.Helper()
+	return startIn(t, nil, args...)
+}
+
+// startIn starts a command in an environment.
+func startIn(t *testing.T, env []string, args ...string) started {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- cli.Run(ctx, args, cli.Streams{Out: io.Discard, Err: w, Env: lookup(nil)})
+		code <- cli.Run(ctx, args, cli.Streams{Out: io.Discard, Err: w, Env: lookup(env)})
 		w.Close()
 	}()
 	lines := make(chan map[string]any, 100)

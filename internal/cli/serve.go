@@ -40,6 +40,7 @@ func serveCommand(s Streams) *cobra.Command {
 		},
 	}
 	c.flags(cmd)
+	cmd.Flags().String("data", "", "directory in which conversations are kept, or none; the default is ridethrough in $XDG_DATA_HOME or ~/.local/share [RIDETHROUGH_DATA]")
 	return cmd
 }
 
@@ -57,9 +58,24 @@ func (c *serving) run(ctx context.Context, t terms) error {
 	level.Set(t.level)
 	log := logger(c.s.Err, &level)
 	doubts(log, &t.config)
-	tell, feed := c.telemetry(ctx, log), server.NewFeed()
+	served := server.Config{Feed: server.NewFeed(), Token: t.token, Hosts: t.config.Hosts, Log: log, Version: version()}
+	end, err := c.converse(ctx, &served, &t.config)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	err = c.serve(ctx, l, t, served, &level)
+	end()
+	log.Info("stopped")
+	return err
+}
+
+// serve serves the gateway, and what there is beside it, until ctx ends.
+func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served server.Config, level *slog.LevelVar) error {
+	log := served.Log
+	tell := c.telemetry(ctx, log)
 	defer flush(ctx, tell)
-	events := newInbox(func(e gateway.Event) { tell.Watch(e); feed.Watch(e) })
+	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e) })
+	defer events.close()
 	t.gateway.Watch = events.Watch
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
@@ -73,15 +89,11 @@ func (c *serving) run(ctx context.Context, t terms) error {
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	stop := c.follow(ctx, &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: &level})
+	stop := c.follow(ctx, &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level})
+	defer stop()
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
-	err = server.New(server.Config{
-		Gateway: g, Feed: feed, Metrics: tell, Token: t.token, Hosts: t.config.Hosts, Log: log, Version: version(),
-	}).Run(ctx, l)
-	stop()
-	events.close()
-	log.Info("stopped")
-	return err
+	served.Gateway, served.Metrics = g, tell
+	return server.New(served).Run(ctx, l)
 }
 
 // start makes the gateway that is to be reached at an address.

@@ -126,6 +126,18 @@ func (m *mapper) policy(c choice) policy.Policy {
 // Retry gives the policy in force; one that is called none never retries.
 func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
 
+// Named gives the policy of a name, a preset's or one of the file; "": the one
+// in force.
+func (c *Config) Named(name string) (policy.Policy, error) {
+	switch {
+	case name == "":
+		return c.Retry(), nil
+	case !slices.Contains(c.policyNames(), name):
+		return policy.Policy{}, fmt.Errorf("no policy is named %q; there are %s", name, list(c.policyNames()))
+	}
+	return c.resolve(choice{name: name}), nil
+}
+
 // resolve gives the policy that somebody has chosen.
 func (c *Config) resolve(chosen choice) policy.Policy {
 	if chosen.own != nil {

@@ -231,7 +231,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, news 
 		case !ok:
 			return
 		case e.err != nil:
-			out.last(s.problemOf(r, e.err), e.err)
+			out.last(e.err)
 			return
 		}
 		out.tell(e.Event)
@@ -286,13 +286,14 @@ func (o *stream) tell(e wire.Event) {
 func over(err error) bool { return errors.Is(err, errOver) || errors.Is(err, engine.ErrClosed) }
 
 // last ends a stream, and says why where that is no good end.
-func (o *stream) last(p *problem, err error) {
-	switch {
-	case over(err):
-	case o.lines:
-		o.buf.Write(append(encode(p), '\n'))
-	default:
-		o.event("", "problem", encode(p))
+func (o *stream) last(err error) {
+	if !over(err) {
+		text := encode(o.server.problemOf(o.r, err))
+		if o.lines {
+			o.buf.Write(append(text, '\n'))
+		} else {
+			o.event("", "problem", text)
+		}
 	}
 	_ = o.flush()
 }

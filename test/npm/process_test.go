@@ -28,7 +28,7 @@ func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
 	replies := strings.Join(slices.Repeat([]string{strings.Join(script, ",")}, len(calls)), ",")
 	provider := run(t, binary, "simulator", "--listen", "127.0.0.1:0", "--replies", replies)
 	base := provider.wait(t, "simulating a provider")["url"]
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--config", config}
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--config", config, "--data", "none"}
 	for _, name := range []string{"anthropic", "openai", "gemini", "ollama", "lmstudio"} {
 		args = append(args, "--upstream", name+"="+base)
 	}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+// Worlds says what the turns of conversations have to do with: the models are
+// those of the environment, and there are no tools.
+type Worlds struct {
+	Env    func(string) string
+	Policy func(name string) (policy.Policy, error) // gives a policy by its name; "": the usual one
+}
+
+// Settle completes what a conversation is made with, and says what it cannot be
+// made with. The usual model is that of RIDETHROUGH_MODEL.
+func (w Worlds) Settle(s session.Settings) (session.Settings, error) {
+	s.Model = cmp.Or(s.Model, w.Env("RIDETHROUGH_MODEL"))
+	if s.Model == "" {
+		return s, errors.New("no model is named; want PROVIDER/MODEL")
+	}
+	_, err := w.World(context.Background(), s)
+	return s, err
+}
+
+// World gives what the turns of a conversation have to do with.
+func (w Worlds) World(_ context.Context, s session.Settings) (agent.World, error) {
+	all := make([]llm.Model, 0, 1+len(s.Fallback))
+	for _, name := range append([]string{s.Model}, s.Fallback...) {
+		m, err := Model(name, w.Env)
+		if err != nil {
+			return agent.World{}, err
+		}
+		all = append(all, m)
+	}
+	world := agent.World{
+		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience) * time.Millisecond,
+	}
+	var err error
+	world.Retry.Policy, err = w.Policy(s.Policy)
+	return world, err
+}
+
+// endTime is how long a store may take to end.
+const endTime = 10 * time.Second
+
+// Converse opens the conversations in a directory and works on them, until ctx
+// ends and end is called: what is under way is then handed back to whoever
+// opens the directory next.
+func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (host *session.Host, end func(), err error) {
+	store, err := engine.Open(ctx, engine.Config{Dir: dir, Log: log})
+	if err != nil {
+		return nil, nil, fmt.Errorf("the conversations in %s cannot be opened: %w", dir, err)
+	}
+	host = session.New(session.Config{Engine: store, World: w.World, Log: log})
+	ctx, cancel := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	working.Go(func() {
+		if err := host.Run(ctx); err != nil {
+			log.Error("working on conversations", "error", err)
+		}
+	})
+	end = func() {
+		cancel()
+		working.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		if err := store.Close(ctx); err != nil {
+			log.Error("closing the conversations", "error", err)
+		}
+	}
+	return host, end, nil
+}

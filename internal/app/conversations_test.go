@@ -1,0 +1,81 @@
+package app_test
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+// worlds are those of an environment.
+func worlds(list string) app.Worlds {
+	return app.Worlds{Env: env(list), Policy: func(name string) (policy.Policy, error) {
+		p, ok := policy.Preset(name)
+		if !ok && name != "" {
+			return p, errors.New("no policy is named " + name)
+		}
+		return p, nil
+	}}
+}
+
+func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
+	const keys = "ANTHROPIC_API_KEY=k OPENAI_API_KEY=k"
+	for _, c := range []struct {
+		env  string
+		s    session.Settings
+		want string // "": nothing is wrong
+	}{
+		{keys, session.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, "no policy is named quick"},
+		{keys, session.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "patient"}, ""},
+		{keys + " RIDETHROUGH_MODEL=gpt-5", session.Settings{}, ""},
+		{keys, session.Settings{}, "no model is named"},
+		{keys, session.Settings{Model: "huge"}, "want PROVIDER/MODEL"},
+		{keys, session.Settings{Model: "gpt-5", Fallback: []string{"gemini/gemini-3"}}, "no credentials for gemini"},
+	} {
+		s, err := worlds(c.env).Settle(c.s)
+		if c.want == "" && (err != nil || s.Model == "") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c.s, err)
+		}
+	}
+}
+
+func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
+	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").World(t.Context(), session.Settings{
+		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: 1500, System: "Be kind.", Policy: "simple",
+	})
+	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if want, _ := policy.Preset("simple"); !slices.Equal(w.Retry.Policy.Wait.Steps, want.Wait.Steps) || w.Retry.Policy.Retries != want.Retries {
+		t.Errorf("%+v", w.Retry.Policy)
+	}
+}
+
+func TestConversationsAreThereAgain(t *testing.T) {
+	dir, w := t.TempDir(), worlds("ANTHROPIC_API_KEY=k")
+	log := slog.New(slog.DiscardHandler)
+	for range 2 {
+		host, end, err := w.Converse(t.Context(), dir, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.Converse(t.Context(), dir, log); !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("two have it: %v", err)
+		}
+		id, err := host.Create(t.Context(), "c1", session.Settings{Model: "claude-opus-4-5", Title: "kept"})
+		if err != nil && !errors.Is(err, session.ErrExists) {
+			t.Error(err)
+		}
+		if v, err := host.Get(t.Context(), id); err != nil || v.Settings.Title != "kept" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		end()
+	}
+}

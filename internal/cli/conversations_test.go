@@ -1,0 +1,97 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call makes a request with JSON and gives the status and the answer.
+func call(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// The provider is down when the first server ends, and the second goes on with
+// what the first was told.
+func TestAConversationOutlivesItsServer(t *testing.T) {
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529,say:"Here I am."`)
+	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
+	serve := func() (started, string) {
+		s := startIn(t, env, "serve", "--listen", "127.0.0.1:0")
+		return s, s.said(t, "listening")["url"].(string) + "/-/conversations"
+	}
+	first, url := serve()
+	if status, text := call(t, "POST", url, `{"id":"c1","model":"claude-opus-4-5"}`); status != 201 {
+		t.Fatal(status, text)
+	}
+	if status, text := call(t, "POST", url+"/c1/turns", `{"text":"hello","id":"t1"}`); status != 202 {
+		t.Fatal(status, text)
+	}
+	provider.said(t, "request")
+	if code := first.stop(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	_, url = serve()
+	_, text := call(t, "GET", url+"/c1", "")
+	var c struct{ TurnID string }
+	if err := json.Unmarshal([]byte(text), &c); err != nil || c.TurnID != "t1" {
+		t.Errorf("%v: %s", err, text)
+	}
+	if status, text := call(t, "POST", url+"/c1/now", ""); status != 202 {
+		t.Error(status, text)
+	}
+	_, text = call(t, "GET", url+"/c1/events?until=sealed", "")
+	for _, want := range []string{`"text":"Here I am."`, `"status":"done","retryCount":1`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+}
+
+func TestConversationsAreWhereSomebodySays(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "a"))
+	if got := first.said(t, "conversations")["data"]; got != filepath.Join(dir, "a") {
+		t.Error(got)
+	}
+	for _, c := range []struct{ env, args, want string }{
+		{"", "--data=" + file, "cannot be opened"},
+		{"RIDETHROUGH_DATA=" + file, "", "cannot be opened"},
+		{"", "--data=" + filepath.Join(dir, "a"), "in use"},
+	} {
+		args := append([]string{"serve", "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)
+		if code, _, errs := run(t, strings.Fields(c.env), args...); code != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: %d %s", c, code, errs)
+		}
+	}
+	// Nobody has asked for these: the gateway is there without them.
+	unasked := startIn(t, []string{"XDG_DATA_HOME=" + file}, "serve", "--listen", "127.0.0.1:0")
+	unasked.said(t, "there are no conversations")
+	unwanted := startIn(t, []string{"XDG_DATA_HOME=" + dir}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
+	for _, s := range []started{unasked, unwanted} {
+		url := s.said(t, "listening")["url"].(string)
+		if status, text := call(t, "GET", url+"/-/conversations", ""); status != 404 {
+			t.Error(status, text)
+		}
+	}
+}
