@@ -11,7 +11,7 @@ import (
 
 // Dial uses a cluster that is there already.
 func Dial(ctx context.Context, r Remote) (Engine, error) {
-	opts := []nats.Option{nats.Name("ridethrough"), nats.MaxReconnects(-1), nats.ReconnectWait(again)}
+	opts := steady()
 	if r.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(r.Credentials))
 	}

@@ -19,13 +19,14 @@ const (
 	lookEvery    = 100 * time.Millisecond
 )
 
-// guard keeps the disk from being full: the server would stop for good at a
+// guard keeps the disk from being full: the server takes nothing more after a
 // write that failed. New turns are refused first, so that those under way can
 // come to their end.
 type guard struct {
 	dir     string
 	limit   int64 // what the store may hold
 	reserve int64
+	space   func(dir string) (int64, error)
 	seen    *atomic.Pointer[room]
 }
 
@@ -37,7 +38,7 @@ type room struct {
 }
 
 func newGuard(c Config) (guard, error) {
-	g := guard{dir: c.Dir, limit: c.Bytes, reserve: c.Reserve, seen: &atomic.Pointer[room]{}}
+	g := guard{dir: c.Dir, limit: c.Bytes, reserve: c.Reserve, space: space, seen: &atomic.Pointer[room]{}}
 	if g.reserve == 0 {
 		g.reserve = usualReserve
 	}
@@ -58,15 +59,9 @@ func (s *store) room(u use) error {
 }
 
 func (h *host) room(u use) error {
-	r := h.guard.seen.Load()
-	if r == nil || time.Since(r.at) > lookEvery {
-		free, err := space(h.guard.dir)
-		if err != nil {
-			return err
-		}
-		used := h.server.GlobalAccount().JetStreamUsage().Store
-		r = &room{at: time.Now(), free: free, left: h.guard.limit - int64(used)}
-		h.guard.seen.Store(r)
+	r, err := h.look()
+	if err != nil {
+		return err
 	}
 	disk, own := h.guard.reserve, h.guard.limit/16
 	if u == appending {
@@ -77,6 +72,30 @@ func (h *host) room(u use) error {
 		return fmt.Errorf("%w: %d MiB are free on the disk, and %d have to be", ErrFull, r.free>>20, disk>>20)
 	case r.left < own:
 		return fmt.Errorf("%w: it holds all but %d MiB of the %d that it may", ErrFull, r.left>>20, h.guard.limit>>20)
+	case h.log.broken.Load():
+		return h.heal()
 	}
 	return nil
+}
+
+// look looks how much room there is, not more often than it has to.
+func (h *host) look() (*room, error) {
+	r := h.guard.seen.Load()
+	if r != nil && time.Since(r.at) <= lookEvery {
+		return r, nil
+	}
+	free, err := h.guard.space(h.guard.dir)
+	if err != nil {
+		return nil, err
+	}
+	r = &room{at: time.Now(), free: free, left: h.guard.limit - h.used()}
+	h.guard.seen.Store(r)
+	return r, nil
+}
+
+// used is what the store holds.
+func (h *host) used() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int64(h.server.GlobalAccount().JetStreamUsage().Store)
 }

@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -24,10 +27,16 @@ const (
 
 // host is a server in this process, on a directory of its own.
 type host struct {
-	server *server.Server
-	dir    directory
-	guard  guard
-	sync   time.Duration // what it took to make a write last
+	dir     directory
+	guard   guard
+	witness *witness
+	sync    time.Duration // what it took to make a write last
+	opts    *server.Options
+	log     journalist
+
+	mu     sync.Mutex
+	server *server.Server // the one that runs
+	renew  func() error   // has the client connect with it
 }
 
 // run starts a server.
@@ -36,36 +45,69 @@ func run(c Config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{dir: dir}
-	if err := h.start(c); err != nil {
+	h := &host{dir: dir, log: journalist{c.Log, &atomic.Bool{}}}
+	if err := h.prepare(c); err != nil {
 		return nil, errors.Join(err, dir.release())
+	}
+	if err := h.start(); err != nil {
+		return nil, errors.Join(err, h.witness.close(), dir.release())
 	}
 	return h, nil
 }
 
-func (h *host) start(c Config) (err error) {
+// prepare finds out about the disk.
+func (h *host) prepare(c Config) (err error) {
 	if h.sync, err = measure(c.Dir); err != nil {
 		return err
 	}
 	if h.guard, err = newGuard(c); err != nil {
 		return err
 	}
-	opts, err := options(c, h.guard.limit)
+	if h.opts, err = options(c, h.guard.limit); err != nil {
+		return err
+	}
+	h.witness, err = newWitness(c.Dir)
+	return err
+}
+
+// start starts a server, and waits until it is ready.
+func (h *host) start() error {
+	s, err := server.NewServer(h.opts)
 	if err != nil {
 		return err
 	}
-	if h.server, err = server.NewServer(opts); err != nil {
+	s.SetLoggerV2(h.log, false, false, false)
+	s.Start()
+	if !s.ReadyForConnections(startWithin) || !s.JetStreamEnabled() {
+		s.Shutdown()
+		return fmt.Errorf("%w: the store in %s does not open", ErrUnavailable, h.guard.dir)
+	}
+	h.server = s
+	return nil
+}
+
+// InProcessConn connects with the server that runs now.
+func (h *host) InProcessConn() (net.Conn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.server.InProcessConn()
+}
+
+// heal starts the server anew after a write has failed: until then it takes no
+// more of them, even when there is room again.
+func (h *host) heal() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.log.broken.Load() {
+		return nil
+	}
+	h.server.Shutdown()
+	h.server.WaitForShutdown()
+	if err := h.start(); err != nil {
 		return err
 	}
-	if c.Log != nil {
-		h.server.SetLoggerV2(journalist{c.Log}, false, false, false)
-	}
-	h.server.Start()
-	if !h.server.ReadyForConnections(startWithin) || !h.server.JetStreamEnabled() {
-		h.server.Shutdown()
-		return fmt.Errorf("%w: the store in %s does not open", ErrUnavailable, c.Dir)
-	}
-	return nil
+	h.log.broken.Store(false)
+	return h.renew()
 }
 
 // options are those of the server. Every write is on the disk before it is
@@ -75,7 +117,7 @@ func options(c Config, limit int64) (*server.Options, error) {
 		JetStream: true, StoreDir: filepath.Join(c.Dir, "store"), SyncAlways: true,
 		JetStreamMaxStore: limit, JetStreamMaxMemory: shareMemory,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
-		NoSigs:          true, NoLog: c.Log == nil, DisableJetStreamBanner: true,
+		NoSigs:          true, DisableJetStreamBanner: true,
 		DontListen: true, ServerName: "ridethrough",
 	}
 	if c.Cluster == nil {
@@ -118,10 +160,12 @@ func address(s string) (string, int, error) {
 }
 
 // stop ends the server, and gives the directory back.
-func (h *host) stop(context.Context) error {
+func (h *host) stop() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.server.Shutdown()
 	h.server.WaitForShutdown()
-	return h.dir.release()
+	return errors.Join(h.witness.close(), h.dir.release())
 }
 
 // measure writes and syncs a little, a few times, and gives the best: what the
@@ -146,13 +190,27 @@ func measure(dir string) (time.Duration, error) {
 	return best, nil
 }
 
-// journalist writes what the server says into a log.
-type journalist struct{ log *slog.Logger }
+// journalist writes what the server says into a log, and notices when a write
+// has failed.
+type journalist struct {
+	log    *slog.Logger // nil: nobody reads it
+	broken *atomic.Bool
+}
 
 func (j journalist) Noticef(string, ...any) {}
 func (j journalist) Debugf(string, ...any)  {}
 func (j journalist) Tracef(string, ...any)  {}
 
-func (j journalist) Warnf(format string, args ...any)  { j.log.Warn(fmt.Sprintf(format, args...)) }
-func (j journalist) Errorf(format string, args ...any) { j.log.Error(fmt.Sprintf(format, args...)) }
-func (j journalist) Fatalf(format string, args ...any) { j.log.Error(fmt.Sprintf(format, args...)) }
+func (j journalist) Warnf(format string, args ...any)  { j.say(slog.LevelWarn, format, args) }
+func (j journalist) Errorf(format string, args ...any) { j.say(slog.LevelError, format, args) }
+func (j journalist) Fatalf(format string, args ...any) { j.say(slog.LevelError, format, args) }
+
+func (j journalist) say(level slog.Level, format string, args []any) {
+	said := fmt.Sprintf(format, args...)
+	if strings.Contains(strings.ToLower(said), "critical write error") {
+		j.broken.Store(true)
+	}
+	if j.log != nil {
+		j.log.Log(context.Background(), level, said)
+	}
+}

@@ -9,6 +9,7 @@ import (
 )
 
 func TestMemoryConforms(t *testing.T) {
+	t.Parallel()
 	conform(t, func(t *testing.T, name string, c func(*testing.T, world)) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

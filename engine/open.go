@@ -52,7 +52,7 @@ func Open(ctx context.Context, c Config) (Engine, error) {
 	}
 	s, err := h.connect(ctx, c)
 	if err != nil {
-		_ = h.stop(context.WithoutCancel(ctx))
+		_ = h.stop()
 		return nil, err
 	}
 	return s, nil
@@ -61,7 +61,7 @@ func Open(ctx context.Context, c Config) (Engine, error) {
 // connect makes an engine on a server of our own.
 func (h *host) connect(ctx context.Context, c Config) (*store, error) {
 	f := form{lease: leaseOr(c.Lease), alone: c.Cluster == nil}
-	opts := []nats.Option{nats.InProcessServer(h.server), nats.MaxReconnects(-1), nats.ReconnectWait(again)}
+	opts := append(steady(), nats.InProcessServer(h))
 	if c.Cluster != nil {
 		f.replicas = c.Cluster.Replicas
 		if f.replicas == 0 {
@@ -73,11 +73,21 @@ func (h *host) connect(ctx context.Context, c Config) (*store, error) {
 	if err != nil {
 		return nil, explain(ctx, err)
 	}
+	h.renew = nc.ForceReconnect
 	s, err := start(ctx, nc, f, h)
 	if err != nil {
 		nc.Close()
 	}
 	return s, err
+}
+
+// steady are the options of a connection that is made again as often as it
+// takes. What the library would write to standard error is found out otherwise.
+func steady() []nats.Option {
+	return []nats.Option{
+		nats.Name("ridethrough"), nats.MaxReconnects(-1), nats.ReconnectWait(again),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
 }
 
 // leaseOr is a lease, or the usual one.

@@ -45,12 +45,16 @@ func start(ctx context.Context, nc *nats.Conn, f form, own *host) (*store, error
 		return nil, err
 	}
 	life, end := context.WithCancelCause(context.Background())
-	s := &store{nc: nc, js: js, form: f, life: life, end: end, own: own}
-	if err := s.lay(ctx); err != nil {
+	s := &store{nc: nc, js: js, form: f, life: life, end: end, own: own, pulls: pulls{anew: make(chan struct{}, 1)}}
+	err = s.lay(ctx)
+	if err == nil && own != nil {
+		err = s.compare(ctx)
+	}
+	if err != nil {
 		end(ErrClosed)
 		return nil, err
 	}
-	nc.SetReconnectHandler(func(*nats.Conn) { s.ears.lose() })
+	nc.SetReconnectHandler(func(*nats.Conn) { s.ears.lose(); s.pulls.afresh() })
 	return s, nil
 }
 
@@ -73,8 +77,13 @@ func (s *store) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.Publ
 	defer cancel()
 	opts = append(opts, jetstream.WithRetryWait(again), jetstream.WithRetryAttempts(int(patience/again)))
 	ack, err := s.js.PublishMsg(ctx, m, opts...)
-	if err != nil {
+	switch {
+	case err != nil && s.own != nil && s.own.log.broken.Load():
+		return 0, fmt.Errorf("%w: a write has failed", ErrFull)
+	case err != nil:
 		return 0, explain(ctx, err)
+	case s.own != nil:
+		s.own.witness.saw(ack.Stream, ack.Sequence)
 	}
 	return ack.Sequence, nil
 }
@@ -163,7 +172,7 @@ func explained(api *jetstream.APIError) error {
 	return fmt.Errorf("store: %w", api)
 }
 
-func (s *store) Close(ctx context.Context) error {
+func (s *store) Close(context.Context) error {
 	if s.life.Err() != nil {
 		return nil
 	}
@@ -171,7 +180,7 @@ func (s *store) Close(ctx context.Context) error {
 	s.busy.Wait()
 	s.nc.Close()
 	if s.own != nil {
-		return s.own.stop(ctx)
+		return s.own.stop()
 	}
 	return nil
 }

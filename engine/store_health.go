@@ -85,6 +85,7 @@ func (h *host) report(to *Health) {
 		to.Full = true
 		to.Trouble = append(to.Trouble, err.Error())
 	}
+	to.Trouble = append(to.Trouble, h.witness.trouble()...)
 	if h.sync > slowSync {
 		to.Trouble = append(to.Trouble, fmt.Sprintf("the disk takes %v to make a write last, and every append waits for it", h.sync))
 	}

@@ -104,7 +104,7 @@ func (s *store) lastEntry(ctx context.Context, conversation string) (entryAt, er
 	last, err := s.last(ctx, logs, sub)
 	switch {
 	case errors.Is(err, errNone):
-		return entryAt{}, nil
+		return entryAt{}, s.empty(ctx, conversation)
 	case err != nil:
 		return entryAt{}, err
 	case last.header.Get(deletedHeader) != "":
@@ -127,6 +127,21 @@ func (s *store) lastEntry(ctx context.Context, conversation string) (entryAt, er
 		}
 	}
 	return entryAt{}, nil
+}
+
+// empty makes sure that a log without a last entry is empty. The number of what
+// is missing is known to whoever reads.
+func (s *store) empty(ctx context.Context, conversation string) error {
+	n, err := s.count(ctx, subject(logSub, conversation))
+	if err != nil || n == 0 {
+		return err
+	}
+	for _, err := range s.Read(ctx, conversation, 0) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // position gives the end of a log whose last entry is known.
@@ -156,9 +171,6 @@ func (s *store) Read(ctx context.Context, conversation string, after int64) iter
 	}
 }
 
-// errEnough says that the reader has read enough.
-var errEnough = errors.New("enough")
-
 // read gives the records of a log until somebody has enough.
 func (s *store) read(ctx context.Context, conversation string, yield func(Record) bool) error {
 	ctx, leave, err := s.enter(ctx)
@@ -168,6 +180,9 @@ func (s *store) read(ctx context.Context, conversation string, yield func(Record
 	defer leave()
 	var at Position
 	for e, err := range entries(s.messages(ctx, subject(logSub, conversation), 0, pageMessages)) {
+		if errors.Is(err, errHole) {
+			return &Damage{Conversation: conversation, N: at.N + 1, Why: "missing"}
+		}
 		if err != nil {
 			return err
 		}

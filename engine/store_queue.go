@@ -84,6 +84,15 @@ type pulls struct {
 	mu      sync.Mutex
 	waiting []chan *storeClaim
 	asking  bool
+	anew    chan struct{} // tells the one who asks that the question was lost
+}
+
+// afresh has the question asked again: the servers are others, perhaps.
+func (p *pulls) afresh() {
+	select {
+	case p.anew <- struct{}{}:
+	default:
+	}
 }
 
 func (s *store) Take(ctx context.Context) (Claim, error) {
@@ -171,10 +180,18 @@ func (s *store) question(inbox string, came <-chan *nats.Msg) (*nats.Msg, error)
 	if err := s.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+turns+"."+workers, inbox, request); err != nil {
 		return nil, err
 	}
-	m, err := receive(ctx, came)
-	if err != nil {
-		return nil, err
+	select {
+	case m := <-came:
+		return ticketIn(m)
+	case <-s.pulls.anew:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
+}
+
+// ticketIn gives an answer, unless it says that no ticket is due.
+func ticketIn(m *nats.Msg) (*nats.Msg, error) {
 	switch status := m.Header.Get("Status"); status {
 	case "":
 		return m, nil

@@ -24,6 +24,7 @@ const (
 )
 
 func TestAStoreInADirectoryConforms(t *testing.T) {
+	t.Parallel()
 	conform(t, func(t *testing.T, name string, c func(*testing.T, world)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
