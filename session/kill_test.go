@@ -13,8 +13,11 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,17 +33,25 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// long makes the tests of processes that are killed as long as they should be
-// now and then.
-var long = flag.Bool("long", false, "kill processes for minutes instead of seconds")
+// What is killed, and for how long.
+var (
+	long    = flag.Bool("long", false, "kill processes for minutes instead of seconds")
+	cluster = flag.Bool("cluster", false, "kill nodes of a cluster, too: that takes a minute")
+)
 
-// dirVariable makes the test binary a process that is to be killed: it works
-// on the conversations in the directory.
-const dirVariable = "RIDETHROUGH_TEST_SESSION_DIR"
+// raced tells whether the race detector is on, which makes processes slow.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// storeVariable makes the test binary a process that is to be killed: it works
+// on the conversations of a store, an engine.Config as JSON.
+const storeVariable = "RIDETHROUGH_TEST_SESSION_STORE"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(dirVariable); dir != "" {
-		if err := live(dir); err != nil {
+	if store := os.Getenv(storeVariable); store != "" {
+		if err := live(store); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -51,8 +62,12 @@ func TestMain(m *testing.M) {
 
 // live is a process that works until it is killed, or until its input ends:
 // then it hands back what it is at. It says when it is there.
-func live(dir string) error {
-	e, err := engine.Open(context.Background(), engine.Config{Dir: dir, Lease: time.Second, Reserve: 1})
+func live(store string) error {
+	var c engine.Config
+	if err := json.Unmarshal([]byte(store), &c); err != nil {
+		return err
+	}
+	e, err := engine.Open(context.Background(), c)
 	if err != nil {
 		return err
 	}
@@ -136,11 +151,20 @@ type process struct {
 	said  *bufio.Reader
 }
 
-// launch starts a process on a directory and waits until it is there.
-func launch(t *testing.T, dir string) *process {
+// alone is the store of a process that is alone.
+func alone(dir string) engine.Config {
+	return engine.Config{Dir: dir, Lease: time.Second, Reserve: 1}
+}
+
+// launch starts a process on a store.
+func launch(t *testing.T, c engine.Config) *process {
 	t.Helper()
+	store, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
-	p.cmd.Env = append(os.Environ(), dirVariable+"="+dir)
+	p.cmd.Env = append(os.Environ(), storeVariable+"="+string(store))
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -153,12 +177,18 @@ func launch(t *testing.T, dir string) *process {
 		t.Fatal(err)
 	}
 	p.said = bufio.NewReader(out)
-	if line, err := p.said.ReadString('\n'); line != "ready\n" {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-		t.Fatalf("the process is not there: %q, %v", line, err)
-	}
+	t.Cleanup(p.kill)
 	return p
+}
+
+// expect waits for what the process says next, for two minutes at most.
+func (p *process) expect(t *testing.T, want string) {
+	t.Helper()
+	slow := time.AfterFunc(2*time.Minute, p.kill)
+	defer slow.Stop()
+	if line, err := p.said.ReadString('\n'); line != want+"\n" {
+		t.Fatalf("the process says %q instead of %q, %v", line, want, err)
+	}
 }
 
 // kill ends the process without a word; end asks it to end.
@@ -175,13 +205,8 @@ func (p *process) end(t *testing.T) {
 }
 
 // accept takes turns for the processes to work on.
-func accept(t *testing.T, dir string, conversations, turns int) map[string][]string {
+func accept(t *testing.T, e engine.Engine, conversations, turns int) map[string][]string {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Lease: time.Second, Reserve: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close(context.Background())
 	desk := session.New(session.Config{Engine: e})
 	accepted := map[string][]string{}
 	for n := range conversations {
@@ -204,38 +229,118 @@ func accept(t *testing.T, dir string, conversations, turns int) map[string][]str
 // faults. Then every turn is sealed once, no log has a hole, no tool was run
 // again after its result was logged, and tries are counted through it all.
 func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it kills processes for some seconds")
+	if testing.Short() || raced() {
+		t.Skip("it kills processes for some seconds, without the race detector")
 	}
 	kills, turns := 8, 5
 	if *long {
 		kills, turns = 200, 100
 	}
-	dir := t.TempDir()
-	accepted := accept(t, dir, 40, turns)
+	store := alone(t.TempDir())
+	e := opened(t, store)
+	accepted := accept(t, e, 40, turns)
+	shut(t, e)
 	for range kills {
-		p := launch(t, dir)
+		p := launch(t, store)
+		p.expect(t, "ready")
 		_ = pause(t.Context(), time.Duration(200+rand.IntN(600))*time.Millisecond)
 		p.kill()
 	}
-	p := launch(t, dir)
-	slow := time.AfterFunc(2*time.Minute, p.kill)
-	defer slow.Stop()
-	if line, err := p.said.ReadString('\n'); line != "settled\n" {
-		t.Errorf("the last process did not come to an end: %q, %v", line, err)
-	}
+	p := launch(t, store)
+	p.expect(t, "ready")
+	p.expect(t, "settled")
 	p.end(t)
-	review(t, dir, accepted)
+	review(t, opened(t, store), accepted)
 }
 
-// review looks at what has become of the turns.
-func review(t *testing.T, dir string, accepted map[string][]string) {
+// opened opens a store until the test is over.
+func opened(t *testing.T, c engine.Config) engine.Engine {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Reserve: 1})
+	e, err := engine.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close(context.Background())
+	t.Cleanup(func() { shut(t, e) })
+	return e
+}
+
+func shut(t *testing.T, e engine.Engine) {
+	t.Helper()
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// nodes gives the stores of three nodes of one cluster on this machine, and
+// how to reach it.
+func nodes(t *testing.T) (stores []engine.Config, r engine.Remote) {
+	t.Helper()
+	var ports []string
+	for range 6 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().String())
+	}
+	var urls []string
+	for n := range 3 {
+		c := alone(t.TempDir())
+		c.Cluster = &engine.Cluster{
+			Name: "test", Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n], Secret: "known-to-these-processes",
+		}
+		stores = append(stores, c)
+		urls = append(urls, "nats://ridethrough:"+c.Cluster.Secret+"@"+c.Cluster.Clients)
+	}
+	return stores, engine.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
+}
+
+// The same with three nodes of a cluster, of which one after the other is
+// killed and comes back.
+func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
+	if !*cluster && !*long || raced() {
+		t.Skip("it takes a minute: -args -cluster, without the race detector")
+	}
+	kills, turns := 3, 12
+	if *long {
+		kills, turns = 60, 40
+	}
+	stores, remote := nodes(t)
+	var alive []*process
+	for _, c := range stores {
+		alive = append(alive, launch(t, c))
+	}
+	for _, p := range alive {
+		p.expect(t, "ready")
+	}
+	e, err := engine.Dial(t.Context(), remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, e) })
+	accepted := accept(t, e, 30, turns)
+	for range kills {
+		victim := rand.IntN(3)
+		alive[victim].kill()
+		_ = pause(t.Context(), time.Duration(rand.IntN(2000))*time.Millisecond)
+		alive[victim] = launch(t, stores[victim])
+		alive[victim].expect(t, "ready")
+	}
+	for left := int64(1); left > 0 && pause(t.Context(), 200*time.Millisecond) == nil; {
+		if h, err := e.Health(t.Context()); err == nil {
+			left = h.Parked + h.Due + h.Held
+		}
+	}
+	review(t, e, accepted)
+	for _, p := range alive {
+		p.end(t)
+	}
+}
+
+// review looks at what has become of the turns.
+func review(t *testing.T, e engine.Engine, accepted map[string][]string) {
+	t.Helper()
 	c := &chaos{t: t, engine: e}
 	c.check(accepted)
 	count := map[string]int{}
