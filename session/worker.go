@@ -71,36 +71,44 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 // claim takes the turn: from here on other workers' appends are refused. It
 // gives the events to begin with and the run of the policy to go on with.
 func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Run, err error) {
-	l := w.log
-	w.epoch = 1
-	input = w.beginning()
-	died := policy.Run{}
-	if l.now.id == w.turn {
-		w.epoch, start, died = l.now.epoch+1, l.now.run, l.now.failed
-		if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
-			start.Slept -= max(0, min(start.Slept, time.Until(wait.WakeAt)))
-		}
-		if l.state.Open() {
-			input = w.resumption()
-		}
-		if l.now.held { // nobody has said how it ended
-			died, _ = w.h.Supervisor.Next(died, errDied, false, time.Now(), 0)
-		}
-	}
+	seen := w.log.now.epoch
 	free := func(l *log) error {
 		switch {
 		case l.idle() && !l.waits(w.turn):
 			return errOver
-		case !l.idle() && l.now.id != w.turn || l.now.epoch >= w.epoch:
+		case !l.idle() && l.now.id != w.turn || l.now.epoch > seen:
 			return errElsewhere
 		}
 		return nil
 	}
-	err = w.h.append(ctx, l, free, func(now time.Time) ([]engine.Record, error) {
-		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: died}, now)
+	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]engine.Record, error) {
+		var failed policy.Run
+		input, start, failed = w.stand(now) // each time anew: the log may have gone on
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: failed}, now)
 		return []engine.Record{r}, err
 	})
 	return input, start, err
+}
+
+// stand gives how the turn stands: the events with which it goes on, the run
+// of the policy, and how many workers have failed in a row.
+func (w *worker) stand(now time.Time) (input []turn.Event, start, failed policy.Run) {
+	l := w.log
+	if l.now.id != w.turn {
+		w.epoch = 1
+		return w.beginning(), start, failed
+	}
+	w.epoch, start, failed = l.now.epoch+1, l.now.run, l.now.failed
+	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
+		start.Slept -= max(0, min(start.Slept, wait.WakeAt.Sub(now)))
+	}
+	if l.now.held { // nobody has said how it ended
+		failed, _ = w.h.Supervisor.Next(failed, errDied, false, now, 0)
+	}
+	if !l.state.Open() {
+		return w.beginning(), start, failed
+	}
+	return w.resumption(), start, failed
 }
 
 // errDied is the fault of a worker that has died.
