@@ -66,12 +66,13 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
+	{floor: 3, path: "docs"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "agent engine llm policy provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
 	{
-		floor: 3, path: "internal/server", uses: "dialect engine fault gate gateway policy session turn wire",
+		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",
 		parts: "github.com/coder/websocket",
 	},
 	{

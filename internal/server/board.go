@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/docs"
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
@@ -42,6 +43,10 @@ func (s *Server) route() {
 	if s.config.Metrics != nil {
 		s.routes = append(s.routes, route{"/-/metrics", reads, "numbers for Prometheus", s.config.Metrics.ServeHTTP, false})
 	}
+	s.routes = append(s.routes,
+		route{"/-/openapi.json", reads, "the conversations' part of this list in OpenAPI", handOut("application/json", docs.OpenAPI()), false},
+		route{"/-/events.schema.json", reads, "all events in JSON Schema", handOut("application/schema+json", docs.Events()), false},
+	)
 	if s.config.Sessions != nil {
 		s.routes = append(s.routes, s.talks()...)
 	}
@@ -60,6 +65,14 @@ func (s *Server) route() {
 		}
 		refuse(w, http.StatusNotFound, "there is no %s; see /-/", clip(r.URL.Path))
 	})
+}
+
+// handOut answers with a page.
+func handOut(kind, page string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, page) // a client that has left misses it
+	}
 }
 
 // serveBoard answers what is below /-/.

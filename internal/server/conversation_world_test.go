@@ -90,6 +90,7 @@ func (p *parlor) ask(method, path, body string, headers ...string) (int, map[str
 	if err != nil {
 		p.Errorf("%s %s: %v: %q", method, path, err, text)
 	}
+	conforms(p.T, method, path, resp.StatusCode, members)
 	want := "application/json"
 	if resp.StatusCode >= 400 {
 		want = "application/problem+json"
@@ -152,6 +153,13 @@ func narrate(t *testing.T, text string) string {
 	if err := json.Unmarshal([]byte(text), &e); err != nil || e.Seq == 0 {
 		t.Errorf("no event: %q, %v", text, err)
 		return text
+	}
+	var members map[string]any
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		t.Error(err)
+	}
+	if err := eventSchema().Validate(members); err != nil {
+		t.Errorf("%s: %v", text, err)
 	}
 	switch b := e.Body.(type) {
 	case wire.Turn:

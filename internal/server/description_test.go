@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/ridethrough/ridethrough/docs"
+	"github.com/ridethrough/ridethrough/internal/server"
+)
+
+var update = flag.Bool("update", false, "write the descriptions instead of comparing them")
+
+func TestTheDescriptionsSayWhatTheCodeDoes(t *testing.T) {
+	for name, describe := range map[string]func() ([]byte, error){
+		"../../docs/openapi.json": server.OpenAPI, "../../docs/events.schema.json": server.Events,
+	} {
+		want, err := describe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(name, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != string(want) {
+			t.Errorf("%s is another; mend with: go test ./internal/server -run Descriptions -update", name)
+		}
+	}
+}
+
+// eventSchema is the schema of events, as it checks.
+var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(docs.Events()) })
+
+// answers are the schemas of answers, by what they answer: "GET /-/… 200".
+var answers = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+	text := strings.ReplaceAll(docs.OpenAPI(), "#/components/schemas/", "#/$defs/")
+	var api struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema json.RawMessage }
+			}
+		}
+		Components struct{ Schemas json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(text), &api); err != nil {
+		panic(err)
+	}
+	all := map[string]*jsonschema.Resolved{}
+	for path, methods := range api.Paths {
+		for method, o := range methods {
+			for status, r := range o.Responses {
+				for kind, c := range r.Content {
+					if kind == "application/json" || kind == "application/problem+json" {
+						schema := `{"allOf":[` + string(c.Schema) + `],"$defs":` + string(api.Components.Schemas) + `}`
+						all[strings.ToUpper(method)+" "+path+" "+status] = resolved(schema)
+					}
+				}
+			}
+		}
+	}
+	return all
+})
+
+func resolved(text string) *jsonschema.Resolved {
+	var s jsonschema.Schema
+	err := json.Unmarshal([]byte(text), &s)
+	if err != nil {
+		panic(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// template gives the path of a description for an address below
+// /-/conversations.
+func template(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	parts := strings.Split("/-/conversations"+path, "/")
+	for i, name := range map[int]string{3: "{id}", 5: "{input}"} {
+		if len(parts) > i {
+			parts[i] = name
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// conforms holds an answer against its description.
+func conforms(t *testing.T, method, address string, status int, answer map[string]any) {
+	t.Helper()
+	what := fmt.Sprintf("%s %s %d", method, template(address), status)
+	schema, ok := answers()[what]
+	switch {
+	case ok:
+		if err := schema.Validate(answer); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	case len(answer) > 0 && status != http.StatusMethodNotAllowed && !strings.HasSuffix(address, "/nothing"):
+		t.Errorf("%s is not described", what)
+	}
+}
+
+func TestTheDescriptionsAreServed(t *testing.T) {
+	s := server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
+	for path, want := range map[string]string{"/-/openapi.json": docs.OpenAPI(), "/-/events.schema.json": docs.Events()} {
+		if w := ask(s, request("GET", path, "")); w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+	}
+}

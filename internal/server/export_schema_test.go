@@ -1,0 +1,254 @@
+package server
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// object is one of JSON.
+type object = map[string]any
+
+// describer makes schemas from Go's types, and their words from the comments
+// that the types have.
+type describer struct {
+	at    string            // where the definitions are, as a reference begins
+	words map[string]string // by "pkg.Type" and "pkg.Type.Field"
+	defs  object
+}
+
+func newDescriber(at string) (*describer, error) {
+	d := &describer{at: at, words: map[string]string{}, defs: object{}}
+	for _, dir := range []string{".", "../../wire", "../../turn", "../../llm", "../../session"} {
+		if err := d.listen(dir); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// listen takes in the comments of a package.
+func (d *describer) listen(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, name := range files {
+		f, perr := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if perr != nil {
+			return perr
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				d.declared(f.Name.Name, g)
+			}
+			return true
+		})
+	}
+	return err
+}
+
+// declared takes in the comments of a declaration.
+func (d *describer) declared(pkg string, g *ast.GenDecl) {
+	for _, s := range g.Specs {
+		spec := s.(*ast.TypeSpec)
+		name := pkg + "." + spec.Name.Name
+		d.words[name] = strings.Join(strings.Fields(g.Doc.Text()), " ")
+		st, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, f := range st.Fields.List {
+			for _, id := range f.Names {
+				d.words[name+"."+id.Name] = strings.TrimSpace(f.Comment.Text())
+			}
+		}
+	}
+}
+
+// names are what the types of this package are called outside.
+func names() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[founding](): "NewConversation", reflect.TypeFor[conversation](): "Conversation",
+		reflect.TypeFor[pause](): "Wait", reflect.TypeFor[input](): "Input", reflect.TypeFor[heading](): "Heading",
+		reflect.TypeFor[page](): "Page", reflect.TypeFor[utterance](): "NewTurn", reflect.TypeFor[done](): "Done",
+		reflect.TypeFor[halt](): "Stop", reflect.TypeFor[queue](): "Queue", reflect.TypeFor[wording](): "Wording",
+		reflect.TypeFor[problem](): "Problem", reflect.TypeFor[command](): "Command", reflect.TypeFor[undone](): "Undone",
+	}
+}
+
+// ref refers to the schema of a value's type, which it makes if need be.
+func (d *describer) ref(v any) object { return d.refer(reflect.TypeOf(v)) }
+
+func (d *describer) refer(t reflect.Type) object {
+	name := names()[t]
+	if _, there := d.defs[name]; !there {
+		d.defs[name] = object{}
+		d.defs[name] = d.structure(t)
+	}
+	return object{"$ref": d.at + name}
+}
+
+// structure describes a struct.
+func (d *describer) structure(t reflect.Type) object {
+	properties, required := d.members(t)
+	s := object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// members describes the members of a struct, those of embedded ones included.
+func (d *describer) members(t reflect.Type) (properties object, required []any) {
+	properties = object{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			more, needed := d.members(inner)
+			for k, v := range more {
+				properties[k] = v
+			}
+			required = append(required, needed...)
+			continue
+		case name == "-":
+			continue
+		}
+		s := d.form(f.Type)
+		if words := d.words[t.String()+"."+f.Name]; words != "" {
+			s["description"] = words
+		}
+		properties[name] = s
+		if !strings.Contains(options, "omit") {
+			required = append(required, name)
+		}
+	}
+	return properties, required
+}
+
+// form describes a type.
+func (d *describer) form(t reflect.Type) object {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[json.RawMessage]():
+		return object{}
+	case reflect.TypeFor[llm.Content]():
+		return object{"type": "array", "items": d.block()}
+	case reflect.TypeFor[turn.Status]():
+		return object{"type": "string", "enum": []any{turn.Done, turn.Failed, turn.Aborted}}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return object{"type": "integer"}
+	case reflect.Slice:
+		return object{"type": "array", "items": d.form(t.Elem())}
+	case reflect.Pointer:
+		return d.form(t.Elem())
+	case reflect.Struct:
+		return d.refer(t)
+	}
+	panic("no schema for " + t.String())
+}
+
+// block describes what an answer is made of.
+func (d *describer) block() object {
+	var all []any
+	for name, v := range map[string]any{"text": llm.Text{}, "reasoning": llm.Reasoning{}, "tool-call": llm.ToolCall{}, "tool-result": llm.ToolResult{}} {
+		s := d.structure(reflect.TypeOf(v))
+		s["properties"].(object)["type"] = object{"const": name}
+		s["required"] = []any{"type"} // empty ones are left out
+		d.defs["block-"+name] = s
+	}
+	for _, name := range []string{"text", "reasoning", "tool-call", "tool-result"} {
+		all = append(all, object{"$ref": d.at + "block-" + name})
+	}
+	return object{"oneOf": all}
+}
+
+// bodies are all that events tell.
+func bodies() []wire.Body {
+	all := []wire.Body{
+		wire.InputQueued{},
+		wire.InputRemoved{},
+		wire.ProviderRetry{},
+		wire.ProviderWaiting{},
+		wire.ProviderRecovered{},
+		wire.ProviderSwitched{},
+		wire.Error{},
+		wire.Reset{},
+		wire.Exit{},
+	}
+	for _, e := range []turn.Event{
+		turn.Start{},
+		turn.UserMessage{},
+		turn.TextDelta{},
+		turn.ReasoningDelta{},
+		turn.AssistantMessage{},
+		turn.ToolCall{},
+		turn.ToolResult{},
+		turn.Usage{},
+		turn.Compacted{},
+		turn.Restarted{},
+		turn.Sealed{},
+	} {
+		all = append(all, wire.Turn{Event: e})
+	}
+	return all
+}
+
+// events describes all events, one of which each is.
+func (d *describer) events() object {
+	var all []any
+	for _, b := range bodies() {
+		s := d.event(b)
+		properties := s["properties"].(object)
+		properties["v"] = object{"const": 1, "description": "the version of the vocabulary"}
+		properties["seq"] = object{"type": "integer", "description": "of a conversation: the number of the event, if it is kept, or of the kept one before it"}
+		properties["ts"] = object{"type": "string", "format": "date-time"}
+		properties["type"] = object{"const": b.Type()}
+		required, _ := s["required"].([]any)
+		s["required"] = append([]any{"v", "seq", "ts", "type"}, required...)
+		d.defs[b.Type()] = s
+		all = append(all, object{"$ref": d.at + b.Type()})
+	}
+	return object{"oneOf": all}
+}
+
+// event describes the members of an event.
+func (d *describer) event(b wire.Body) object {
+	t := reflect.TypeOf(b)
+	e, ofTurn := b.(wire.Turn)
+	if ofTurn {
+		t = reflect.TypeOf(e.Event)
+	}
+	s := d.structure(t)
+	if ofTurn {
+		required, _ := s["required"].([]any)
+		for _, name := range []string{"conversationId", "turnId"} {
+			s["properties"].(object)[name] = object{"type": "string"}
+			required = append(required, name)
+		}
+		s["required"] = required
+	}
+	if words, ok := strings.CutPrefix(d.words[t.String()], t.Name()+" "); ok {
+		s["description"] = b.Type() + " " + words
+	}
+	return s
+}
