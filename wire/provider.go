@@ -88,6 +88,7 @@ type Exit struct {
 	Status   string `json:"status"` // "done", "failed" or "aborted", as the turn's
 	ExitCode int    `json:"exitCode"`
 	Message  string `json:"message,omitzero"` // of what it failed, where no other event says so
+	Saved    string `json:"saved,omitzero"`   // the file with which one can go on
 }
 
 // Type gives "provider-retry".

@@ -34,7 +34,7 @@ func bodies() []wire.Body {
 		wire.Reset{Reason: "gap"},
 		wire.InputQueued{Call: call, Text: "and then?"},
 		wire.InputRemoved{Call: call, Steers: true},
-		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key"},
+		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key", Saved: "turn.jsonl"},
 	}
 }
 

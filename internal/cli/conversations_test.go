@@ -44,6 +44,13 @@ func TestAConversationOutlivesItsServer(t *testing.T) {
 		t.Fatal(status, text)
 	}
 	provider.said(t, "request")
+	for n := 0; ; n++ { // until it waits
+		if _, text := call(t, "GET", url+"/c1", ""); strings.Contains(text, `"wait"`) {
+			break
+		} else if n == 1000 {
+			t.Fatal(text)
+		}
+	}
 	if code := first.stop(); code != 0 {
 		t.Errorf("it ended with %d", code)
 	}

@@ -124,7 +124,7 @@ type view interface {
 	show(turn.Event)
 	// end is told last of all how the command ends; message is of an error that
 	// no event has told of.
-	end(status turn.Status, code int, message string)
+	end(status turn.Status, code int, message, saved string)
 	// broken gives the first error that showing has brought.
 	broken() error
 }
@@ -235,6 +235,6 @@ func (c *running) finish(err error) error {
 	if status == "" {
 		status = turn.Failed
 	}
-	c.view.end(status, code, message)
+	c.view.end(status, code, message, c.saved)
 	return err
 }

@@ -25,8 +25,8 @@ func (l *lines) show(e turn.Event) {
 	l.write(wire.OfTurn(wire.Call{TurnID: l.turn}, e))
 }
 
-func (l *lines) end(status turn.Status, code int, message string) {
-	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message})
+func (l *lines) end(status turn.Status, code int, message, saved string) {
+	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved})
 }
 
 func (l *lines) write(b wire.Body) {

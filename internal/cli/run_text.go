@@ -103,7 +103,7 @@ func (v *text) trouble(e turn.Event) {
 	}
 }
 
-func (v *text) end(turn.Status, int, string) {
+func (v *text) end(turn.Status, int, string, string) {
 	if command := v.goOn(); command != "" {
 		v.screen.print("", "saved; go on with: %s", command)
 	}
@@ -221,14 +221,17 @@ func (c *countdown) end() {
 
 // headline is the first line of a failure.
 func headline(e turn.Error) string {
-	if e.Retries == 0 {
-		return "Failed: " + strings.TrimSuffix(causeOf(e)+". "+remedy(e), " ")
+	gone := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed
+	after := fmt.Sprintf("Failed after %d retry %s", e.Retries, map[bool]string{true: "attempt", false: "attempts"}[e.Retries == 1])
+	switch {
+	case e.Retries == 0:
+		after = "Failed: " + causeOf(e)
+	case !gone: // it was not the outage that ended it
+		after += ": " + causeOf(e)
+	default:
+		return after + ". " + cmp.Or(remedy(e), "Check your connection and try again.")
 	}
-	attempts := "attempts"
-	if e.Retries == 1 {
-		attempts = "attempt"
-	}
-	return fmt.Sprintf("Failed after %d retry %s. %s", e.Retries, attempts, cmp.Or(remedy(e), "Check your connection and try again."))
+	return strings.TrimSuffix(after+". "+remedy(e), " ")
 }
 
 // causeOf gives what failed in plain words.

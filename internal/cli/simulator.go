@@ -20,7 +20,7 @@ const simulatorHelp = "simulator answers the APIs of Anthropic, OpenAI, Gemini, 
 	"programs will see in an outage. A model whose name begins with no-such is one that it does not have.\n\n" +
 	"A reply is a word, and 529*5 is five of them:\n" +
 	"  ok                 an answer\n" +
-	"  say:\"Good day\"     an answer of that text; think:… before it is reasoning, and +call:list{\"path\":\".\"}\n" +
+	"  say:\"Good day\"     an answer of that text; think:… before it is reasoning, and +call:list_files{\"path\":\".\"}\n" +
 	"                     a tool call, as many as you like; +cut:3 and the like say how it comes\n" +
 	"  529                an error with that status; 429;retry-after=7 adds a header\n" +
 	"  too-long           the error of a prompt that does not fit the model\n" +
@@ -49,7 +49,7 @@ func simulatorCommand(s Streams) *cobra.Command {
 		Long:  simulatorHelp,
 		Example: "  ridethrough simulator --outage 0s-20s\n" +
 			"  ridethrough simulator --replies '529*2, role-error, cut:3' --pace 50ms\n" +
-			"  ridethrough simulator --replies 'call:list{\"path\":\".\"}+call:now, say:\"Two files.\"'\n" +
+			"  ridethrough simulator --replies 'call:list_files{\"path\":\".\"}+call:list_files{\"path\":\"docs\"}, say:\"Two files.\"'\n" +
 			"  ridethrough simulator --limit 5/1m",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -132,6 +132,7 @@ func simulate(ctx context.Context, s Streams, addr string, script simulator.Scri
 	base := "http://" + l.Addr().String()
 	log.Info("simulating a provider", "url", base)
 	log.Info("put the gateway in front of it", "run", fmt.Sprintf("ridethrough serve --upstream anthropic=%s --upstream openai=%s/v1", base, base))
+	log.Info("or have an agent ask it", "run", fmt.Sprintf("ANTHROPIC_BASE_URL=%s ridethrough run -m anthropic/any Hello", base))
 	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 	defer stop()
 	err = p.Serve(l)

@@ -105,7 +105,7 @@ func (s Suite) usage(r *room) {
 	if h.Usage.Reasoning != 3 && !s.Uncounted {
 		r.Errorf("%+v for a reasoning of 3", h.Usage)
 	}
-	id := h.Content().Calls()[0].ID
+	id := r.call(h).ID
 	q.Messages = append(q.Messages, llm.Answer(r.model.Name(), h.Content()...), llm.Results(llm.ToolResult{ID: id, Name: "read", Output: "a"}))
 	h = r.answer(q)
 	prompt = 1 + len(r.body())/4

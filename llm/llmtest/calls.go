@@ -69,8 +69,8 @@ func (s Suite) oddCalls(t *testing.T) {
 	s.each(t, "with ids of their own each time", `call:now+no-ids, call:now+no-ids`, func(r *room) {
 		q := say("When?")
 		q.Tools = tools
-		first := r.answer(q).Content().Calls()[0].ID
-		if second := r.answer(q).Content().Calls()[0].ID; first == second {
+		first := r.call(r.answer(q)).ID
+		if second := r.call(r.answer(q)).ID; first == second {
 			r.Errorf("the id %s twice", first)
 		}
 	})
@@ -79,7 +79,7 @@ func (s Suite) oddCalls(t *testing.T) {
 		q := say("Read it.")
 		q.Tools = tools
 		h := r.answer(q)
-		if h.Content().Text() != long || !strings.Contains(string(h.Content().Calls()[0].Arguments), long) {
+		if h.Content().Text() != long || !strings.Contains(string(r.call(h).Arguments), long) {
 			r.Errorf("%d bytes of text, %d of arguments", len(h.Content().Text()), len(h.Content().Calls()[0].Arguments))
 		}
 	})

@@ -177,6 +177,16 @@ func (r *room) answer(q llm.Request) *heard {
 	return h
 }
 
+// call gives the first tool call of an answer that must have one.
+func (r *room) call(h *heard) llm.ToolCall {
+	r.Helper()
+	calls := h.Content().Calls()
+	if len(calls) == 0 {
+		r.Fatalf("the answer calls no tool: %q", h.Content().Text())
+	}
+	return calls[0]
+}
+
 // fault asks for an answer that must fail.
 func (r *room) fault(q llm.Request) (*heard, *fault.Error) {
 	r.Helper()
