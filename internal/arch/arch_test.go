@@ -67,6 +67,7 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "docs"},
+	{floor: 3, path: "internal/archive", uses: "engine"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "agent engine llm policy provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
@@ -80,7 +81,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/journal llm tool turn wire",
+		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/journal llm tool turn wire",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
