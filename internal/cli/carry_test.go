@@ -1,0 +1,243 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// at works on the store in a directory, with a host that has a model with these
+// answers and parks every wait.
+func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*session.Host)) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)
+	h := session.New(session.Config{Engine: e, Stay: 1, World: func(context.Context, session.Settings) (agent.World, error) {
+		w := agent.World{Model: model}
+		w.Retry.Policy = policy.Patient()
+		w.Retry.Policy.Wait = policy.Schedule{Steps: []time.Duration{wait}}
+		return w, nil
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	do(h)
+	cancel()
+	if err := errors.Join(<-done, e.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until gives the first event of a conversation that somebody wants.
+func until(t *testing.T, h *session.Host, id string, wanted func(wire.Event) bool) wire.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for e, err := range h.Attach(ctx, id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wanted(e) {
+			return e
+		}
+	}
+	t.Fatal("it never came")
+	return wire.Event{}
+}
+
+// ended gives how the turn of a conversation has ended.
+func ended(t *testing.T, h *session.Host, id string) turn.Sealed {
+	e := until(t, h, id, func(e wire.Event) bool { return e.Body.Type() == "turn-sealed" })
+	return e.Body.(wire.Turn).Event.(turn.Sealed)
+}
+
+// parked gives the wait of a conversation's turn.
+func parked(t *testing.T, h *session.Host, id string) session.Wait {
+	t.Helper()
+	until(t, h, id, func(e wire.Event) bool { _, ok := e.Body.(wire.ProviderRetry); return ok })
+	v, err := h.Get(t.Context(), id)
+	if err != nil || v.Waits == nil {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	return *v.Waits
+}
+
+// converse has a conversation of one turn.
+func converse(t *testing.T, h *session.Host, id, text string) {
+	t.Helper()
+	if _, err := h.Create(t.Context(), id, session.Settings{Model: "acme/large"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Say(t.Context(), id, "", text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// feed runs a command with something on standard input.
+func feed(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(in), Out: &stdout, Err: &stderr, Env: lookup(nil)})
+	return code, stdout.String(), stderr.String()
+}
+
+var busy = llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"})
+
+func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
+	old, fresh := t.TempDir(), t.TempDir()
+	var wait session.Wait
+	at(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *session.Host) {
+		converse(t, h, "a", "hello")
+		if s := ended(t, h, "a"); s.Status != turn.Done {
+			t.Error(s)
+		}
+		converse(t, h, "b", "wait")
+		wait = parked(t, h, "b")
+	})
+	code, lines, errs := run(t, nil, "export", "--data", old)
+	if code != 0 || errs != "" || strings.Count(lines, `"type":"turn-parked"`) != 1 {
+		t.Fatalf("code %d, %s\n%s", code, errs, lines)
+	}
+	for _, says := range []string{"2 taken in, 0 there already, 0 left out\n1 have a turn under way", "0 taken in, 2 there already, 0 left out\n"} {
+		if code, out, errs := feed(t, lines, "import", "--data", fresh); code != 0 || errs != "" || !strings.HasPrefix(out, says) {
+			t.Fatalf("code %d, %s\n%s", code, errs, out)
+		}
+	}
+	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *session.Host) {
+		s := ended(t, h, "b")
+		if early := time.Until(wait.Until); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelayMs < 2400 || s.TotalRetryDelayMs > 2500 {
+			t.Errorf("%+v, %v before its instant", s, early)
+		}
+		if v, err := h.Get(t.Context(), "a"); err != nil || v.Turn != "" {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	for _, d := range []string{dir, other} {
+		at(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *session.Host) {
+			for _, id := range []string{"a", "b", "gone-" + filepath.Base(d)} {
+				if d == other && id == "b" {
+					continue
+				}
+				converse(t, h, id, "hello")
+				ended(t, h, id)
+			}
+		})
+	}
+	code, lines, errs := run(t, nil, "export", "a", "none", "a/b", "b", "--data", dir)
+	if code != 1 || !strings.Contains(errs, "no such conversation: none\n") || !strings.Contains(errs, `"a/b"`) || strings.Count(lines, `"conversation-created"`) != 2 {
+		t.Errorf("code %d, %s\n%s", code, errs, lines)
+	}
+	code, out, errs := feed(t, lines, "import", "-", "--data", other)
+	if code != 1 || out != "1 taken in, 0 there already, 1 left out\n" || errs != "a: there is one of this id already: record 1 is another one\n" {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+	text := strings.SplitAfter(lines, "\n")
+	tests := []struct {
+		in, says string
+		args     []string
+	}{
+		{"", "-: line 1: the file is empty", nil},
+		{strings.Join(text[:len(text)-3], ""), "the file breaks off here", nil},
+		{"", "no such file", []string{dir + "/none"}},
+		{"", "in use", []string{"--data", dir}},
+	}
+	held, err := engine.Open(t.Context(), engine.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close(t.Context()) }()
+	for _, tt := range tests {
+		args := append([]string{"import", "--data", other}, tt.args...)
+		if code, _, errs := feed(t, tt.in, args...); code != 1 || !strings.Contains(errs, tt.says) {
+			t.Errorf("%q: code %d, %s", tt.args, code, errs)
+		}
+	}
+	if code, _, errs := run(t, nil, "export", "--data", other+"/none"); code != 1 || !strings.Contains(errs, "there are no conversations in") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
+	dir := t.TempDir()
+	var lines string
+	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *session.Host) {
+		converse(t, h, "a", "hello")
+		ended(t, h, "a")
+	})
+	_, lines, _ = run(t, nil, "export", "--data", dir)
+	at(t, dir, time.Hour, nil, func(h *session.Host) {
+		if err := h.Delete(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+	})
+	if code, out, errs := feed(t, lines, "import", "--data", dir); code != 1 || !strings.Contains(errs, "a: it was deleted here") || !strings.Contains(out, "1 left out") {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+	if code, lines, errs := run(t, nil, "export", "--data", dir); code != 0 || errs != "" || !strings.HasSuffix(lines, `{"end":{"conversations":0,"records":0}}`+"\n") {
+		t.Errorf("code %d, %s\n%s", code, errs, lines)
+	}
+}
+
+// tear changes a byte in what a conversation has on the disk.
+func tear(t *testing.T, dir, text string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if at := bytes.Index(data, []byte(text)); at >= 0 {
+			n++
+			data[at] ^= 1
+			return os.WriteFile(path, data, 0o600)
+		}
+		return err
+	})
+	if err != nil || n == 0 {
+		t.Fatalf("%d places, %v", n, err)
+	}
+}
+
+func TestWhatIsDamagedIsNamedAndNotExported(t *testing.T) {
+	dir := t.TempDir()
+	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *session.Host) {
+		for _, id := range []string{"a", "b", "c"} {
+			converse(t, h, id, "hello "+id+id+id)
+			ended(t, h, id)
+		}
+	})
+	tear(t, dir, "hello bbb")
+	code, lines, errs := run(t, nil, "export", "--data", dir)
+	var first struct{ Conversation string }
+	if err := json.Unmarshal([]byte(strings.Split(lines, "\n")[1]), &first); err != nil || first.Conversation != "c" {
+		t.Errorf("%v, %+v", err, first)
+	}
+	if code != 1 || !strings.Contains(errs, "conversation b is damaged from record 2 on") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
+		t.Errorf("code %d, %s\n%s", code, errs, lines)
+	}
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/archive"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+func exportCommand(s Streams) *cobra.Command {
+	c := &carrying{storing: storing{s: s}}
+	cmd := &cobra.Command{
+		Use:   "export [CONVERSATION…]",
+		Short: "Write conversations as lines of JSON",
+		Long: "export writes conversations to standard output, those that are named or all, each with all of its\n" +
+			"records: what was said and answered, and how far a turn has come that is under way. `ridethrough\n" +
+			"import` takes them in, and has such a turn go on. That is also the way from a directory into a\n" +
+			"cluster and back. End `ridethrough serve` before, or both sides go on.\n\n" +
+			"A conversation that is damaged is named and left out, and the exit code is 1.",
+		Example: "  ridethrough export > conversations.jsonl\n" +
+			"  ridethrough export | ridethrough import --nats tls://nats.internal:4222",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd.Context(), c.existing, func(ctx context.Context) error { return c.export(ctx, args) })
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+// carrying is a command that carries conversations from one place to another.
+type carrying struct {
+	storing
+	engine engine.Engine
+	host   *session.Host // only for what it knows of logs: it works on no turn
+	bad    int           // conversations that were not carried
+}
+
+// with does something with a store.
+func (c *carrying) with(ctx context.Context, open func(context.Context, *slog.Logger) (engine.Engine, error), do func(context.Context) error) (err error) {
+	log := logger(c.s.Err, slog.LevelWarn)
+	if c.engine, err = open(ctx, log); err != nil {
+		return err
+	}
+	defer func() {
+		if closed := c.engine.Close(context.WithoutCancel(ctx)); err == nil {
+			err = failed(closed)
+		}
+	}()
+	c.host = session.New(session.Config{Engine: c.engine, Log: log})
+	if c.url() == "" { // nobody else works here
+		if err := c.host.Gather(ctx); err != nil {
+			return failed(stopped(ctx, err))
+		}
+	}
+	if err := do(ctx); err != nil {
+		return failed(stopped(ctx, err))
+	}
+	if c.bad > 0 {
+		return failure{told{}, exitFailed}
+	}
+	return nil
+}
+
+// stopped gives the reason why ctx has ended, if it has, or else an error.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// leave says why a conversation is not carried; the others are.
+func (c *carrying) leave(err error) {
+	c.bad++
+	fmt.Fprintln(c.s.Err, visible(err.Error()))
+}
+
+// export writes conversations.
+func (c *carrying) export(ctx context.Context, ids []string) error {
+	w, err := archive.NewWriter(c.s.Out, time.Now())
+	if err != nil {
+		return err
+	}
+	for id, err := range c.chosen(ctx, ids) {
+		var records []engine.Record
+		if err == nil {
+			records, _, err = engine.Load(ctx, c.engine, id, 0)
+		}
+		switch {
+		case err != nil && !aboutOne(err):
+			return err
+		case err != nil:
+			c.leave(err)
+		case len(records) == 0:
+			c.leave(fmt.Errorf("%w: %s", session.ErrNone, id))
+		default:
+			if err := w.Add(archive.Conversation{ID: id, Records: records}); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Close()
+}
+
+// aboutOne tells whether an error is about one conversation, so that others can
+// be gone on with.
+func aboutOne(err error) bool {
+	if _, ok := errors.AsType[*engine.Damage](err); ok {
+		return true
+	}
+	for _, one := range []error{engine.ErrDeleted, engine.ErrInvalid, engine.ErrConflict, session.ErrExists, session.ErrNone} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// chosen gives the ids that were named, or all there are.
+func (c *carrying) chosen(ctx context.Context, ids []string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, id := range ids {
+			if !yield(id, nil) {
+				return
+			}
+		}
+		if len(ids) > 0 {
+			return
+		}
+		for head, err := range archive.All(ctx, c.engine) {
+			if !yield(head.ID, err) {
+				return
+			}
+		}
+	}
+}
