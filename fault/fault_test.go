@@ -82,6 +82,12 @@ func TestEveryKindHasNamesOfItsOwn(t *testing.T) {
 			t.Errorf("kind %d: %q, %q", k, k.String(), k.Words())
 		}
 		seen[k.String()] = true
+		if fault.KindOf(k.String()) != k {
+			t.Errorf("%q is %v", k, fault.KindOf(k.String()))
+		}
+	}
+	if fault.KindOf("tea-time") != fault.Unknown {
+		t.Errorf("a name that does not exist is %v", fault.KindOf("tea-time"))
 	}
 	if fault.Kind(99).String() != "unknown" {
 		t.Errorf("a kind that does not exist is %q", fault.Kind(99))

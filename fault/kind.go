@@ -49,6 +49,16 @@ func (k Kind) String() string {
 	return words[k].name
 }
 
+// KindOf gives the kind of a name on the wire; Unknown: it is none's.
+func KindOf(name string) Kind {
+	for k := range kinds {
+		if words[k].name == name {
+			return k
+		}
+	}
+	return Unknown
+}
+
 // Words gives the kind in the plain words that people see: "server overloaded".
 func (k Kind) Words() string {
 	if k >= kinds {

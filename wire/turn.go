@@ -2,7 +2,11 @@ package wire
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -51,22 +55,55 @@ func OfTurn(c Call, e turn.Event) Body {
 	return Turn{c.ConversationID, c.TurnID, e}
 }
 
-// ToTurn gives the turn's event that a body tells; false: it tells none, or one
-// that is not kept, of which not all goes over the wire.
+// ToTurn gives the turn's event that a body tells; false: it tells none. A fault
+// in it is as much of one as goes over the wire.
 func ToTurn(b Body) (turn.Event, bool) {
 	switch b := b.(type) {
 	case Turn:
 		return b.Event, true
+	case ProviderRetry:
+		return b.toTurn(), true
+	case ProviderWaiting:
+		return turn.Waiting{Name: b.name(), Attempt: b.Attempt, Remaining: ms(b.RemainingMs)}, true
+	case ProviderRecovered:
+		return turn.Recovered{Name: b.name(), Retries: b.Retries, Waited: ms(b.WaitedMs)}, true
 	case ProviderSwitched:
 		return turn.Switched{From: b.From, To: b.To, Why: b.Why}, true
 	case Error:
 		return turn.Error{
-			Name: llm.Name{Provider: b.Provider, Model: b.Model}, Message: b.Message, Kind: b.Kind, Code: b.Code,
-			RequestID: b.RequestID, Retries: b.Retries, WaitedMs: b.WaitedMs, Committed: b.Committed,
+			Name: b.name(), Message: b.Message, Kind: b.Kind, Code: b.Code, RequestID: b.RequestID,
+			Retries: b.Retries, WaitedMs: b.WaitedMs, Committed: b.Committed, Fault: faultOf(b.Kind, b.Code, b.Message),
 		}, true
 	}
 	return nil, false
 }
+
+// toTurn gives a retry as a turn tells it.
+func (e ProviderRetry) toTurn() turn.Retry {
+	limit := e.MaxRetries
+	if limit == 0 {
+		limit = policy.Unlimited
+	}
+	return turn.Retry{
+		Name: e.name(), Fault: faultOf(e.Kind, e.Code, e.Message), Attempt: e.Attempt, Delay: ms(e.DelayMs),
+		Hinted: e.Reason == "hint", Limit: limit, Deadline: e.Deadline,
+	}
+}
+
+// faultOf gives a fault of which only this is known. What it says is told by
+// Error as it was on the wire.
+func faultOf(kind, code, message string) *fault.Error {
+	f := &fault.Error{Kind: fault.KindOf(kind), Code: code, Message: message}
+	if status, err := strconv.Atoi(code); err == nil {
+		f.Status, f.Code = status, ""
+		f.Message = strings.TrimPrefix(message, "HTTP "+code+": ")
+	}
+	return f
+}
+
+func (c Call) name() llm.Name { return llm.Name{Provider: c.Provider, Model: c.Model} }
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // to gives the call as one to a model.
 func (c Call) to(n llm.Name) Call {
