@@ -221,7 +221,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, news 
 		return
 	}
 	defer out.close()
-	_ = out.conn.Flush() // the header: the reader is in, whatever there is to tell
+	if out.push() != nil { // the header: the reader is in, whatever there is to tell
+		return
+	}
 	for {
 		if len(news) == 0 && out.flush() != nil {
 			return

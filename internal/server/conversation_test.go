@@ -2,10 +2,12 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -301,5 +303,85 @@ func TestSettingsAreCheckedAndCompleted(t *testing.T) {
 			t.Error(status, c)
 		}
 		p.refused(400, "invalid-input", "POST", "", `{"model":"acme/huge"}`)
+	})
+}
+
+func TestAReaderThatLeavesGivesItsPlaceBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		c := p.create("")
+		for i := range 300 { // there are 256 places
+			resp := p.send("GET", "/"+c+"/events", "")
+			if resp.StatusCode != 200 {
+				t.Fatalf("reader %d: %s", i, resp.Status)
+			}
+			_ = resp.Body.Close()
+			synctest.Wait()
+		}
+	})
+}
+
+func TestTooManyReadersAreRefusedBeforeAnythingIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says("hello you"))
+		c := p.create("")
+		for range 256 {
+			resp := p.send("GET", "/"+c+"/events", "")
+			t.Cleanup(func() { _ = resp.Body.Close() })
+		}
+		p.refused(503, "busy", "GET", "/"+c+"/events", "")
+		p.refused(503, "busy", "POST", "/"+c+"/turns", `{"text":"hello"}`, "Accept", "application/x-ndjson")
+		if _, v := p.ask("GET", "/"+c, ""); v["seq"] != 1.0 {
+			t.Errorf("%v", v)
+		}
+		p.say(c, "hello") // whoever does not want to read may speak
+	})
+}
+
+func TestAReaderThatTakesNothingIsCutOffAndHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Says(strings.Repeat("word ", 1000)))
+		c := p.create("")
+		conn, err := p.pipe.DialContext(t.Context(), "tcp", "localhost:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /-/conversations/"+c+"/events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if got := p.ndjson("POST", "/"+c+"/turns", `{"text":"hello"}`); got[len(got)-1] != "sealed done, 0 retries" || time.Since(began) > time.Second {
+			t.Errorf("%q after %v", got[len(got)-1], time.Since(began))
+		}
+		time.Sleep(time.Minute)
+		text, err := io.ReadAll(conn)
+		if err != nil || strings.Contains(string(text), "turn-sealed") {
+			t.Errorf("%d bytes, %v", len(text), err)
+		}
+	})
+}
+
+// A body is whatever somebody sends.
+func FuzzBody(f *testing.F) {
+	for _, text := range []string{
+		`{"text":"hello","id":"t1"}`, `{"id":"c2","model":"acme/large","fallback":["acme/small"],"patienceMs":1000}`, `{"turnId":"t1"}`, `{"text":`, "\xff", "[]", "null", "",
+	} {
+		f.Add(text)
+	}
+	log := slog.New(slog.DiscardHandler)
+	f.Fuzz(func(t *testing.T, text string) {
+		host := session.New(session.Config{Engine: engine.Memory()})
+		if _, err := host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+			t.Fatal(err)
+		}
+		s := server.New(server.Config{Gateway: &fake{}, Sessions: host, Log: log})
+		for _, path := range []string{"", "/c1/turns", "/c1/stop", "/c1/now", "/c1/queue/t1/steer"} {
+			w := ask(s, request("POST", "/-/conversations"+path, text, "Content-Type", "application/json"))
+			if w.Code >= 500 || !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
 	})
 }

@@ -101,6 +101,11 @@ func (o *stream) flush() error {
 	if o.buf.Len() == 0 {
 		return nil
 	}
+	return o.push()
+}
+
+// push is flush where there may be nothing yet but a header.
+func (o *stream) push() error {
 	_ = o.conn.SetWriteDeadline(time.Now().Add(stallTime)) // not every connection has deadlines
 	o.beat.Reset(beatTime)
 	if _, err := o.buf.WriteTo(o.w); err != nil {
