@@ -46,7 +46,7 @@ func raced() bool {
 }
 
 // storeVariable makes the test binary a process that is to be killed: it works
-// on the conversations of a store, an engine.Config as JSON.
+// on the conversations of a store, a place as JSON.
 const storeVariable = "RIDETHROUGH_TEST_SESSION_STORE"
 
 func TestMain(m *testing.M) {
@@ -63,11 +63,11 @@ func TestMain(m *testing.M) {
 // live is a process that works until it is killed, or until its input ends:
 // then it hands back what it is at. It says when it is there.
 func live(store string) error {
-	var c engine.Config
+	var c place
 	if err := json.Unmarshal([]byte(store), &c); err != nil {
 		return err
 	}
-	e, err := engine.Open(context.Background(), c)
+	e, err := engine.Open(context.Background(), c.config())
 	if err != nil {
 		return err
 	}
@@ -151,13 +151,26 @@ type process struct {
 	said  *bufio.Reader
 }
 
-// alone is the store of a process that is alone.
-func alone(dir string) engine.Config {
-	return engine.Config{Dir: dir, Lease: time.Second, Reserve: 1}
+// place is where a process has its store.
+type place struct {
+	Dir                   string
+	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
+	Peers                 []string // the other nodes, too
+}
+
+// secret is known to all nodes.
+const secret = "known-to-these-processes"
+
+func (p place) config() engine.Config {
+	c := engine.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
+	if p.Node != "" {
+		c.Cluster = &engine.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
+	}
+	return c
 }
 
 // launch starts a process on a store.
-func launch(t *testing.T, c engine.Config) *process {
+func launch(t *testing.T, c place) *process {
 	t.Helper()
 	store, err := json.Marshal(c)
 	if err != nil {
@@ -236,8 +249,8 @@ func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
 	if *long {
 		kills, turns = 200, 100
 	}
-	store := alone(t.TempDir())
-	e := opened(t, store)
+	store := place{Dir: t.TempDir()}
+	e := opened(t, store.config())
 	accepted := accept(t, e, 40, turns)
 	shut(t, e)
 	for range kills {
@@ -250,7 +263,7 @@ func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
 	p.expect(t, "ready")
 	p.expect(t, "settled")
 	p.end(t)
-	review(t, opened(t, store), accepted)
+	review(t, opened(t, store.config()), accepted)
 }
 
 // opened opens a store until the test is over.
@@ -273,7 +286,7 @@ func shut(t *testing.T, e engine.Engine) {
 
 // nodes gives the stores of three nodes of one cluster on this machine, and
 // how to reach it.
-func nodes(t *testing.T) (stores []engine.Config, r engine.Remote) {
+func nodes(t *testing.T) (stores []place, r engine.Remote) {
 	t.Helper()
 	var ports []string
 	for range 6 {
@@ -286,12 +299,10 @@ func nodes(t *testing.T) (stores []engine.Config, r engine.Remote) {
 	}
 	var urls []string
 	for n := range 3 {
-		c := alone(t.TempDir())
-		c.Cluster = &engine.Cluster{
-			Name: "test", Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n], Secret: "known-to-these-processes",
-		}
-		stores = append(stores, c)
-		urls = append(urls, "nats://ridethrough:"+c.Cluster.Secret+"@"+c.Cluster.Clients)
+		stores = append(stores, place{
+			Dir: t.TempDir(), Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n],
+		})
+		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])
 	}
 	return stores, engine.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
 }
