@@ -120,3 +120,19 @@ func TestTheDescriptionsAreServed(t *testing.T) {
 		}
 	}
 }
+
+func TestTheManualNamesEverything(t *testing.T) {
+	var manual string
+	for _, name := range []string{"conversations", "api"} {
+		page, err := os.ReadFile("../../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		manual += string(page)
+	}
+	for _, word := range server.Words() {
+		if !strings.Contains(manual, "`"+word+"`") {
+			t.Errorf("docs/conversations.md does not name %s", word)
+		}
+	}
+}

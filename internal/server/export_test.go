@@ -199,3 +199,21 @@ func statusOf(code string) int {
 	}
 	return map[string]int{"wrong-sequence": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
 }
+
+// Words are all that the manual has to name: addresses, events and codes.
+func Words() (words []string) {
+	for _, o := range (&Server{}).operations() {
+		words = append(words, o.path)
+		words = append(words, strings.Fields(descriptions()[o.name].codes)...)
+	}
+	for _, b := range bodies() {
+		if kind := b.Type(); kind != "exit" && kind != "reset" { // not of conversations
+			words = append(words, kind)
+		}
+	}
+	for _, p := range problems {
+		words = append(words, p.code)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
