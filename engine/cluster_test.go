@@ -2,8 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
+	"math/big"
 	"net"
 	"path/filepath"
 	"sync"
@@ -57,6 +63,72 @@ func TestAStoreOnOthersServersConforms(t *testing.T) {
 	})
 }
 
+func TestAServerThatIsTooOldIsRefused(t *testing.T) {
+	for version, want := range map[string]error{
+		"2.14.0": nil, "2.15.2": nil, "3.0.0-beta": nil, "2.14.0-RC.1": nil,
+		"2.13.9": engine.ErrVersion, "1.99.0": engine.ErrVersion, "": engine.ErrVersion, "new": engine.ErrVersion,
+	} {
+		wantError(t, version, engine.Recent(version), want)
+	}
+}
+
+func TestWhereNobodyServesIsSaid(t *testing.T) {
+	_, err := engine.Dial(t.Context(), engine.Remote{URL: "nats://" + ports(t, 1)[0]})
+	wantError(t, "dial", err, engine.ErrUnavailable)
+}
+
+// identity makes a certificate for loopback that is trusted.
+func identity(t *testing.T) *tls.Config {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(parsed)
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		RootCAs:      trusted, ClientCAs: trusted, MinVersion: tls.VersionTLS13,
+	}
+}
+
+func TestNodesAndClientsTalkInPrivate(t *testing.T) {
+	t.Parallel()
+	configs, c := formation(t, 3), identity(t)
+	for i := range configs {
+		configs[i].Cluster.TLS = c
+	}
+	assembled := start(t, configs)
+	w := world{Engine: assembled.nodes[0]}
+	at := add(t, w, "c1", engine.Position{}, "a")
+	w.Engine = dialed(t, engine.Remote{URL: "tls://" + nodeURL(configs[1])[len("nats://"):], TLS: c})
+	add(t, w, "c1", at, "b")
+	w.Engine = assembled.nodes[2]
+	wantLog(t, w, "c1", 0, append(numbered(1, "a"), numbered(2, "b")...)...)
+
+	for _, r := range []engine.Remote{
+		{URL: nodeURL(configs[1])},                                             // trusts nobody
+		{URL: "tls://" + configs[1].Cluster.Clients, TLS: c},                   // has no secret
+		{URL: "tls://ridethrough:guess@" + configs[1].Cluster.Clients, TLS: c}, // has another
+	} {
+		if _, err := engine.Dial(t.Context(), r); err == nil {
+			t.Errorf("%s was let in", r.URL)
+		}
+	}
+}
+
 // cluster is a number of nodes on loopback.
 type cluster struct {
 	configs []engine.Config
@@ -68,18 +140,15 @@ const secret = "only-the-nodes-know"
 // assemble starts a cluster until the test is over.
 func assemble(t *testing.T, size int) *cluster {
 	t.Helper()
-	c := &cluster{configs: make([]engine.Config, size), nodes: make([]engine.Engine, size)}
-	routes, clients := ports(t, size), ports(t, size)
-	for i := range size {
-		c.configs[i] = engine.Config{
-			Dir: filepath.Join(t.TempDir(), "node"), Lease: shortLease,
-			Cluster: &engine.Cluster{
-				Name: "test", Node: string(rune('a' + i)), Listen: routes[i], Peers: routes, Clients: clients[i], Secret: secret,
-			},
-		}
-	}
+	return start(t, formation(t, size))
+}
+
+// start starts the nodes of a cluster side by side: one alone waits for others.
+func start(t *testing.T, configs []engine.Config) *cluster {
+	t.Helper()
+	c := &cluster{configs: configs, nodes: make([]engine.Engine, len(configs))}
 	var all sync.WaitGroup
-	for i := range size {
+	for i := range configs {
 		all.Go(func() { c.start(t, i) })
 	}
 	all.Wait()
@@ -87,6 +156,19 @@ func assemble(t *testing.T, size int) *cluster {
 		t.FailNow()
 	}
 	return c
+}
+
+// formation makes the configurations of a cluster.
+func formation(t *testing.T, size int) []engine.Config {
+	t.Helper()
+	all := make([]engine.Config, size)
+	routes, clients := ports(t, size), ports(t, size)
+	for i := range all {
+		all[i] = job{
+			Dir: filepath.Join(t.TempDir(), "node"), Node: string(rune('a' + i)), Listen: routes[i], Clients: clients[i], Peers: routes,
+		}.config()
+	}
+	return all
 }
 
 // start starts a node, again if need be.
@@ -102,9 +184,9 @@ func (c *cluster) start(t *testing.T, i int) {
 	t.Cleanup(func() { _ = e.Close(context.WithoutCancel(t.Context())) })
 }
 
-// url is where clients find a node.
-func (c *cluster) url(i int) string {
-	return "nats://ridethrough:" + secret + "@" + c.configs[i].Cluster.Clients
+// nodeURL is where clients find a node.
+func nodeURL(c engine.Config) string {
+	return "nats://ridethrough:" + secret + "@" + c.Cluster.Clients
 }
 
 // ports gives addresses on loopback that were free a moment ago.
@@ -125,7 +207,7 @@ func ports(t *testing.T, n int) []string {
 // wipe takes all streams away, for the next case.
 func (c *cluster) wipe(t *testing.T) {
 	t.Helper()
-	nc, err := nats.Connect(c.url(0))
+	nc, err := nats.Connect(nodeURL(c.configs[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +244,7 @@ func TestAClusterConforms(t *testing.T) {
 				t.Skip("only with -long")
 			}
 			c.wipe(t)
-			e := dialed(t, engine.Remote{URL: c.url(1), Replicas: 3, Lease: shortLease})
+			e := dialed(t, engine.Remote{URL: nodeURL(c.configs[1]), Replicas: 3, Lease: shortLease})
 			one(t, world{e, shortLease, shortTick})
 		})
 	})

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/nats-io/nats.go"
+
 // SyncAlways tells whether the server in the process has every write on the
 // disk before it says so.
 func SyncAlways(e Engine) bool { return e.(*store).own.server.JetStreamConfig().SyncAlways }
@@ -13,3 +15,27 @@ func SetSpace(e Engine, free int64) {
 
 // Break makes the server look like one whose disk has failed.
 func Break(e Engine) { e.(*store).own.log.Errorf("Critical write error: %s", "no space left") }
+
+// Recent tells whether a server's version will do.
+func Recent(version string) error { return recent(version) }
+
+// Unseal reads an entry behind a position.
+func Unseal(conversation string, at Position, data []byte) ([]Record, Position, error) {
+	return unseal(conversation, at, data)
+}
+
+// Seal writes one.
+func Seal(conversation string, at Position, records ...Record) ([]byte, Position, error) {
+	return seal(conversation, at, records)
+}
+
+// Join puts parts together, each with its header.
+func Join(headers []string, data []byte) []byte {
+	var j joiner
+	for _, h := range headers {
+		if all, whole := j.add(nats.Header{partHeader: {h}}, data); whole {
+			return all
+		}
+	}
+	return nil
+}

@@ -31,7 +31,11 @@ func split(subject string, data []byte, hash string) []*nats.Msg {
 
 // part tells which part of an entry a message is, of how many, if it is one.
 func part(h nats.Header) (i, n int, hash string, ok bool) {
-	_, err := fmt.Sscanf(h.Get(partHeader), "%d %d %s", &i, &n, &hash)
+	said := h.Get(partHeader)
+	if said == "" {
+		return 0, 0, "", false
+	}
+	_, err := fmt.Sscanf(said, "%d %d %s", &i, &n, &hash)
 	return i, n, hash, err == nil && 1 <= i && i <= n
 }
 

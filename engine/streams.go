@@ -28,6 +28,10 @@ const (
 // subject is where an id has its place.
 func subject(prefix, id string) string { return prefix + partition(id) + "." + id }
 
+// oneTry is how long a change of a stream may take before it is asked for again:
+// a cluster that has no leader yet does not answer at all.
+const oneTry = 2 * time.Second
+
 // lay makes the streams, or brings them up to date.
 func (s *store) lay(ctx context.Context) error {
 	for _, c := range []jetstream.StreamConfig{s.logs(), s.turns(), s.facts()} {
@@ -111,8 +115,12 @@ func (s *store) consumer(ctx context.Context) error {
 // settled does something as often as it takes until the servers are of one
 // mind, or ctx ends.
 func (s *store) settled(ctx context.Context, do func(context.Context) error) error {
+	limit := oneTry
+	if s.form.alone {
+		limit = startWithin
+	}
 	for {
-		one, cancel := context.WithTimeoutCause(ctx, patience/3, ErrUnavailable)
+		one, cancel := context.WithTimeoutCause(ctx, limit, ErrUnavailable)
 		err := do(one)
 		if err != nil {
 			err = explain(one, err)
