@@ -29,6 +29,8 @@ type Call struct {
 	Upstream       string `json:"upstream,omitzero"` // the configured name of who is asked
 }
 
+func (c Call) turn() string { return c.TurnID }
+
 // ProviderRetry is sent once for each retry that is about to happen, before
 // the wait for it.
 type ProviderRetry struct {

@@ -25,6 +25,8 @@ type Turn struct {
 // Type gives the event's type.
 func (t Turn) Type() string { return t.Event.Type() }
 
+func (t Turn) turn() string { return t.TurnID }
+
 // ids is whose a Turn is, as JSON.
 type ids struct {
 	ConversationID string `json:"conversationId"`

@@ -111,6 +111,14 @@ func decode[B Body](text []byte) (Body, error) {
 	return b, err
 }
 
+// TurnOf gives the turn that an event is about; "": none.
+func TurnOf(b Body) string {
+	if t, ok := b.(interface{ turn() string }); ok {
+		return t.turn()
+	}
+	return ""
+}
+
 // Unknown is an event of a type that this package does not know: a reader
 // skips it. Its members are not kept.
 type Unknown struct {

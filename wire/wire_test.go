@@ -171,6 +171,9 @@ func TestATurnIsReadAsItWasWritten(t *testing.T) {
 		if diff := cmp.Diff(written, read); diff != "" || read.Body.Type() != want.Type() {
 			t.Errorf("%s: %s", text, diff)
 		}
+		if id := wire.TurnOf(read.Body); id != call.TurnID {
+			t.Errorf("%s is about the turn %q", text, id)
+		}
 		got, ok := wire.ToTurn(read.Body)
 		if !ok {
 			t.Errorf("%s tells nothing", want.Type())

@@ -70,6 +70,7 @@ type running struct {
 	json, plain, reasoning bool
 	journal, goOn          string
 	noSave                 bool
+	server, talkID         string
 
 	view  view
 	ended turn.Sealed // how the turn has ended; zero: it has not
@@ -98,6 +99,8 @@ func (c *running) flags(cmd *cobra.Command) {
 	f.StringVar(&c.journal, "journal", "", "file that keeps the conversation; one that is there is gone on with")
 	f.StringVar(&c.goOn, "continue", "", "file of a turn that did not come to its end, to go on with")
 	f.BoolVar(&c.noSave, "no-save", false, "keep nothing on disk")
+	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that has the turn and keeps it, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
+	f.StringVar(&c.talkID, "conversation", "", "a conversation of that server to go on with")
 	f.String("log", "", "log from this level on: debug, info, warn or error; the default is not to")
 	c.configFlag(cmd)
 }
@@ -141,6 +144,9 @@ func (c *running) run(ctx context.Context, args []string) error {
 	if err := c.conflict(); err != nil {
 		return err
 	}
+	if c.atServer() != "" {
+		return c.remotely(ctx, args)
+	}
 	world, err := c.world()
 	if err != nil {
 		return err
@@ -172,17 +178,27 @@ func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input 
 		if err != nil {
 			return failure{err, exitFailed}
 		}
-		switch e := e.(type) {
-		case turn.Error:
-			c.why = e
-		case turn.Sealed:
-			c.ended = e
-		}
-		c.view.show(e)
+		c.show(e)
 		if _, again := e.(turn.Restarted); again && len(input) == 1 && unseen(s) != "" {
 			c.view.show(turn.TextDelta{Text: unseen(s)})
 		}
 	}
+	return c.verdict(ctx)
+}
+
+// show shows an event, and remembers how the turn ends.
+func (c *running) show(e turn.Event) {
+	switch e := e.(type) {
+	case turn.Error:
+		c.why = e
+	case turn.Sealed:
+		c.ended = e
+	}
+	c.view.show(e)
+}
+
+// verdict gives the error that the turn's end comes to.
+func (c *running) verdict(ctx context.Context) error {
 	switch broken := c.view.broken(); {
 	case broken != nil:
 		return unwritten(broken)

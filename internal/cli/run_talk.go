@@ -113,7 +113,10 @@ func (t *talk) close(done bool) string {
 // howToGoOn gives the command with which one goes on, with what the model had
 // to work with; "": there is none.
 func (c *running) howToGoOn() string {
-	if c.saved == "" {
+	switch {
+	case c.atServer() != "" && c.talkID != "" && c.ended.Status != turn.Done:
+		return "ridethrough run --server " + quoted(c.atServer()) + " --conversation " + quoted(c.talkID)
+	case c.saved == "":
 		return ""
 	}
 	words := []string{"ridethrough", "run"}

@@ -90,7 +90,7 @@ func (t *thread) of(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Event, erro
 }
 
 func (t *thread) wants(b wire.Body) bool {
-	whose := turnOf(b)
+	whose := wire.TurnOf(b)
 	if e, ok := b.(wire.Turn); ok {
 		m, _ := e.Event.(turn.UserMessage)
 		_, starts := e.Event.(turn.Start)
@@ -108,29 +108,6 @@ func (t *thread) ends(b wire.Body) bool {
 	}
 	removed, ok := b.(wire.InputRemoved)
 	return ok && !removed.Steers
-}
-
-// turnOf gives the turn that an event is about.
-func turnOf(b wire.Body) string {
-	switch b := b.(type) {
-	case wire.Turn:
-		return b.TurnID
-	case wire.ProviderRetry:
-		return b.TurnID
-	case wire.ProviderWaiting:
-		return b.TurnID
-	case wire.ProviderRecovered:
-		return b.TurnID
-	case wire.ProviderSwitched:
-		return b.TurnID
-	case wire.Error:
-		return b.TurnID
-	case wire.InputQueued:
-		return b.TurnID
-	case wire.InputRemoved:
-		return b.TurnID
-	}
-	return ""
 }
 
 // kept tells whether an event can be had again: its number is its own.

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/remote"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// farewellTime is how long a server may take to end a turn that we have
+// stopped.
+const farewellTime = 5 * time.Second
+
+// server gives the server on which the turn is to run; "": it runs here.
+func (c *running) atServer() string { return cmp.Or(c.server, c.s.Env("RIDETHROUGH_SERVER")) }
+
+// elsewhere finds flags that are about a turn that runs here.
+func (c *running) elsewhere() error {
+	if c.files != "" || len(c.mcp) > 0 || c.yes || c.journal+c.goOn != "" {
+		return errors.New("--files, --mcp, --yes, --journal and --continue are for a turn that runs here, and not at --server")
+	}
+	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.cmd.Flags().Changed("max-wait") {
+		return errors.New("--whole, --max-tokens, --effort and --max-wait are for a turn that runs here, and not at --server")
+	}
+	return nil
+}
+
+// remotely has the prompt answered by a server, where the turn goes on
+// whatever becomes of us.
+func (c *running) remotely(ctx context.Context, args []string) error {
+	if err := c.elsewhere(); err != nil {
+		return err
+	}
+	text, err := c.prompt(ctx, args, c.talkID != "")
+	if err != nil {
+		return err
+	}
+	client := remote.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}
+	conversation, err := c.conversation(ctx, client)
+	if err != nil {
+		return refused(err)
+	}
+	turnID, err := c.begin(ctx, client, conversation, text)
+	if err != nil {
+		return err
+	}
+	err = c.watch(ctx, client, conversation, turnID)
+	if c.ended.Status != turn.Done {
+		c.talkID = conversation // to go on with
+	}
+	return err
+}
+
+// begin says something, or finds the turn that is under way already.
+func (c *running) begin(ctx context.Context, client remote.Client, conversation, text string) (turnID string, err error) {
+	if text != "" {
+		turnID, err = client.Say(ctx, conversation, text)
+	} else if turnID, err = client.UnderWay(ctx, conversation); err == nil && turnID == "" {
+		return "", errors.New("no turn is under way there; give a prompt")
+	}
+	if err != nil {
+		return "", refused(err)
+	}
+	return turnID, nil
+}
+
+// conversation gives the one that was named, or makes one.
+func (c *running) conversation(ctx context.Context, client remote.Client) (string, error) {
+	if c.talkID != "" {
+		return c.talkID, nil
+	}
+	model := cmp.Or(c.model, c.s.Env("RIDETHROUGH_MODEL"))
+	if model == "" {
+		return "", failure{noModel(nil), exitConfig}
+	}
+	system, err := c.orders()
+	if err != nil {
+		return "", err
+	}
+	name := c.s.Env("RIDETHROUGH_POLICY")
+	if flag := c.settings.cmd.Flags().Lookup("policy"); flag.Changed || name == "" {
+		name = flag.Value.String()
+	}
+	return client.Create(ctx, remote.Settings{
+		Model: model, Fallback: c.fallback, Patience: c.patience.Milliseconds(), System: system, Policy: name,
+	})
+}
+
+// refused makes an error of what a server or the way to it brought.
+func refused(err error) error {
+	if _, ok := errors.AsType[failure](err); ok {
+		return err
+	}
+	code := exitFailed
+	if p, ok := errors.AsType[*remote.Problem](err); ok && p.Code == "unauthorized" {
+		code = exitNoAuth
+	}
+	return failure{err, code}
+}
+
+// watch shows a turn until it is sealed. Stopping us stops it.
+func (c *running) watch(ctx context.Context, client remote.Client, conversation, turnID string) error {
+	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	stopped := context.AfterFunc(ctx, func() {
+		limit := time.AfterFunc(farewellTime, leave)
+		defer limit.Stop()
+		if err := client.Stop(watching, conversation); err != nil {
+			leave()
+		}
+	})
+	defer stopped()
+	for e, err := range client.Events(watching, conversation) {
+		if err != nil {
+			return refused(fmt.Errorf("the turn goes on at the server, but it cannot be seen: %w", err))
+		}
+		if c.passes(e.Body, turnID) {
+			break
+		}
+	}
+	return c.verdict(ctx)
+}
+
+// passes shows an event of the turn; true: it was its last one.
+func (c *running) passes(b wire.Body, turnID string) (sealed bool) {
+	if wire.TurnOf(b) != turnID {
+		return false
+	}
+	e, ok := wire.ToTurn(b)
+	if !ok {
+		return false
+	}
+	c.show(e)
+	_, sealed = e.(turn.Sealed)
+	return sealed
+}

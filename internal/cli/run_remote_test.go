@@ -1,0 +1,84 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/cli"
+)
+
+// keeper starts a simulator and a server with conversations in front of it.
+func keeper(t *testing.T, replies string) (provider started, url string) {
+	t.Helper()
+	provider = start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", replies)
+	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
+	return provider, startIn(t, env, "serve", "--listen", "127.0.0.1:0").said(t, "listening")["url"].(string)
+}
+
+func TestATurnRunsAtAServer(t *testing.T) {
+	_, url := keeper(t, `say:"Here I am.",quota,say:"Still here."`)
+	env := []string{"HOME=" + t.TempDir(), "RIDETHROUGH_SERVER=" + url}
+	if code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello"); code != 0 || out != "Here I am.\n" || errs != "" {
+		t.Errorf("%d, %q, %q", code, out, errs)
+	}
+	code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello")
+	if code != 75 || out != "" || !strings.Contains(errs, "Failed: usage limit.") {
+		t.Errorf("%d, %q, %q", code, out, errs)
+	}
+	_, way, _ := strings.Cut(errs, "go on with: ridethrough ")
+	args := append(strings.Fields(way), "and", "now?")
+	if code, out, errs := run(t, env, args...); code != 0 || out != "Still here.\n" {
+		t.Errorf("%q: %d, %q, %q", args, code, out, errs)
+	}
+	code, out, _ = run(t, env, "run", "--json", "-m", "anthropic/claude-x", "hello")
+	if last := out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]; code != 0 || !strings.Contains(last, `"type":"exit","status":"done","exitCode":0`) {
+		t.Errorf("%d, %q", code, out)
+	}
+}
+
+func TestWhoeverIsStoppedStopsTheTurnAtTheServer(t *testing.T) {
+	_, url := keeper(t, `silence`)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs bytes.Buffer
+	pipe := &tripwire{w: &out, when: `"turn-start"`, then: cancel}
+	code := cli.Run(ctx, []string{"run", "--json", "--server", url, "-m", "anthropic/claude-x", "hello"}, cli.Streams{Out: pipe, Err: &errs, Env: lookup(nil)})
+	if code != 1 || !strings.Contains(out.String(), `"type":"turn-sealed"`) || !strings.Contains(out.String(), `"status":"aborted"`) {
+		t.Errorf("%d, %s, %s", code, out.String(), errs.String())
+	}
+}
+
+// tripwire calls then when something is written.
+type tripwire struct {
+	w    *bytes.Buffer
+	when string
+	then func()
+}
+
+func (t *tripwire) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), t.when) {
+		t.then()
+	}
+	return t.w.Write(p)
+}
+
+func TestWhatAServerCannotDoIsSaid(t *testing.T) {
+	_, url := keeper(t, "ok")
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"run --server " + url + " --files . hi":                              {2, "not at --server"},
+		"run --server " + url + " hi":                                        {78, "no model is chosen"},
+		"run --server " + url + " -m anthropic/claude-x --policy forever hi": {1, "forever"},
+		"run --server " + url + " --conversation nobody hi":                  {1, "nobody"},
+		"run --server " + url + " --conversation nobody":                     {1, "nobody"},
+		"run --server http://127.0.0.1:1 -m anthropic/claude-x hi":           {1, "cannot be reached"},
+	} {
+		code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, strings.Fields(args)...)
+		if code != want.code || !strings.Contains(errs, want.says) || out != "" {
+			t.Errorf("%s: %d, %q, %q", args, code, out, errs)
+		}
+	}
+}
