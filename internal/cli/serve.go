@@ -26,7 +26,8 @@ func serveCommand(s Streams) *cobra.Command {
 			"hands each request on to the provider, again and again until it passes, as the policy says.\n" +
 			"Clients keep their own credentials; they only get another base URL. It needs no\n" +
 			"configuration; `ridethrough config init` prints one to begin with, and a running\n" +
-			"gateway follows it as it changes.",
+			"gateway follows it as it changes.\n\n" +
+			"Below /-/ it shows who waits, and has conversations of its own, which outlive it.",
 		Example: "  ridethrough serve\n" +
 			"  ANTHROPIC_BASE_URL=http://127.0.0.1:8484 claude\n" +
 			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",

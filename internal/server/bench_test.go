@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/session"
 )
 
 // null is where answers go that nobody looks at.
@@ -55,5 +57,37 @@ func BenchmarkTenThousandWaits(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.ServeHTTP(null{http.Header{}}, r)
+	}
+}
+
+// flushed is null for streams.
+type flushed struct{ null }
+
+// Flush is what a connection has.
+func (flushed) Flush() {}
+
+// Who comes back to a conversation in which a thousand things have happened.
+func BenchmarkAThousandEvents(b *testing.B) {
+	store := engine.Memory()
+	host := session.New(session.Config{Engine: store})
+	if _, err := host.Create(b.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+		b.Fatal(err)
+	}
+	at, err := store.End(b.Context(), "c1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := range 500 {
+		said := engine.Record{Turn: fmt.Sprint(n), Type: "input-queued", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d","text":"hello"}`, n)}
+		gone := engine.Record{Turn: fmt.Sprint(n), Type: "input-removed", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d"}`, n)}
+		if at, err = store.Append(b.Context(), "c1", at, said, gone); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := server.New(server.Config{Gateway: &fake{}, Sessions: host})
+	r := request("GET", "/-/conversations/c1/events?until=sealed", "")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ServeHTTP(flushed{null{http.Header{}}}, r)
 	}
 }

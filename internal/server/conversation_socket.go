@@ -43,6 +43,8 @@ func (s *Server) openSocket(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	defer s.rise()
+	s.sockets.Add(1)
+	defer s.sockets.Done()
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // where it comes from is known
 	if err != nil {
 		return nil // it has had its answer

@@ -57,6 +57,19 @@ func (s *Server) stop(ctx context.Context, server *http.Server) {
 		_ = shutdown(ctx, server, farewell)
 	}
 	_ = server.Close()
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	s.part(ctx)
+}
+
+// part waits until clients at WebSockets have been said goodbye.
+func (s *Server) part(ctx context.Context) {
+	parted := make(chan struct{})
+	go func() { defer close(parted); s.sockets.Wait() }() // ends with the last of them
+	select {
+	case <-parted:
+	case <-ctx.Done():
+	}
 }
 
 // shutdown waits for a server's requests to end, so long at the most.

@@ -62,7 +62,8 @@ type Server struct {
 	waits     follower[int64, wait]
 	upstreams follower[string, upstream]
 	strangers strangers
-	streams   atomic.Int64 // readers of streams below /-/
+	streams   atomic.Int64   // readers of streams below /-/
+	sockets   sync.WaitGroup // those of them that net/http does not wait for
 
 	draining  chan struct{} // closed when the server begins to end
 	drainOnce sync.Once
