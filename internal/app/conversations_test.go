@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -78,4 +81,38 @@ func TestConversationsAreThereAgain(t *testing.T) {
 		}
 		end()
 	}
+}
+
+func ExampleWorlds_Settle() {
+	w := worlds("OPENAI_API_KEY=sk RIDETHROUGH_MODEL=openai/gpt-5")
+	s, err := w.Settle(session.Settings{})
+	fmt.Println(s.Model, err)
+	_, err = w.Settle(session.Settings{Model: "anthropic/claude-opus-4-5"})
+	fmt.Println(err)
+	// Output:
+	// openai/gpt-5 <nil>
+	// no credentials for anthropic: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
+}
+
+// A conversation is there for whoever opens its directory next.
+func ExampleWorlds_Converse() {
+	dir, err := os.MkdirTemp("", "conversations")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, w := context.Background(), worlds("OPENAI_API_KEY=sk")
+	host, end, err := w.Converse(ctx, dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		panic(err)
+	}
+	_, _ = host.Create(ctx, "c1", session.Settings{Model: "openai/gpt-5", Title: "Files"})
+	end()
+	if host, end, err = w.Converse(ctx, dir, slog.New(slog.DiscardHandler)); err != nil {
+		panic(err)
+	}
+	defer end()
+	c, err := host.Get(ctx, "c1")
+	fmt.Println(c.Settings.Title, err)
+	// Output: Files <nil>
 }

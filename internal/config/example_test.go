@@ -98,3 +98,17 @@ func ExampleWatch() {
 	})
 	// Output: look again
 }
+
+func ExampleConfig_Named() {
+	c, err := config.Parse("", []byte("policies: {quick: {waits: [1s], retries: 3}}\n"))
+	if err != nil {
+		panic(err)
+	}
+	p, err := c.Named("quick")
+	fmt.Println(p.Retries, err)
+	_, err = c.Named("slow")
+	fmt.Println(err)
+	// Output:
+	// 3 <nil>
+	// no policy is named "slow"; there are patient, interactive, worker, simple, council, none and quick
+}
