@@ -66,7 +66,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
-	{floor: 3, path: "internal/remote", uses: "policy retry wire"},
+	{floor: 3, path: "internal/remote", uses: "policy retry turn wire"},
 	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/archive", uses: "engine"},
 	{

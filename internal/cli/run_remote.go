@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/remote"
@@ -45,28 +44,11 @@ func (c *running) remotely(ctx context.Context, args []string) error {
 	if err != nil {
 		return refused(err)
 	}
-	turnID, err := c.begin(ctx, client, conversation, text)
-	if err != nil {
-		return err
-	}
-	err = c.watch(ctx, client, conversation, turnID)
+	err = c.watch(ctx, client, conversation, text)
 	if c.ended.Status != turn.Done {
 		c.talkID = conversation // to go on with
 	}
 	return err
-}
-
-// begin says something, or finds the turn that is under way already.
-func (c *running) begin(ctx context.Context, client remote.Client, conversation, text string) (turnID string, err error) {
-	if text != "" {
-		turnID, err = client.Say(ctx, conversation, text)
-	} else if turnID, err = client.UnderWay(ctx, conversation); err == nil && turnID == "" {
-		return "", errors.New("no turn is under way there; give a prompt")
-	}
-	if err != nil {
-		return "", refused(err)
-	}
-	return turnID, nil
 }
 
 // conversation gives the one that was named, or makes one.
@@ -103,8 +85,9 @@ func refused(err error) error {
 	return failure{err, code}
 }
 
-// watch shows a turn until it is sealed. Stopping us stops it.
-func (c *running) watch(ctx context.Context, client remote.Client, conversation, turnID string) error {
+// watch shows a turn until it is sealed: that of what is said, or the one that
+// is under way. Stopping us stops it.
+func (c *running) watch(ctx context.Context, client remote.Client, conversation, text string) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	stopped := context.AfterFunc(ctx, func() {
@@ -115,27 +98,24 @@ func (c *running) watch(ctx context.Context, client remote.Client, conversation,
 		}
 	})
 	defer stopped()
-	for e, err := range client.Events(watching, conversation) {
+	events := client.Say(watching, conversation, newID(), text)
+	if text == "" {
+		id, err := client.UnderWay(watching, conversation)
 		if err != nil {
-			return refused(fmt.Errorf("the turn goes on at the server, but it cannot be seen: %w", err))
+			return refused(err)
 		}
-		if c.passes(e.Body, turnID) {
-			break
+		if id == "" {
+			return errors.New("no turn is under way there; give a prompt")
+		}
+		events = client.Watch(watching, conversation, id)
+	}
+	for e, err := range events {
+		if err != nil {
+			return refused(err)
+		}
+		if e, ok := wire.ToTurn(e.Body); ok {
+			c.show(e)
 		}
 	}
 	return c.verdict(ctx)
-}
-
-// passes shows an event of the turn; true: it was its last one.
-func (c *running) passes(b wire.Body, turnID string) (sealed bool) {
-	if wire.TurnOf(b) != turnID {
-		return false
-	}
-	e, ok := wire.ToTurn(b)
-	if !ok {
-		return false
-	}
-	c.show(e)
-	_, sealed = e.(turn.Sealed)
-	return sealed
 }

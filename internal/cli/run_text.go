@@ -41,21 +41,33 @@ type text struct {
 	unread    func()
 	goOn      func() string
 
-	open  bool // the last line of the answer has no end yet
-	block bool // what comes next is another message's: it begins on a line of its own
-	err   error
-	wait  *countdown
+	open     bool   // the last line of the answer has no end yet
+	streamed string // what has been said of the message under way
+	block    bool   // what comes next is another message's: it begins on a line of its own
+	err      error
+	wait     *countdown
 }
 
 func (v *text) show(e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta:
 		v.say(e.Text)
+		v.streamed += e.Text
 	case turn.ReasoningDelta:
 		if v.reasoning {
 			v.screen.write(visible(e.Text))
 		}
+	case turn.Restarted:
+		if v.streamed != "" {
+			v.note(amber, "▲ its worker died: the answer begins anew")
+			v.streamed, v.block = "", true
+		}
 	case turn.AssistantMessage:
+		if whole := e.Content.Text(); whole != v.streamed && !e.Partial { // the beginning was missed
+			v.block = true
+			v.say(whole)
+		}
+		v.streamed = ""
 		v.block = true
 		if e.Partial {
 			v.note("", "… the answer broke off here")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -68,20 +69,30 @@ func (c Client) Create(ctx context.Context, s Settings) (string, error) {
 	return made.ID, err
 }
 
-// Say says something in a conversation and gives the turn's id. When it
-// returns, the server will see to it.
-func (c Client) Say(ctx context.Context, conversation, text string) (string, error) {
-	var taken struct{ TurnID string }
-	err := c.post(ctx, "/"+url.PathEscape(conversation)+"/turns", struct {
+// Say says something in a conversation and yields the events of its turn, whose
+// id the caller chooses: to say the same again under the same id changes
+// nothing, so a connection that is lost is made again. Once the first event is
+// there, the server will see to it. The error is last.
+func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter.Seq2[wire.Event, error] {
+	body, err := json.Marshal(struct {
+		ID   string `json:"id"`
 		Text string `json:"text"`
-	}{text}, &taken)
-	return taken.TurnID, err
+	}{turnID, text})
+	say := func(ctx context.Context, _ int64) (io.ReadCloser, error) {
+		return c.stream(ctx, http.MethodPost, "/"+url.PathEscape(conversation)+"/turns", body)
+	}
+	return c.follow(ctx, conversation, turnID, say, err)
+}
+
+// Watch yields the events of a turn that is there already.
+func (c Client) Watch(ctx context.Context, conversation, turnID string) iter.Seq2[wire.Event, error] {
+	return c.follow(ctx, conversation, turnID, c.attach(conversation), nil)
 }
 
 // UnderWay gives the turn under way; "": none is.
 func (c Client) UnderWay(ctx context.Context, conversation string) (string, error) {
 	var view struct{ TurnID string }
-	resp, err := c.do(ctx, http.MethodGet, "/"+url.PathEscape(conversation), nil)
+	resp, err := c.do(ctx, http.MethodGet, "/"+url.PathEscape(conversation), "application/json", nil)
 	if err != nil {
 		return "", err
 	}
@@ -95,33 +106,39 @@ func (c Client) Stop(ctx context.Context, conversation string) error {
 	return c.post(ctx, "/"+url.PathEscape(conversation)+"/stop", struct{}{}, nil)
 }
 
-// Events yields what has happened in a conversation, and then what happens,
-// until ctx ends. A connection that is lost is made again, as
-// policy.Interactive has it; the error is last.
-func (c Client) Events(ctx context.Context, conversation string) iter.Seq2[wire.Event, error] {
+// follow yields the events of a turn until it is sealed, over as many
+// connections as it takes, the first of them opened by open.
+func (c Client) follow(
+	ctx context.Context, conversation, turnID string, open func(context.Context, int64) (io.ReadCloser, error), err error,
+) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		seen, left := int64(0), false
-		for !left {
-			e := retry.Engine{Policy: policy.Interactive()}
-			body, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (io.ReadCloser, error) {
-				return c.attach(ctx, conversation, seen)
+		seen, over := int64(0), false
+		hand := func(e wire.Event) bool { // whether there is more to come for the reader
+			if wire.TurnOf(e.Body) != turnID {
+				return true
+			}
+			over = !yield(e, nil) || e.Body.Type() == turn.Sealed{}.Type()
+			return !over
+		}
+		for !over && err == nil && ctx.Err() == nil {
+			var body io.ReadCloser
+			body, err = retry.Do(ctx, retry.Engine{Policy: policy.Interactive()}, func(ctx context.Context, _ int) (io.ReadCloser, error) {
+				return open(ctx, seen)
 			})
-			if err != nil {
-				yield(wire.Event{}, err)
-				return
+			if err == nil {
+				seen = pass(body, seen, hand)
+				_ = body.Close()
+				open = c.attach(conversation)
 			}
-			seen, left = pass(body, seen, yield)
-			_ = body.Close()
-			if ctx.Err() != nil {
-				return
-			}
+		}
+		if err != nil && ctx.Err() == nil {
+			yield(wire.Event{}, err)
 		}
 	}
 }
 
-// pass hands events on until the connection ends, or the reader has left. What
-// was seen already is left out.
-func pass(body io.Reader, seen int64, yield func(wire.Event, error) bool) (last int64, left bool) {
+// pass hands events on until the connection ends or nobody wants more.
+func pass(body io.Reader, seen int64, hand func(wire.Event) bool) (last int64) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, lineBound)
 	for lines.Scan() {
@@ -130,17 +147,23 @@ func pass(body io.Reader, seen int64, yield func(wire.Event, error) bool) (last 
 			continue // a sign of life
 		}
 		seen = max(seen, e.Seq)
-		if !yield(e, nil) {
-			return seen, true
+		if !hand(e) {
+			break
 		}
 	}
-	return seen, false
+	return seen
 }
 
-// attach opens the stream of events behind one.
-func (c Client) attach(ctx context.Context, conversation string, after int64) (io.ReadCloser, error) {
-	path := "/" + url.PathEscape(conversation) + "/events?after=" + strconv.FormatInt(after, 10)
-	resp, err := c.do(ctx, http.MethodGet, path, nil)
+// attach opens the stream of a conversation's events behind one.
+func (c Client) attach(conversation string) func(context.Context, int64) (io.ReadCloser, error) {
+	return func(ctx context.Context, after int64) (io.ReadCloser, error) {
+		return c.stream(ctx, http.MethodGet, "/"+url.PathEscape(conversation)+"/events?after="+strconv.FormatInt(after, 10), nil)
+	}
+}
+
+// stream opens a stream of events.
+func (c Client) stream(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	resp, err := c.do(ctx, method, path, "application/x-ndjson", body)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +178,7 @@ func (c Client) post(ctx context.Context, path string, body, into any) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	resp, err := c.do(ctx, http.MethodPost, path, text)
+	resp, err := c.do(ctx, http.MethodPost, path, "application/json", text)
 	if err != nil {
 		return err
 	}
@@ -167,14 +190,13 @@ func (c Client) post(ctx context.Context, path string, body, into any) error {
 }
 
 // do sends a request below /-/conversations. A refusal is a *Problem.
-func (c Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (c Client) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+"/-/conversations"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/x-ndjson")
+	req.Header.Set("Accept", accept)
 	if method == http.MethodPost {
-		req.Header.Set("Accept", "application/json")
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if c.Token != "" {
