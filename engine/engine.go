@@ -75,6 +75,7 @@ type Health struct {
 	Sync    time.Duration // how long the disk takes to make a write last, as measured at the start; 0: not known
 	Bytes   uint64        // what the store holds
 	Limit   uint64        // what it may hold; 0: not known
+	Free    uint64        // what the disk has free; 0: not known
 	Full    bool          // new turns are refused with ErrFull
 	Logs    int64         // conversations, the deleted ones too
 	Parked  int64         // tickets that wait for their instant

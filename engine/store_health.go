@@ -85,6 +85,9 @@ func (h *host) report(to *Health) {
 		to.Full = true
 		to.Trouble = append(to.Trouble, err.Error())
 	}
+	if seen := h.guard.seen.Load(); seen != nil {
+		to.Free = uint64(max(0, seen.free))
+	}
 	to.Trouble = append(to.Trouble, h.witness.trouble()...)
 	if h.sync > slowSync {
 		to.Trouble = append(to.Trouble, fmt.Sprintf("the disk takes %v to make a write last, and every append waits for it", h.sync))

@@ -160,6 +160,31 @@ func Local(provider string) bool {
 	return slices.ContainsFunc(vendors(), func(v vendor) bool { return v.name == provider && v.local })
 }
 
+// Base is where a provider is, as the environment says.
+type Base struct {
+	Provider string
+	URL      *url.URL
+}
+
+// Bases gives the addresses that the environment sets, but for those that are
+// none, of which [Model] tells.
+func Bases(env func(string) string) (all []Base) {
+	for _, v := range vendors() {
+		base := env(v.base)
+		if base == "" || !v.reaches(base) {
+			continue
+		}
+		read := url.Parse
+		if v.name == "ollama" {
+			read = ollama.Address
+		}
+		if u, err := read(base); err == nil {
+			all = append(all, Base{v.name, u})
+		}
+	}
+	return all
+}
+
 // Suggestions gives a line for each provider that the environment has
 // credentials for.
 func Suggestions(env func(string) string) []string {

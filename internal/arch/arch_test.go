@@ -69,6 +69,7 @@ var house = []row{
 	{floor: 3, path: "internal/remote", uses: "policy retry turn wire"},
 	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/archive", uses: "engine"},
+	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "agent engine llm policy provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
@@ -82,7 +83,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/journal internal/remote llm tool turn wire",
+		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/remote llm tool turn wire",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

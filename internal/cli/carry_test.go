@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -208,27 +207,6 @@ func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// tear changes a byte in what a conversation has on the disk.
-func tear(t *testing.T, dir, text string) {
-	t.Helper()
-	n := 0
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if at := bytes.Index(data, []byte(text)); at >= 0 {
-			n++
-			data[at] ^= 1
-			return os.WriteFile(path, data, 0o600)
-		}
-		return err
-	})
-	if err != nil || n == 0 {
-		t.Fatalf("%d places, %v", n, err)
-	}
-}
-
 func TestWhatIsDamagedIsNamedAndNotExported(t *testing.T) {
 	dir := t.TempDir()
 	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *session.Host) {
@@ -237,7 +215,9 @@ func TestWhatIsDamagedIsNamedAndNotExported(t *testing.T) {
 			ended(t, h, id)
 		}
 	})
-	tear(t, dir, "hello bbb")
+	if n, err := flip(dir, "hello bbb"); err != nil || n == 0 {
+		t.Fatalf("%d places, %v", n, err)
+	}
 	code, lines, errs := run(t, nil, "export", "--data", dir)
 	var first struct{ Conversation string }
 	if err := json.Unmarshal([]byte(strings.Split(lines, "\n")[1]), &first); err != nil || first.Conversation != "c" {

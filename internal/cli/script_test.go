@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		"mcpserver":   serveTools,
 		"signalling":  func() { os.Exit(signalling(os.Args[1:])) },
 		"shape":       shape,
+		"flip":        flipping,
 	})
 }
 
@@ -43,6 +44,7 @@ func TestMain(m *testing.M) {
 //	signalling SIGNAL PATTERN PROGRAM ARGS
 //	                                a program, for exec and exits, that sends another a signal once its output
 //	                                matches, and exits as it does
+//	flip DIR TEXT                   a program that changes a bit of a text somewhere in the files of a directory
 //	shape                           a program that reads events and writes their types and members
 func TestScripts(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {

@@ -9,10 +9,10 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// address reads a server's address in the forms that OLLAMA_HOST has: with or
+// Address reads a server's address in the forms that OLLAMA_HOST has: with or
 // without a scheme, a port or a host. An address for all interfaces is one that
 // a server listens at; a client calls at the loopback.
-func address(host string) (*url.URL, error) {
+func Address(host string) (*url.URL, error) {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, stated := strings.Cut(host, "://")
 	if !stated {

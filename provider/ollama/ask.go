@@ -16,7 +16,7 @@ import (
 
 // send asks a question.
 func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Response, error) {
-	base, err := address(m.config.Base)
+	base, err := Address(m.config.Base)
 	if err != nil {
 		return nil, err
 	}

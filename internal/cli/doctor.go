@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/doctor"
+)
+
+func doctorCommand(s Streams) *cobra.Command {
+	c := &examining{storing: storing{s: s}, settings: settings{s: s}}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look whether everything is as it should be",
+		Long: "doctor looks at the configuration, at the store of conversations and its disk, reads all logs in it,\n" +
+			"and looks at the clock, at which keys are set, and whether the providers can be reached. It says in\n" +
+			"a line each what it has found, and changes nothing. The exit code is 1 if there is a problem;\n" +
+			"warnings are what works and somebody should look after. No key is ever shown or sent.\n\n" +
+			"While `ridethrough serve` has the store, it asks that whether it is ready; the logs are read when it\n" +
+			"has ended.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	c.storing.flags(cmd)
+	c.settings.fileFlag(cmd)
+	cmd.Flags().BoolVar(&c.json, "json", false, "say it in JSON")
+	cmd.Flags().BoolVar(&c.offline, "offline", false, "ask no provider")
+	return cmd
+}
+
+// examining is what `doctor` was asked for.
+type examining struct {
+	storing  storing
+	settings settings
+
+	json, offline bool
+	found         []doctor.Finding
+}
+
+// say notes a finding.
+func (c *examining) say(check string, state doctor.State, format string, args ...any) {
+	c.found = append(c.found, doctor.Finding{Check: check, State: state, Text: fmt.Sprintf(format, args...)})
+}
+
+// run looks at everything.
+func (c *examining) run(ctx context.Context) error {
+	began := time.Now()
+	t := c.configuration()
+	if err := c.store(ctx, t); err != nil {
+		return err
+	}
+	c.keys()
+	var clocks []doctor.Told
+	if !c.offline {
+		clocks = c.reach(ctx, c.addresses(t))
+	}
+	now := time.Now()
+	c.found = append(c.found, doctor.Clock(now, doctor.Beside(began, now), clocks))
+	if ctx.Err() != nil {
+		return failed(context.Cause(ctx))
+	}
+	if err := c.report(); err != nil {
+		return failed(err)
+	}
+	if !doctor.Well(c.found) {
+		return failure{told{}, exitFailed}
+	}
+	return nil
+}
+
+// report says what was found.
+func (c *examining) report() error {
+	if c.json {
+		return json.NewEncoder(c.storing.s.Out).Encode(struct {
+			OK       bool             `json:"ok"`
+			Findings []doctor.Finding `json:"findings"`
+		}{doctor.Well(c.found), c.found})
+	}
+	for _, f := range c.found {
+		text := strings.ReplaceAll(visible(f.Text), "\n", "\n         ")
+		if _, err := fmt.Fprintf(c.storing.s.Out, "%-8s %s: %s\n", f.State, f.Check, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configuration reads it as `serve` would. Where it is wrong, the rest goes by
+// what is usual.
+func (c *examining) configuration() terms {
+	t, err := c.settings.terms()
+	if all, ok := errors.AsType[config.Errors](err); ok {
+		c.say("configuration", doctor.Problem, "%s", strings.TrimSpace(config.Excerpts(all)))
+	} else if err != nil {
+		c.say("configuration", doctor.Problem, "%v", err)
+	}
+	if err != nil {
+		return terms{}
+	}
+	for _, doubt := range t.config.Warnings() {
+		c.say("configuration", doctor.Warning, "%s", strings.TrimSpace(doubt.Excerpt()))
+	}
+	if t.config.File == "" {
+		c.say("configuration", doctor.OK, "there is no file; everything is as usual")
+	} else {
+		c.say("configuration", doctor.OK, "%s is right", t.config.File)
+	}
+	return t
+}
+
+// store looks at the store, if there is one.
+func (c *examining) store(ctx context.Context, t terms) error {
+	if c.storing.url() == "" {
+		dir, err := c.storing.place()
+		if err != nil {
+			return err
+		}
+		mode, err := os.ReadFile(filepath.Join(dir, "mode"))
+		switch {
+		case dir == nowhere:
+			c.say("store", doctor.OK, "conversations are kept nowhere, as --data says")
+			return nil
+		case errors.Is(err, os.ErrNotExist):
+			c.say("store", doctor.OK, "there is none in %s yet; `ridethrough serve` makes one", dir)
+			return nil
+		case err == nil && strings.TrimSpace(string(mode)) == "cluster":
+			c.say("store", doctor.OK, "%s is that of a node of a cluster; what is in it can be asked of the cluster, with --nats", dir)
+			return nil
+		}
+	}
+	e, err := c.storing.open(ctx, slog.New(slog.DiscardHandler))
+	if errors.Is(err, engine.ErrInUse) {
+		c.held(ctx, t)
+		return nil
+	}
+	if err != nil {
+		c.say("store", doctor.Problem, "%v", err)
+		return nil
+	}
+	c.found = append(c.found, doctor.Store(ctx, e)...)
+	c.found = append(c.found, doctor.Logs(ctx, e, time.Now())...)
+	return failed(e.Close(context.WithoutCancel(ctx)))
+}
+
+// held tells who has the store, and asks it whether it is ready.
+func (c *examining) held(ctx context.Context, t terms) {
+	dir, _ := c.storing.place()
+	holder, _ := os.ReadFile(filepath.Join(dir, "lock"))
+	c.say("store", doctor.OK, "process %s has %s; its logs can be read when that has ended", strings.TrimSpace(string(holder)), dir)
+	listen := t.config.Listen
+	if listen == "" {
+		listen = config.DefaultListen
+	}
+	host, port, _ := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	c.found = append(c.found, doctor.Ready(ctx, "http://"+net.JoinHostPort(host, port)))
+}
+
+// keys tells which keys are set.
+func (c *examining) keys() {
+	ready := app.Suggestions(c.storing.s.Env)
+	if len(ready) == 0 {
+		c.say("keys", doctor.Warning, "none is set: `run` and conversations have no model, and clients of the gateway need keys of their own")
+		return
+	}
+	c.say("keys", doctor.OK, "%s", strings.Join(ready, ", "))
+}
+
+// addresses gives everybody who is to be asked: the upstreams of the gateway,
+// and where the environment says that providers are.
+func (c *examining) addresses(t terms) (all []doctor.Address) {
+	ready := app.Suggestions(c.storing.s.Env)
+	add := func(name string, u *url.URL, known bool) {
+		bare := *u
+		bare.RawQuery, bare.Fragment = "", ""
+		if slices.ContainsFunc(all, func(a doctor.Address) bool { return a.URL.String() == bare.String() }) {
+			return
+		}
+		used := slices.ContainsFunc(ready, func(line string) bool { return strings.HasPrefix(line, name+"/") })
+		all = append(all, doctor.Address{Name: name, URL: &bare, Known: known, Used: used})
+	}
+	usual := map[string]*url.URL{}
+	for _, u := range gateway.Defaults() {
+		usual[u.API] = u.Base
+	}
+	for _, u := range t.gateway.Upstreams { // none where the configuration is wrong
+		base := u.Base
+		if base == nil {
+			base = usual[u.API]
+		}
+		add(u.Name, base, base.String() == usual[u.API].String())
+	}
+	for _, b := range app.Bases(c.storing.s.Env) {
+		add(b.Provider, b.URL, false)
+	}
+	return all
+}
+
+// reach asks everybody at the same time.
+func (c *examining) reach(ctx context.Context, all []doctor.Address) (told []doctor.Told) {
+	found, clocks := make([]doctor.Finding, len(all)), make([][]doctor.Told, len(all))
+	var asking sync.WaitGroup
+	for i, a := range all {
+		asking.Go(func() { found[i], clocks[i] = doctor.Reach(ctx, a) })
+	}
+	asking.Wait()
+	c.found = append(c.found, found...)
+	return slices.Concat(clocks...)
+}
