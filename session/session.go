@@ -16,6 +16,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -49,6 +50,8 @@ type Config struct {
 type Host struct {
 	Config
 	cache   cache
+	id      string // of this host, among those that share the engine
+	outages outages
 	waiting waiting
 	ramps   ramps
 }
@@ -84,7 +87,7 @@ func New(c Config) *Host {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Host{Config: c}
+	return &Host{Config: c, id: rand.Text()}
 }
 
 // Run works on turns until ctx ends. It then hands back what is under way, to
@@ -93,6 +96,11 @@ func (h *Host) Run(ctx context.Context) error {
 	free := make(chan struct{}, h.Workers)
 	var all sync.WaitGroup
 	defer all.Wait()
+	all.Go(func() {
+		if err := h.follow(ctx); err != nil && ctx.Err() == nil {
+			h.Log.Warn("following outages: this host finds out for itself", "error", err)
+		}
+	})
 	all.Go(func() {
 		if err := h.listen(ctx); err != nil && ctx.Err() == nil {
 			h.Log.Warn("listening for recoveries: long waits end at their own time", "error", err)

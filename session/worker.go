@@ -27,10 +27,10 @@ type worker struct {
 	turn   string
 	ticket string // the id of the one that it came with
 	epoch  int
-	now    bool       // a user has asked for the first try
-	place  *gate.Call // at the gate of who is asked; nil: nobody is
-	said   bool       // content has come since it took the turn
-	asked  llm.Name   // the model of the last retry
+	now    bool     // a user has asked for the first try
+	place  *place   // at the gate of who is asked; nil: nobody is
+	said   bool     // content has come since it took the turn
+	asked  llm.Name // the model of the last retry
 
 	mu   sync.Mutex // guards log while the turn runs
 	stop context.CancelCauseFunc
@@ -251,7 +251,7 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 
 // enter takes a place at the gate of the provider that a model is at.
 func (w *worker) enter(name llm.Name) (retry.Gate, func()) {
-	place := w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
+	place := &place{w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model}), w.h, name.Provider}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.place == nil && w.now {
