@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -14,6 +15,7 @@ func (m *memory) Offer(ctx context.Context, t Ticket) error {
 	if err := checkTicket(t); err != nil {
 		return err
 	}
+	t.Body = slices.Clone(t.Body)
 	if err := m.enter(ctx); err != nil {
 		return err
 	}
@@ -57,6 +59,7 @@ func (m *memory) Park(ctx context.Context, t Ticket, at time.Time) error {
 	if err := checkTicket(t); err != nil {
 		return err
 	}
+	t.Body = slices.Clone(t.Body)
 	if err := m.enter(ctx); err != nil {
 		return err
 	}

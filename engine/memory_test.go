@@ -15,7 +15,7 @@ func TestMemoryConforms(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := engine.Memory()
 				defer func() { _ = e.Close(t.Context()) }()
-				c(t, world{e, 30 * time.Second, time.Minute})
+				c(t, world{e, 30 * time.Second, time.Second})
 			})
 		})
 	})

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +124,24 @@ var queueCases = map[string]func(*testing.T, world){
 		}
 		if c := take(t, w); c.Ticket().Turn != "t2" {
 			t.Error(c.Ticket())
+		}
+	},
+	"a ticket that falls due takes no other's place": func(t *testing.T, w world) {
+		later := ticket("t1")
+		later.Body = json.RawMessage(`{"later":true}`)
+		park(t, w, later, 1)
+		offer(t, w, ticket("t1"), ticket("t2"))
+		var got []string
+		for range 2 {
+			got = append(got, string(take(t, w).Ticket().Body))
+		}
+		offer(t, w, ticket("t1"))
+		for range 2 {
+			got = append(got, string(take(t, w).Ticket().Body))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{`{"later":true}`, `{"of":"t1"}`, `{"of":"t1"}`, `{"of":"t2"}`}, got); diff != "" {
+			t.Error(diff)
 		}
 	},
 	"a turn is parked while its ticket is held": func(t *testing.T, w world) {
