@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,11 +115,19 @@ func (l *labourer) write(ctx context.Context, diary string) {
 	for ctx.Err() == nil {
 		at, err := l.End(ctx, diary)
 		for err == nil {
-			if at, err = l.Append(ctx, diary, at, records(fmt.Sprint("day ", at.N+1))...); err == nil {
+			if at, err = l.Append(ctx, diary, at, records(day(at.N+1))...); err == nil {
 				l.say("wrote", diary, at.N)
 			}
 		}
 	}
+}
+
+// day is what a diary says. Some days fill several messages.
+func day(n int64) string {
+	if n%25 == 0 {
+		return fmt.Sprint("day ", n, strings.Repeat(" and so on", 60<<10))
+	}
+	return fmt.Sprint("day ", n)
 }
 
 // work takes tickets until ctx ends.
