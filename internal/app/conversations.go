@@ -63,6 +63,13 @@ func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (hos
 	if err != nil {
 		return nil, nil, fmt.Errorf("the conversations in %s cannot be opened: %w", dir, err)
 	}
+	host, end = w.On(ctx, store, log)
+	return host, end, nil
+}
+
+// On works on the conversations in a store, until ctx ends and end is called,
+// which closes the store.
+func (w Worlds) On(ctx context.Context, store engine.Engine, log *slog.Logger) (host *session.Host, end func()) {
 	host = session.New(session.Config{Engine: store, World: w.World, Log: log})
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
@@ -80,5 +87,5 @@ func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (hos
 			log.Error("closing the conversations", "error", err)
 		}
 	}
-	return host, end, nil
+	return host, end
 }

@@ -2,49 +2,34 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// noData is said in place of a directory where none is wanted.
-const noData = "none"
-
 // dataDir gives the directory of the conversations, and whether somebody has
 // named it; "": there is none.
 func (c *serving) dataDir() (dir string, named bool) {
-	flag := c.cmd.Flags().Lookup("data")
-	dir, named = flag.Value.String(), flag.Changed
-	if !named {
-		dir = c.s.Env("RIDETHROUGH_DATA")
-		named = dir != ""
+	named = c.storing.dir != "" || c.s.Env("RIDETHROUGH_DATA") != ""
+	dir, err := c.storing.place()
+	if err != nil || dir == nowhere {
+		return "", named
 	}
-	if dir == noData {
-		return "", true
-	}
-	if named {
-		return dir, true
-	}
-	home := c.s.Env("XDG_DATA_HOME")
-	if !filepath.IsAbs(home) {
-		home = filepath.Join(c.s.Env("HOME"), ".local", "share")
-	}
-	if !filepath.IsAbs(home) {
-		return "", false
-	}
-	return filepath.Join(home, "ridethrough"), false
+	return dir, named
 }
 
 // converse adds the conversations to what is served. Where nobody has asked for
 // them, a gateway without them is better than none.
 func (c *serving) converse(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
+	w := app.Worlds{Env: c.s.Env, Policy: from.Named}
+	if c.storing.url() != "" {
+		return c.converseOn(ctx, to, w)
+	}
 	dir, named := c.dataDir()
 	if dir == "" {
 		return func() {}, nil
 	}
-	w := app.Worlds{Env: c.s.Env, Policy: from.Named}
 	host, end, err := w.Converse(ctx, dir, to.Log)
 	switch {
 	case err != nil && named:
@@ -55,5 +40,18 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 	}
 	to.Log.Info("conversations", "data", dir)
 	to.Sessions, to.Settle = host, w.Settle
+	return end, nil
+}
+
+// converseOn adds conversations that servers elsewhere keep, and on which other
+// processes may work as well.
+func (c *serving) converseOn(ctx context.Context, to *server.Config, w app.Worlds) (end func(), err error) {
+	store, err := c.storing.open(ctx, to.Log)
+	if err != nil {
+		return nil, err
+	}
+	to.Sessions, end = w.On(ctx, store, to.Log)
+	to.Settle = w.Settle
+	to.Log.Info("conversations", "data", "nats") // the URL may hold a secret
 	return end, nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func serveCommand(s Streams) *cobra.Command {
-	c := &serving{settings: settings{s: s}}
+	c := &serving{settings: settings{s: s}, storing: storing{s: s}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",
@@ -41,12 +41,15 @@ func serveCommand(s Streams) *cobra.Command {
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().String("data", "", "directory in which conversations are kept, or none; the default is ridethrough in $XDG_DATA_HOME or ~/.local/share [RIDETHROUGH_DATA]")
+	c.storing.flags(cmd)
 	return cmd
 }
 
 // serving is what `serve` was asked for.
-type serving struct{ settings }
+type serving struct {
+	settings
+	storing storing
+}
 
 // run serves until ctx ends.
 func (c *serving) run(ctx context.Context, t terms) error {
