@@ -67,7 +67,10 @@ func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, 
 		return "", err
 	}
 	// From here on it is taken; that it shows at once is for those who watch.
-	if err := h.note(ctx, l, id, text); err != nil {
+	switch err := h.note(ctx, l, id, text); {
+	case errors.Is(err, engine.ErrDeleted):
+		return "", err
+	case err != nil:
 		h.Log.Warn("showing an input", "conversation", conversation, "error", err)
 		return id, nil
 	}

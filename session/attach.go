@@ -19,7 +19,8 @@ import (
 //
 // A wait that is under way is told of as it stands. What passes by is heard
 // from when Attach returns: to see all of a turn, attach before it is begun.
-// The sequence is for ranging over once. The error is last: ErrNone, a damaged
+// The sequence is for ranging over once, and hears until ctx ends if nobody
+// does. The error is last: ErrNone, a damaged
 // log, or that of the engine; the end of ctx is none.
 func (h *Host) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
@@ -157,7 +158,12 @@ func (r *reader) waiting() bool {
 func (r *reader) hear(ctx context.Context, h engine.Heard) error {
 	gap := len(h.Records) > 0 && h.Records[0].N > r.log.at.N+1
 	if h.Lost || gap {
-		return r.read(ctx)
+		if err := r.read(ctx); err != nil {
+			return err
+		}
+	}
+	if h.Lost && !r.waiting() { // it may have passed by unseen
+		return errUnread
 	}
 	if len(h.Records) > 0 {
 		fresh := h.Records

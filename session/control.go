@@ -27,14 +27,21 @@ func control(conversation, turnID string) string {
 	return "turn." + errandID(conversation, turnID)
 }
 
-// obey listens to what is said to the worker, until ctx ends.
-func (w *worker) obey(ctx context.Context) error {
+// obey listens to what is said to the worker, until ctx ends; then it closes
+// over. What was said before is in the log.
+func (w *worker) obey(ctx context.Context) (over <-chan struct{}, err error) {
 	words, err := w.h.Engine.Listen(ctx, control(w.log.id, w.turn))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	go func() { // ends with ctx, which closes the channel
+	w.look(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		for heard := range words {
+			if heard.Lost {
+				w.look(ctx)
+			}
 			switch string(heard.Data) {
 			case sayStop:
 				w.stop(errAborted)
@@ -45,7 +52,7 @@ func (w *worker) obey(ctx context.Context) error {
 			}
 		}
 	}()
-	return nil
+	return ended, nil
 }
 
 // look reads what others have appended to the log.
@@ -55,6 +62,7 @@ func (w *worker) look(ctx context.Context) {
 	if err := w.h.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
 		w.h.Log.Warn("reading a log", "conversation", w.log.id, "error", err)
 	}
+	_ = w.mine(w.log) // another worker's turn is noticed at the next append
 }
 
 // tell tells whoever watches of what passes by.
@@ -64,6 +72,7 @@ func (w *worker) tell(ctx context.Context, e turn.Event) {
 		w.said = true
 	case turn.Retry:
 		w.asked = e.Name
+		w.hasten(false)
 	case turn.Recovered:
 		w.h.back(ctx, e.Provider)
 	}
@@ -98,22 +107,19 @@ func (h *Host) Stop(ctx context.Context, conversation, turnID string) error {
 		}
 		return nil
 	}
-	var id string
 	err = h.append(ctx, l, underWay, func(now time.Time) ([]engine.Record, error) {
-		id = l.now.id
-		r, err := record(abortRequested, id, struct{}{}, now)
+		r, err := record(abortRequested, l.now.id, struct{}{}, now)
 		return []engine.Record{r}, err
 	})
-	if err != nil {
+	switch {
+	case err != nil && !errors.Is(err, ErrStopped):
 		return err
+	case l.now.held: // its worker ends it, or whoever takes up the turn of one that has died
+		return errors.Join(err, h.Engine.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
 	}
-	if l.now.held { // its worker ends it, or whoever takes up the turn of one that has died
-		return h.Engine.Publish(ctx, control(conversation, id), []byte(sayStop))
-	}
-	return errors.Join(
-		h.Engine.Unpark(ctx, errandID(conversation, id)),
-		h.Engine.Offer(ctx, ticket(conversation, id, "", errand{})),
-	)
+	// Again where somebody has stopped it already, who may not have come to this.
+	// A parking in the past has room where an offer has none.
+	return errors.Join(err, h.Engine.Park(ctx, ticket(conversation, l.now.id, "", errand{}), time.Now()))
 }
 
 // Now ends the wait that the turn under way is in: it tries at once.
@@ -126,10 +132,16 @@ func (h *Host) Now(ctx context.Context, conversation string) error {
 		return ErrIdle
 	}
 	if l.now.held {
-		return h.Engine.Publish(ctx, control(conversation, l.now.id), []byte(sayNow))
-	}
-	return errors.Join(
-		h.Engine.Unpark(ctx, errandID(conversation, l.now.id)),
-		h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true, Now: true})),
-	)
+		id := l.now.id
+		err := h.Engine.Publish(ctx, control(conversation, id), []byte(sayNow))
+		if err == nil {
+			err = h.catchUp(ctx, l)
+		}
+		if err != nil || l.now.id != id || l.now.held {
+			return err
+		}
+	} // else its worker has parked it before it could hear
+	// The parking stays until another takes its place: who took it away, and then
+	// died, would take the turn away.
+	return h.Engine.Offer(ctx, ticket(conversation, l.now.id, "", errand{Woken: true, Now: true}))
 }

@@ -39,6 +39,7 @@ type log struct {
 // current is the turn under way.
 type current struct {
 	id      string // "": none is
+	input   string // what it begins with
 	began   time.Time
 	epoch   int
 	run     policy.Run // what the question under way has taken so far
@@ -114,6 +115,7 @@ func (l *log) progress(r engine.Record) error {
 		var v run
 		err := json.Unmarshal(r.Body, &v)
 		l.waited(r.Time)
+		l.begin(r.Turn)
 		l.now.epoch, l.now.ticket, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Ticket, v.Run, v.Failed, time.Time{}, true
 		return err
 	case parked:
@@ -139,6 +141,15 @@ func (l *log) progress(r engine.Record) error {
 func (l *log) open(id string, at time.Time) {
 	if l.now.id != id {
 		l.now = current{id: id, began: at}
+	}
+}
+
+// begin takes the input of a turn that a worker has taken out of the queue:
+// from here on nobody changes it.
+func (l *log) begin(id string) {
+	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
+		l.now.input = l.inputs[i].Text
+		l.take(id)
 	}
 }
 
@@ -181,6 +192,9 @@ func (l *log) event(r engine.Record, e turn.Event) {
 		l.now.run = policy.Run{}
 	case turn.Sealed:
 		l.now = current{}
+		for i := range l.inputs {
+			l.inputs[i].Steers = false // it was this turn that they were for
+		}
 	}
 	l.state = l.state.Apply(e)
 }

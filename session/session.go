@@ -71,7 +71,8 @@ var errAborted = errors.New("stopped by the user")
 // What a worker is told that comes too late.
 var (
 	errElsewhere = errors.New("another worker has the turn")
-	errOver      = errors.New("the turn has been sealed")
+	errOver      = errors.New("the turn has been sealed, or taken back")
+	errChanged   = errors.New("what steers the turn has been changed")
 )
 
 // New gives a host. It does nothing by itself until Run.
@@ -146,7 +147,7 @@ func (h *Host) serve(ctx context.Context, c engine.Claim) {
 		err = c.Again(0)
 	case errors.Is(err, errElsewhere):
 		return // it is that worker's ticket by now, and for it to be done with
-	case errors.Is(err, engine.ErrDeleted), errors.Is(err, errOver):
+	case errors.Is(err, engine.ErrDeleted):
 		err = c.Done() // nobody needs it any more
 	default:
 		h.Log.Error("working on a turn", "conversation", c.Ticket().Conversation, "turn", c.Ticket().Turn, "error", err)

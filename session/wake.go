@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 	"time"
 
@@ -113,10 +112,7 @@ func (h *Host) wakeAll(ctx context.Context, upstream string) {
 	for n := 1; ; n *= 2 {
 		some := h.waiting.some(upstream, n)
 		for conversation, id := range some {
-			err := errors.Join(
-				h.Engine.Unpark(ctx, errandID(conversation, id)),
-				h.Engine.Offer(ctx, ticket(conversation, id, "", errand{Woken: true})),
-			)
+			err := h.Engine.Offer(ctx, ticket(conversation, id, "", errand{Woken: true}))
 			if err != nil && ctx.Err() == nil {
 				h.Log.Warn("waking a turn", "turn", id, "error", err)
 			}

@@ -72,8 +72,8 @@ func (h *Host) answer(ctx context.Context, l *log, t engine.Ticket) error {
 	case l.now.id == e.Turn:
 	case !l.idle():
 		return nil // this one comes when that one is sealed
-	case !l.waits(e.Turn):
-		return h.next(ctx, l) // it has been sealed, or taken back
+	case !l.waits(e.Turn), l.inputs[0].ID != e.Turn:
+		return h.next(ctx, l) // it has been sealed or taken back, or another one is before it
 	}
 	return h.turn(ctx, l, e)
 }
@@ -128,7 +128,7 @@ func (h *Host) turn(ctx context.Context, l *log, e errand) error {
 		return h.Engine.Park(ctx, ticket(l.id, e.Turn, "", errand{}), due)
 	}
 	h.waiting.drop(l.id)
-	if err := w.work(ctx); err != nil {
+	if err := w.work(ctx); err != nil && !errors.Is(err, errOver) {
 		return err
 	}
 	return h.next(ctx, l)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gate"
@@ -28,11 +30,12 @@ type worker struct {
 	ticket string // the id of the one that it came with
 	epoch  int
 	now    bool     // a user has asked for the first try
+	haste  bool     // a user has asked for the next one since its wait was told of
 	place  *place   // at the gate of who is asked; nil: nobody is
 	said   bool     // content has come since it took the turn
 	asked  llm.Name // the model of the last retry
 
-	mu   sync.Mutex // guards log while the turn runs
+	mu   sync.Mutex // guards log, haste and place while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -40,20 +43,23 @@ type worker struct {
 // handed back.
 func (w *worker) work(ctx context.Context) error {
 	if w.log.now.abort {
+		w.epoch = w.log.now.epoch
 		return w.end(ctx, turn.Aborted)
 	}
-	input, start, err := w.claim(ctx)
+	input, err := w.claim(ctx)
 	if err != nil {
 		return err
 	}
 	if w.log.now.failed.Tries > w.h.Supervisor.Retries {
 		return w.giveUp(ctx, errors.New("one worker after the other has died of it"))
 	}
-	err = w.run(ctx, input, start)
+	err = w.run(ctx, input)
 	var f *failed
 	switch {
 	case errors.As(err, &f):
 		return w.supervise(ctx, f)
+	case errors.Is(err, errParked) && w.hurried(): // meanwhile
+		return w.h.Engine.Offer(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
 		return nil
 	case errors.Is(err, retry.ErrParked):
@@ -62,15 +68,18 @@ func (w *worker) work(ctx context.Context) error {
 	return err
 }
 
-// end seals the turn where no agent does.
+// end seals the turn where no agent does. One that has never begun does so
+// first, or what the user has said would not be in the conversation.
 func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Event) error {
-	w.epoch = w.log.now.epoch
+	if !w.log.state.Open() {
+		events = append(w.beginning(), events...)
+	}
 	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
 }
 
 // claim takes the turn: from here on other workers' appends are refused. It
-// gives the events to begin with and the run of the policy to go on with.
-func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Run, err error) {
+// gives the events to begin with.
+func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	seen := w.log.now.epoch
 	free := func(l *log) error {
 		switch {
@@ -82,12 +91,12 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, start policy.Ru
 		return nil
 	}
 	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]engine.Record, error) {
-		var failed policy.Run
+		var start, failed policy.Run
 		input, start, failed = w.stand(now) // each time anew: the log may have gone on
 		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: failed}, now)
 		return []engine.Record{r}, err
 	})
-	return input, start, err
+	return input, err
 }
 
 // stand gives how the turn stands: the events with which it goes on, the run
@@ -116,6 +125,9 @@ var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", 
 
 // beginning gives the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
+	if w.log.now.id == w.turn {
+		return turn.Begin(w.turn, w.log.now.input)
+	}
 	i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
 	if i < 0 {
 		return nil
@@ -125,14 +137,14 @@ func (w *worker) beginning() []turn.Event {
 
 // resumption gives the events with which a turn that is under way goes on.
 func (w *worker) resumption() []turn.Event {
-	if w.log.now.waits != nil {
-		return nil // nothing streams in a wait
+	if wait := w.log.now.waits; wait != nil && !wait.Held {
+		return nil // nothing streams where nobody is; behind a wait that was held something may have
 	}
 	return []turn.Event{turn.Restarted{}}
 }
 
 // run runs the turn. A *failed says that the worker has failed.
-func (w *worker) run(ctx context.Context, input []turn.Event, start policy.Run) (err error) {
+func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.h.Log.Error("a worker panicked", "turn", w.turn, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -144,18 +156,34 @@ func (w *worker) run(ctx context.Context, input []turn.Event, start policy.Run) 
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
 	ctx, w.stop = under, cancel
-	if err := w.obey(ctx); err != nil {
+	over, err := w.obey(ctx)
+	if err != nil {
 		return err
 	}
+	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
 	world, err := w.h.World(ctx, w.log.settings)
 	if err != nil {
 		return &failed{err}
 	}
-	world.Keep, world.Inbox, world.Spread, world.Before = w.keep, w.inbox, spread, w.log.spent(time.Now())
-	world.Retry.Start, world.Retry.Wait, world.Gate = start, w.wait, w.enter
-	for e, err := range world.Run(ctx, w.log.state, input...) {
+	world.Keep, world.Inbox, world.Spread, world.Retry.Wait, world.Gate = w.keep, w.inbox, spread, w.wait, w.enter
+	for {
+		err := w.drive(ctx, world, input)
+		if !errors.Is(err, errChanged) {
+			return err
+		}
+		input = nil // it is kept
+	}
+}
+
+// drive has an agent go on with the turn from what is kept.
+func (w *worker) drive(ctx context.Context, world agent.World, input []turn.Event) error {
+	w.mu.Lock()
+	state := w.log.state
+	world.Before, world.Retry.Start = w.log.spent(time.Now()), w.log.now.run
+	w.mu.Unlock()
+	for e, err := range world.Run(ctx, state, input...) {
 		switch {
-		case errors.Is(err, errElsewhere), errors.Is(err, errParked), errors.Is(err, retry.ErrParked), errors.Is(err, engine.ErrDeleted):
+		case errors.Is(err, errElsewhere), errors.Is(err, errChanged), errors.Is(err, retry.ErrParked), errors.Is(err, engine.ErrDeleted):
 			return err
 		case err != nil:
 			return &failed{err}
@@ -178,7 +206,8 @@ var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.h.append(ctx, w.log, w.mine, func(now time.Time) ([]engine.Record, error) {
+	may := func(l *log) error { return cmp.Or(w.mine(l), l.steered(events)) }
+	return w.h.append(ctx, w.log, may, func(now time.Time) ([]engine.Record, error) {
 		records := make([]engine.Record, len(events))
 		for i, e := range events {
 			var err error
@@ -197,6 +226,18 @@ func (w *worker) mine(l *log) error {
 	}
 	if l.now.abort && w.stop != nil {
 		w.stop(errAborted)
+	}
+	return nil
+}
+
+// steered refuses inputs that steer a turn and are not what they were.
+func (l *log) steered(events []turn.Event) error {
+	for _, e := range events {
+		m, ok := e.(turn.UserMessage)
+		same := func(in Input) bool { return in.ID == m.ID && in.Text == m.Text }
+		if ok && m.ID != "" && !slices.ContainsFunc(l.inputs, same) {
+			return errChanged
+		}
 	}
 	return nil
 }
@@ -227,7 +268,7 @@ func (w *worker) inbox() []turn.UserMessage {
 // wait waits for the next try: here where that is short, else nobody does.
 func (w *worker) wait(ctx context.Context, n retry.Note) error {
 	w.h.ramps.failed(w.asked.Provider)
-	if last := w.log.now.waits; last != nil && last.Run.Tries == n.Run.Tries {
+	if w.waits(n) {
 		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
 	}
 	due := time.Now().Add(n.Verdict.Wait)
@@ -236,13 +277,30 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 	err := w.note(context.WithoutCancel(ctx), parked, park{
 		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if stays {
+	case errors.Is(context.Cause(ctx), errAborted):
+		return errAborted // nobody is to come back to it
+	case stays && w.hurried():
+		return nil
+	case stays:
 		return w.place.Wait(ctx, n.Verdict.Wait)
 	}
-	if err := w.h.Engine.Park(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
+	return w.leave(context.WithoutCancel(ctx), due)
+}
+
+// waits tells whether the wait of a note is noted in the log, and goes on.
+func (w *worker) waits(n retry.Note) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.log.now.waits
+	return last != nil && last.Run.Tries == n.Run.Tries
+}
+
+// leave leaves the turn to nobody until it is due.
+func (w *worker) leave(ctx context.Context, due time.Time) error {
+	if err := w.h.Engine.Park(ctx, ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
 		return err
 	}
 	w.h.waiting.add(w.asked.Provider, w.log.id, w.turn)
@@ -261,13 +319,28 @@ func (w *worker) enter(name llm.Name) (retry.Gate, func()) {
 	return place, place.Close
 }
 
-// hurry ends the wait that the worker is in.
+// hurry ends the wait that the worker is in, or about to be in.
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.place != nil {
+	if w.haste = true; w.place != nil {
 		w.place.Now()
 	}
+}
+
+// hasten notes whether a user has asked for the next try.
+func (w *worker) hasten(now bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.haste = now
+}
+
+// hurried tells whether a user has asked for the next try since its wait was
+// told of.
+func (w *worker) hurried() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.haste
 }
 
 // spread makes long waits a little longer, so that many of them do not end at
