@@ -120,8 +120,9 @@ func startIn(t *testing.T, env []string, args ...string) started {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	code := make(chan int, 1)
+	code, ended := make(chan int, 1), make(chan struct{})
 	go func() {
+		defer close(ended)
 		code <- cli.Run(ctx, args, cli.Streams{Out: io.Discard, Err: w, Env: lookup(env)})
 		w.Close()
 	}()
@@ -137,7 +138,12 @@ func startIn(t *testing.T, env []string, args ...string) started {
 		close(lines)
 	}()
 	stop := func() int { cancel(); return <-code }
-	t.Cleanup(func() { cancel(); <-ctx.Done() })
+	t.Cleanup(func() {
+		cancel()
+		for range lines { // until it has ended: what it writes must not come after the test
+		}
+		<-ended
+	})
 	return started{lines, stop}
 }
 
