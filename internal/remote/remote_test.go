@@ -81,6 +81,7 @@ func TestWhoeverLeavesIsNotToldOfAnError(t *testing.T) {
 	}))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var got []wire.Body
 	for e, err := range (remote.Client{Base: server.URL}).Watch(ctx, "c", "t") {
 		if err != nil {
