@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/engine"
@@ -30,6 +33,12 @@ func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	work(t, e, wait, answers, do)
+}
+
+// work is at for a store that is open, and closes it.
+func work(t *testing.T, e engine.Engine, wait time.Duration, answers []llmtest.Answer, do func(*session.Host)) {
+	t.Helper()
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)
 	h := session.New(session.Config{Engine: e, Stay: 1, World: func(context.Context, session.Settings) (agent.World, error) {
 		w := agent.World{Model: model}
@@ -137,6 +146,56 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})
+}
+
+// The servers are nobody's but the test's.
+func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer func() { s.Shutdown(); s.WaitForShutdown() }()
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	dir, env := t.TempDir(), []string{"RIDETHROUGH_NATS=" + s.ClientURL()}
+	var wait session.Wait
+	at(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *session.Host) {
+		converse(t, h, "a", "wait")
+		wait = parked(t, h, "a")
+	})
+	_, lines, _ := run(t, nil, "export", "--data", dir)
+	if code, out, errs := run(t, env, "import", write(t, dir, "a.jsonl", lines)); code != 0 || errs != "" || !strings.HasPrefix(out, "1 taken in") {
+		t.Fatalf("code %d, %s\n%s", code, errs, out)
+	}
+	code, out, errs := run(t, env, "doctor", "--offline")
+	for _, line := range []string{"ok       store: NATS servers of version 2.", "warning  sync: whether the servers have sync_interval: always", "something is under way in 1\n"} {
+		if code != 0 || !strings.Contains(out, line) {
+			t.Errorf("code %d, %s: no %q in\n%s", code, errs, line, out)
+		}
+	}
+	e, err := engine.Dial(t.Context(), engine.Remote{URL: s.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *session.Host) {
+		if s := ended(t, h, "a"); time.Until(wait.Until) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
+			t.Errorf("%+v, %v before its instant", s, time.Until(wait.Until))
+		}
+	})
+	serving := startIn(t, append(env, "RIDETHROUGH_LISTEN=127.0.0.1:0"), "serve")
+	url, _ := serving.said(t, "listening")["url"].(string)
+	answer, err := http.Get(url + "/-/conversations/a")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("%v, %+v", err, answer)
+	}
+	if err == nil {
+		_ = answer.Body.Close()
+	}
+	serving.stop()
 }
 
 func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
