@@ -80,6 +80,17 @@ func ToTurn(b Body) (turn.Event, bool) {
 	return nil, false
 }
 
+// Kept tells whether an event of a conversation lasts, so that its number is
+// its own. One that passes by bears the number of the kept one before it.
+func Kept(b Body) bool {
+	switch b.(type) {
+	case InputQueued, InputRemoved:
+		return true
+	}
+	e, ok := ToTurn(b)
+	return ok && turn.Kept(e)
+}
+
 // toTurn gives a retry as a turn tells it.
 func (e ProviderRetry) toTurn() turn.Retry {
 	limit := e.MaxRetries

@@ -171,6 +171,9 @@ func TestATurnIsReadAsItWasWritten(t *testing.T) {
 		if diff := cmp.Diff(written, read); diff != "" || read.Body.Type() != want.Type() {
 			t.Errorf("%s: %s", text, diff)
 		}
+		if wire.Kept(read.Body) != turn.Kept(want) {
+			t.Errorf("%s is kept: %v", want.Type(), turn.Kept(want))
+		}
 		if id := wire.TurnOf(read.Body); id != call.TurnID {
 			t.Errorf("%s is about the turn %q", text, id)
 		}

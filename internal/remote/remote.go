@@ -146,7 +146,9 @@ func pass(body io.Reader, seen int64, hand func(wire.Event) bool) (last int64) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 || json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue // a sign of life
 		}
-		seen = max(seen, e.Seq)
+		if wire.Kept(e.Body) { // of what passes by the number is that of another event
+			seen = max(seen, e.Seq)
+		}
 		if !hand(e) {
 			break
 		}

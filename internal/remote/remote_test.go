@@ -39,7 +39,7 @@ func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
 			if r.Method != http.MethodPost || r.URL.Path != "/-/conversations/c/turns" || r.Header.Get("X-Ridethrough-Token") != "secret" {
 				t.Errorf("%s %s", r.Method, r.URL)
 			}
-			fmt.Fprint(w, line(3, "t", `"type":"turn-start","id":"t"`)+"\n"+line(3, "t", `"type":"text-delta","text":"h"`))
+			fmt.Fprint(w, line(3, "t", `"type":"turn-start","id":"t"`)+"\n"+line(4, "t", `"type":"text-delta","text":"h"`))
 		default:
 			if r.URL.String() != "/-/conversations/c/events?after=3" {
 				t.Error(r.URL)
@@ -49,7 +49,7 @@ func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
 	}))
 	defer server.Close()
 	got := seen(t, remote.Client{Base: server.URL + "/", Token: "secret"})
-	if want := "3 turn-start, 3 text-delta, 5 turn-sealed"; strings.Join(got, ", ") != want {
+	if want := "3 turn-start, 4 text-delta, 5 turn-sealed"; strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)
 	}
 }

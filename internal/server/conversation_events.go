@@ -110,16 +110,6 @@ func (t *thread) ends(b wire.Body) bool {
 	return ok && !removed.Steers
 }
 
-// kept tells whether an event can be had again: its number is its own.
-func kept(b wire.Body) bool {
-	switch b.(type) {
-	case wire.InputQueued, wire.InputRemoved:
-		return true
-	}
-	e, ok := wire.ToTurn(b)
-	return ok && turn.Kept(e)
-}
-
 // followConversation tells what has happened in a conversation behind the last
 // event that the reader has seen, and what happens.
 func (s *Server) followConversation(w http.ResponseWriter, r *http.Request) error {
@@ -255,7 +245,7 @@ func (o *stream) tell(e wire.Event) {
 		return
 	}
 	id := ""
-	if kept(e.Body) {
+	if wire.Kept(e.Body) {
 		id = strconv.FormatInt(e.Seq, 10)
 	}
 	o.event(id, e.Body.Type(), text)
