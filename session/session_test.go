@@ -191,7 +191,9 @@ func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
 			fails = append(fails, llmtest.Fails(busy))
 		}
 		h := newHouse(t, append(fails, llmtest.Says("hi"))...)
-		host, end := h.host()
+		killed := &mortal{Engine: h.engine}
+		h.config.Engine = killed
+		host, _ := h.host()
 		c := h.create(host)
 		began := time.Now()
 		h.say(host, c, "hello")
@@ -199,9 +201,10 @@ func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
 		if v, err := host.Get(t.Context(), c); err != nil || v.Waits == nil || v.Waits.Attempt != 7 {
 			t.Errorf("%+v, %v", v.Waits, err)
 		}
-		end()
+		killed.dead.Store(true)
+		h.config.Engine = h.engine
 		time.Sleep(3 * time.Minute)
-		_, end = h.host()
+		_, end := h.host()
 		time.Sleep(10 * time.Minute)
 		end()
 		host, _ = h.host()
