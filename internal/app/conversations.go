@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -70,7 +71,8 @@ func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (hos
 // On works on the conversations in a store, until ctx ends and end is called,
 // which closes the store.
 func (w Worlds) On(ctx context.Context, store engine.Engine, log *slog.Logger) (host *session.Host, end func()) {
-	host = session.New(session.Config{Engine: store, World: w.World, Log: log})
+	name, _ := os.Hostname() // without it the logs of conversations say less
+	host = session.New(session.Config{Engine: store, World: w.World, Name: name, Log: log})
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() {
