@@ -415,3 +415,11 @@ func TestNothingIsSaidToAConversationThatIsJustDeleted(t *testing.T) {
 		}
 	})
 }
+
+func TestAPageOfAnyKindIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		desk := session.New(h.config)
+		h.say(desk, h.create(desk), strings.Repeat("<&>", session.TextBound/3))
+	})
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -27,11 +28,13 @@ type errand struct {
 // ticket makes a ticket for a turn.
 func ticket(conversation, turnID, key string, e errand) engine.Ticket {
 	e.ID, e.Turn = rand.Text(), turnID
-	body, err := json.Marshal(e)
-	if err != nil { // strings and a bool always have a form in JSON
+	var body bytes.Buffer
+	out := json.NewEncoder(&body)
+	out.SetEscapeHTML(false)              // six bytes for each < of a text would not fit
+	if err := out.Encode(e); err != nil { // strings and a bool always have a form in JSON
 		panic(err)
 	}
-	return engine.Ticket{Conversation: conversation, Turn: errandID(conversation, turnID), Key: key, Body: body}
+	return engine.Ticket{Conversation: conversation, Turn: errandID(conversation, turnID), Key: key, Body: bytes.TrimSpace(body.Bytes())}
 }
 
 // errandID names a turn where those of all conversations are together: users
