@@ -6,24 +6,27 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// Hosts tell each other which providers are down, by facts of the engine: who
+// Hosts tell each other which models are down, by facts of the engine: who
 // is about to try one that another host has just found down takes that for his
 // own finding. So a provider that is down is not asked more often because there
-// are more hosts.
+// are more hosts. What else is down with a model is for each host's gate to
+// say: one that answers must not wait for another.
 const (
 	factPrefix = "down."
 	fresh      = 15 * time.Second // for so long another host's finding is as good as one's own
 )
 
-// finding is that a provider is down.
+// finding is that a model is down.
 type finding struct {
 	Host    string    `json:"host"` // that has found it
 	At      time.Time `json:"at"`
@@ -33,7 +36,7 @@ type finding struct {
 	Message string    `json:"message"`
 }
 
-// outages are the providers that hosts have found down.
+// outages are the models that hosts have found down.
 type outages struct {
 	mu    sync.Mutex
 	facts map[string]engine.Fact // by key
@@ -65,37 +68,40 @@ func (o *outages) set(f engine.Fact) {
 	o.facts[f.Key] = f
 }
 
-// of gives what is known of a provider; false: nothing.
-func (o *outages) of(provider string) (found finding, f engine.Fact, ok bool) {
+// downKey names the fact about a model, whose name may have any characters.
+func downKey(name llm.Name) string { return factPrefix + errandID(name.Provider, name.Model) }
+
+// of gives what is known of a model; false: nothing.
+func (o *outages) of(name llm.Name) (found finding, f engine.Fact, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f, ok = o.facts[factPrefix+provider]
+	f, ok = o.facts[downKey(name)]
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// elsewhere gives the fault that another host has just found at a provider;
-// nil: none has.
-func (h *Host) elsewhere(provider string) *fault.Error {
-	found, _, ok := h.outages.of(provider)
+// elsewhere gives the fault that another host has just had of a model; nil:
+// none has.
+func (h *Host) elsewhere(name llm.Name) *fault.Error {
+	found, _, ok := h.outages.of(name)
 	if !ok || found.Host == h.id || time.Since(found.At) > fresh {
 		return nil
 	}
 	return &fault.Error{
 		Kind: fault.KindOf(found.Kind), Status: found.Status, Code: found.Code, Message: found.Message,
-		Provider: provider, Rule: "session/shared",
+		Provider: name.Provider, Rule: "session/shared",
 	}
 }
 
 // found tells the other hosts how a try has gone; nil: it was answered. An
 // outage is told of only once this host's own gate is sure of it: one bad
 // answer is none.
-func (h *Host) found(ctx context.Context, provider string, f *fault.Error) {
-	_, fact, known := h.outages.of(provider)
-	fact.Key = factPrefix + provider
+func (h *Host) found(ctx context.Context, name llm.Name, f *fault.Error) {
+	_, fact, known := h.outages.of(name)
+	fact.Key = downKey(name)
 	switch {
 	case f == nil && known:
 		fact.Value = nil
-	case f != nil && f.Rule != "session/shared" && fault.Transient.Has(f.Kind) && h.Gates.Of(provider).Troubled():
+	case f != nil && f.Rule != "session/shared" && fault.Transient.Has(f.Kind) && h.Gates.Of(name.Provider).Troubled():
 		fact.Value, _ = json.Marshal(finding{ // strings and numbers always have a form in JSON
 			Host: h.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Shown(),
 		})
@@ -107,15 +113,22 @@ func (h *Host) found(ctx context.Context, provider string, f *fault.Error) {
 	case err == nil:
 		h.outages.set(now)
 	case !errors.Is(err, engine.ErrConflict) && ctx.Err() == nil: // somebody else has told of it
-		h.Log.Warn("telling of an outage", "provider", provider, "error", err)
+		h.Log.Warn("telling of an outage", "provider", name.Provider, "model", name.Model, "error", err)
 	}
 }
 
 // place is a turn's place at a provider's gate, which hosts share.
 type place struct {
 	*gate.Call
-	h        *Host
-	provider string
+	h     *Host
+	name  llm.Name
+	urged atomic.Bool // a user wants the next try to be one, whatever others have found
+}
+
+// Now lets the next try go, as that of gate.Call does.
+func (p *place) Now() {
+	p.urged.Store(true)
+	p.Call.Now()
 }
 
 // Enter lets a try go, or gives the fault that somebody has just had.
@@ -124,7 +137,10 @@ func (p *place) Enter(ctx context.Context) (retry.Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f := p.h.elsewhere(p.provider); f != nil {
+	if p.urged.Swap(false) {
+		return &passed{pass, ctx, p}, nil
+	}
+	if f := p.h.elsewhere(p.name); f != nil {
 		pass.Leave(f)
 		return nil, f
 	}
@@ -141,5 +157,5 @@ type passed struct {
 // Leave tells how the try has gone.
 func (p *passed) Leave(f *fault.Error) {
 	p.Pass.Leave(f)
-	p.place.h.found(context.WithoutCancel(p.ctx), p.place.provider, f)
+	p.place.h.found(context.WithoutCancel(p.ctx), p.place.name, f)
 }

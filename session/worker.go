@@ -309,7 +309,7 @@ func (w *worker) leave(ctx context.Context, due time.Time) error {
 
 // enter takes a place at the gate of the provider that a model is at.
 func (w *worker) enter(name llm.Name) (retry.Gate, func()) {
-	place := &place{w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model}), w.h, name.Provider}
+	place := &place{Call: w.h.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model}), h: w.h, name: name}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.place == nil && w.now {
