@@ -161,9 +161,9 @@ func explained(api *jetstream.APIError) error {
 	switch api.ErrorCode {
 	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return ErrConflict
-	case 10002, 10023, 10028, 10047, 10074: // resources of the account, the cluster, the server or the disk
+	case 10002, 10023, 10028, 10047: // resources of the account, the server, its memory or its disk
 		return fmt.Errorf("%w: %s", ErrFull, api.Description)
-	case 10008: // no leader
+	case 10004, 10005, 10007, 10008, 10009: // not all nodes have been heard, too few are there, or none leads
 		return fmt.Errorf("%w: %s", ErrUnavailable, api.Description)
 	}
 	if strings.Contains(api.Description, "no space left") || strings.Contains(api.Description, "maximum bytes exceeded") {

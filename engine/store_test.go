@@ -19,7 +19,7 @@ func alone(t testing.TB, c engine.Config) engine.Engine {
 }
 
 const (
-	shortLease = 1200 * time.Millisecond
+	shortLease = 2 * time.Second
 	shortTick  = 300 * time.Millisecond // schedules are looked at every 250 ms
 )
 
