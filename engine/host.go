@@ -94,20 +94,30 @@ func (h *host) InProcessConn() (net.Conn, error) {
 }
 
 // heal starts the server anew after a write has failed: until then it takes no
-// more of them, even when there is room again.
+// more of them, even when there is room again. The client is told after the
+// lock is given back, which it wants when it connects.
 func (h *host) heal() error {
+	anew, err := h.restart()
+	if err != nil || !anew {
+		return err
+	}
+	return h.renew()
+}
+
+// restart starts the server anew if that is still needed.
+func (h *host) restart() (anew bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.log.broken.Load() {
-		return nil
+		return false, nil
 	}
 	h.server.Shutdown()
 	h.server.WaitForShutdown()
 	if err := h.start(); err != nil {
-		return err
+		return false, err
 	}
 	h.log.broken.Store(false)
-	return h.renew()
+	return true, nil
 }
 
 // options are those of the server. Every write is on the disk before it is

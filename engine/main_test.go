@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
-		_ = f.Value.Set("16")
+		_ = f.Value.Set("10")
 	}
 	os.Exit(m.Run())
 }
