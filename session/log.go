@@ -2,7 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -52,9 +51,6 @@ type current struct {
 	abort   bool
 	metrics turn.Metrics // of what has passed
 }
-
-// errNone is the error of a conversation that was never made.
-var errNone = errors.New("no such conversation")
 
 // fold takes in a record.
 func (l *log) fold(r engine.Record) error {
@@ -205,7 +201,7 @@ func (l *log) idle() bool { return l.now.id == "" }
 // check says what is wrong with a log that has been read.
 func (l *log) check() error {
 	if l.born.IsZero() {
-		return fmt.Errorf("%w: %s", errNone, l.id)
+		return fmt.Errorf("%w: %s", ErrNone, l.id)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ type Host struct {
 
 // The errors of requests that cannot be met.
 var (
-	ErrNone    = errNone                                         // no such conversation
+	ErrNone    = errors.New("no such conversation")              // no such conversation
 	ErrExists  = errors.New("there is one of this id already")   // conversation
 	ErrInput   = errors.New("no such input waits")               // it has its turn, or is gone
 	ErrIdle    = errors.New("no turn is under way")              // or it is another one

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
 	"github.com/ridethrough/ridethrough/provider/gemini"
 	"github.com/ridethrough/ridethrough/provider/lmstudio"
@@ -145,19 +146,13 @@ func (v vendor) reaches(base string) bool {
 	if v.name == "ollama" && !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
-	return isURL(base)
-}
-
-// isURL tells whether text is an address to which requests can go.
-func isURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return provider.Address(base) == nil
 }
 
 // Local tells whether a provider runs on the user's own machine: if it cannot
 // be reached, it is there that one has to look.
-func Local(provider string) bool {
-	return slices.ContainsFunc(vendors(), func(v vendor) bool { return v.name == provider && v.local })
+func Local(name string) bool {
+	return slices.ContainsFunc(vendors(), func(v vendor) bool { return v.name == name && v.local })
 }
 
 // Base is where a provider is, as the environment says.

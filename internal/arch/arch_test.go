@@ -72,7 +72,7 @@ var house = []row{
 	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent engine llm policy provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
+		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
 	{
 		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",

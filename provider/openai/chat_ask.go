@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
@@ -22,11 +21,7 @@ func (m *Model) askChat(ctx context.Context, r llm.Request, c *provider.Call) er
 		return err
 	}
 	var resp *http.Response
-	options := []option.RequestOption{option.WithResponseBodyInto(&resp)}
-	if !r.Whole {
-		options = append(options, option.WithJSONSet("stream", true))
-	}
-	if _, err := m.chat.New(ctx, question, options...); err != nil {
+	if _, err := m.chat.New(ctx, question, raw(r, &resp)...); err != nil {
 		return err
 	}
 	a := &chatAnswer{call: c, calls: calls{taken: taken(r.Messages)}}

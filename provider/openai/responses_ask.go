@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
@@ -23,11 +22,7 @@ func (m *Model) askResponses(ctx context.Context, r llm.Request, c *provider.Cal
 		return err
 	}
 	var resp *http.Response
-	options := []option.RequestOption{option.WithResponseBodyInto(&resp)}
-	if !r.Whole {
-		options = append(options, option.WithJSONSet("stream", true))
-	}
-	if _, err := m.responses.New(ctx, question, options...); err != nil {
+	if _, err := m.responses.New(ctx, question, raw(r, &resp)...); err != nil {
 		return err
 	}
 	return read(resp, &responsesAnswer{call: c, calls: calls{taken: taken(r.Messages)}}, c)

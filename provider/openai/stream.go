@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
 
@@ -19,6 +21,15 @@ type answer[Event, Whole any] interface {
 	hear(Event) (more bool, err error) // the next event of a stream
 	rest(done bool) error              // the stream has ended without an error; done: with its terminator
 	whole(Whole) error                 // or all of it in one body
+}
+
+// raw gives the options with which an answer comes undecoded, for read.
+func raw(r llm.Request, resp **http.Response) []option.RequestOption {
+	options := []option.RequestOption{option.WithResponseBodyInto(resp)}
+	if !r.Whole {
+		options = append(options, option.WithJSONSet("stream", true))
+	}
+	return options
 }
 
 // read reads a response into an answer: a stream, or the one body that was asked
