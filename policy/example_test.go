@@ -47,3 +47,17 @@ func ExampleSchedule_At() {
 	}
 	// Output: 1s 5s 15s 45s 1m0s
 }
+
+// What a policy comes to is known before an outage shows it.
+func ExamplePolicy_Outlook() {
+	o := policy.Simple().Outlook(100)
+	for _, r := range o.Retries {
+		fmt.Println(r.N, r.Wait, r.At)
+	}
+	fmt.Println(o.Stop, o.Total)
+	// Output:
+	// 1 1s 1s
+	// 2 2s 3s
+	// 3 4s 7s
+	// exhausted 7s
+}
