@@ -74,6 +74,7 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
+	{floor: 3, path: "internal/notice", uses: "fault llm policy turn internal/app"},
 	{
 		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",
 		parts: "github.com/coder/websocket",
@@ -83,7 +84,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/remote llm tool turn wire",
+		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

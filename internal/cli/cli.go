@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
 // Exit codes, after sysexits.h where that has one.
@@ -70,7 +72,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 		return exitUsage
 	}
 	if _, said := errors.AsType[told](err); !said && f.code < exitSignal { // whoever sent a signal knows
-		fmt.Fprintf(s.Err, "ridethrough: %s\n", visible(f.Error()))
+		fmt.Fprintf(s.Err, "ridethrough: %s\n", notice.Visible(f.Error()))
 	}
 	return f.code
 }

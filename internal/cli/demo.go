@@ -17,10 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/notice"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // answer is what the demo's provider says once it can.
@@ -53,8 +55,8 @@ type demo struct {
 
 // waiting is a wait that is under way.
 type waiting struct {
-	note retry.Note
-	due  time.Time
+	notice.Wait
+	due time.Time
 }
 
 // run shows the demonstration. It ends early when nobody can see it.
@@ -161,20 +163,30 @@ func (d *demo) watch(e gateway.Event) {
 	case gateway.Recovered:
 		d.latest.Store(nil)
 		d.screen.set("")
-		d.screen.print(green, "%s", recovered(n))
+		d.screen.print(green, "%s", notice.Recovered(n.Retries(), n.Waited))
 		d.screen.print("", "")
 	case gateway.GaveUp, gateway.BrokeOff:
 		d.latest.Store(nil)
 		d.screen.set("")
-		d.screen.print(red, "%s", ended(n))
+		d.screen.print(red, "%s\n  %v", notice.Headline(failureOf(n)), n.Fault)
 	case gateway.Retrying:
 		d.screen.print(faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
 		if !d.screen.live {
-			d.screen.print("", "%s", sentence(n, n.Verdict.Wait, time.Now(), d.screen.columns()))
+			d.screen.print("", "%s", waitOf(n).Line(n.Verdict.Wait, time.Now(), d.screen.columns()))
 		}
-		d.latest.Store(&waiting{n, time.Now().Add(n.Verdict.Wait)})
+		d.latest.Store(&waiting{waitOf(n), time.Now().Add(n.Verdict.Wait)})
 		d.show()
 	}
+}
+
+// waitOf gives the wait that the gateway tells of.
+func waitOf(n retry.Note) notice.Wait {
+	return notice.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
+}
+
+// failureOf gives a call that has failed as a turn would tell of it.
+func failureOf(n retry.Note) turn.Error {
+	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
 }
 
 // tick keeps the countdown going.
@@ -195,7 +207,7 @@ func (d *demo) tick(ctx context.Context) {
 // show draws the countdown of the wait that is under way.
 func (d *demo) show() {
 	if w := d.latest.Load(); w != nil {
-		d.screen.set(sentence(w.note, time.Until(w.due), time.Now(), d.screen.columns()))
+		d.screen.set(w.Line(time.Until(w.due), time.Now(), d.screen.columns()))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/doctor"
+	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
 func doctorCommand(s Streams) *cobra.Command {
@@ -94,7 +95,7 @@ func (c *examining) report() error {
 		}{doctor.Well(c.found), c.found})
 	}
 	for _, f := range c.found {
-		text := strings.ReplaceAll(visible(f.Text), "\n", "\n         ")
+		text := strings.ReplaceAll(notice.Visible(f.Text), "\n", "\n         ")
 		if _, err := fmt.Fprintf(c.storing.s.Out, "%-8s %s: %s\n", f.State, f.Check, text); err != nil {
 			return err
 		}

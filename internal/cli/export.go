@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/internal/archive"
+	"github.com/ridethrough/ridethrough/internal/notice"
 	"github.com/ridethrough/ridethrough/session"
 )
 
@@ -80,7 +81,7 @@ func stopped(ctx context.Context, err error) error {
 // leave says why a conversation is not carried; the others are.
 func (c *carrying) leave(err error) {
 	c.bad++
-	fmt.Fprintln(c.s.Err, visible(err.Error()))
+	fmt.Fprintln(c.s.Err, notice.Visible(err.Error()))
 }
 
 // export writes conversations.

@@ -4,22 +4,12 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/retry"
 )
-
-// Sentence is what the demo shows while a call waits.
-func Sentence(n retry.Note, left time.Duration, now time.Time, width int) string {
-	return sentence(n, left, now, width)
-}
-
-// Recovered is the line that ends a wait well.
-func Recovered(n retry.Note) string { return recovered(n) }
 
 // LiveScreen is a screen on a terminal that has colors.
 func LiveScreen(w io.Writer) interface {

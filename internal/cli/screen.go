@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
 // screen writes lines that stay and, on a terminal, one line at the bottom
@@ -30,14 +31,7 @@ type screen struct {
 // newScreen looks at the terminal and at what the environment says about it.
 func newScreen(s Streams, plain bool) *screen {
 	live := isTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
-	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == "", ascii: isASCII(s.Env)}
-}
-
-// isASCII tells whether the locale says that there are no other letters. One
-// that says nothing is that of a program that was started by another.
-func isASCII(env func(string) string) bool {
-	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
-	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == "", ascii: notice.OnlyASCII(s.Env)}
 }
 
 // letters gives a line of ours in the letters that there are.
@@ -45,7 +39,7 @@ func (s *screen) letters(line string) string {
 	if !s.ascii {
 		return line
 	}
-	return strings.NewReplacer("▲", "!", "✓", "+", "—", "-", "…", "...", "•", "|", "·", "-").Replace(line)
+	return notice.ASCII(line)
 }
 
 // endless is the width of what is no terminal.

@@ -1,0 +1,22 @@
+package cli_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/cli"
+)
+
+func TestStatusLineIsReplacedInPlaceAndStaysBelow(t *testing.T) {
+	var out bytes.Buffer
+	s := cli.LiveScreen(&out)
+	s.Set("waiting 2s")
+	s.Set("waiting 2s") // no change, no bytes
+	s.Print("a line")
+	s.Set("")
+	const amber, reset, erase = "\x1b[33m", "\x1b[0m", "\r\x1b[2K"
+	want := amber + "waiting 2s" + reset + erase + "a line\n" + amber + "waiting 2s" + reset + erase
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
