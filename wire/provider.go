@@ -18,6 +18,9 @@ const (
 	typeExit      = "exit"
 	typeQueued    = "input-queued"
 	typeRemoved   = "input-removed"
+	typeChanged   = "conversation-changed"
+	typeLost      = "connection-lost"
+	typeBack      = "connection-back"
 )
 
 // Call says whose an event is.

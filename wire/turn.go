@@ -84,7 +84,7 @@ func ToTurn(b Body) (turn.Event, bool) {
 // its own. One that passes by bears the number of the kept one before it.
 func Kept(b Body) bool {
 	switch b.(type) {
-	case InputQueued, InputRemoved:
+	case InputQueued, InputRemoved, ConversationChanged:
 		return true
 	}
 	e, ok := ToTurn(b)

@@ -27,7 +27,8 @@ type Event struct {
 
 // Body is what an event tells: one of [ProviderRetry], [ProviderWaiting],
 // [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset],
-// [Exit], [InputQueued], [InputRemoved] and [Unknown].
+// [Exit], [InputQueued], [InputRemoved], [ConversationChanged],
+// [ConnectionLost], [ConnectionBack] and [Unknown].
 type Body interface {
 	// Type gives the event's type in kebab-case.
 	Type() string
@@ -97,6 +98,12 @@ func Decode(kind string, text []byte) (Body, error) {
 		return decode[InputQueued](text)
 	case typeRemoved:
 		return decode[InputRemoved](text)
+	case typeChanged:
+		return decode[ConversationChanged](text)
+	case typeLost:
+		return decode[ConnectionLost](text)
+	case typeBack:
+		return decode[ConnectionBack](text)
 	}
 	if b, known, err := readTurn(kind, text); known {
 		return b, err

@@ -36,6 +36,12 @@ func bodies() []wire.Body {
 		wire.InputQueued{Call: call, Text: "and then?"},
 		wire.InputRemoved{Call: call, Steers: true},
 		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key", Saved: "turn.jsonl"},
+		wire.ConversationChanged{
+			ConversationID: "c-7", Model: "openai/gpt-5", Fallback: []string{"ollama/qwen3"}, Patience: 1500,
+			System: "Be kind.", Policy: "patient", Effort: "high", Title: "Files",
+		},
+		wire.ConnectionLost{Message: "connection refused", Attempt: 2, DelayMs: 4000},
+		wire.ConnectionBack{LostMs: 7100},
 	}
 }
 
@@ -50,8 +56,8 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		if got != want {
-			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
 		}
 	}
 }

@@ -194,6 +194,9 @@ func bodies() []wire.Body {
 		wire.Error{},
 		wire.Reset{},
 		wire.Exit{},
+		wire.ConversationChanged{},
+		wire.ConnectionLost{},
+		wire.ConnectionBack{},
 	}
 	for _, e := range []turn.Event{
 		turn.Start{},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // described is what the description of an operation says of it beyond its
@@ -207,8 +209,10 @@ func Words() (words []string) {
 		words = append(words, strings.Fields(descriptions()[o.name].codes)...)
 	}
 	for _, b := range bodies() {
-		if kind := b.Type(); kind != "exit" && kind != "reset" { // not of conversations
-			words = append(words, kind)
+		switch b.(type) {
+		case wire.Exit, wire.Reset, wire.ConnectionLost, wire.ConnectionBack: // not of conversations
+		default:
+			words = append(words, b.Type())
 		}
 	}
 	for _, p := range problems {
