@@ -37,6 +37,7 @@ func (s *Server) route() {
 		{"/-/upstreams", reads, "the upstreams; as text/event-stream: and what changes", s.serveUpstreams, false},
 		{"/-/upstreams/{name}", acts, `one of them; POST {"do":"now"}, or hold, resume, give-up, for all that wait for it`, s.serveUpstream, false},
 		{"/-/events", reads, "what happens, as text/event-stream; Last-Event-ID goes on behind an event", s.serveEvents, false},
+		{"/-/live", reads, "all of this in one stream, for a page", s.serveLive, false},
 		{"/-/livez", reads, "whether the process is there", s.livez, true},
 		{"/-/readyz", reads, "whether it takes requests; it never asks an upstream", s.readyz, true},
 	}
@@ -49,6 +50,9 @@ func (s *Server) route() {
 	)
 	if s.config.Sessions != nil {
 		s.routes = append(s.routes, s.talks()...)
+	}
+	if len(s.page) > 0 {
+		s.routes = append(s.routes, route{pagePath, reads, "a page for people; " + pagePath + "{file} are its parts", s.servePage, true})
 	}
 	s.board = http.NewServeMux()
 	for _, rt := range s.routes {

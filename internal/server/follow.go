@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,49 +12,171 @@ import (
 // fails shows within that time.
 const lookTime = 250 * time.Millisecond
 
+// A list that is long takes long to look at. What somebody watches must not
+// cost what is watched, so after a look there is a rest of so many times what
+// it took, within a bound.
+const (
+	restTimes = 200
+	restBound = 2 * time.Second
+)
+
+// goneBound is how many of those that have left a list are remembered. A reader
+// who has missed more gets the list anew.
+const goneBound = 4096
+
 // item is one of a list, known by its key.
 type item[K comparable] interface{ key() K }
 
 // follower shows a list to those who follow its changes. However many they
-// are, the list is made once in a lookTime.
+// are, the list is made once in a lookTime, and what has changed is written
+// once.
 type follower[K comparable, T item[K]] struct {
 	one, all string // names of the events: "wait", "waits"
 	load     func() []T
 	same     func(a, b T) bool
 
 	mu      sync.Mutex
-	at      time.Time
+	readers int
+	due     time.Time // the next look
 	list    []T
-	version int // counts the changes
+	version int           // counts the looks that have found something new
+	lines   map[K]line    // those of the list
+	gone    []departed[K] // the latest that have left it
+	missing int           // the version of the last one that is not among them any more
 }
 
-// look gives the list of the last lookTime, and its version.
-func (f *follower[K, T]) look() ([]T, int) {
+// line is an item as it is told of, and since which version; before anything
+// has changed about it, it has no text.
+type line struct {
+	version int
+	text    []byte
+}
+
+// departed is an item that has left, and with which version.
+type departed[K comparable] struct {
+	key     K
+	version int
+}
+
+// followed is a list that a stream shows.
+type followed interface {
+	name() string
+	begin(to *bytes.Buffer, event string) (version int)
+	more(to *bytes.Buffer, event string, seen int) (version int)
+	leave()
+}
+
+// name gives the name of the list.
+func (f *follower[K, T]) name() string { return f.all }
+
+// begin writes the list for a new reader, who leaves some time.
+func (f *follower[K, T]) begin(to *bytes.Buffer, event string) (version int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now()
-	if f.version > 0 && now.Sub(f.at) < lookTime {
-		return f.list, f.version
-	}
-	list := f.load()
-	if f.version == 0 || !f.equal(list) {
-		f.version++
-	}
-	f.at, f.list = now, list
-	return list, f.version
+	f.readers++
+	f.look(time.Now()) // whatever the time: the reader counts down from here
+	f.snapshot(to, event)
+	return f.version
 }
 
-// equal tells whether a list is the last one but for the time.
-func (f *follower[K, T]) equal(list []T) bool {
-	if len(list) != len(f.list) {
-		return false
+// more writes what has changed since a version: new and changed items, and the
+// keys of those that are gone.
+func (f *follower[K, T]) more(to *bytes.Buffer, event string, seen int) (version int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); !now.Before(f.due) {
+		f.look(now)
 	}
-	for i := range list {
-		if !f.same(list[i], f.list[i]) {
-			return false
+	switch {
+	case seen == f.version:
+	case seen < f.missing:
+		f.snapshot(to, event)
+	default:
+		f.changes(to, seen)
+	}
+	return f.version
+}
+
+// leave lets a reader go. What nobody follows is not remembered.
+func (f *follower[K, T]) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readers--; f.readers == 0 {
+		f.list, f.lines, f.gone = nil, nil, nil
+		f.missing = f.version
+	}
+}
+
+func (f *follower[K, T]) snapshot(to *bytes.Buffer, event string) {
+	frame(to, "", event, encode(map[string][]T{f.all: f.list}))
+}
+
+func (f *follower[K, T]) changes(to *bytes.Buffer, seen int) {
+	for _, v := range f.list {
+		if l := f.lines[v.key()]; l.version > seen {
+			to.Write(l.text)
 		}
 	}
-	return true
+	for _, d := range f.gone {
+		if _, back := f.lines[d.key]; d.version > seen && !back {
+			frame(to, "", "gone", encode(map[string]K{f.one: d.key}))
+		}
+	}
+}
+
+// look makes the list and notes what has changed.
+func (f *follower[K, T]) look(now time.Time) {
+	before := f.list
+	f.list = f.load()
+	if f.changed(before) {
+		f.compare(before)
+	}
+	f.due = now.Add(max(lookTime, min(restBound, restTimes*time.Since(now))))
+}
+
+// changed tells whether the list is not the one before but for the time.
+func (f *follower[K, T]) changed(before []T) bool {
+	if f.lines == nil || len(before) != len(f.list) {
+		return true
+	}
+	for i := range before {
+		if !f.same(before[i], f.list[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// compare writes the lines of what has changed.
+func (f *follower[K, T]) compare(before []T) {
+	f.version++
+	old := make(map[K]T, len(before))
+	for _, v := range before {
+		old[v.key()] = v
+	}
+	lines := make(map[K]line, len(f.list))
+	for _, v := range f.list {
+		k := v.key()
+		last, known := old[k]
+		delete(old, k)
+		if known && f.same(last, v) {
+			lines[k] = f.lines[k]
+			continue
+		}
+		var b bytes.Buffer
+		frame(&b, "", f.one, encode(v))
+		lines[k] = line{f.version, b.Bytes()}
+	}
+	for _, v := range before {
+		if _, gone := old[v.key()]; gone {
+			f.gone = append(f.gone, departed[K]{v.key(), f.version})
+		}
+	}
+	if over := len(f.gone) - goneBound; over > 0 {
+		f.missing = f.gone[over-1].version
+		f.gone = append(f.gone[:0], f.gone[over:]...)
+	}
+	f.lines = lines
 }
 
 // serve answers with the list; to those who ask for a stream with the list and
@@ -68,38 +191,12 @@ func (f *follower[K, T]) serve(s *Server, w http.ResponseWriter, r *http.Request
 		return
 	}
 	defer out.close()
-	seen, version := f.look()
-	out.event("", "snapshot", encode(map[string][]T{f.all: seen}))
+	version := f.begin(&out.buf, "snapshot")
+	defer f.leave()
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
 	for out.flush() == nil && await(out, ticker.C) {
-		next, now := f.look()
-		if now != version {
-			f.changes(out, seen, next)
-		}
-		seen, version = next, now
-	}
-}
-
-// changes writes what differs between two lists: new and changed items, and
-// the keys of those that are gone.
-func (f *follower[K, T]) changes(out *stream, from, to []T) {
-	before := make(map[K]T, len(from))
-	for _, v := range from {
-		before[v.key()] = v
-	}
-	for _, v := range to {
-		k := v.key()
-		old, known := before[k]
-		delete(before, k)
-		if !known || !f.same(old, v) {
-			out.event("", f.one, encode(v))
-		}
-	}
-	for _, v := range from {
-		if _, gone := before[v.key()]; gone {
-			out.event("", "gone", encode(map[string]K{f.one: v.key()}))
-		}
+		version = f.more(&out.buf, "snapshot", version)
 	}
 }
 

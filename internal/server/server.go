@@ -1,7 +1,8 @@
 // Package server is the handler of `ridethrough serve`. It stands in front of
 // the gateway and keeps out what must not reach it: other people, web pages,
 // requests that never end. Beside it, below /-/, it shows programs and people
-// who waits and for what, and lets them act on it.
+// who waits and for what, and lets them act on it; a page at /-/ui/, whose files
+// are somebody else's, shows the same to people who would rather look.
 //
 // Below /-/conversations it lets them have conversations that outlive it.
 //
@@ -11,6 +12,7 @@ package server
 
 import (
 	"crypto/sha256"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -39,6 +41,7 @@ type Config struct {
 	Gateway Gateway
 	Feed    *Feed        // of the gateway's events; nil: /-/events stays silent
 	Metrics http.Handler // answers /-/metrics; nil: there are none
+	Page    fs.FS        // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
 
 	Sessions *session.Host                                    // of the conversations; nil: there are none
 	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
@@ -58,6 +61,7 @@ type Server struct {
 	hosts     map[string]bool
 	board     *http.ServeMux // what is below /-/
 	routes    []route
+	page      map[string]leaf // by name
 	origins   *http.CrossOriginProtection
 	waits     follower[int64, wait]
 	upstreams follower[string, upstream]
@@ -96,6 +100,10 @@ func New(c Config) *Server {
 	}
 	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same}
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}
+	var err error
+	if s.page, err = leaves(c.Page); err != nil {
+		c.Log.Error("there is no page", "error", err)
+	}
 	s.route()
 	return s
 }
@@ -108,6 +116,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.misdirected(w, r)
 	case ours(r):
 		s.serveBoard(w, r)
+	case s.browses(r):
+		lead(w)
 	case s.foreign(r):
 		reject(w, r, http.StatusForbidden, "requests of web pages are not served, and this one's Origin is another site")
 	case !s.admit(r):

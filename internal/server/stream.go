@@ -120,23 +120,32 @@ func await[T any](o *stream, news <-chan T) bool {
 	return ok
 }
 
-// receive waits for what comes next; false: the stream is over. A stream that
-// has been silent for too long gets a comment meanwhile.
+// receive waits for what comes next; false: the stream is over.
 func receive[T any](o *stream, news <-chan T) (v T, ok bool) {
+	v, _, ok = either(o, nil, news)
+	return v, ok
+}
+
+// either waits for what comes next, which is news if something came; false: the
+// stream is over. A stream that has been silent for too long gets a comment
+// meanwhile.
+func either[T any](o *stream, tick <-chan time.Time, news <-chan T) (v T, came, ok bool) {
 	for {
 		select {
+		case <-tick:
+			return v, false, true
 		case v = <-news:
-			return v, true
+			return v, true, true
 		case <-o.beat.C:
 			if o.comment("beat"); o.flush() != nil {
-				return v, false
+				return v, false, false
 			}
 		case <-o.server.draining:
 			o.comment("the server is shutting down")
 			_ = o.flush()
-			return v, false
+			return v, false, false
 		case <-o.r.Context().Done():
-			return v, false
+			return v, false, false
 		}
 	}
 }

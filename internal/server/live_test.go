@@ -1,0 +1,173 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server"
+)
+
+// names gives the events by name, and of those that only beat nothing.
+func names(all []event) string {
+	var b strings.Builder
+	for _, e := range all {
+		if e.comment == "" {
+			b.WriteString(e.name + " ")
+		}
+	}
+	return b.String()
+}
+
+func TestOneStreamShowsAllThereIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}, upstreams: []gateway.Health{{Name: "work"}}}
+		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
+		defer r.close()
+		all := r.seen()
+		if got := names(all); got != "hello waits upstreams " {
+			t.Fatal(got)
+		}
+		var hello struct {
+			Version, Boot        string
+			Token, Conversations bool
+		}
+		if err := json.Unmarshal([]byte(all[0].data), &hello); err != nil || hello.Version != "v1.2.3" || len(hello.Boot) != 8 || !hello.Token || hello.Conversations {
+			t.Errorf("%+v, %v", hello, err)
+		}
+		if !strings.HasPrefix(all[1].data, `{"waits":[{"id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
+			t.Error(all[1].data)
+		}
+		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
+		time.Sleep(250 * time.Millisecond)
+		if all := r.seen(); names(all) != "gone upstream " || all[0].data != `{"wait":17}` || !strings.Contains(all[1].data, `"state":"waiting"`) {
+			t.Errorf("%+v", all)
+		}
+		time.Sleep(15 * time.Second)
+		if all := r.seen(); len(all) != 1 || all[0].comment != "beat" {
+			t.Errorf("beats: %+v", all)
+		}
+	})
+}
+
+func TestThreeReadersSeeTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{}
+		w := run(t, server.Config{Gateway: g})
+		var readers []*reader
+		for range 3 {
+			r := w.read("/-/live")
+			defer r.close()
+			time.Sleep(100 * time.Millisecond) // each with a pulse of its own
+			r.seen()
+			readers = append(readers, r)
+		}
+		for i := range int64(20) {
+			g.show([]gateway.Wait{waiting(i, time.Duration(i)*time.Second), waiting(1000+i, time.Hour)}, nil)
+			time.Sleep(170 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		for n, r := range readers {
+			last := shown(t, r.seen())
+			if len(last) != 2 || last["19"] == 0 || last["1019"] == 0 {
+				t.Errorf("reader %d is left with %v", n, last)
+			}
+		}
+	})
+}
+
+// shown gives the waits that a reader is left with, by id, and how often each
+// was told of.
+func shown(t *testing.T, all []event) map[string]int {
+	t.Helper()
+	left := map[string]int{}
+	for _, e := range all {
+		var v struct {
+			ID    int64
+			Wait  *int64
+			Waits []struct{ ID int64 }
+		}
+		if e.comment == "" && e.data != "" {
+			if err := json.Unmarshal([]byte(e.data), &v); err != nil {
+				t.Fatal(e, err)
+			}
+		}
+		switch {
+		case e.name == "wait":
+			left[fmt.Sprint(v.ID)]++
+		case e.name == "gone" && v.Wait != nil:
+			delete(left, fmt.Sprint(*v.Wait))
+		case e.name == "waits":
+			clear(left)
+			for _, w := range v.Waits {
+				left[fmt.Sprint(w.ID)]++
+			}
+		}
+	}
+	return left
+}
+
+func TestAReaderWhoHasMissedTooMuchGetsTheListAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{}
+		w := run(t, server.Config{Gateway: g})
+		slow, quick := w.read("/-/live"), w.read("/-/live")
+		defer slow.close()
+		defer quick.close()
+		slow.seen()
+		for round := range int64(20) { // far more than the pipe and the reader hold
+			crowd := make([]gateway.Wait, 1000)
+			for i := range crowd {
+				crowd[i] = waiting(round*1000+int64(i), time.Minute)
+			}
+			g.show(crowd, nil)
+			time.Sleep(250 * time.Millisecond)
+			if got := shown(t, quick.seen()); round > 0 && len(got) != 1000 {
+				t.Errorf("round %d: %d", round, len(got))
+			}
+		}
+		var all []event
+		for range 4 {
+			all = append(all, slow.seen()...)
+			time.Sleep(time.Second)
+		}
+		lists := 0
+		for _, e := range all {
+			if e.name == "waits" {
+				lists++
+			}
+		}
+		if got := shown(t, all); len(got) != 1000 || got["19999"] == 0 || lists != 1 {
+			t.Errorf("%d waits, %d more lists", len(got), lists)
+		}
+	})
+}
+
+func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}}
+		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
+		defer r.close()
+		all := r.seen()
+		if names(all) != "hello waits upstreams talk-problem " || !strings.Contains(all[3].data, `"code":"not-found"`) {
+			t.Errorf("%+v", all)
+		}
+		g.show(nil, nil)
+		time.Sleep(250 * time.Millisecond)
+		if all := r.seen(); names(all) != "gone " {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestLiveWantsANumber(t *testing.T) {
+	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/-/live?after=x", "")); w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

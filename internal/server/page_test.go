@@ -1,0 +1,184 @@
+package server_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ridethrough/ridethrough/internal/server"
+)
+
+const shell = "<!doctype html><title>ridethrough</title>"
+
+func files() fstest.MapFS {
+	return fstest.MapFS{
+		"index.html":             {Data: []byte(shell)},
+		"app.js":                 {Data: bytes.Repeat([]byte("export {};\n"), 400)},
+		"icons/waiting.svg":      {Data: []byte("<svg/>")},
+		"assets/app-4FQ2ZK7A.js": {Data: []byte("export {};\n")},
+	}
+}
+
+func paged(token string) *server.Server {
+	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Page: files(), Token: token})
+}
+
+func TestThePageIsServedWithWhatItMayDo(t *testing.T) {
+	w := ask(paged(""), request("GET", "/-/ui/", ""))
+	if w.Code != 200 || w.Body.String() != shell {
+		t.Fatalf("%d %q", w.Code, w.Body)
+	}
+	for name, want := range map[string]string{
+		"Content-Type":                 "text/html; charset=utf-8",
+		"Cache-Control":                "no-cache",
+		"X-Content-Type-Options":       "nosniff",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Vary":                         "Accept-Encoding",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	policy := w.Header().Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("%s: %q is missing", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "data:") {
+		t.Error(policy)
+	}
+}
+
+func TestFilesOfThePage(t *testing.T) {
+	for _, c := range []struct {
+		method, path string
+		status       int
+		kind, cache  string
+	}{
+		{"GET", "/-/ui/app.js", 200, "text/javascript; charset=utf-8", "no-cache"},
+		{"HEAD", "/-/ui/app.js", 200, "text/javascript; charset=utf-8", "no-cache"},
+		{"GET", "/-/ui/index.html", 200, "text/html; charset=utf-8", "no-cache"},
+		{"GET", "/-/ui/icons/waiting.svg", 200, "image/svg+xml", "no-cache"},
+		{"GET", "/-/ui/assets/app-4FQ2ZK7A.js", 200, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"GET", "/-/ui/none.js", 404, "application/problem+json", "no-store"},
+		{"GET", "/-/ui/icons", 404, "application/problem+json", "no-store"},
+		{"GET", "/-/ui/icons/", 404, "application/problem+json", "no-store"},
+		{"GET", "/-/ui/%2e%2e/server.go", 404, "application/problem+json", "no-store"},
+		{"POST", "/-/ui/", 405, "application/problem+json", "no-store"},
+	} {
+		w := ask(paged(""), request(c.method, c.path, ""))
+		if w.Code != c.status || w.Header().Get("Content-Type") != c.kind || w.Header().Get("Cache-Control") != c.cache {
+			t.Errorf("%s %s: %d, %v", c.method, c.path, w.Code, w.Header())
+		}
+		if c.method == "HEAD" && w.Body.Len() > 0 {
+			t.Errorf("HEAD has a body of %d bytes", w.Body.Len())
+		}
+	}
+}
+
+func TestAFileComesCompressedToThoseWhoTakeThat(t *testing.T) {
+	for coding, want := range map[string]bool{
+		"gzip": true, "br, gzip": true, "br;q=1.0, gzip;q=0.5": true, "*": true, "GZIP ; q=1": true,
+		"": false, "br": false, "identity": false, "gzip;q=0": false, "gzip; q=0.0": false, "xgzip": false,
+	} {
+		w := ask(paged(""), request("GET", "/-/ui/app.js", "", "Accept-Encoding", coding))
+		if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
+			t.Errorf("%q: compressed %t", coding, got)
+			continue
+		}
+		text := w.Body.Bytes()
+		if want {
+			if len(text) > 200 {
+				t.Errorf("%q: %d bytes", coding, len(text))
+			}
+			z, err := gzip.NewReader(w.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ = io.ReadAll(z)
+		}
+		if !bytes.Equal(text, files()["app.js"].Data) {
+			t.Errorf("%q: it is not the file", coding)
+		}
+	}
+	if w := ask(paged(""), request("GET", "/-/ui/icons/waiting.svg", "", "Accept-Encoding", "gzip")); w.Header().Get("Content-Encoding") != "" {
+		t.Error("a file that does not get smaller is compressed")
+	}
+}
+
+func TestAFileThatSomebodyHasIsNotSentAgain(t *testing.T) {
+	s := paged("")
+	plain := ask(s, request("GET", "/-/ui/app.js", "")).Header().Get("ETag")
+	packed := ask(s, request("GET", "/-/ui/app.js", "", "Accept-Encoding", "gzip")).Header().Get("ETag")
+	if plain == packed || len(plain) < 20 || plain[0] != '"' {
+		t.Errorf("%s, %s", plain, packed)
+	}
+	w := ask(s, request("GET", "/-/ui/app.js", "", "Accept-Encoding", "gzip", "If-None-Match", packed))
+	if w.Code != 304 || w.Body.Len() > 0 || w.Header().Get("Content-Security-Policy") == "" {
+		t.Errorf("%d, %d bytes", w.Code, w.Body.Len())
+	}
+	if w := ask(s, request("GET", "/-/ui/app.js", "", "If-None-Match", `"another"`)); w.Code != 200 {
+		t.Error(w.Code)
+	}
+}
+
+func TestThePageNeedsNoTokenAndWhatItAsksForDoes(t *testing.T) {
+	s := paged("t0ken")
+	if w := ask(s, request("GET", "/-/ui/", "")); w.Code != 200 {
+		t.Errorf("the page: %d", w.Code)
+	}
+	for _, path := range []string{"/-/live", "/-/waits", "/-/upstreams"} {
+		if w := ask(s, request("GET", path, "")); w.Code != 401 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+func TestThePageIsOnlyForThoseWhoNameTheServer(t *testing.T) {
+	r := request("GET", "/-/ui/", "")
+	r.Host = "evil.example"
+	if w := ask(paged(""), r); w.Code != 421 || strings.Contains(w.Body.String(), shell) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := ask(paged(""), request("POST", "/-/waits/17", `{"do":"now"}`, "Content-Type", "application/json", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")); w.Code != 403 {
+		t.Errorf("another site acts: %d", w.Code)
+	}
+	if w := ask(paged(""), request("POST", "/-/waits/17", `{"do":"now"}`, "Content-Type", "application/json", "Origin", "http://127.0.0.1:8484", "Sec-Fetch-Site", "same-origin")); w.Code != 200 {
+		t.Errorf("the page acts: %d", w.Code)
+	}
+}
+
+func TestABrowserIsLedToThePage(t *testing.T) {
+	html := "text/html,application/xhtml+xml,*/*;q=0.8"
+	for _, c := range []struct {
+		method, path, accept string
+		led                  bool
+	}{
+		{"GET", "/", html, true},
+		{"HEAD", "/", html, true},
+		{"GET", "/", "*/*", false}, // an SDK that looks whether somebody is there
+		{"GET", "/", "", false},
+		{"POST", "/", html, false},
+		{"GET", "/v1/models", html, false},
+	} {
+		for _, token := range []string{"", "t0ken"} {
+			w := ask(paged(token), request(c.method, c.path, "", "Accept", c.accept, "X-Ridethrough-Token", "t0ken"))
+			if got := w.Code == 302 && w.Header().Get("Location") == "/-/ui/"; got != c.led {
+				t.Errorf("%s %s, %q: %d", c.method, c.path, c.accept, w.Code)
+			}
+		}
+	}
+	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/", "", "Accept", html)); w.Code != 200 {
+		t.Errorf("without a page: %d", w.Code)
+	}
+	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/-/ui/", "")); w.Code != 404 {
+		t.Errorf("without a page: %d", w.Code)
+	}
+}
