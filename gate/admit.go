@@ -104,10 +104,10 @@ func (g *Gate) feed(now time.Time) {
 			g.token.Stop()
 		}
 	case g.token == nil:
-		g.token = time.AfterFunc(g.tokens.next(), func() {
+		g.token = g.afterFunc(g.tokens.next(), func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.feed(time.Now())
+			g.feed(g.now())
 		})
 	default:
 		g.token.Reset(g.tokens.next())

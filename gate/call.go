@@ -59,7 +59,7 @@ func (c *Call) Enter(ctx context.Context) (retry.Pass, error) {
 		g.traffic.cur++ // without a look at the clock, which would cost as much as all else
 		c.granted, c.forced = true, false
 	} else if !c.decided() && c.in == nil {
-		now := time.Now()
+		now := g.now()
 		if c.tries == 0 && c.last == nil {
 			g.traffic.arrive(now, g.troubled > 0)
 		}
@@ -84,6 +84,10 @@ func (c *Call) block(ctx context.Context, why Block, tell bool) error {
 	defer c.gate.mu.Lock()
 	if tell {
 		c.Blocked(why)
+	}
+	if c.gate.Clock != nil {
+		_, err := c.gate.Clock.Doze(ctx, endless, wake)
+		return err
 	}
 	select {
 	case <-wake:
@@ -140,7 +144,7 @@ func (p *pass) Leave(f *fault.Error) {
 	c := (*Call)(p)
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.gate.leave(c, f, time.Now())
+	c.gate.leave(c, f, c.gate.now())
 	c.gone = c.in == nil
 }
 
@@ -157,7 +161,7 @@ func (c *Call) Wait(ctx context.Context, d time.Duration) error {
 	g.sleep(c, d)
 	wake := c.bell()
 	g.mu.Unlock()
-	_, err := retry.Doze(ctx, d, wake)
+	err := g.doze(ctx, d, wake)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.awake(c, err)
@@ -181,7 +185,7 @@ func (g *Gate) sleep(c *Call, d time.Duration) {
 		return
 	}
 	s.sleepers.push(c)
-	s.arm(time.Now())
+	s.arm(g.now())
 }
 
 // awake ends a call's sleep. One that is on a ramp stays there: Enter goes on
@@ -220,7 +224,7 @@ func (c *Call) Now() {
 		return
 	}
 	g.pull(c)
-	g.admit(c, time.Now(), false)
+	g.admit(c, g.now(), false)
 	c.rouse()
 }
 
@@ -243,7 +247,7 @@ func (c *Call) Resume() {
 	defer g.mu.Unlock()
 	if c.kept = false; c.in == &g.held {
 		c.unlist()
-		g.admit(c, time.Now(), false)
+		g.admit(c, g.now(), false)
 	}
 }
 
@@ -271,7 +275,7 @@ func (c *Call) Close() {
 func (g *Gate) withdraw(c *Call) {
 	g.pull(c)
 	c.granted, c.scout, c.shared, c.asleep = false, false, nil, false
-	g.unprobe(c, time.Now())
+	g.unprobe(c, g.now())
 }
 
 // pull takes a call out of its list.
@@ -281,7 +285,7 @@ func (g *Gate) pull(c *Call) {
 		return
 	}
 	if c.unlist(); l.scope != nil {
-		l.scope.arm(time.Now())
+		l.scope.arm(g.now())
 		l.scope.tidy()
 	}
 }
@@ -314,6 +318,9 @@ func (c *Call) rouse() {
 	if c.wake != nil {
 		select {
 		case c.wake <- struct{}{}:
+			if c.gate.Clock != nil {
+				c.gate.Clock.Rung(c.wake)
+			}
 		default:
 		}
 	}

@@ -40,6 +40,8 @@ type Scope struct {
 // Gate is shared by all callers of one upstream. The zero Gate is ready. It
 // may be used by many goroutines at the same time and must not be copied.
 type Gate struct {
+	Clock Clock // the time to go by; nil: the machine's. Set it before the first call
+
 	name     string
 	mu       sync.Mutex
 	scopes   map[key]*scope // those about which there is something to remember
@@ -54,7 +56,7 @@ type Gate struct {
 	held   list // calls that the pause or their own Hold keeps from going
 	short  list // retries that wait for a token
 	asleep list // calls whose wait is about no scope
-	token  *time.Timer
+	token  Timer
 }
 
 // New makes a gate with a name, for people.
@@ -69,7 +71,7 @@ func (g *Gate) Hold(by string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.paused.IsZero() {
-		g.paused = time.Now()
+		g.paused = g.now()
 	}
 	g.by = by
 }
@@ -82,7 +84,7 @@ func (g *Gate) Resume() {
 		return
 	}
 	g.paused, g.by = time.Time{}, ""
-	now := time.Now()
+	now := g.now()
 	var free []*Call
 	for _, c := range g.held.drain() {
 		if c.kept {
@@ -104,7 +106,7 @@ func (g *Gate) Resume() {
 func (g *Gate) Now() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
+	now := g.now()
 	free := g.asleep.drain()
 	for _, s := range g.all() {
 		switch {

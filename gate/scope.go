@@ -98,7 +98,7 @@ type scope struct {
 	queue    list // in Enter, for the probe's outcome
 	ramp     list // on their way out since the recovery
 	pace     pace // of the ramp
-	timer    *time.Timer
+	timer    Timer
 	next     time.Time // when the timer fires; zero: it is not set
 }
 

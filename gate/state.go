@@ -62,7 +62,7 @@ func (g *Gate) state() State {
 	for _, l := range g.lists() {
 		st.Waiting += l.n
 	}
-	now := time.Now()
+	now := g.now()
 	for _, s := range g.scopes {
 		if s.open || s.pace.on {
 			st.Outages = append(st.Outages, s.state(now))

@@ -107,7 +107,7 @@ func (s *scope) arm(now time.Time) {
 	}
 	s.next = next
 	if d := max(next.Sub(now), 0); s.timer == nil {
-		s.timer = time.AfterFunc(d, s.fire)
+		s.timer = s.gate.afterFunc(d, s.fire)
 	} else {
 		s.timer.Reset(d)
 	}
@@ -146,7 +146,7 @@ func (s *scope) fire() {
 	g := s.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now := time.Now(); !s.next.IsZero() && !s.next.After(now) {
+	if now := g.now(); !s.next.IsZero() && !s.next.After(now) {
 		s.next = time.Time{}
 		s.tick(now)
 	}

@@ -37,6 +37,7 @@ type Engine struct {
 	Watch  func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
 	Wait   func(context.Context, Note) error // nil: the gate's wait or a timer. An error other than ErrScout ends the run with that error
 	Dice   func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
+	Clock  Clock                             // the time to go by; nil: the machine's
 }
 
 // Note tells of a failed try and what follows, or of recovery.

@@ -26,14 +26,14 @@ type run struct {
 // holds the pass of its gate.
 func (r *run) begin(ctx context.Context) {
 	if e := &r.engine; Nested(ctx) {
-		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}}
+		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}, Clock: e.Clock}
 	} else {
 		ctx = marked{ctx}
 	}
 	r.ctx = ctx
 	r.Run, r.waited = r.engine.Start, r.engine.Start.Slept
 	if r.Started.IsZero() && r.engine.Policy.Wall > 0 {
-		r.Started = time.Now() // without a Wall the first failure is early enough: most calls have none
+		r.Started = r.engine.now() // without a Wall the first failure is early enough: most calls have none
 	}
 }
 
@@ -64,7 +64,7 @@ func (r *run) bounded() (context.Context, context.CancelFunc) {
 		Message: "the time budget of " + wall.String() + " is spent",
 		Rule:    "retry/wall",
 	}
-	return context.WithDeadlineCause(r.ctx, r.Started.Add(wall), spent)
+	return r.engine.until(r.ctx, r.Started.Add(wall), spent)
 }
 
 // classify turns a try's error into its fault; nil stays nil. When the caller
@@ -83,7 +83,7 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 			return &expired
 		}
 	}
-	return fault.Of(err, time.Now())
+	return fault.Of(err, r.engine.now())
 }
 
 // failed counts a failed try, tells of it and waits for the next one. It
@@ -132,7 +132,7 @@ func release(f *fault.Error) {
 // decide asks the policy what follows the failed try. A wait that would
 // outlast the caller's own deadline is not begun.
 func (r *run) decide(f *fault.Error, committed bool) Note {
-	now := time.Now()
+	now := r.engine.now()
 	if r.Started.IsZero() {
 		r.Started = now
 	}

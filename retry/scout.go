@@ -2,7 +2,6 @@ package retry
 
 import (
 	"errors"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
@@ -16,9 +15,9 @@ type rest struct {
 
 // pause lets the wait of a note pass. A scout's is kept, to be resumed.
 func (r *run) pause(n Note) error {
-	begun := time.Now()
+	begun := r.engine.now()
 	err := r.wait(n)
-	r.waited += time.Since(begun)
+	r.waited += r.engine.now().Sub(begun)
 	r.rest = nil
 	if errors.Is(err, ErrScout) {
 		r.rest = &rest{n, alarm{begun, n.Verdict.Wait}}
@@ -31,7 +30,7 @@ func (r *run) pause(n Note) error {
 // meanwhile, it is time for the try that counts.
 func (r *run) resume() error {
 	n := r.rest.note
-	n.Verdict.Wait = r.rest.left(time.Now())
+	n.Verdict.Wait = r.rest.left(r.engine.now())
 	if n.Verdict.Wait <= 0 {
 		r.rest = nil
 		return nil
@@ -43,6 +42,6 @@ func (r *run) resume() error {
 // tries or the budget are at their end does not: the scout's try is not one of
 // them.
 func (r *run) ends(f *fault.Error, committed bool) bool {
-	_, v := r.engine.Policy.Next(r.Run, f, committed, time.Now(), 0)
+	_, v := r.engine.Policy.Next(r.Run, f, committed, r.engine.now(), 0)
 	return v.Stop == policy.Final || v.Stop == policy.Committed || v.Stop == policy.HintTooFar
 }

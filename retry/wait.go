@@ -18,7 +18,7 @@ func (r *run) wait(n Note) error {
 	case r.engine.Gate != nil:
 		return r.engine.Gate.Wait(r.ctx, n.Verdict.Wait)
 	}
-	return Sleep(r.ctx, n.Verdict.Wait)
+	return r.engine.sleep(r.ctx, n.Verdict.Wait)
 }
 
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is

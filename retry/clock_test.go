@@ -1,0 +1,82 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// leaping is a clock on which every wait is over at once.
+type leaping struct {
+	now  time.Time
+	ends map[time.Time]context.CancelCauseFunc
+	why  map[time.Time]error
+}
+
+func leap() *leaping {
+	return &leaping{
+		now:  time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC),
+		ends: map[time.Time]context.CancelCauseFunc{}, why: map[time.Time]error{},
+	}
+}
+
+func (c *leaping) Now() time.Time { return c.now }
+
+// pass lets time pass, and ends the contexts whose end has come.
+func (c *leaping) pass(d time.Duration) {
+	c.now = c.now.Add(d)
+	for end, cancel := range c.ends {
+		if !c.now.Before(end) {
+			cancel(c.why[end])
+		}
+	}
+}
+
+func (c *leaping) Doze(ctx context.Context, d time.Duration, _ <-chan struct{}) (bool, error) {
+	c.pass(d)
+	return false, context.Cause(ctx)
+}
+
+func (c *leaping) WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.ends[end], c.why[end] = cancel, cause
+	return ctx, func() { cancel(nil) }
+}
+
+func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
+	c := leap()
+	start := c.now
+	var last retry.Note
+	e := retry.Engine{Policy: policy.Patient(), Clock: c, Watch: func(n retry.Note) { last = n }}
+	tries := 0
+	_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
+		tries++
+		return 0, &fault.Error{Kind: fault.Overloaded, Status: 529}
+	})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Status != 529 {
+		t.Errorf("the error is %v, want the last fault", err)
+	}
+	if took := c.now.Sub(start); tries != 22 || took != 27105*time.Second {
+		t.Errorf("%d tries in %v, want 22 in 7h31m45s", tries, took)
+	}
+	if last.Waited != 27105*time.Second || !last.Run.Started.Equal(start) {
+		t.Errorf("it tells of %v waited since %v", last.Waited, last.Run.Started)
+	}
+}
+
+func TestWallEndsATryByTheClockThatItIsGiven(t *testing.T) {
+	c := leap()
+	e := retry.Engine{Policy: policy.Council(policy.CouncilBudget), Clock: c}
+	_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
+		_, err := c.Doze(ctx, time.Hour, nil)
+		return 0, err
+	})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "retry/wall" {
+		t.Errorf("the error is %v, want the wall's", err)
+	}
+}
