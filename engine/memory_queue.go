@@ -64,13 +64,13 @@ func (m *memory) Park(ctx context.Context, t Ticket, at time.Time) error {
 		return err
 	}
 	defer m.mu.Unlock()
-	m.unpark(t.Turn)
 	parked := &memoryTicket{Ticket: t}
 	wait := time.Until(at)
 	if wait <= 0 {
 		m.fallDue(parked)
 		return nil
 	}
+	m.unpark(t.Turn)
 	parked.timer = time.AfterFunc(wait, func() { m.ring(parked) })
 	m.parked[t.Turn] = parked
 	return nil

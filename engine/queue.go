@@ -23,7 +23,8 @@ type Queue interface {
 	Offer(ctx context.Context, t Ticket) error
 	// Park makes a ticket due at an instant, never before it, and takes the
 	// place of the turn's former parking. It outlives restarts; an instant that
-	// passed meanwhile, or has passed already, is now.
+	// passed meanwhile is now. One that has passed already is an offer, for which
+	// there is room where there is none for others: a former parking stays.
 	Park(ctx context.Context, t Ticket, at time.Time) error
 	// Unpark forgets a turn's parking. If it is due already, it stays due.
 	Unpark(ctx context.Context, turn string) error

@@ -28,12 +28,8 @@ func (s *store) Offer(ctx context.Context, t Ticket) error {
 // Park sets the schedule's header itself: the library's option cuts the time to
 // seconds, which is early.
 func (s *store) Park(ctx context.Context, t Ticket, at time.Time) error {
-	if !at.After(time.Now()) {
-		err := s.enqueue(ctx, appending, t, dueSub, func(*nats.Msg) {})
-		if err != nil {
-			return err
-		}
-		return s.Unpark(ctx, t.Turn)
+	if !at.After(time.Now()) { // to take away a former parking might take away a newer one
+		return s.enqueue(ctx, appending, t, dueSub, func(*nats.Msg) {})
 	}
 	return s.enqueue(ctx, appending, t, parkSub, func(m *nats.Msg) {
 		m.Header.Set(jetstream.ScheduleHeader, "@at "+instant(at))

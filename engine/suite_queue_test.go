@@ -88,10 +88,17 @@ var queueCases = map[string]func(*testing.T, world){
 	},
 	"each ticket has one worker":                           crowd,
 	"a parked ticket falls due at its instant, not before": parked,
-	"an instant that has passed is now": func(t *testing.T, w world) {
-		park(t, w, ticket("t1"), 1000)
+	"an instant that has passed is now, and leaves a parking where it is": func(t *testing.T, w world) {
+		later := ticket("t1")
+		later.Body = json.RawMessage(`{"later":true}`)
+		at := park(t, w, later, 8)
 		park(t, w, ticket("t1"), -1000)
 		finish(t, take(t, w))
+		c := take(t, w)
+		if diff := cmp.Diff(later, c.Ticket()); diff != "" || time.Now().Before(at) {
+			t.Error(diff, time.Until(at))
+		}
+		finish(t, c)
 		takeNone(t, w)
 	},
 	"a parking takes the place of the former": func(t *testing.T, w world) {
