@@ -120,6 +120,13 @@ func (s State) Messages() []llm.Message { return s.history }
 // Open tells whether a turn is under way.
 func (s State) Open() bool { return s.open }
 
+// Unanswered tells whether a model would have something to answer in another
+// turn, in which nothing is said.
+func (s State) Unanswered() bool {
+	_, ask := s.Clone().Apply(Start{}).Next().(Ask)
+	return ask
+}
+
 // Status gives how the last turn that has ended did so; "": none has.
 func (s State) Status() Status { return s.status }
 

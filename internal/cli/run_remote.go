@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/remote"
+	"github.com/ridethrough/ridethrough/session"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -98,7 +99,7 @@ func (c *running) watch(ctx context.Context, client remote.Client, conversation,
 		}
 	})
 	defer stopped()
-	events := client.Say(watching, conversation, newID(), text)
+	events := client.Say(watching, conversation, session.NewID(), text)
 	if text == "" {
 		id, err := client.UnderWay(watching, conversation)
 		if err != nil {

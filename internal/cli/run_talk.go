@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ridethrough/ridethrough/internal/journal"
+	"github.com/ridethrough/ridethrough/session"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -42,7 +41,7 @@ func (c *running) open() (*talk, error) {
 		if name = c.folder(); c.noSave || name == "" {
 			return t, nil
 		}
-		name = filepath.Join(name, newID()+".jsonl")
+		name = filepath.Join(name, session.NewID()+".jsonl")
 	}
 	file, err := journal.Open(name)
 	if err != nil {
@@ -69,11 +68,6 @@ func (c *running) folder() string {
 		return ""
 	}
 	return filepath.Join(home, "ridethrough", "runs")
-}
-
-// newID gives an id that sorts by time.
-func newID() string {
-	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
 // turn gives the id of the turn that is under way, or was; "": none was.
@@ -159,9 +153,9 @@ func (c *running) input(ctx context.Context, t *talk, args []string) ([]turn.Eve
 	case goesOn(t.state):
 		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
 	case text != "":
-		return turn.Begin(newID(), text), nil
-	case unanswered(t.state):
-		return []turn.Event{turn.Start{ID: newID()}}, nil
+		return turn.Begin(session.NewID(), text), nil
+	case t.state.Unanswered():
+		return []turn.Event{turn.Start{ID: session.NewID()}}, nil
 	}
 	return nil, errors.New("nothing is left to answer there; give a prompt")
 }
@@ -180,12 +174,6 @@ func unseen(s turn.State) string {
 		return ""
 	}
 	return s.Messages()[len(s.Messages())-1].Text()
-}
-
-// unanswered tells whether a model would have something to answer.
-func unanswered(s turn.State) bool {
-	_, ask := s.Clone().Apply(turn.Start{}).Next().(turn.Ask)
-	return ask
 }
 
 // prompt gives what the user says: the arguments, and below them what comes on
