@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,13 @@ import (
 // processes write to it, and would delete the store of a process that was alone
 // if it was opened as a node of a cluster.
 type directory struct{ lock *os.File }
+
+// The files that tell of a directory: whoever has it keeps the first one
+// locked, and the second one says what kind of store it is.
+const (
+	lockName = "lock"
+	modeName = "mode"
+)
 
 // occupy takes a directory for a kind of store.
 func occupy(dir string, clustered bool) (directory, error) {
@@ -21,7 +29,7 @@ func occupy(dir string, clustered bool) (directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return directory{}, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return directory{}, err
 	}
@@ -29,7 +37,7 @@ func occupy(dir string, clustered bool) (directory, error) {
 	if err := d.take(dir); err != nil {
 		return directory{}, errors.Join(err, f.Close())
 	}
-	if err := mark(filepath.Join(dir, "mode"), clustered); err != nil {
+	if err := mark(filepath.Join(dir, modeName), clustered); err != nil {
 		return directory{}, errors.Join(err, d.release())
 	}
 	return d, nil
@@ -53,6 +61,47 @@ func (d directory) take(dir string) error {
 
 // release gives the directory back.
 func (d directory) release() error { return d.lock.Close() }
+
+// Remove takes a store away, with all that is in its directory. ErrInUse says
+// that a process has it. Where there is none, there is nothing to do.
+func Remove(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := directory{f}
+	defer func() { _ = d.release() }() // a file that is gone
+	if err := d.take(dir); err != nil {
+		return err
+	}
+	return empty(dir)
+}
+
+// empty empties a directory that is ours, and takes it away. Its lock and its
+// mark are the last: who comes meanwhile is told that it is in use, and who
+// finds the rest of a removal knows what it is.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	marked := func(e os.DirEntry) bool { return e.Name() == modeName }
+	if !slices.ContainsFunc(entries, marked) && len(entries) > 1 {
+		return fmt.Errorf("%w: %s holds more than a store", ErrInvalid, dir)
+	}
+	for _, e := range entries {
+		if e.Name() != lockName && e.Name() != modeName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(dir, modeName)), os.RemoveAll(dir))
+}
 
 // mark writes down what kind of store a directory has, and wants it to stay so.
 func mark(name string, clustered bool) error {

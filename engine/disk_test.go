@@ -69,6 +69,29 @@ func TestOnlyOneHasADirectory(t *testing.T) {
 	alone(t, c)
 }
 
+func TestAStoreIsTakenAwayUnlessSomebodyHasIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	e := alone(t, engine.Config{Dir: dir})
+	wantError(t, "in use", engine.Remove(dir), engine.ErrInUse)
+	shut(t, e)
+	for range 2 {
+		wantError(t, "idle", engine.Remove(dir), nil)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	other := t.TempDir()
+	for _, name := range []string{"lock", "thesis.txt"} {
+		if err := os.WriteFile(filepath.Join(other, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantError(t, "no store", engine.Remove(other), engine.ErrInvalid)
+	if _, err := os.Stat(filepath.Join(other, "thesis.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStoreStaysOfItsKind(t *testing.T) {
 	c := engine.Config{Dir: t.TempDir()}
 	shut(t, alone(t, c))

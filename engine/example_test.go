@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/ridethrough/ridethrough/engine"
@@ -85,4 +86,21 @@ func ExampleShared() {
 	// Output:
 	// a <nil>
 	// b somebody else was first
+}
+
+func ExampleRemove() {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		panic(err)
+	}
+	e, err := engine.Open(context.Background(), engine.Config{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(errors.Is(engine.Remove(dir), engine.ErrInUse))
+	_ = e.Close(context.Background())
+	fmt.Println(engine.Remove(dir))
+	// Output:
+	// true
+	// <nil>
 }
