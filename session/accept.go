@@ -50,24 +50,36 @@ func (h *Host) Create(ctx context.Context, id string, s Settings) (string, error
 // The id is the turn's; "": one is made up. What was taken is durable when Say
 // returns. To say the same under the same id again changes nothing.
 func (h *Host) Say(ctx context.Context, conversation, id, text string) (string, error) {
-	id = cmp.Or(id, NewID())
 	if err := fit(text); err != nil {
 		return "", err
 	}
+	return h.accept(ctx, conversation, id, errand{Text: text}, func(l *log) error {
+		if len(l.inputs) >= QueueBound {
+			return fmt.Errorf("%w: %d", ErrMany, len(l.inputs))
+		}
+		return nil
+	})
+}
+
+// accept takes an input, if it may be taken.
+func (h *Host) accept(ctx context.Context, conversation, id string, e errand, may func(*log) error) (string, error) {
+	id = cmp.Or(id, NewID())
+	e.Turn = id
 	l, err := h.load(ctx, conversation)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case l.known[id]:
-		return id, nil
-	case len(l.inputs) >= QueueBound:
-		return "", fmt.Errorf("%w: %d", ErrMany, len(l.inputs))
 	}
-	if err := h.Engine.Offer(ctx, ticket(conversation, id, id, errand{Text: text})); err != nil {
+	if l.known[id] {
+		return id, nil
+	}
+	if err := may(l); err != nil {
+		return "", err
+	}
+	if err := h.Engine.Offer(ctx, ticket(conversation, id, id, e)); err != nil {
 		return "", err
 	}
 	// From here on it is taken; that it shows at once is for those who watch.
-	switch err := h.note(ctx, l, id, text); {
+	switch err := h.note(ctx, l, e); {
 	case errors.Is(err, engine.ErrDeleted):
 		return "", err
 	case err != nil:
@@ -91,14 +103,14 @@ func fit(text string) error {
 	return nil
 }
 
-// change appends a record about an input that waits.
-func (h *Host) change(ctx context.Context, conversation, input, kind string, body func(wire.Call) any) error {
+// amend appends a record about an input that waits.
+func (h *Host) amend(ctx context.Context, conversation, input, kind string, body func(wire.Call) any) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
 	waiting := func(l *log) error {
-		if !l.waits(input) {
+		if !l.waits(input) || kind != inputRemoved && l.empty(input) {
 			return ErrInput
 		}
 		return nil
@@ -114,18 +126,18 @@ func (h *Host) Edit(ctx context.Context, conversation, input, text string) error
 	if err := fit(text); err != nil {
 		return err
 	}
-	return h.change(ctx, conversation, input, inputQueued, func(c wire.Call) any { return wire.InputQueued{Call: c, Text: text} })
+	return h.amend(ctx, conversation, input, inputQueued, func(c wire.Call) any { return wire.InputQueued{Call: c, Text: text} })
 }
 
 // Remove takes back an input that waits.
 func (h *Host) Remove(ctx context.Context, conversation, input string) error {
-	return h.change(ctx, conversation, input, inputRemoved, func(c wire.Call) any { return wire.InputRemoved{Call: c} })
+	return h.amend(ctx, conversation, input, inputRemoved, func(c wire.Call) any { return wire.InputRemoved{Call: c} })
 }
 
 // Steer lets the turn under way take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (h *Host) Steer(ctx context.Context, conversation, input string) error {
-	if err := h.change(ctx, conversation, input, steers, func(c wire.Call) any { return c }); err != nil {
+	if err := h.amend(ctx, conversation, input, steers, func(c wire.Call) any { return c }); err != nil {
 		return err
 	}
 	l, err := h.load(ctx, conversation)

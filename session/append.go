@@ -43,6 +43,9 @@ func (h *Host) append(ctx context.Context, l *log, may func(*log) error, records
 		}
 		now := time.Now().UTC()
 		added, err := records(now)
+		if err == nil {
+			err = l.entitle(added)
+		}
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func public(kind string) bool {
 // byOthers tells whether a record is not of the worker of a turn.
 func byOthers(kind string) bool {
 	switch kind {
-	case created, steers, inputQueued, inputRemoved, abortRequested:
+	case created, changed, steers, inputQueued, inputRemoved, abortRequested:
 		return true
 	}
 	return false

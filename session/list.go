@@ -10,7 +10,7 @@ import (
 // List yields the conversations whose id is below before, from the highest id
 // down; "" starts at the highest. Ids that the host has made up are the newest
 // first. Of each it tells what its first and its last record do: not what is
-// under way.
+// under way, and of settings that were changed the model and the title.
 func (h *Host) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
 		for head, err := range h.Engine.Conversations(ctx, before) {
@@ -25,7 +25,7 @@ func (h *Host) List(ctx context.Context, before string) iter.Seq2[View, error] {
 			if l.check() != nil {
 				continue // not one of ours
 			}
-			v := View{ID: l.id, Settings: l.settings, Created: l.born, Changed: head.Last.Time, Last: head.End.N}
+			v := View{ID: l.id, Settings: titled(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}
 			if !yield(v, nil) {
 				return
 			}

@@ -15,7 +15,7 @@ import (
 // Input is what a user has said and no turn has taken up yet.
 type Input struct {
 	ID   string // that of its turn, too
-	Text string
+	Text string // "": nothing, a model is to be asked again
 	At   time.Time
 
 	Steers bool // the turn under way takes it up before it asks a model again
@@ -26,6 +26,7 @@ type log struct {
 	id       string
 	at       engine.Position
 	settings Settings
+	changed  bool      // they are not those that it was made with
 	born     time.Time // zero: it was never made
 	touched  time.Time
 
@@ -40,6 +41,7 @@ type current struct {
 	id      string // "": none is
 	input   string // what it begins with
 	began   time.Time
+	with    Settings // as they were then
 	epoch   int
 	run     policy.Run // what the question under way has taken so far
 	waits   *park      // the wait that it is in; nil: none
@@ -59,6 +61,8 @@ func (l *log) fold(r engine.Record) error {
 	case created:
 		l.born = r.Time
 		return json.Unmarshal(r.Body, &l.settings)
+	case changed:
+		return l.change(r)
 	case inputQueued:
 		return l.queue(r)
 	case inputRemoved:
@@ -136,7 +140,7 @@ func (l *log) progress(r engine.Record) error {
 // open makes a turn the one under way, if it is not.
 func (l *log) open(id string, at time.Time) {
 	if l.now.id != id {
-		l.now = current{id: id, began: at}
+		l.now = current{id: id, began: at, with: l.settings}
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 )
 
 // The records of a conversation's log that are no events of a turn. The first
-// two are public, see package wire; the others are for whoever goes on with it.
+// three are public, see package wire; the others are for whoever goes on with it.
 const (
 	inputQueued    = "input-queued"
 	inputRemoved   = "input-removed"
+	changed        = "conversation-changed"
 	created        = "conversation-created"
 	steers         = "input-steers"
 	running        = "turn-running"
@@ -33,6 +34,7 @@ type Settings struct {
 	Patience int64    `json:"patienceMs,omitzero"` // how long faults may last before
 	System   string   `json:"system,omitzero"`     // standing orders
 	Policy   string   `json:"policy,omitzero"`     // a policy's name; "": the host's
+	Effort   string   `json:"effort,omitzero"`     // how hard a model should think: "low", "medium" or "high"; "": as it does by itself
 	Title    string   `json:"title,omitzero"`      // for people
 }
 

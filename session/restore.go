@@ -46,6 +46,9 @@ func (h *Host) Restore(ctx context.Context, conversation string, records []engin
 			return 0, err
 		}
 		missing = append(missing[:added:added], r)
+		if err := given.entitle(missing); err != nil {
+			return 0, err
+		}
 	}
 	for len(missing) > 0 {
 		n := piece(missing, end.N == 0, given.now.held)
@@ -189,5 +192,5 @@ func (h *Host) gather(ctx context.Context, t engine.Ticket) error {
 	case err != nil:
 		return err
 	}
-	return h.note(ctx, l, e.Turn, e.Text)
+	return h.note(ctx, l, e)
 }

@@ -107,7 +107,7 @@ func say(e wire.Event) string {
 			return fmt.Sprintf("sealed %s, %d retries, %dms", e.Status, e.RetryCount, e.TotalRetryDelayMs)
 		}
 	case wire.InputQueued:
-		return "queued: " + b.Text
+		return strings.TrimSpace("queued: " + b.Text)
 	case wire.InputRemoved:
 		return "removed"
 	case wire.ProviderRetry:

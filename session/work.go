@@ -21,6 +21,7 @@ type errand struct {
 	ID    string `json:"id"` // the ticket's: the same when it is handed out again
 	Turn  string `json:"turn"`
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
+	Again bool   `json:"again,omitzero"` // the input is nothing but that a model is to be asked again
 	Woken bool   `json:"woken,omitzero"` // before its time
 	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
 }
@@ -66,7 +67,7 @@ func (h *Host) answer(ctx context.Context, l *log, t engine.Ticket) error {
 	if err := json.Unmarshal(t.Body, &e); err != nil {
 		return fmt.Errorf("ticket: %w", err)
 	}
-	if err := h.note(ctx, l, e.Turn, e.Text); err != nil {
+	if err := h.note(ctx, l, e); err != nil {
 		return err
 	}
 	switch {
@@ -81,19 +82,19 @@ func (h *Host) answer(ctx context.Context, l *log, t engine.Ticket) error {
 	return h.turn(ctx, l, e)
 }
 
-// note writes an input into the log, if it is not there yet.
-func (h *Host) note(ctx context.Context, l *log, id, text string) error {
+// note writes the input of an errand into the log, if it is not there yet.
+func (h *Host) note(ctx context.Context, l *log, e errand) error {
 	missing := func(l *log) error {
-		if l.known[id] {
+		if l.known[e.Turn] {
 			return errKnown
 		}
 		return nil
 	}
-	if text == "" || missing(l) != nil {
+	if e.Text == "" && !e.Again || missing(l) != nil {
 		return nil
 	}
 	err := h.append(ctx, l, missing, func(now time.Time) ([]engine.Record, error) {
-		r, err := record(inputQueued, id, wire.InputQueued{Call: wire.Call{ConversationID: l.id, TurnID: id}, Text: text}, now)
+		r, err := record(inputQueued, e.Turn, wire.InputQueued{Call: wire.Call{ConversationID: l.id, TurnID: e.Turn}, Text: e.Text}, now)
 		return []engine.Record{r}, err
 	})
 	if errors.Is(err, errKnown) {
@@ -108,6 +109,12 @@ var errKnown = errors.New("known")
 // waits tells whether an input waits for its turn.
 func (l *log) waits(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
+}
+
+// empty tells whether an input that waits says nothing: a model is to be asked
+// again.
+func (l *log) empty(id string) bool {
+	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
 }
 
 // next has the next input worked on.

@@ -125,14 +125,18 @@ var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", 
 
 // beginning gives the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
-	if w.log.now.id == w.turn {
-		return turn.Begin(w.turn, w.log.now.input)
+	text := w.log.now.input
+	if w.log.now.id != w.turn {
+		i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
+		if i < 0 {
+			return nil
+		}
+		text = w.log.inputs[i].Text
 	}
-	i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
-	if i < 0 {
-		return nil
+	if text == "" {
+		return []turn.Event{turn.Start{ID: w.turn}}
 	}
-	return turn.Begin(w.turn, w.log.inputs[i].Text)
+	return turn.Begin(w.turn, text)
 }
 
 // resumption gives the events with which a turn that is under way goes on.
@@ -161,7 +165,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return err
 	}
 	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
-	world, err := w.h.World(ctx, w.log.settings)
+	world, err := w.h.World(ctx, w.log.now.with)
 	if err != nil {
 		return &failed{err}
 	}

@@ -5,7 +5,7 @@ package wire
 // that it will be.
 type InputQueued struct {
 	Call
-	Text string `json:"text"`
+	Text string `json:"text"` // "": nothing, a model is to be asked again what it has left unanswered
 }
 
 // InputRemoved tells that an input will not have a turn of its own: somebody

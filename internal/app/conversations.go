@@ -47,6 +47,12 @@ func (w Worlds) World(_ context.Context, s session.Settings) (agent.World, error
 	}
 	world := agent.World{
 		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience) * time.Millisecond,
+		Effort: llm.Effort(s.Effort),
+	}
+	switch world.Effort {
+	case "", llm.Low, llm.Medium, llm.High:
+	default:
+		return agent.World{}, fmt.Errorf("effort %q: want low, medium or high", s.Effort)
 	}
 	var err error
 	world.Retry.Policy, err = w.Policy(s.Policy)

@@ -37,10 +37,12 @@ func (s *Server) operations() []operation {
 		{http.MethodGet, all, "listConversations", "the conversations, the newest first", s.listConversations},
 		{http.MethodPost, all, "createConversation", "make one", s.createConversation},
 		{http.MethodGet, one, "getConversation", "one of them", s.getConversation},
+		{http.MethodPatch, one, "changeConversation", "change what the turns to come are made with", s.changeConversation},
 		{http.MethodDelete, one, "deleteConversation", "take it away for good", s.deleteConversation},
 		{http.MethodPost, one + "/turns", "say", "say something; as a stream: and follow the turn", s.say},
 		{http.MethodGet, one + "/events", "followConversation", "what has happened in it and what happens, as a stream", s.followConversation},
 		{http.MethodGet, one + "/socket", "openSocket", "the same as a WebSocket, on which the client says something, too", s.openSocket},
+		{http.MethodPost, one + "/again", "askAgain", "have a model asked again what the last turn has left unanswered", s.askAgain},
 		{http.MethodPost, one + "/stop", "stopTurn", "stop the turn under way", s.stopTurn},
 		{http.MethodPost, one + "/now", "tryNow", "end the wait of the turn under way", s.tryNow},
 		{http.MethodGet, one + "/queue", "listQueue", "what waits for its turn", s.listQueue},
@@ -234,12 +236,9 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	if b.Patience < 0 {
-		return wrong(http.StatusBadRequest, "patienceMs is not below 0")
-	}
-	settings, err := s.config.Settle(b.Settings)
+	settings, err := s.settle(b.Settings)
 	if err != nil {
-		return wrong(http.StatusBadRequest, "%v", err)
+		return err
 	}
 	id, err := s.config.Sessions.Create(r.Context(), b.ID, settings)
 	if err != nil {

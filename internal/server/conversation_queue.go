@@ -10,7 +10,7 @@ import (
 
 // command is something to do in a conversation.
 type command struct {
-	Do     string `json:"do"`              // "say", "stop", "now", "edit", "remove" or "steer"
+	Do     string `json:"do"`              // "say", "again", "stop", "now", "edit", "remove" or "steer"
 	ID     string `json:"id,omitzero"`     // of the input; to say something without one makes one up
 	Text   string `json:"text,omitzero"`   // to say, or to put in the place of what waits
 	TurnID string `json:"turnId,omitzero"` // to stop; "": whichever is under way
@@ -31,6 +31,9 @@ func (s *Server) do(ctx context.Context, conversation string, c command) (d done
 	case "say":
 		d.ID = ""
 		d.TurnID, err = host.Say(ctx, conversation, c.ID, c.Text)
+	case "again":
+		d.ID = ""
+		d.TurnID, err = host.Again(ctx, conversation, c.ID)
 	case "stop":
 		err = host.Stop(ctx, conversation, c.TurnID)
 	case "now":
@@ -42,7 +45,7 @@ func (s *Server) do(ctx context.Context, conversation string, c command) (d done
 	case "steer":
 		err = host.Steer(ctx, conversation, c.ID)
 	default:
-		err = wrong(http.StatusBadRequest, `want {"do":"say"}, or stop, now, edit, remove, steer`)
+		err = wrong(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer`)
 	}
 	return d, err
 }

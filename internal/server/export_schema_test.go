@@ -79,6 +79,7 @@ func names() map[reflect.Type]string {
 		reflect.TypeFor[pause](): "Wait", reflect.TypeFor[input](): "Input", reflect.TypeFor[heading](): "Heading",
 		reflect.TypeFor[page](): "Page", reflect.TypeFor[utterance](): "NewTurn", reflect.TypeFor[done](): "Done",
 		reflect.TypeFor[halt](): "Stop", reflect.TypeFor[queue](): "Queue", reflect.TypeFor[wording](): "Wording",
+		reflect.TypeFor[amendment](): "Amendment", reflect.TypeFor[repeat](): "Again",
 		reflect.TypeFor[problem](): "Problem", reflect.TypeFor[command](): "Command", reflect.TypeFor[undone](): "Undone",
 	}
 }

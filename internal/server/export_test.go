@@ -36,6 +36,7 @@ func descriptions() map[string]described {
 		}},
 		"createConversation": {in: founding{}, out: conversation{}, status: 201, codes: "exists " + write},
 		"getConversation":    {out: conversation{}, status: 200, codes: here},
+		"changeConversation": {in: amendment{}, out: conversation{}, status: 200, codes: write},
 		"deleteConversation": {status: 204, codes: here + " forbidden store-full"},
 		"say": {
 			in: utterance{}, out: done{}, status: 202, stream: true, codes: "queue-full " + write,
@@ -46,6 +47,7 @@ func descriptions() map[string]described {
 			header: []string{"Last-Event-ID: in place of after, which it beats"},
 		},
 		"openSocket":  {status: 101, codes: "wrong-sequence upgrade-required forbidden " + here, query: []string{after}},
+		"askAgain":    {in: repeat{}, out: done{}, status: 202, codes: "answered " + write},
 		"stopTurn":    {in: halt{}, out: done{}, status: 202, codes: "not-running already-stopped " + write},
 		"tryNow":      {out: done{}, status: 202, codes: "not-running " + write},
 		"listQueue":   {out: queue{}, status: 200, codes: here},

@@ -67,6 +67,7 @@ var problems = []struct {
 	{session.ErrMany, http.StatusTooManyRequests, "queue-full"},
 	{engine.ErrInvalid, http.StatusBadRequest, "invalid-input"},
 	{session.ErrIdle, http.StatusConflict, "not-running"},
+	{session.ErrAnswered, http.StatusConflict, "answered"},
 	{session.ErrStopped, http.StatusConflict, "already-stopped"},
 	{session.ErrInput, http.StatusConflict, "not-queued"},
 	{engine.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},

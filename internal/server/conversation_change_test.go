@@ -1,0 +1,65 @@
+package server_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+func TestAConversationIsChangedInWhatIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := furnish(t, server.Config{Settle: func(s session.Settings) (session.Settings, error) {
+			if s.Model == "unheard-of" {
+				return s, errors.New("no such model")
+			}
+			return s, nil
+		}}, engine.Memory())
+		c := p.create("")
+		for i, body := range []string{
+			`{"title":"Files","system":"Be kind.","fallback":["acme/small"],"patienceMs":1500,"policy":"simple","effort":"low"}`,
+			`{"system":"Be brief."}`, `{}`, "",
+		} {
+			status, got := p.ask("PATCH", "/"+c, body)
+			system := "Be kind."
+			if i > 0 {
+				system = "Be brief."
+			}
+			if status != 200 || got["system"] != system || got["title"] != "Files" || got["model"] != "acme/large" || got["patienceMs"] != 1500.0 ||
+				got["policy"] != "simple" || got["effort"] != "low" || len(got["fallback"].([]any)) != 1 {
+				t.Errorf("%s: %d %v", body, status, got)
+			}
+		}
+		expect(t, p.ndjson("GET", "/"+c+"/events?until=sealed", ""), "conversation-changed\nconversation-changed")
+		p.refused(400, "invalid-input", "PATCH", "/"+c, `{"patienceMs":-1}`)
+		p.refused(400, "invalid-input", "PATCH", "/"+c, `{"model":"unheard-of"}`)
+		p.refused(400, "invalid-input", "PATCH", "/"+c, `{"modle":"x"}`)
+		p.refused(404, "not-found", "PATCH", "/none", `{"title":"x"}`)
+	})
+}
+
+func TestWhatHasFailedIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}), llmtest.Says("hello you"))
+		c := p.create("")
+		p.refused(409, "answered", "POST", "/"+c+"/again", "")
+		p.say(c, "hello")
+		synctest.Wait()
+		if status, a := p.ask("POST", "/"+c+"/again", `{"id":"a1"}`); status != 202 || a["did"] != "again" || a["turnId"] != "a1" || a["id"] != nil {
+			t.Error(status, a)
+		}
+		synctest.Wait()
+		got := p.ndjson("GET", "/"+c+"/events?until=sealed&after=8", "")
+		expect(t, got, `
+			turn-start
+			model: hello you
+			usage
+			sealed done, 0 retries`)
+		p.refused(409, "answered", "POST", "/"+c+"/again", "")
+	})
+}
