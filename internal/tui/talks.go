@@ -22,9 +22,18 @@ type Talks interface {
 	// Open opens one. The error wraps session.ErrNone if there is none, and
 	// engine.ErrInUse if it is open in another terminal.
 	Open(ctx context.Context, id string) (Talk, error)
-	// List yields them, the one in which something has happened last first. Of
-	// each it tells what is known without opening it.
-	List(ctx context.Context) iter.Seq2[session.View, error]
+	// List yields them, the latest first.
+	List(ctx context.Context) iter.Seq2[Entry, error]
+}
+
+// Entry is a conversation in a list. Of its View there is what is known without
+// opening it: the id, the model, the title, which is the first thing that was
+// said unless somebody has given another, when it was made and changed, and,
+// where it is kept by this machine, the turn under way and its wait.
+type Entry struct {
+	session.View
+	Folder string // the working directory in which it was begun; "": not known
+	InUse  bool   // it is open in another terminal
 }
 
 // Talk is a conversation that is open. Its methods may run concurrently; what
