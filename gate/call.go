@@ -24,6 +24,7 @@ const (
 // One try at a time is made with it; its commands may come from any goroutine.
 type Call struct {
 	Blocked func(Block) // told when Enter begins to block, and when the reason changes; nil: nobody. Set it before the first try
+	Wary    bool        // a fault of its own opens an outage at once, since its fellows are about to try again as well. Set it before the first try
 
 	gate       *Gate
 	scope      Scope

@@ -4,10 +4,11 @@
 // back all of them go at once, in a ramp that it can bear.
 //
 // An outage is the host's, a model's or a credential's, by what the fault is
-// about; five faults in a row open it, or one with a stated wait. Who comes
-// soon after a failed probe shares its failure without a request. Probes are
-// the farther apart the older the outage is, and go out evenly: where callers'
-// own schedules would run in step, one of them is sent early as a scout.
+// about; five faults in a row open it, or one with a stated wait, or one of a
+// call that is wary. Who comes soon after a failed probe shares its failure
+// without a request. Probes are the farther apart the older the outage is, and
+// go out evenly: where callers' own schedules would run in step, one of them is
+// sent early as a scout.
 //
 // A [Gate] stands for one upstream. Each logical call takes a [Call] from it,
 // which is the Gate of a retry.Engine. The gate decides who goes when; how

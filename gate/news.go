@@ -98,7 +98,7 @@ func (g *Gate) faulted(c *Call, f *fault.Error, now time.Time) {
 	if closed {
 		s.close(hint, now)
 	}
-	if !s.open && s.run >= enough {
+	if !s.open && (c.Wary || s.run >= enough) {
 		s.start(now)
 	}
 	if s.open && (closed || s.probe == c || s.probe == nil) {

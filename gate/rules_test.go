@@ -113,6 +113,23 @@ func TestFiveFaultsInARowOpenAnOutageAndFourDoNot(t *testing.T) {
 	})
 }
 
+func TestOneFaultOfAWaryCallOpensAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for wary, want := range map[bool]string{false: "goes", true: "overloaded"} {
+			g := gate.New("")
+			c, pass, err := enter(t, g, opus)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Wary = wary
+			pass.Leave(errBusy)
+			if got := says(t, g, opus); got != want {
+				t.Errorf("wary %v: the next one %s", wary, got)
+			}
+		}
+	})
+}
+
 func TestAFinalFaultProvesThatTheHostIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, f := range []*fault.Error{errDenied, {Kind: fault.Invalid}, {Kind: fault.TooLong}, limited(0)} {

@@ -28,7 +28,8 @@ type Event struct {
 // Body is what an event tells: one of [ProviderRetry], [ProviderWaiting],
 // [ProviderRecovered], [ProviderSwitched], [Error], [Turn], [Reset],
 // [Exit], [InputQueued], [InputRemoved], [ConversationChanged],
-// [ConnectionLost], [ConnectionBack] and [Unknown].
+// [ConnectionLost], [ConnectionBack], [CouncilStart], [CouncilMember],
+// [CouncilQuorum], [CouncilEnd] and [Unknown].
 type Body interface {
 	// Type gives the event's type in kebab-case.
 	Type() string
@@ -106,6 +107,9 @@ func Decode(kind string, text []byte) (Body, error) {
 		return decode[ConnectionBack](text)
 	}
 	if b, known, err := readTurn(kind, text); known {
+		return b, err
+	}
+	if b, err := readCouncil(kind, text); b != nil {
 		return b, err
 	}
 	return Unknown{kind}, nil

@@ -42,6 +42,16 @@ func bodies() []wire.Body {
 		},
 		wire.ConnectionLost{Message: "connection refused", Attempt: 2, DelayMs: 4000},
 		wire.ConnectionBack{LostMs: 7100},
+		wire.CouncilStart{
+			Call: call, Members: []string{"a/x", "b/y"}, Judge: "c/z", Quorum: 2, BudgetMs: 270_000, ReserveMs: 30_000,
+			GraceMs: 30_001, JudgeBudgetMs: 120_000, CapMs: 420_000,
+		},
+		wire.CouncilMember{
+			Call: call, Member: 1, State: "waiting", Tries: 1, TookMs: 2, RemainingMs: 3, DelayMs: 4, Reason: "hint",
+			Kind: "overloaded", Code: "529", Message: "HTTP 529: busy", Answer: "so",
+		},
+		wire.CouncilQuorum{Call: call, Answered: 2, Asking: 1, Waiting: 3, GraceMs: 30_000},
+		wire.CouncilEnd{Call: call, Status: "failed", Answered: 1, Failed: 2, CutOff: 3, TookMs: 4, Message: "too few"},
 	}
 }
 

@@ -51,6 +51,7 @@ var house = []row{
 		parts: "github.com/google/jsonschema-go github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
+	{floor: 2, path: "council", uses: "agent fault gate llm policy retry turn wire"},
 	{
 		floor: 2, path: "engine",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
@@ -145,6 +146,8 @@ var clocks = []clock{
 	{"gate", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
+	{"council", "AfterFunc", "ends the grace of members that have not answered"},
+	{"council", "NewTicker", "tells that a member is still under way"},
 	{"engine", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
 	{"engine", "NewTimer", "asks again while servers choose a leader, or do not answer"},
 	{"session", "NewTicker", "says that a claim is being worked on"},

@@ -1,0 +1,418 @@
+package council_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+)
+
+func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := council.Council{
+			Members: []agent.World{
+				member("a", fails(time.Second, busy), says(time.Second, "yes")),
+				member("b", says(2*time.Second, "no")),
+				member("c", llmtest.Hangs()),
+			},
+			Aggregator: member("judge", fails(time.Second, busy), says(time.Second, "it depends")),
+		}
+		c.Aggregator.Retry.Dice = func() float64 { return 0.5 }
+		s := sit(t.Context(), c)
+		var lines []string
+		for _, line := range s.lines {
+			if !strings.HasPrefix(line, "0s ") { // they begin in any order
+				lines = append(lines, line)
+			}
+		}
+		expect(t, lines, `
+			1s a/large waiting, tries 1, left 4m29s, wait 1.5s
+			2s b/large answered, tries 1, left 4m28s
+			2.5s a/large asking, tries 2, left 4m27.5s
+			3.5s a/large answered, tries 2, left 4m26.5s
+			3.5s quorate, grace 30s
+			30s c/large asking, tries 1, left 4m0s, still
+			33.5s c/large cut-off, tries 1, left 3m56.5s
+			33.5s judge turn-start
+			34.5s judge provider-retry
+			36.5s judge provider-recovered
+			36.5s … it
+			36.5s … depends
+			36.5s judge assistant-message
+			36.5s judge usage
+			36.5s judge turn-sealed
+			36.5s closed done`)
+		if s.err != nil || s.Answer() != "it depends" || s.Aggregator.Tries != 2 || s.Aggregator.Fault == nil || s.Count(council.Answered) != 2 {
+			t.Errorf("%v, %+v", s.err, s.Result)
+		}
+	})
+}
+
+func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
+	for after, state := range map[time.Duration]council.State{
+		34_999 * time.Millisecond: council.Answered, 35_001 * time.Millisecond: council.CutOff, time.Hour: council.CutOff,
+	} {
+		bubble(t, func(t *testing.T) {
+			c := council.Council{
+				Members:    []agent.World{member("a", says(after, "me too")), member("b", says(time.Second, "yes")), member("c", says(5*time.Second, "no"))},
+				Aggregator: member("judge", says(0, "so")),
+			}
+			s := sit(t.Context(), c)
+			if s.Members[0].State != state || s.err != nil || s.Took != min(after, 35*time.Second) {
+				t.Errorf("after %v: %+v, %v", after, s.Result, s.err)
+			}
+			if state == council.CutOff && s.Members[0].Why.Error() != "the others have answered" {
+				t.Error(s.Members[0].Why)
+			}
+		})
+	}
+}
+
+func TestWhereAllHaveAnsweredNobodyWaitsForAGrace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := sit(t.Context(), three(member("a", says(7*time.Second, "so"))))
+		if len(s.only("quorate")) != 1 || s.Took != 8*time.Second {
+			t.Errorf("%v: %q", s.Took, s.lines)
+		}
+		all := three(member("a", says(7*time.Second, "so")))
+		all.Quorum = 3
+		if s := sit(t.Context(), all); len(s.only("quorate")) != 0 || s.err != nil {
+			t.Errorf("%q, %v", s.lines, s.err)
+		}
+	})
+}
+
+func TestALargerQuorumIsWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", fails(0, denied)))
+		c.Quorum = 3
+		s := sit(t.Context(), c)
+		if short, ok := errors.AsType[*council.Shortfall](s.err); !ok || short.Quorum != 3 || s.Count(council.Answered) != 2 {
+			t.Error(s.err)
+		}
+	})
+}
+
+func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := sit(t.Context(), council.Council{Members: []agent.World{
+			member("a", fails(0, denied)), member("b", fails(0, denied)), member("c", says(200*time.Second, "what I have to say")),
+		}})
+		if s.Members[2].Text != "what I have to say" || s.err == nil || s.Took != 200*time.Second {
+			t.Errorf("%v, %+v", s.err, s.Result)
+		}
+	})
+}
+
+func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Hangs()))
+		c.Budget, c.Quorum = time.Hour, 2
+		c.Aggregator = member("judge", says(119_999*time.Millisecond, "just in time"))
+		s := sit(t.Context(), c)
+		if v := s.Members[0]; v.State != council.CutOff || v.Took != 300*time.Second || v.Why.Error() != "the time for the whole is over" {
+			t.Errorf("%+v", v)
+		}
+		if s.err != nil || s.Answer() != "just in time" || s.Took != 419_999*time.Millisecond {
+			t.Errorf("%v, %v", s.Took, s.err)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Hangs()))
+		c.Budget, c.Cap, c.AggregatorBudget = time.Hour, 10*time.Second, 4*time.Second
+		c.Aggregator = member("judge", llmtest.Hangs())
+		if s := sit(t.Context(), c); s.Took != 10*time.Second || s.Members[0].Took != 6*time.Second || s.Aggregator.Fault.Kind != fault.Timeout {
+			t.Errorf("%v, %+v", s.Took, s.Result)
+		}
+	})
+}
+
+func TestTheCapOfACouncilWithoutAQuorumIsItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := council.Council{Members: []agent.World{member("a", says(time.Second, "yes")), member("b", llmtest.Hangs()), member("c", fails(3*time.Second, denied))}}
+		c.Cap = 140 * time.Second
+		s := sit(t.Context(), c)
+		const want = "1 of 3 members answered, and 2 are needed: b/large was cut off after 20s (the time for the whole is over); " +
+			"c/large failed in 1 try: HTTP 401: who are you?"
+		if s.err == nil || s.err.Error() != want || s.Took != 20*time.Second {
+			t.Errorf("%v after %v", s.err, s.Took)
+		}
+	})
+}
+
+// deaf is a model that does not hear when its caller leaves.
+type deaf struct{ *llmtest.Model }
+
+func (d deaf) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+	return d.Model.Stream(context.WithoutCancel(ctx), r)
+}
+
+func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
+	for what, first := range map[string]agent.World{
+		"in the wait for its other try": member("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
+		"held at the gate":              member("held", says(0, "never")),
+		"whose model is deaf":           {Model: deaf{llmtest.New(name("a"), says(12*time.Second, "too late"), says(0, "never"))}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := three(first)
+				c.Gates, c.Grace = &gate.Set{}, 10*time.Second
+				c.Gates.Of("held").Hold("a test")
+				s := sit(t.Context(), c)
+				if v := s.Members[0]; v.State != council.CutOff || v.Text != "" || v.Tries > 1 || s.err != nil {
+					t.Errorf("%+v, %v", v, s.err)
+				}
+				time.Sleep(time.Hour)
+				if d, ok := first.Model.(deaf); ok && len(d.Requests()) != 1 || !ok && requests(first) > 1 {
+					t.Error("its model was asked afterwards")
+				}
+			})
+		})
+	}
+}
+
+func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
+	for after, answered := range map[time.Duration]bool{119_999 * time.Millisecond: true, 120_001 * time.Millisecond: false} {
+		bubble(t, func(t *testing.T) {
+			c := three(member("a", says(269*time.Second, "at last")))
+			c.Aggregator = member("judge", says(after, "so"))
+			s := sit(t.Context(), c)
+			if answered != (s.Answer() == "so") || answered != (s.err == nil) || s.Aggregator.Took != min(after, 120*time.Second) {
+				t.Errorf("%+v, %v", s.Aggregator, s.err)
+			}
+			if !answered && (faultOf(s.err).Kind != fault.Timeout || s.Aggregator.State != council.Failed) {
+				t.Error(s.err)
+			}
+		})
+	}
+}
+
+func TestTheAggregatorWaitsOutWhatFitsItsBudget(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", says(0, "so")))
+		c.Aggregator = agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}}
+		s := sit(t.Context(), c)
+		if f := faultOf(s.err); f != busy || s.Took > 120*time.Second || s.Aggregator.Tries < 7 {
+			t.Errorf("%v after %v and %d tries", s.err, s.Took, s.Aggregator.Tries)
+		}
+		if len(s.only("judge provider-retry")) != s.Aggregator.Tries-1 || s.Count(council.Answered) != 3 {
+			t.Errorf("%q", s.lines)
+		}
+	})
+}
+
+func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
+	for what, answer := range map[string]llmtest.Answer{
+		"denied": llmtest.Fails(denied), "broken off": llmtest.Breaks("it depends on", busy), "empty": llmtest.Says(""),
+	} {
+		bubble(t, func(t *testing.T) {
+			c := three(member("a", says(0, "maybe")))
+			c.Aggregator = member("judge", answer)
+			s := sit(t.Context(), c)
+			if s.err == nil || !strings.HasPrefix(s.err.Error(), "the aggregator judge/large: ") || s.Answer() != "" || s.Aggregator.State != council.Failed {
+				t.Errorf("%s: %v, %+v", what, s.err, s.Aggregator)
+			}
+			if s.Members[0].Text+s.Members[1].Text+s.Members[2].Text != "maybeyesno" || faultOf(s.err) == nil {
+				t.Errorf("%s: %+v", what, s.Members)
+			}
+			if what == "broken off" && s.Aggregator.Text != "it depends on" {
+				t.Errorf("%q is left", s.Aggregator.Text)
+			}
+		})
+	}
+}
+
+func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", says(0, "so"), says(0, "it is so")))
+		c.Aggregator = agent.World{System: "Be brief."}
+		s := sit(t.Context(), c)
+		asked := c.Members[0].Model.(*llmtest.Model).Requests()
+		if s.Answer() != "it is so" || s.Aggregator.Name != name("a") || !strings.HasSuffix(asked[1].System, "\n\nBe brief.") || asked[0].System != "" {
+			t.Errorf("%+v, %v", s.Result, s.err)
+		}
+	})
+}
+
+func TestTheSameModelMayHaveTwoVoices(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := member("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
+		s := sit(t.Context(), council.Council{Members: []agent.World{a, a}})
+		if s.Answer() != "it depends" || s.Members[0].Text == s.Members[1].Text {
+			t.Errorf("%+v, %v", s.Result, s.err)
+		}
+	})
+}
+
+func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
+	enough := errors.New("enough")
+	for at, answered := range map[time.Duration]int{
+		0: 0, 1: 0, 999 * time.Millisecond: 0, 1500 * time.Millisecond: 1, 2500 * time.Millisecond: 1, 3500 * time.Millisecond: 1,
+		5 * time.Second: 1, 7400 * time.Millisecond: 1, 7600 * time.Millisecond: 2, 8600 * time.Millisecond: 2, 9700 * time.Millisecond: 2,
+	} {
+		bubble(t, func(t *testing.T) {
+			c := council.Council{
+				Members: []agent.World{
+					member("a", says(time.Second, "yes")),
+					member("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
+					member("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
+					member("held", says(0, "never")),
+				},
+				Aggregator: member("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
+				Grace:      time.Second, Gates: &gate.Set{},
+			}
+			c.Gates.Of("held").Hold("a test")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(at, func() { cancel(enough) })
+			s := sit(ctx, c)
+			if !errors.Is(s.err, enough) || s.Took < at || s.Took-at > time.Millisecond || s.Count(council.Answered) != answered {
+				t.Errorf("stopped after %v: %v after %v, %+v", at, s.err, s.Took, s.Members)
+			}
+			expect(t, s.lines[len(s.lines)-1:], s.Took.String()+" closed aborted")
+		})
+	}
+}
+
+func TestACouncilThatIsStoppedBeforeItBeginsAsksNobody(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		c := three(member("a", says(0, "so")))
+		s := sit(ctx, c)
+		for i, v := range s.Members {
+			if v.Tries != 0 || v.State != council.CutOff || requests(c.Members[i]) != 0 {
+				t.Errorf("%+v", v)
+			}
+		}
+		if len(s.only("asking")) != 0 || !errors.Is(s.err, context.Canceled) {
+			t.Errorf("%v: %q", s.err, s.lines)
+		}
+	})
+}
+
+func TestAnAggregatorThatIsStoppedTakesNoAnswerWithIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		c := three(member("a", says(time.Second, "so")))
+		c.Aggregator = member("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
+		s := sit(ctx, c)
+		if !errors.Is(s.err, context.DeadlineExceeded) || s.Count(council.Answered) != 3 || s.Aggregator.State != council.CutOff || s.Aggregator.Text != "it de" {
+			t.Errorf("%v, %+v", s.err, s.Result)
+		}
+	})
+}
+
+func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
+		one := agent.World{Model: model}
+		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
+		if len(model.Requests()) != 4 || s.Count(council.Failed) != 3 || s.err != nil {
+			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
+		}
+		if s.Members[0].Tries+s.Members[1].Tries+s.Members[2].Tries != 4 {
+			t.Errorf("%+v", s.Members)
+		}
+		if waits := s.only("waiting, tries 1, left 4m28.499999999s, wait 0s"); len(waits) != 2 { // two for the third, with what is left of their budgets
+			t.Errorf("%q", s.lines)
+		}
+	})
+}
+
+func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy))
+		model.Then = func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+			return func(yield func(llm.Part, error) bool) { // it begins after 2 s and ends after 42
+				for p, err := range llmtest.Late(2*time.Second, llmtest.Says("so"))(ctx, r) {
+					if _, ends := p.(llm.End); ends {
+						time.Sleep(40 * time.Second)
+					}
+					if !yield(p, err) {
+						return
+					}
+				}
+			}
+		}
+		one := agent.World{Model: model}
+		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		if s.err != nil || s.Count(council.Answered) != 3 || len(model.Requests()) != 6 {
+			t.Errorf("%v, %+v", s.err, s.Members)
+		}
+		if s.Took > 50*time.Second { // the first content lets the others go, not the end
+			t.Errorf("it took %v", s.Took)
+		}
+	})
+}
+
+func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var all []agent.World
+		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
+			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
+		}
+		s := sit(t.Context(), council.Council{Members: all, Aggregator: member("judge", says(0, "so"))})
+		lines := s.only("asking, tries 2")
+		slices.Sort(lines) // two come at the same moment
+		expect(t, lines, `
+			1.166666667s a/small asking, tries 2, left 4m28.833333333s
+			1.5s a/middle asking, tries 2, left 4m28.5s
+			1.5s b/large asking, tries 2, left 4m28.5s
+			1.833333333s a/large asking, tries 2, left 4m28.166666667s`)
+	})
+}
+
+func TestTheQuorumKnowsWhoWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("held", says(0, "never")))
+		c.Members = append(c.Members, member("d", llmtest.Hangs()))
+		c.Gates, c.Grace = &gate.Set{}, 5*time.Second
+		c.Gates.Of("held").Hold("a test")
+		c.Members[1] = member("b", says(time.Second, "yes"))
+		var q council.Quorate
+		c.Watch = func(e council.Event) {
+			if e, ok := e.(council.Quorate); ok {
+				q = e
+			}
+		}
+		s := sit(t.Context(), c)
+		if len(q.Members) != 4 || q.Members[0].State != council.Waiting || q.Members[0].Left != 269*time.Second || q.Members[3].State != council.Asking {
+			t.Errorf("%+v", q)
+		}
+		if s.err != nil || s.Took != 7*time.Second {
+			t.Errorf("%v, %v", s.Took, s.err)
+		}
+	})
+}
+
+func TestAMemberIsHeardOfEveryThirtySeconds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := sit(t.Context(), three(member("a", fails(5*time.Second, &fault.Error{Kind: fault.RateLimited, Wait: 70 * time.Second}), says(time.Second, "so"))))
+		expect(t, s.only("a/large"), `
+			0s a/large asking, tries 1, left 4m30s
+			5s a/large waiting, tries 1, left 4m25s, wait 1m10s
+			30s a/large waiting, tries 1, left 4m0s, wait 45s, still
+			1m0s a/large waiting, tries 1, left 3m30s, wait 15s, still
+			1m15s a/large asking, tries 2, left 3m15s
+			1m16s a/large answered, tries 2, left 3m14s`)
+	})
+}
+
+func TestNothingRunsOnAfterACouncil(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_ = sit(t.Context(), three(member("a", llmtest.Hangs())))
+		synctest.Wait() // a bubble in which something runs on does not end
+	})
+}

@@ -1,0 +1,74 @@
+package council_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// Three models, one of which lets the others down. With real ones, Model would
+// be that of a package below provider.
+func ExampleCouncil_Run() {
+	model := func(provider string, answers ...llmtest.Answer) agent.World {
+		return agent.World{Model: llmtest.New(llm.Name{Provider: provider, Model: "large"}, answers...)}
+	}
+	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
+	c := council.Council{
+		Members: []agent.World{
+			model("acme", llmtest.Says("Yes.")), model("other", llmtest.Says("No.")), model("third", llmtest.Fails(refused)),
+		},
+		Aggregator: model("judge", llmtest.Says("It depends.")),
+		Watch: func(e council.Event) {
+			if said, ok := e.(council.Judging); ok {
+				if delta, ok := said.Event.(turn.TextDelta); ok {
+					fmt.Print(delta.Text) // as it streams
+				}
+			}
+		},
+	}
+	result, err := c.Run(context.Background(), "Is a hot dog a sandwich?")
+	fmt.Println()
+	for _, v := range result.Members {
+		fmt.Printf("%s %s, tries: %d\n", v.Name, v.State, v.Tries)
+	}
+	fmt.Println(result.Answer(), err)
+	// Output:
+	// It depends.
+	// acme/large answered, tries: 1
+	// other/large answered, tries: 1
+	// third/large failed, tries: 1
+	// It depends. <nil>
+}
+
+// Where too few answer there is no answer of the council, but theirs are
+// handed over.
+func ExampleShortfall() {
+	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
+	c := council.Council{Members: []agent.World{
+		{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Yes."))},
+		{Model: llmtest.New(llm.Name{Provider: "other", Model: "large"}, llmtest.Fails(refused))},
+	}}
+	result, err := c.Run(context.Background(), "Is a hot dog a sandwich?")
+	if short, ok := errors.AsType[*council.Shortfall](err); ok {
+		fmt.Println(short)
+	}
+	fmt.Println(result.Members[0].Text)
+	// Output:
+	// 1 of 2 members answered, and 2 are needed: other/large failed in 1 try: HTTP 401: wrong key
+	// Yes.
+}
+
+func ExampleBody() {
+	v := council.Voice{Name: llm.Name{Provider: "acme", Model: "large"}, State: council.Asking, Tries: 1}
+	text, _ := json.Marshal(council.Body("17", council.Changed{Member: 2, Voice: v}))
+	fmt.Println(string(text))
+	// Output: {"conversationId":"","turnId":"17","provider":"acme","model":"large","member":2,"state":"asking","tries":1,"tookMs":0,"remainingMs":0}
+}

@@ -1,0 +1,170 @@
+package council
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// member is one that is under way.
+type member struct {
+	*sitting
+	number int
+	world  agent.World
+	place  *place
+	state  turn.State // what has been done so far: another try goes on from there
+}
+
+func (s *sitting) member(i int) *member {
+	return &member{sitting: s, number: i, world: asked(s.Members[i])}
+}
+
+// sit has the member answer, and cuts the others off when it is time.
+func (m *member) sit(ctx context.Context, cut context.CancelCauseFunc) {
+	name := m.world.Model.Name()
+	call := m.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
+	defer call.Close()
+	call.Wary = true
+	call.Blocked = func(gate.Block) { m.change(m.number, cut, func(v *Voice) { v.State = Waiting }) }
+	m.place = &place{Call: call}
+	e := retry.Engine{
+		Policy: m.policy(),
+		Gate:   m.place,
+		Watch:  func(n retry.Note) { m.watch(n, cut) },
+		Wait:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
+		Dice:   m.dice,
+	}
+	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (turn.AssistantMessage, error) {
+		if ctx.Err() != nil {
+			return turn.AssistantMessage{}, context.Cause(ctx) // it comes too late
+		}
+		m.change(m.number, cut, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
+		return m.ask(ctx)
+	})
+	m.change(m.number, cut, func(v *Voice) { m.end(ctx, v, said, err) })
+}
+
+// end notes how the member has ended. An answer of one that was cut off comes
+// too late, by whatever it took.
+func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, err error) {
+	v.Usage = m.state.Spent()
+	switch {
+	case ctx.Err() != nil:
+		v.State, v.Why = CutOff, context.Cause(ctx)
+	case err == nil:
+		v.State, v.Text, v.Reason = Answered, said.Content.Text(), said.Reason
+	default:
+		v.State, v.Fault = Failed, fault.Of(err, time.Now())
+	}
+}
+
+// watch is told of a failed try.
+func (m *member) watch(n retry.Note, cut context.CancelCauseFunc) {
+	if n.Fault == nil || n.Verdict.Stop != "" {
+		return // how it ends is told when it has
+	}
+	m.change(m.number, cut, func(v *Voice) {
+		v.State, v.Fault, v.Wait, v.Hinted = Waiting, n.Fault, n.Verdict.Wait, n.Verdict.Hinted
+	})
+}
+
+// policy gives the member's: its wait lies between 1 and 2 seconds.
+func (m *member) policy() policy.Policy {
+	p := policy.Council(m.Budget)
+	p.Reserve = m.Reserve
+	p.Wait.Jitter = policy.Jitter{Down: 1. / 3, Up: 1. / 3}
+	return p
+}
+
+// dice places the wait. The models of one provider share out the second among
+// them, so that it is not asked by all again at once: one alone waits for 1.5
+// seconds. Those who ask for the same model wait for each other at the gate.
+func (m *member) dice() float64 {
+	mine := m.world.Model.Name()
+	var models []string
+	for _, w := range m.Members {
+		if name := w.Model.Name(); name.Provider == mine.Provider && !slices.Contains(models, name.Model) {
+			models = append(models, name.Model)
+		}
+	}
+	at := slices.Index(models, mine.Model)
+	return (float64(at) + 0.5) / float64(len(models))
+}
+
+// ask makes one try. A turn of several steps goes on where it was: no tool is
+// run again that has given its result. Of a step that has failed nothing is
+// left.
+func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error) {
+	var begin []turn.Event
+	if !m.state.Open() {
+		begin = turn.Begin("", m.question)
+	}
+	for e, err := range m.world.Run(ctx, m.state, begin...) {
+		if err != nil {
+			return last, err
+		}
+		switch e := e.(type) {
+		case turn.Error:
+			return last, e.Fault
+		case turn.Sealed:
+			return last, conclude(ctx, last, e)
+		case turn.TextDelta, turn.ReasoningDelta:
+			m.place.Leave(nil)
+		case turn.AssistantMessage:
+			if e.Partial {
+				continue
+			}
+			m.place.Leave(nil)
+			last = e
+		}
+		m.state = m.state.Apply(e)
+	}
+	return last, context.Cause(ctx)
+}
+
+// conclude tells what is wrong with the answer of a turn that is over.
+func conclude(ctx context.Context, last turn.AssistantMessage, end turn.Sealed) error {
+	switch {
+	case end.Status != turn.Done:
+		return context.Cause(ctx)
+	case last.Reason == llm.Refusal:
+		return &fault.Error{Kind: fault.Refused, Message: "the model will not answer", Rule: "council/refusal"}
+	case strings.TrimSpace(last.Content.Text()) == "":
+		return &fault.Error{Kind: fault.Unknown, Message: "the answer is empty", Rule: "council/empty"}
+	}
+	return nil
+}
+
+// place is a member's place at its gate. Its pass goes back with the first
+// content: others need not wait for the rest of a long answer.
+type place struct {
+	*gate.Call
+	pass retry.Pass // nil: it is back
+}
+
+// Enter is of retry.Gate.
+func (p *place) Enter(ctx context.Context) (retry.Pass, error) {
+	pass, err := p.Call.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.pass = pass
+	return p, nil
+}
+
+// Leave gives the pass back, once.
+func (p *place) Leave(f *fault.Error) {
+	if p.pass != nil {
+		p.pass.Leave(f)
+		p.pass = nil
+	}
+}

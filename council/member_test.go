@@ -1,0 +1,249 @@
+package council_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/tool"
+)
+
+func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
+	for kind, tries := range map[fault.Kind]int{
+		fault.RateLimited: 2, fault.Overloaded: 2, fault.Unavailable: 2, fault.Truncated: 2, fault.UpstreamTimeout: 2,
+		fault.Timeout: 1, fault.Unknown: 1,
+		fault.Quota: 1, fault.Auth: 1, fault.Invalid: 1, fault.Refused: 1,
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := &fault.Error{Kind: kind, Message: "no"}
+				c := three(member("a", llmtest.Fails(f), llmtest.Fails(f), says(0, "at last")))
+				s := sit(t.Context(), c)
+				v := s.Members[0]
+				if requests(c.Members[0]) != tries || v.Tries != tries || v.State != council.Failed || v.Fault.Kind != kind {
+					t.Errorf("asked %d times: %+v", requests(c.Members[0]), v)
+				}
+				if want := time.Duration(tries-1) * 1500 * time.Millisecond; v.Took != want {
+					t.Errorf("it took %v, want %v", v.Took, want)
+				}
+				if s.err != nil || s.Answer() != "it depends" {
+					t.Errorf("%q, %v", s.Answer(), s.err)
+				}
+			})
+		})
+	}
+}
+
+func TestAFaultThatTheProviderCallsFinalIsNotTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
+		if s := sit(t.Context(), c); s.Members[0].Tries != 1 || s.Members[0].State != council.Failed {
+			t.Errorf("%+v", s.Members[0])
+		}
+	})
+}
+
+func TestAMemberThatRecoversAnswersInTwoTries(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := sit(t.Context(), three(member("a", fails(2*time.Second, busy), says(3*time.Second, "so it is"))))
+		expect(t, s.only("a/large"), `
+			0s a/large asking, tries 1, left 4m30s
+			2s a/large waiting, tries 1, left 4m28s, wait 1.5s
+			3.5s a/large asking, tries 2, left 4m26.5s
+			6.5s a/large answered, tries 2, left 4m23.5s`)
+		if v := s.Members[0]; v.Text != "so it is" || v.Fault != busy || v.Took != 6500*time.Millisecond {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
+	for _, c := range []struct {
+		budget, reserve, failed time.Duration // the last: after what time the first try fails
+		tries                   int
+	}{
+		{0, 0, 239_999 * time.Millisecond, 2},
+		{0, 0, 240 * time.Second, 1}, // exactly 30 s remain
+		{0, 0, 240_001 * time.Millisecond, 1},
+		{100 * time.Second, 0, 69_999 * time.Millisecond, 2},
+		{100 * time.Second, 0, 70 * time.Second, 1},
+		{100 * time.Second, 60 * time.Second, 39_999 * time.Millisecond, 2},
+		{100 * time.Second, 60 * time.Second, 40 * time.Second, 1},
+		{20 * time.Second, 0, 0, 1}, // a budget below the reserve has no other try
+		{20 * time.Second, time.Second, 18_499 * time.Millisecond, 2},
+		{20 * time.Second, time.Second, 18_500 * time.Millisecond, 1}, // the wait would take all that is left
+	} {
+		t.Run(fmt.Sprintf("%v of %v", c.failed, c.budget), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				all := three(member("a", fails(c.failed, busy), says(0, "so it is")))
+				all.Budget, all.Reserve = c.budget, c.reserve
+				v := sit(t.Context(), all).Members[0]
+				if v.Tries != c.tries || requests(all.Members[0]) != c.tries || (v.State == council.Answered) != (c.tries == 2) {
+					t.Errorf("%+v", v)
+				}
+			})
+		})
+	}
+}
+
+func TestTheBudgetIsOneOverAllTries(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := sit(t.Context(), three(member("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
+		v := s.Members[0]
+		if v.State != council.Failed || v.Fault.Kind != fault.Timeout || v.Tries != 2 || v.Took != 270*time.Second || v.Left != 0 || v.Text != "" {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestATryThatOverrunsTheBudgetIsATimeoutAndTheLast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Hangs(), says(0, "never")))
+		v := sit(t.Context(), c).Members[0]
+		if v.Fault.Kind != fault.Timeout || v.Tries != 1 || requests(c.Members[0]) != 1 || v.Took != 270*time.Second {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestAnAnswerInTheLastMillisecondCounts(t *testing.T) {
+	for after, state := range map[time.Duration]council.State{
+		269_999 * time.Millisecond: council.Answered, 270_001 * time.Millisecond: council.Failed,
+	} {
+		bubble(t, func(t *testing.T) {
+			if v := sit(t.Context(), three(member("a", says(after, "late")))).Members[0]; v.State != state {
+				t.Errorf("after %v: %+v", after, v)
+			}
+		})
+	}
+}
+
+func TestAProvidersStatedWaitIsKeptWhereItFits(t *testing.T) {
+	for wait, tries := range map[time.Duration]int{200 * time.Second: 2, 270 * time.Second: 1, time.Millisecond: 2} {
+		bubble(t, func(t *testing.T) {
+			s := sit(t.Context(), three(member("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
+			v := s.Members[0]
+			if want := time.Duration(tries-1) * max(wait, 1500*time.Millisecond); v.Tries != tries || v.Took != want {
+				t.Errorf("%v: %+v", wait, v)
+			}
+		})
+	}
+}
+
+func TestAMembersTurnHasNoRetryOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
+		c.Members[0].Retry.Policy.Retries = 10
+		c.Members[0].Fallback = []llm.Model{llmtest.New(name("other"), says(0, "instead"))}
+		if v := sit(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
+			t.Errorf("asked %d times: %+v", requests(c.Members[0]), v)
+		}
+	})
+}
+
+func TestAnAnswerThatBreaksOffIsAskedForAnewAndLeavesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cut := &fault.Error{Kind: fault.Truncated, Message: "the answer broke off"}
+		c := three(member("a", llmtest.Breaks("half of it", cut), says(0, "all of it")))
+		v := sit(t.Context(), c).Members[0]
+		again := c.Members[0].Model.(*llmtest.Model).Requests()[1].Messages
+		if v.Text != "all of it" || v.Tries != 2 || len(again) != 1 || again[0].Text() != "Is it so?" {
+			t.Errorf("%+v, asked %+v", v, again)
+		}
+	})
+}
+
+func TestAToolThatHasGivenItsResultIsNotRunAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		runs := 0
+		look := tool.Func("look", "Looks.", func(context.Context, struct{}) (string, error) {
+			runs++
+			return "blue", nil
+		})
+		a := member("a", llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(busy), llmtest.Says("It is blue."))
+		a.Tools = []tool.Tool{look}
+		v := sit(t.Context(), three(a)).Members[0]
+		if v.Text != "It is blue." || v.Tries != 2 || runs != 1 || v.Usage.Input != 20 {
+			t.Errorf("%d runs: %+v", runs, v)
+		}
+	})
+}
+
+func TestWhatSaysNothingIsNoAnswer(t *testing.T) {
+	for kind, answer := range map[fault.Kind]llmtest.Answer{
+		fault.Unknown: llmtest.Parts(llm.Reasoning{Text: "hm"}, llm.Text{Text: " \n"}, llm.End{Reason: llm.Stop}),
+		fault.Refused: llmtest.Parts(llm.Text{Text: "I must not."}, llm.End{Reason: llm.Refusal}),
+	} {
+		bubble(t, func(t *testing.T) {
+			if v := sit(t.Context(), three(member("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
+				t.Errorf("%v: %+v", kind, v)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatReachedItsBoundIsOne(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		v := sit(t.Context(), three(member("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
+		if v.State != council.Answered || v.Reason != llm.Length {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := member("a")
+		a.Tools = []tool.Tool{{Tool: llm.Tool{Name: "no good name"}}}
+		s := sit(t.Context(), three(a))
+		if v := s.Members[0]; v.State != council.Failed || v.Fault.Kind != fault.Unknown || requests(a) != 0 {
+			t.Errorf("%+v", v)
+		}
+		if s.err != nil {
+			t.Error(s.err)
+		}
+	})
+}
+
+func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
+	a, b := member("a"), member("b")
+	for want, c := range map[string]council.Council{
+		"council: want at least two members, and there are 1":                              {Members: []agent.World{a}},
+		"council: a quorum of 3; want from 2 to 2, the number of members":                  {Members: []agent.World{a, b}, Quorum: 3},
+		"council: a quorum of 1; want from 2 to 2, the number of members":                  {Members: []agent.World{a, b}, Quorum: 1},
+		"council: a time is below 0":                                                       {Members: []agent.World{a, b}, Grace: -1},
+		"council: member 2 has no model":                                                   {Members: []agent.World{a, {}}},
+		"council: the cap of 1m0s leaves the members nothing beside the aggregator's 2m0s": {Members: []agent.World{a, b}, Cap: time.Minute},
+	} {
+		if _, err := c.Run(t.Context(), "?"); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if requests(a)+requests(b) > 0 {
+		t.Error("somebody was asked")
+	}
+}
+
+func TestFaultsAreReachedThroughTheError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Fails(denied)))
+		c.Members[1] = member("b", llmtest.Fails(busy), llmtest.Fails(busy))
+		s := sit(t.Context(), c)
+		short, ok := errors.AsType[*council.Shortfall](s.err)
+		const want = "1 of 3 members answered, and 2 are needed: " +
+			"a/large failed in 1 try: HTTP 401: who are you?; b/large failed in 2 tries: HTTP 529: busy: a secret of the provider"
+		if !ok || short.Quorum != 2 || s.err.Error() != want || faultOf(s.err) != denied || !errors.Is(s.err, busy) {
+			t.Errorf("%v", s.err)
+		}
+		if s.Members[2].Text != "no" || requests(c.Aggregator) > 0 || s.Aggregator.State != "" {
+			t.Errorf("%+v", s.Result)
+		}
+	})
+}

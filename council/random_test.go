@@ -1,0 +1,148 @@
+package council_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+)
+
+// chaos is a council of whose members anything can be expected.
+type chaos struct {
+	council council.Council
+	leaves  time.Duration // when its caller does; 0: never
+	models  []*llmtest.Model
+	wrong   []string
+}
+
+func (c *chaos) fail(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}
+
+// answers draws what a model does with a request.
+func answers(rt *rapid.T) llmtest.Answer {
+	late := time.Duration(rapid.SampledFrom([]int{0, 1, 20, 100, 1500, 30_000, 239_000, 240_000, 269_999, 400_000}).Draw(rt, "late")) * time.Millisecond
+	f := &fault.Error{
+		Kind: fault.Kind(rapid.IntRange(0, int(fault.TooLong)).Draw(rt, "kind")), Message: "no",
+		Wait: time.Duration(rapid.SampledFrom([]int{0, 0, 0, 10, 200, 300}).Draw(rt, "wait")) * time.Second,
+	}
+	return llmtest.Late(late, rapid.SampledFrom([]llmtest.Answer{
+		llmtest.Says("it is so"), llmtest.Says("it is so"), llmtest.Fails(f), llmtest.Fails(f), llmtest.Breaks("it", f), llmtest.Hangs(),
+		llmtest.Hangs(llm.Text{Text: "it"}), llmtest.Parts(llm.End{Reason: llm.Stop}),
+	}).Draw(rt, "answer"))
+}
+
+// draw makes one.
+func draw(rt *rapid.T) *chaos {
+	n := rapid.IntRange(2, 6).Draw(rt, "members")
+	seconds := func(name string, choices ...int) time.Duration {
+		return time.Duration(rapid.SampledFrom(choices).Draw(rt, name)) * time.Second
+	}
+	c := &chaos{leaves: seconds("leaves", 0, 0, 0, 1, 31, 300)}
+	for i := range n + 1 {
+		provider := rapid.SampledFrom([]string{"a", "b", fmt.Sprint("own", i)}).Draw(rt, "provider")
+		var all []llmtest.Answer
+		for range 3 {
+			all = append(all, answers(rt))
+		}
+		m := llmtest.New(name(provider+"/"+rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "model")), all...)
+		m.Then = llmtest.Says("it is so")
+		c.models = append(c.models, m)
+		if i == n {
+			c.council.Aggregator = agent.World{Model: m}
+		} else {
+			c.council.Members = append(c.council.Members, agent.World{Model: m})
+		}
+	}
+	c.council.Quorum = rapid.IntRange(2, n).Draw(rt, "quorum")
+	c.council.Budget = seconds("budget", 0, 10, 60, 400)
+	c.council.Grace, c.council.Cap, c.council.AggregatorBudget = seconds("grace", 0, 1, 100), seconds("cap", 0, 150, 600), seconds("aggregator", 0, 10)
+	return c
+}
+
+// run runs it, and holds what comes of it against the rules.
+func (c *chaos) run(ctx context.Context) {
+	if c.leaves > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.leaves)
+		defer cancel()
+	}
+	var terms council.Council
+	last := map[int]council.Voice{}
+	closed := 0
+	c.council.Watch = func(e council.Event) {
+		switch e := e.(type) {
+		case council.Opened:
+			terms = e.Terms
+		case council.Changed:
+			if old := last[e.Member]; old.State == council.Answered || old.State == council.Failed || old.State == council.CutOff {
+				c.fail("member %d has ended as %s and is %s", e.Member, old.State, e.State)
+			}
+			last[e.Member] = e.Voice
+		case council.Closed:
+			closed++
+		}
+	}
+	began := time.Now()
+	r, err := c.council.Run(ctx, "?")
+	took := time.Since(began)
+	if closed != 1 || r.Took != took || took > terms.Cap || c.leaves > 0 && took > c.leaves+time.Millisecond {
+		c.fail("it took %v of %v and closed %d times", took, terms.Cap, closed)
+	}
+	for i, v := range r.Members {
+		c.voice(i, v, terms)
+		if last[i].State != v.State || last[i].Tries != v.Tries || last[i].Took != v.Took {
+			c.fail("member %d was told of as %+v and is %+v", i, last[i], v)
+		}
+	}
+	c.end(r, err, terms)
+}
+
+// voice holds a member against the rules.
+func (c *chaos) voice(i int, v council.Voice, terms council.Council) {
+	switch {
+	case v.Tries > 2 || v.Tries != len(c.models[i].Requests()):
+		c.fail("member %d was asked %d times, and says %d", i, len(c.models[i].Requests()), v.Tries)
+	case v.Took > terms.Budget || v.Took > terms.Cap-terms.AggregatorBudget || v.Left != terms.Budget-v.Took:
+		c.fail("member %d took %v, left %v", i, v.Took, v.Left)
+	case (v.State == council.Answered) != (v.Text != ""), v.State == council.Failed && v.Fault == nil, (v.State == council.CutOff) != (v.Why != nil):
+		c.fail("member %d: %+v", i, v)
+	case v.State != council.Answered && v.State != council.Failed && v.State != council.CutOff:
+		c.fail("member %d is left %s", i, v.State)
+	case v.Tries == 2 && v.Fault == nil:
+		c.fail("member %d was asked again for nothing", i)
+	}
+}
+
+// end holds the end against the rules.
+func (c *chaos) end(r council.Result, err error, terms council.Council) {
+	_, short := errors.AsType[*council.Shortfall](err)
+	left := errors.Is(err, context.DeadlineExceeded)
+	enough := r.Count(council.Answered) >= terms.Quorum
+	switch asked := r.Aggregator.State != ""; {
+	case (err == nil) != (r.Answer() != ""), short && enough, err == nil && !enough, asked && !enough:
+		c.fail("%v with %+v", err, r)
+	case !asked && enough && !left, r.Aggregator.Took > terms.AggregatorBudget:
+		c.fail("the aggregator: %+v", r.Aggregator)
+	}
+}
+
+func TestTheRulesHoldWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := draw(rt)
+		synctest.Test(t, func(t *testing.T) { c.run(t.Context()) })
+		if len(c.wrong) > 0 {
+			rt.Fatal(c.wrong)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package council_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+var (
+	busy   = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy: a secret of the provider"}
+	denied = &fault.Error{Kind: fault.Auth, Status: 401, Message: "who are you?"}
+)
+
+// name gives a model at a provider of its own.
+func name(of string) llm.Name {
+	provider, model, shared := strings.Cut(of, "/")
+	if !shared {
+		provider, model = of, "large"
+	}
+	return llm.Name{Provider: provider, Model: model}
+}
+
+// member gives one that answers so, request by request.
+func member(of string, answers ...llmtest.Answer) agent.World {
+	return agent.World{Model: llmtest.New(name(of), answers...)}
+}
+
+// says gives an answer that comes after some time.
+func says(after time.Duration, text string) llmtest.Answer {
+	return llmtest.Late(after, llmtest.Says(text))
+}
+
+// fails gives a failure that does.
+func fails(after time.Duration, f *fault.Error) llmtest.Answer {
+	return llmtest.Late(after, llmtest.Fails(f))
+}
+
+// three gives a council of the first member and two that answer at once, so
+// that all depends on the first. They leave it all the time there is.
+func three(first agent.World) council.Council {
+	return council.Council{
+		Members:    []agent.World{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
+		Aggregator: member("judge", says(time.Second, "it depends")), Grace: time.Hour,
+	}
+}
+
+// requests counts what a world's model was asked.
+func requests(w agent.World) int { return len(w.Model.(*llmtest.Model).Requests()) }
+
+// sat is what a council has brought.
+type sat struct {
+	council.Result
+	err   error
+	lines []string // what has happened, and when
+}
+
+// sit runs a council.
+func sit(ctx context.Context, c council.Council) (s sat) {
+	began := time.Now()
+	watch := c.Watch
+	c.Watch = func(e council.Event) {
+		if watch != nil {
+			watch(e)
+		}
+		if line := say(e); line != "" {
+			s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(began), line))
+		}
+	}
+	s.Result, s.err = c.Run(ctx, "Is it so?")
+	return s
+}
+
+// say tells of an event in a line; "": what is not looked at.
+func say(e council.Event) string {
+	switch e := e.(type) {
+	case council.Opened:
+		return fmt.Sprintf("opened %d", len(e.Members))
+	case council.Changed:
+		line := fmt.Sprintf("%s %s, tries %d, left %v", e.Name, e.State, e.Tries, e.Left)
+		if e.State == council.Waiting {
+			line += fmt.Sprintf(", wait %v", e.Wait)
+		}
+		if e.Still {
+			line += ", still"
+		}
+		return line
+	case council.Quorate:
+		return fmt.Sprintf("quorate, grace %v", e.Grace)
+	case council.Judging:
+		if d, ok := e.Event.(turn.TextDelta); ok {
+			return "… " + strings.TrimSpace(d.Text)
+		}
+		return "judge " + e.Event.Type()
+	case council.Closed:
+		return fmt.Sprintf("closed %s", e.Status())
+	}
+	return ""
+}
+
+// only gives the lines in which a word stands.
+func (s sat) only(word string) (lines []string) {
+	for _, line := range s.lines {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// expect compares lines with those of want.
+func expect(t *testing.T, got []string, want string) {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if diff := cmp.Diff(lines, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}
+
+// faultOf gives the fault that an error holds.
+func faultOf(err error) *fault.Error {
+	f, _ := errors.AsType[*fault.Error](err)
+	return f
+}
