@@ -77,6 +77,7 @@ var house = []row{
 		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
 	{floor: 3, path: "internal/notice", uses: "fault llm policy turn internal/app"},
+	{floor: 3, path: "internal/web"},
 	{
 		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",
 		parts: "github.com/coder/websocket",

@@ -1,0 +1,104 @@
+// What a model has said, as nodes of the document. Only the block that has
+// changed is drawn again, which while an answer streams is the last one.
+import { Component, type ComponentChildren } from 'preact'
+
+import { inline, parse, type Inline, type Part } from './markdown'
+import { Copy } from './views/parts'
+
+// Prose draws Markdown.
+export class Prose extends Component<{ text: string }> {
+  override shouldComponentUpdate(next: { text: string }): boolean {
+    return next.text !== this.props.text
+  }
+
+  override render() {
+    return <div class="prose">{parse(this.props.text).map((p, i) => <Piece key={i} of={p} print={JSON.stringify(p)} />)}</div>
+  }
+}
+
+class Piece extends Component<{ of: Part; print: string }> {
+  override shouldComponentUpdate(next: { print: string }): boolean {
+    return next.print !== this.props.print
+  }
+
+  override render() {
+    return piece(this.props.of, 0)
+  }
+}
+
+const deepest = 8 // lists in lists in quotes; what is deeper is shown as it was written
+
+function piece(p: Part, depth: number): ComponentChildren {
+  const within = (text: string) => (depth < deepest ? parse(text) : [{ is: 'code', lang: '', text, open: true } as const])
+  switch (p.is) {
+    case 'p':
+      return <p>{line(p.text)}</p>
+    case 'heading': {
+      const Tag = `h${Math.min(6, p.level + 3)}` as 'h4' // below those of the page
+      return <Tag>{line(p.text)}</Tag>
+    }
+    case 'code':
+      return <Code of={p} />
+    case 'quote':
+      return <blockquote>{within(p.text).map((q) => piece(q, depth + 1))}</blockquote>
+    case 'list': {
+      const entries = p.items.map((i) => <li>{box(i.done)}{entry(within(i.text), depth)}</li>)
+      return p.start === null ? <ul>{entries}</ul> : <ol start={p.start}>{entries}</ol>
+    }
+    case 'table':
+      return <Table of={p} />
+    case 'rule':
+      return <hr />
+  }
+}
+
+function Code({ of: p }: { of: Part & { is: 'code' } }) {
+  return (
+    <div class="code">
+      <p><span>{p.lang}</span>{p.open ? null : <Copy text={() => p.text} />}</p>
+      <pre tabIndex={0}><code>{p.text}</code></pre>
+    </div>
+  )
+}
+
+function Table({ of: t }: { of: Part & { is: 'table' } }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead><tr>{t.head.map((c) => <th scope="col">{line(c)}</th>)}</tr></thead>
+        <tbody>{t.rows.map((r) => <tr>{r.map((c) => <td>{line(c)}</td>)}</tr>)}</tbody>
+      </table>
+    </div>
+  )
+}
+
+// box is that of a task.
+const box = (done: boolean | undefined) => done !== undefined && <span aria-label={done ? 'done' : 'to do'} role="img">{done ? '☑ ' : '☐ '}</span>
+
+// entry draws an item of a list; where it is one line, that is no paragraph.
+function entry(parts: Part[], depth: number): ComponentChildren {
+  const [first, ...rest] = parts
+  if (first?.is !== 'p') return parts.map((p) => piece(p, depth + 1))
+  return [line(first.text), ...rest.map((p) => piece(p, depth + 1))]
+}
+
+const line = (text: string): ComponentChildren => inline(text).map(word)
+
+function word(i: Inline): ComponentChildren {
+  switch (i.is) {
+    case 'text':
+      return i.text
+    case 'code':
+      return <code>{i.text}</code>
+    case 'break':
+      return '\n'
+    case 'link':
+      return <a href={i.to} target="_blank" rel="noopener noreferrer nofollow">{i.inside.map(word)}</a>
+    case 'strong':
+      return <strong>{i.inside.map(word)}</strong>
+    case 'em':
+      return <em>{i.inside.map(word)}</em>
+    case 'del':
+      return <del>{i.inside.map(word)}</del>
+  }
+}

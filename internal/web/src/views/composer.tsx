@@ -1,0 +1,53 @@
+// Where somebody writes. What is written is kept until the server has it: it
+// outlives a failed attempt, another conversation and a reload.
+import { useState } from 'preact/hooks'
+
+import { Act } from './parts'
+
+interface Composing {
+  place: string // names the draft
+  send: (text: string) => Promise<unknown>
+  busy: boolean // a turn is under way: what is said waits for its own
+  stop?: () => Promise<unknown>
+}
+
+export function Composer({ place, send, busy, stop }: Composing) {
+  const key = 'ridethrough-draft ' + place
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
+  const [sending, set] = useState(false)
+  const [failed, fail] = useState('')
+  const write = (words: string) => {
+    setText(words)
+    sessionStorage.setItem(key, words)
+  }
+  const submit = async () => {
+    if (text.trim() === '' || sending) return
+    set(true)
+    fail('')
+    try {
+      await send(text)
+      write('')
+    } catch (error) {
+      fail((error as Error).message)
+    }
+    set(false)
+  }
+  const onKey = (e: KeyboardEvent) => {
+    if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
+    e.preventDefault()
+    void submit()
+  }
+  return (
+    <div class="composer">
+      <label>
+        <span class="sr">Message</span>
+        <textarea value={text} rows={2} placeholder={busy ? 'Say something for the next turn' : 'Say something'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} />
+      </label>
+      <p class="acts">
+        <button type="button" class="first" disabled={sending || text.trim() === ''} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>
+        {stop ? <Act label="Stop" busy="Stopping…" act={stop} /> : null}
+        {failed ? <span class="failed" role="alert">Not sent: {failed}</span> : <span class="aside">Enter sends, Shift+Enter begins a line</span>}
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+// Incidents: what has failed in a row, as one thing with a beginning and an end.
+import { ask, part } from '../call'
+import type { Incident } from '../shapes'
+import { incidents, known } from '../store'
+import { clock, dated, roughly } from '../time'
+import { capital, causeOf, plural } from '../words'
+import { Copy, Act, Empty, Facts, Mark } from './parts'
+
+export function Incidents() {
+  const keys = incidents.keys.value
+  return (
+    <>
+      <header class="title">
+        <h1 tabIndex={-1}>Incidents</h1>
+        <p>Failures in a row, grouped. One failed call among many that pass is none.</p>
+      </header>
+      {keys.length === 0 && known.value ? <Empty title="No incident yet">When a provider fails several times in a row, what happened is kept here.</Empty> : null}
+      <ul class="incidents">{keys.map((k) => <Entry key={k} id={k} />)}</ul>
+    </>
+  )
+}
+
+const isOpen = (i: Incident): boolean => i.open ?? !i.ended
+
+function Entry({ id }: { id: string }) {
+  const i = incidents.row(id)?.value
+  if (!i) return null
+  const text = async () => (await ask('GET', `incidents/${part(id)}`, undefined, 'text/plain')).text()
+  const why = i.kinds.map((k) => `${capital(causeOf(k))}${k.count > 1 ? ` × ${k.count}` : ''}`).join(', ')
+  return (
+    <li class={isOpen(i) ? 'open' : 'over'}>
+      <details>
+        <summary>
+          <Mark state={isOpen(i) ? 'waiting' : 'operational'} />
+          <span class="what"><b>{i.upstream}</b> <span>{why}</span></span>
+          <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
+          <span class="long">{isOpen(i) ? 'under way' : `recovered in ${roughly(i.recoveredMs ?? Date.parse(i.ended ?? i.began) - Date.parse(i.began))}`}</span>
+        </summary>
+        {i.message ? <p class="words">{i.message}</p> : null}
+        <Facts
+          of={[
+            ['Tries', String(i.tries)],
+            ['Failures', String(i.failures)],
+            ['Callers', String(i.callers)],
+            ['Held and answered', plural(i.held, 'call')],
+            ['Lost', plural(i.lost, 'call')],
+          ]}
+        />
+        <p class="acts">
+          <Copy label="Copy as text" text={text} />
+          <Act kind="quiet" label="Save as text" act={async () => save(`incident-${id}.txt`, await text())} />
+        </p>
+      </details>
+    </li>
+  )
+}
+
+// save hands a text to the browser as a file.
+function save(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

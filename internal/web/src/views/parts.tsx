@@ -1,0 +1,123 @@
+// Small things that several views are made of.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import type { Health } from '../shapes'
+
+// looks gives each state its word, its shape and the name of its colour, so
+// that none of the three has to be understood by itself.
+const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
+  'operational': { word: 'Operational', tone: 'good', shape: <circle cx="8" cy="8" r="6" /> },
+  'slow': { word: 'Slow', tone: 'amber', shape: <path d="M8 2a6 6 0 0 0 0 12zM8 2a6 6 0 0 1 0 12" class="half" /> },
+  'waiting': { word: 'Waiting', tone: 'amber', shape: <path d="M8 1.500 15 14H1z" /> },
+  'down': { word: 'Down', tone: 'bad', shape: <path d="M2 2h12v12H2z" /> },
+  'recovering': { word: 'Recovering', tone: 'good', shape: <path d="M8 1l7 7-7 7-7-7z" class="hollow" /> },
+  'paused': { word: 'Paused', tone: 'mute', shape: <path d="M3 2h4v12H3zM9 2h4v12H9z" /> },
+  'no-data': { word: 'No data', tone: 'mute', shape: <circle cx="8" cy="8" r="5" class="hollow dashed" /> },
+}
+
+export const wordOf = (state: Health): string => looks[state]?.word ?? state
+
+// Mark draws a state; its word stands beside it.
+export function Mark({ state }: { state: Health }) {
+  const look = looks[state] ?? looks['no-data']
+  return (
+    <svg class={`mark ${look.tone}`} viewBox="0 0 16 16" aria-hidden="true">
+      {look.shape}
+    </svg>
+  )
+}
+
+interface Acting {
+  label: ComponentChildren
+  busy?: string // what the button says while it acts
+  act: () => Promise<unknown>
+  kind?: 'first' | 'quiet'
+  name?: string // for those who hear the button without what stands around it
+  sure?: string // a question that is asked first
+}
+
+// Act is a button that does something at the server: disabled while it does,
+// with the reason beside it if it cannot.
+export function Act({ label, busy, act, kind, name, sure }: Acting) {
+  const [state, set] = useState<'idle' | 'asking' | 'busy'>('idle')
+  const [failed, fail] = useState('')
+  const alive = useRef(true)
+  const first = useRef<HTMLButtonElement>(null)
+  useEffect(() => () => void (alive.current = false), [])
+  useEffect(() => {
+    if (state === 'asking') first.current?.focus()
+  }, [state])
+  const run = async () => {
+    set('busy')
+    fail('')
+    const error = await act().then(() => '', (e: Error) => e.message)
+    if (!alive.current) return
+    set('idle')
+    fail(error)
+  }
+  if (state === 'asking') {
+    return (
+      <span class="sure" role="group" aria-label={sure} onKeyDown={(e) => e.key === 'Escape' && set('idle')}>
+        <span>{sure}</span>
+        <button type="button" ref={first} onClick={run}>Yes</button>
+        <button type="button" class="quiet" onClick={() => set('idle')}>No</button>
+      </span>
+    )
+  }
+  return (
+    <span class="act">
+      <button type="button" class={kind} disabled={state === 'busy'} aria-label={name} onClick={() => (sure ? set('asking') : void run())}>
+        {state === 'busy' ? (busy ?? label) : label}
+      </button>
+      {failed && <span class="failed" role="alert">Not done: {failed}</span>}
+    </span>
+  )
+}
+
+// copy puts a text on the clipboard, also where the page came without TLS and
+// the browser keeps its newer way to itself.
+export async function copy(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const area = document.createElement('textarea')
+  area.value = text
+  document.body.append(area)
+  area.select()
+  document.execCommand('copy')
+  area.remove()
+}
+
+// Copy is a button that copies a text and says so.
+export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<string>; label?: string }) {
+  const [done, set] = useState(false)
+  useEffect(() => {
+    if (!done) return
+    const timer = setTimeout(set, 2000, false)
+    return () => clearTimeout(timer)
+  }, [done])
+  return <Act kind="quiet" label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
+}
+
+// Facts are pairs of a name and what it is; those without are left out.
+export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {of.filter(([, value]) => value !== undefined && value !== '' && value !== false).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+// Empty says that there is nothing, and what that means.
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="lead">{title}</p>
+      {children && <p>{children}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+// Policy: when each one tries again, and where it gives up, as pictures on one
+// scale. Time is drawn by its logarithm: what matters happens within seconds at
+// first and within hours later.
+import { useEffect, useState } from 'preact/hooks'
+
+import { get } from '../call'
+import type { Policy } from '../shapes'
+import { roughly } from '../time'
+import { causes, plural } from '../words'
+import { Empty } from './parts'
+
+export function Policies() {
+  const [all, set] = useState<Policy[] | null>(null)
+  const [failed, fail] = useState('')
+  useEffect(() => void get<{ policies: Policy[] }>('policies').then((a) => set(a.policies), (e: Error) => fail(e.message)), [])
+  return (
+    <>
+      <header class="title">
+        <h1 tabIndex={-1}>Policy</h1>
+        <p>When a call is tried again if no try ever passes. Each dot is a retry; time runs to the right, ever faster.</p>
+      </header>
+      {failed ? <Empty title="The policies could not be had">{failed}</Empty> : null}
+      {all ? <Group title="In use here" of={all.filter(used)} all={all} /> : null}
+      {all ? <Group title="Presets" of={all.filter((p) => !used(p))} all={all} /> : null}
+    </>
+  )
+}
+
+const used = (p: Policy): boolean => p.source === 'configuration' || (p.usedBy ?? []).length > 0
+
+function Group({ title, of, all }: { title: string; of: Policy[]; all: Policy[] }) {
+  if (of.length === 0) return null
+  const longest = Math.max(60_000, ...all.map(endOf))
+  return (
+    <section class="policies">
+      <h2>{title}</h2>
+      {of.map((p) => <Row key={p.name} of={p} longest={longest} />)}
+    </section>
+  )
+}
+
+const endOf = (p: Policy): number => Math.max(p.totalMs, p.retries.at(-1)?.atMs ?? 0)
+
+function Row({ of: p, longest }: { of: Policy; longest: number }) {
+  return (
+    <article class="policy">
+      <h3>{p.name}</h3>
+      <p class="aside">{(p.usedBy ?? []).length > 0 ? `for ${(p.usedBy ?? []).join(', ')}` : ''}</p>
+      <p>{p.sentence}</p>
+      <Picture of={p} longest={longest} />
+      <details>
+        <summary>The numbers</summary>
+        <Numbers of={p} />
+      </details>
+    </article>
+  )
+}
+
+const [wide, high] = [720, 46]
+const marks = [1000, 10_000, 60_000, 600_000, 3_600_000, 8 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000]
+
+// Picture draws a policy's retries over the time that has passed.
+function Picture({ of: p, longest }: { of: Policy; longest: number }) {
+  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (wide - 40)
+  const end = x(endOf(p))
+  const says = `${p.name}: ${plural(p.retries.length, 'retry', 'retries')}${p.unlimited ? ' and more' : ''}, ${ending(p)}`
+  return (
+    <svg class="picture" viewBox={`0 0 ${wide} ${high}`} role="img" aria-label={says}>
+      {marks.filter((m) => m <= longest).map((m) => (
+        <g key={m}>
+          <path class="grid" d={`M${x(m).toFixed(1)} 4V30`} />
+          <text x={x(m)} y="43">{roughly(m)}</text>
+        </g>
+      ))}
+      <path class="run" d={`M${x(0)} 17H${end.toFixed(1)}`} />
+      <path class="call" d={`M${x(0)} 9v16`} />
+      {p.retries.map((r) => <circle key={r.n} cx={x(r.atMs).toFixed(1)} cy="17" r="4" />)}
+      {p.unlimited ? <path class="on" d={`M${(end + 8).toFixed(1)} 11l7 6-7 6`} /> : <path class="end" d={`M${(end + 8).toFixed(1)} 11h12v12h-12z`} />}
+    </svg>
+  )
+}
+
+// ending says where a policy gives up.
+function ending(p: Policy): string {
+  if (p.ends === 'never' || p.unlimited) return 'does not give up by itself'
+  const after = `after ${roughly(p.totalMs)} of waiting`
+  if (p.ends === 'retries') return `gives up when ${plural(p.retries.length, 'retry has', 'retries have')} failed, ${after}`
+  return p.ends === 'sleep' ? `gives up when its waiting is used up, ${after}` : `gives up when its time is over, ${after}`
+}
+
+const shown = 60 // rows of numbers
+
+function Numbers({ of: p }: { of: Policy }) {
+  const rest = p.retries.length - shown
+  return (
+    <>
+      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.hintMs ? ` A wait that the provider asks for is kept up to ${roughly(p.hintMs)}.` : ''}{p.kinds?.length ? ` Tries again: ${p.kinds.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`Retries of ${p.name}`}>
+        <table>
+          <thead><tr><th scope="col">Retry</th><th scope="col">Wait</th><th scope="col">With jitter</th><th scope="col">In all</th></tr></thead>
+          <tbody>
+            {p.retries.slice(0, shown).map((r) => (
+              <tr key={r.n}><th scope="row">{r.n}</th><td>{roughly(r.waitMs)}</td><td>{r.leastMs === r.mostMs ? '' : `${roughly(r.leastMs)}–${roughly(r.mostMs)}`}</td><td>{roughly(r.atMs)}</td></tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rest > 0 ? <p class="aside">…and {plural(rest, 'more', 'more')}, the last after {roughly(endOf(p))}.</p> : null}
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+// What was said while a turn is under way, and waits for its own.
+import { useState } from 'preact/hooks'
+
+import { ask, part, post } from '../call'
+import type { Input } from '../shapes'
+import { Act } from './parts'
+
+export function Queue({ queue, conversation, open }: { queue: readonly Input[]; conversation: string; open: boolean }) {
+  if (queue.length === 0) return null
+  return (
+    <section class="queue" aria-labelledby="queue">
+      <h2 id="queue">Next</h2>
+      <ol>{queue.map((i) => <Waiting key={i.id} input={i} at={`conversations/${part(conversation)}/queue/${part(i.id)}`} open={open} />)}</ol>
+    </section>
+  )
+}
+
+function Waiting({ input, at, open }: { input: Input; at: string; open: boolean }) {
+  const [text, edit] = useState<string | null>(null)
+  const save = async () => {
+    await ask('PATCH', at, { text })
+    edit(null)
+  }
+  if (text !== null) {
+    return (
+      <li>
+        <label><span class="sr">Change what is said next</span><textarea value={text} rows={2} onInput={(e) => edit(e.currentTarget.value)} /></label>
+        <p class="acts"><Act kind="first" label="Save" act={save} /><button type="button" class="quiet" onClick={() => edit(null)}>Leave as it was</button></p>
+      </li>
+    )
+  }
+  return (
+    <li>
+      <p class="said">{input.text}</p>
+      <p class="acts">
+        <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button>
+        <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />
+        {open && !input.steers ? <Act kind="quiet" label="Say it now" name="Say it now, in the turn under way" act={() => post(at + '/steer')} /> : null}
+      </p>
+    </li>
+  )
+}

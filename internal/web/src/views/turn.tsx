@@ -1,0 +1,118 @@
+// A turn: what was said, what came of it, and the wait that it is in.
+import { Component } from 'preact'
+
+import { part, post } from '../call'
+import { Prose } from '../prose'
+import type { Item, Said, Tool, Turn } from '../talk'
+import { Countdown } from '../ticker'
+import { roughly, seconds } from '../time'
+import { attempt, capital, causeOf, count, headline, plural, recovered } from '../words'
+import { Act } from './parts'
+
+interface Shown {
+  turn: Turn
+  conversation: string
+}
+
+// TurnView draws a turn, again only when it has changed.
+export class TurnView extends Component<Shown> {
+  override shouldComponentUpdate(next: Shown): boolean {
+    return next.turn !== this.props.turn
+  }
+
+  override render() {
+    const { turn: t, conversation } = this.props
+    return (
+      <article class={`turn ${t.status}`} aria-label="Turn">
+        {t.items.map((i, n) => <Thing key={n} of={i} />)}
+        {t.pause ? <Bubble turn={t} conversation={conversation} /> : null}
+        {t.status === 'open' && !t.pause && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
+        {t.status === 'open' && !t.pause && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">At work…</p> : null}
+        <End of={t} />
+      </article>
+    )
+  }
+}
+
+function Thing({ of: i }: { of: Item }) {
+  switch (i.is) {
+    case 'user':
+      return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p></div>
+    case 'answer':
+      return <Answer of={i} />
+    case 'thought':
+      return <details class="thought"><summary>Thinking{i.streaming ? '…' : ''}</summary><Prose text={i.text} /></details>
+    case 'tool':
+      return <Used of={i} />
+    case 'note':
+      return <p class="note">{i.text}</p>
+  }
+}
+
+function Answer({ of: a }: { of: Said }) {
+  return (
+    <div class={a.streaming ? 'answer streaming' : 'answer'}>
+      {a.late ? <p class="aside">… its beginning passed by before this page was here; the whole answer follows</p> : null}
+      <Prose text={a.text} />
+      {a.partial ? <p class="broke">… the answer broke off here</p> : null}
+    </div>
+  )
+}
+
+const toolWords = { asked: 'asked for', running: 'running…', done: 'done', failed: 'failed' }
+
+function Used({ of: t }: { of: Tool }) {
+  const given = typeof t.arguments === 'string' ? t.arguments : JSON.stringify(t.arguments ?? {}, null, 2)
+  return (
+    <details class={`tool ${t.state}`}>
+      <summary><code>{t.name}</code> <span class="short">{given.replace(/\s+/g, ' ').slice(0, 120)}</span> <span class="aside">{toolWords[t.state]}</span></summary>
+      <pre tabIndex={0}>{given}</pre>
+      {t.output === undefined ? null : <pre tabIndex={0}>{bounded(t.output)}</pre>}
+    </details>
+  )
+}
+
+const most = 20_000 // characters of a tool's output that are shown
+
+const bounded = (s: string): string => (s.length > most ? `${s.slice(0, most)}\n… and ${count(s.length - most)} characters more` : s)
+
+// Bubble is the yellow one: the provider fails, and the turn waits.
+function Bubble({ turn: t, conversation }: Shown) {
+  const p = t.pause
+  if (!p) return null
+  const at = `conversations/${part(conversation)}/`
+  return (
+    <aside class="bubble" aria-label="The provider fails, and the turn waits">
+      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(p))} — retrying <Countdown due={p.due} at={p.at} />… <span class="aside">({attempt(p)})</span></p>
+      <p class="words">{p.message}</p>
+      <p class="acts">
+        <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
+        <Act label="Stop" busy="Stopping…" act={() => post(at + 'stop', { turnId: t.id })} name="Stop this turn" />
+      </p>
+    </aside>
+  )
+}
+
+// End says how a turn has ended, and what it has taken.
+function End({ of: t }: { of: Turn }) {
+  const e = t.error
+  if (t.status === 'open' && !e) return null
+  const took = [
+    t.retries ? `recovered after ${plural(t.retries, 'retry', 'retries')}, waited ${seconds(t.waitedMs ?? 0)}` : '',
+    t.tookMs ? roughly(t.tookMs) : '',
+    t.tokens ? `${count(t.tokens[0])} tokens in, ${count(t.tokens[1])} out` : '',
+  ]
+  return (
+    <footer class="end">
+      {e ? (
+        <div class="error">
+          <p><b>{headline(e)}</b></p>
+          <p class="words">{e.message}</p>
+          <p class="aside">{[e.provider, e.waitedMs > 0 ? `waited ${seconds(e.waitedMs)}` : '', e.requestId ? `request ${e.requestId}` : '', 'nothing that was said is lost'].filter(Boolean).join(' · ')}</p>
+        </div>
+      ) : null}
+      {t.status === 'aborted' ? <p>Stopped.</p> : null}
+      {t.status === 'done' ? <p class="aside">{took.filter(Boolean).join(' · ')}</p> : null}
+    </footer>
+  )
+}

@@ -1,0 +1,151 @@
+// Upstreams: how each one is, how it was, and what waiting has saved.
+import type { Cell, Upstream } from '../shapes'
+import { known, upstreams } from '../store'
+import type { Told } from '../table'
+import { Countdown } from '../ticker'
+import { clock, dated, moment, roughly } from '../time'
+import { capital, causeOf, count, plural } from '../words'
+import { actOn } from './now'
+import { Act, Empty, Facts, Mark, wordOf } from './parts'
+
+export function Upstreams() {
+  const keys = upstreams.keys.value
+  return (
+    <>
+      <header class="title">
+        <h1 tabIndex={-1}>Upstreams</h1>
+        <p>Measured on the requests that pass here; nobody is asked only to see how they are.</p>
+      </header>
+      {keys.length === 0 && known.value ? <Empty title="No upstream is configured" /> : null}
+      <div class="cards">{keys.map((k) => <Card key={k} name={k} />)}</div>
+    </>
+  )
+}
+
+function Card({ name }: { name: string }) {
+  const u = upstreams.row(name)?.value
+  if (!u) return null
+  const id = `upstream-${name}`
+  return (
+    <article class={`card ${u.state}`} aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{u.name}</h2>
+        <p class="state"><Mark state={u.state} /><State of={u} /></p>
+      </header>
+      <p class="words"><Reason of={u} /></p>
+      <Strip cells={u.strip ?? []} name={u.name} />
+      <Facts of={facts(u)} />
+      {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
+      <p class="acts">
+        {u.state === 'paused' ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${u.name}`} /> : <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${u.name}`} />}
+        {u.waiting > 0 ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try ${u.name} now`} /> : null}
+      </p>
+    </article>
+  )
+}
+
+// State is the word, and until when it holds where that is known.
+function State({ of: u }: { of: Told<Upstream> }) {
+  const next = u.outages.find((o) => o.nextProbe)?.nextProbe
+  if (u.state === 'waiting' && next) return <>Waiting until {moment(next)}</>
+  return <>{wordOf(u.state)}</>
+}
+
+function Reason({ of: u }: { of: Told<Upstream> }) {
+  const left = u.untilMs ?? 0
+  const why = u.reason ?? reasonOf(u)
+  if (u.state !== 'waiting' || left <= 0) return <>{why}</>
+  return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.told + left} at={u.outages[0]?.nextProbe} /></>
+}
+
+// reasonOf gives a sentence where the server has none.
+function reasonOf(u: Upstream): string {
+  const o = u.outages[0]
+  if (u.state === 'paused') return `Paused by somebody at ${clock(u.pausedSince ?? '')}`
+  if (u.state === 'no-data') return 'Nothing has been asked yet'
+  return o ? `${capital(causeOf(o))} since ${clock(o.since)}: ${o.message ?? ''}` : ''
+}
+
+function facts(u: Upstream): [string, string | undefined | preact.ComponentChild][] {
+  const o = u.outages.find((x) => !x.recovering)
+  return [
+    ['Who waits', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'nobody'],
+    ['Last success', u.lastSuccess ? dated(u.lastSuccess) : 'none yet'],
+    ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
+    ['Answers in the last hour', u.samples === undefined ? undefined : count(u.samples)],
+    ['Retries this week', u.saved ? count(u.saved.retries) : undefined],
+    ['Failed probes', o ? String(o.probes) : undefined],
+    ['Fails', o ? (o.level === 'host' ? 'all of it' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
+    ['Asked by', u.source === 'conversations' ? 'conversations here' : 'programs'],
+    ['Address', <span class="address">{u.base}</span>],
+  ]
+}
+
+const wide = 10 // of a cell, its gap included
+const high = 36
+
+// Strip draws the last 24 hours, a quarter of an hour in each cell: a low bar
+// passed, a middling one passed after retries, a full one has failures, and a
+// dot is a time of which nothing is known.
+function Strip({ cells, name }: { cells: Cell[]; name: string }) {
+  if (cells.length === 0) return null
+  return (
+    <figure class="strip">
+      <svg viewBox={`0 0 ${cells.length * wide} ${high}`} preserveAspectRatio="none" role="img" aria-label={summary(cells, name)}>
+        {cells.map((c, i) => <Bar key={i} of={c} x={i * wide} tip={tip(c, cells.length - i)} />)}
+      </svg>
+      <Spark cells={cells} />
+      <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />after retries<i class="bad" />failed<i class="mute" />no data</span><span>now</span></figcaption>
+    </figure>
+  )
+}
+
+function Bar({ of: c, x, tip: words }: { of: Cell; x: number; tip: string }) {
+  const all = c.ok + c.failed
+  const tone = all === 0 ? 'mute' : c.failed > 0 ? 'bad' : c.retried > 0 ? 'amber' : 'good'
+  const tall = { mute: 3, good: 14, amber: 24, bad: high }[tone]
+  return (
+    <g>
+      <rect x={x} y="0" width={wide} height={high} class="catch" />
+      <rect x={x + 1} y={high - tall} width={wide - 2} height={tall} class={tone} />
+      <title>{words}</title>
+    </g>
+  )
+}
+
+function tip(c: Cell, ago: number): string {
+  const when = ago === 1 ? 'the last quarter of an hour' : `${roughly(ago * 900_000)} ago`
+  if (c.ok + c.failed === 0) return `${when}: no data`
+  const first = c.firstTokenMs ? `, first token ${roughly(c.firstTokenMs)}` : ''
+  return `${when}: ${c.ok} passed, ${c.retried} after retries, ${c.failed} failed${first}`
+}
+
+// summary is the strip for those who do not see it.
+function summary(cells: Cell[], name: string): string {
+  const sum = (of: (c: Cell) => number) => cells.reduce((n, c) => n + of(c), 0)
+  const bad = cells.filter((c) => c.failed > 0).length
+  const none = cells.filter((c) => c.ok + c.failed === 0).length
+  return `${name}, last 24 hours: ${sum((c) => c.ok)} passed, ${sum((c) => c.retried)} of them after retries, ${sum((c) => c.failed)} failed; ` +
+    `failures in ${bad} of ${cells.length} quarters of an hour, no data in ${none}`
+}
+
+// Spark is the time to the first token over the same hours, as a line that is
+// interrupted where nothing is known.
+function Spark({ cells }: { cells: Cell[] }) {
+  const most = Math.max(...cells.map((c) => c.firstTokenMs ?? 0))
+  if (most === 0) return null
+  let pen = 'M'
+  let path = ''
+  cells.forEach((c, i) => {
+    if (c.firstTokenMs === undefined) return void (pen = 'M')
+    const [x, y] = [i * wide + wide / 2, high - 3 - (c.firstTokenMs / most) * (high - 8)]
+    path += `${pen}${x.toFixed(0)} ${y.toFixed(1)}`
+    if (pen === 'M') path += `h.1` // a lone value is a dot
+    pen = 'L'
+  })
+  return (
+    <svg class="spark" viewBox={`0 0 ${cells.length * wide} ${high}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(most)} at most`}>
+      <path d={path} />
+    </svg>
+  )
+}
