@@ -1,6 +1,11 @@
 package gate
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
 
 // setBound is how many gates a Set keeps.
 const setBound = 1024
@@ -32,6 +37,19 @@ func (s *Set) Of(upstream string) *Gate {
 		s.gates[upstream] = g
 	}
 	return g
+}
+
+// States gives the state of each gate, in the order of their names.
+func (s *Set) States() []State {
+	s.mu.Lock()
+	gates := slices.Collect(maps.Values(s.gates))
+	s.mu.Unlock()
+	slices.SortFunc(gates, func(a, b *Gate) int { return strings.Compare(a.name, b.name) })
+	all := make([]State, len(gates))
+	for i, g := range gates {
+		all[i] = g.State()
+	}
+	return all
 }
 
 // prune forgets the gates that have nothing to remember. A call that has one of

@@ -157,6 +157,7 @@ func (h *Host) Delete(ctx context.Context, conversation string) error {
 	if err := h.Engine.Delete(ctx, conversation); err != nil {
 		return err
 	}
+	h.lose(ctx, conversation)
 	err = h.Engine.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
 		return err

@@ -74,8 +74,10 @@ func (w *worker) tell(ctx context.Context, e turn.Event) {
 		w.asked = e.Name
 		w.hasten(false)
 	case turn.Recovered:
+		w.h.over(ctx, w.log.id)
 		w.h.back(ctx, e.Provider)
 	}
+	w.told(e)
 	if turn.Kept(e) {
 		return // it came with its append
 	}

@@ -138,13 +138,13 @@ func (p *place) Enter(ctx context.Context) (retry.Pass, error) {
 		return nil, err
 	}
 	if p.urged.Swap(false) {
-		return &passed{pass, ctx, p}, nil
+		return &passed{pass, ctx, p, time.Now()}, nil
 	}
 	if f := p.h.elsewhere(p.name); f != nil {
 		pass.Leave(f)
 		return nil, f
 	}
-	return &passed{pass, ctx, p}, nil
+	return &passed{pass, ctx, p, time.Now()}, nil
 }
 
 // passed is the permission for a try.
@@ -152,10 +152,12 @@ type passed struct {
 	retry.Pass
 	ctx   context.Context
 	place *place
+	began time.Time
 }
 
 // Leave tells how the try has gone.
 func (p *passed) Leave(f *fault.Error) {
 	p.Pass.Leave(f)
+	p.place.h.measure(Event{Type: Tried, Name: p.place.name, Fault: f, Took: time.Since(p.began)})
 	p.place.h.found(context.WithoutCancel(p.ctx), p.place.name, f)
 }

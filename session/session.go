@@ -42,6 +42,7 @@ type Config struct {
 	Workers    int           // turns that are worked on at the same time; 0: 64. Turns that wait for long are not among them
 	Stay       time.Duration // a wait up to this stays with its worker; 0: 30 s
 	Supervisor policy.Policy // when a turn is taken up again after its worker failed; the zero Policy: policy.Worker()
+	Watch      func(Event)   // told by the workers of what happens between turns and providers; nil: nobody is
 	Log        *slog.Logger  // nil: nothing
 }
 
@@ -54,6 +55,8 @@ type Host struct {
 	outages outages
 	waiting waiting
 	ramps   ramps
+
+	pendings pendings
 }
 
 // The errors of requests that cannot be met.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -66,6 +67,8 @@ func (w *waiting) some(upstream string, n int) map[string]string {
 
 // find notes the turns that were parked before this host was there.
 func (h *Host) find(ctx context.Context) {
+	h.pendings.search(true)
+	defer h.pendings.search(false)
 	for head, err := range h.Engine.Conversations(ctx, "") {
 		if err != nil {
 			if ctx.Err() == nil {
@@ -73,11 +76,40 @@ func (h *Host) find(ctx context.Context) {
 			}
 			return
 		}
-		var p park
-		if head.Last.Type == parked && json.Unmarshal(head.Last.Body, &p) == nil && !p.Held {
-			h.waiting.add(p.Name.Provider, head.ID, head.Last.Turn)
+		p, held, ok := h.waitOf(ctx, head)
+		if !ok {
+			continue
+		}
+		h.pendings.found(p)
+		if !held {
+			h.waiting.add(p.Name.Provider, head.ID, p.Turn)
 		}
 	}
+}
+
+// waitOf gives the wait that a conversation's turn is in, and whether a worker
+// holds it; false: in none. Only where somebody has had a word since it was
+// parked, the log has to be read.
+func (h *Host) waitOf(ctx context.Context, head engine.Head) (p Pending, held, ok bool) {
+	switch last := head.Last; {
+	case last.Type == parked:
+		var w park
+		if json.Unmarshal(last.Body, &w) != nil {
+			return p, false, false
+		}
+		var s Settings
+		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
+		return w.pending(head.ID, s.Title, last.Turn, last.Time), w.Held, true
+	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
+		return p, false, false
+	}
+	l, err := h.load(ctx, head.ID)
+	if err != nil {
+		return p, false, false // it tells when somebody asks for it
+	}
+	defer h.cache.put(l)
+	p, ok = l.pending()
+	return p, l.now.held, ok
 }
 
 // back tells all hosts that an upstream answers again.
@@ -87,15 +119,21 @@ func (h *Host) back(ctx context.Context, upstream string) {
 	}
 }
 
-// listen wakes those that wait for an upstream when it answers again.
+// listen wakes those that wait for an upstream when it answers again, and keeps
+// up with which turns wait.
 func (h *Host) listen(ctx context.Context) error {
 	heard, err := h.Engine.Listen(ctx, recoveries)
+	if err != nil {
+		return err
+	}
+	said, err := h.Engine.Listen(ctx, waits)
 	if err != nil {
 		return err
 	}
 	h.find(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
+	all.Go(func() { h.overhear(ctx, said) })
 	for news := range heard {
 		all.Go(func() { h.wakeAll(ctx, string(news.Data)) })
 	}

@@ -135,10 +135,22 @@ func (h *Host) turn(ctx context.Context, l *log, e errand) error {
 				return err
 			}
 		}
+		if p, ok := l.pending(); ok {
+			h.pend(ctx, p)
+			defer h.waiting.add(p.Name.Provider, l.id, e.Turn)
+		}
 		return h.Engine.Park(ctx, ticket(l.id, e.Turn, "", errand{}), due)
 	}
 	h.waiting.drop(l.id)
-	if err := w.work(ctx); err != nil && !errors.Is(err, errOver) {
+	if p, ok := l.pending(); ok {
+		p.Trying = true
+		h.pend(ctx, p)
+	}
+	err := w.work(ctx)
+	if !errors.Is(err, errElsewhere) {
+		h.settle(ctx, l)
+	}
+	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}
 	return h.next(ctx, l)

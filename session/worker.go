@@ -271,6 +271,14 @@ func (w *worker) inbox() []turn.UserMessage {
 
 // wait waits for the next try: here where that is short, else nobody does.
 func (w *worker) wait(ctx context.Context, n retry.Note) error {
+	err := w.rest(ctx, n)
+	if err == nil {
+		w.h.retrying(ctx, w.log.id)
+	}
+	return err
+}
+
+func (w *worker) rest(ctx context.Context, n retry.Note) error {
 	w.h.ramps.failed(w.asked.Provider)
 	if w.waits(n) {
 		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
@@ -281,9 +289,11 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 	err := w.note(context.WithoutCancel(ctx), parked, park{
 		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	w.pend(ctx)
+	switch {
 	case errors.Is(context.Cause(ctx), errAborted):
 		return errAborted // nobody is to come back to it
 	case stays && w.hurried():
@@ -292,6 +302,16 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 		return w.place.Wait(ctx, n.Verdict.Wait)
 	}
 	return w.leave(context.WithoutCancel(ctx), due)
+}
+
+// pend tells of the wait that has just been noted in the log.
+func (w *worker) pend(ctx context.Context) {
+	w.mu.Lock()
+	p, ok := w.log.pending()
+	w.mu.Unlock()
+	if ok {
+		w.h.pend(ctx, p)
+	}
 }
 
 // waits tells whether the wait of a note is noted in the log, and goes on.
