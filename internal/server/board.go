@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -210,10 +211,28 @@ func (s *Server) serveUpstream(w http.ResponseWriter, r *http.Request) {
 	o, ok := ordered(w, r)
 	switch {
 	case !ok:
-	case !s.config.Gateway.ActOn(name, o.Do):
+	case !slices.Contains(all[i].Actions, string(o.Do)):
+		refuse(w, http.StatusBadRequest, "nobody can %s %s; want one of %s", o.Do, clip(name), strings.Join(all[i].Actions, ", "))
+	case !s.actOn(r.Context(), &all[i], o.Do):
 		refuse(w, http.StatusNotFound, "no upstream is named %q any more; see /-/upstreams", clip(name))
 	default:
 		s.config.Log.Info("asked to act", "upstream", name, "do", string(o.Do))
 		answer(w, http.StatusOK, o)
 	}
+}
+
+// actOn does something about an upstream and all that wait for it; false: it is
+// not there any more.
+func (s *Server) actOn(ctx context.Context, v *upstream, do gateway.Command) bool {
+	switch {
+	case v.Provider == "":
+		return s.config.Gateway.ActOn(v.Name, do)
+	case do == gateway.Now:
+		s.config.Sessions.NowAll(ctx, v.Provider)
+	default:
+		if err := s.config.Sessions.StopAll(ctx, v.Provider); err != nil {
+			s.config.Log.Error("stopping the turns that wait", "upstream", v.Name, "error", err)
+		}
+	}
+	return true
 }

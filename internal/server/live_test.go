@@ -31,7 +31,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
-		if got := names(all); got != "hello waits upstreams " {
+		if got := names(all); got != "hello waits turns counts upstreams " {
 			t.Fatal(got)
 		}
 		var hello struct {
@@ -155,7 +155,7 @@ func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
 		defer r.close()
 		all := r.seen()
-		if names(all) != "hello waits upstreams talk-problem " || !strings.Contains(all[3].data, `"code":"not-found"`) {
+		if names(all) != "hello waits turns counts upstreams talk-problem " || !strings.Contains(all[5].data, `"code":"not-found"`) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)

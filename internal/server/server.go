@@ -65,6 +65,8 @@ type Server struct {
 	origins   *http.CrossOriginProtection
 	waits     follower[int64, wait]
 	upstreams follower[string, upstream]
+	turns     follower[string, turnWait]
+	tallies   follower[string, tally]
 	strangers strangers
 	streams   atomic.Int64   // readers of streams below /-/
 	sockets   sync.WaitGroup // those of them that net/http does not wait for
@@ -100,6 +102,8 @@ func New(c Config) *Server {
 	}
 	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same}
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}
+	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same}
+	s.tallies = follower[string, tally]{one: "count", all: "counts", load: s.loadTallies, same: equals[tally]}
 	var err error
 	if s.page, err = leaves(c.Page); err != nil {
 		c.Log.Error("there is no page", "error", err)

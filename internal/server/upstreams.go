@@ -8,16 +8,23 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
+// ofConversations begins the names of the upstreams of conversations: a provider
+// may be one for requests as well, and what is known there is another thing.
+const ofConversations = "conversations:"
+
 // upstream is an upstream, as JSON.
 type upstream struct {
 	Name        string    `json:"name"`
-	API         string    `json:"api"`
-	Base        string    `json:"base"`
+	Source      string    `json:"source"`            // who asks it: "gateway", "conversations"
+	Provider    string    `json:"provider,omitzero"` // of conversations: as their models name it
+	API         string    `json:"api,omitzero"`
+	Base        string    `json:"base,omitzero"`
 	State       string    `json:"state"`                // "operational", "waiting", "recovering", "paused", "no-data"
 	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not paused
 	Outages     []outage  `json:"outages"`
 	Waiting     int       `json:"waiting"`              // requests that wait for it
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none since the start
+	Actions     []string  `json:"actions"`              // what can be done about it
 }
 
 // outage is one that is under way, or over and letting its callers go, as JSON.
@@ -43,7 +50,7 @@ func (v upstream) key() string { return v.Name }
 // same tells whether nothing has changed but the time. That of the last
 // success does not count: it changes with every request.
 func (v upstream) same(o upstream) bool {
-	return v.Name == o.Name && v.API == o.API && v.Base == o.Base && v.State == o.State &&
+	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State &&
 		v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && slices.EqualFunc(v.Outages, o.Outages, outage.same)
 }
 
@@ -53,21 +60,37 @@ func (v outage) same(o outage) bool {
 	return v == o
 }
 
-// loadUpstreams asks the gateway about its upstreams.
+// What can be done about upstreams. A turn that is kept from trying would keep
+// its worker from others, so nobody holds those of conversations.
+var (
+	allActions  = []string{string(gateway.Now), string(gateway.Hold), string(gateway.Resume), string(gateway.GiveUp)}
+	talkActions = []string{string(gateway.Now), string(gateway.GiveUp)}
+)
+
+// loadUpstreams asks the gateway and the conversations about their upstreams.
 func (s *Server) loadUpstreams() []upstream {
 	now := time.Now()
-	from := s.config.Gateway.Upstreams()
-	all := make([]upstream, len(from))
-	for i := range from {
-		all[i] = viewUpstream(&from[i], now)
+	all := []upstream{}
+	for _, h := range s.config.Gateway.Upstreams() {
+		v := viewUpstream(h.Gate, now)
+		v.Name, v.Source, v.API, v.Base, v.Actions = h.Name, "gateway", h.API, h.Base, allActions
+		all = append(all, v)
+	}
+	if s.config.Sessions == nil {
+		return all
+	}
+	for _, u := range s.config.Sessions.Upstreams() {
+		u.Gate.Waiting = u.Waiting // where nobody holds a turn, no gate knows it
+		v := viewUpstream(u.Gate, now)
+		v.Name, v.Source, v.Provider, v.Actions = ofConversations+u.Gate.Name, "conversations", u.Gate.Name, talkActions
+		all = append(all, v)
 	}
 	return all
 }
 
-func viewUpstream(h *gateway.Health, now time.Time) upstream {
-	g := h.Gate
+func viewUpstream(g gate.State, now time.Time) upstream {
 	v := upstream{
-		Name: h.Name, API: h.API, Base: h.Base, State: state(g), Paused: instant(g.Paused),
+		State: state(g), Paused: instant(g.Paused),
 		Outages: make([]outage, len(g.Outages)), Waiting: g.Waiting, LastSuccess: instant(g.LastSuccess),
 	}
 	for i := range g.Outages {

@@ -1,0 +1,159 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+)
+
+// down gives answers that fail.
+func down(n int, then ...llmtest.Answer) []llmtest.Answer {
+	var all []llmtest.Answer
+	for range n {
+		all = append(all, llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}))
+	}
+	return append(all, then...)
+}
+
+// of gives the data of the events of a name.
+func of(all []event, name string) (data []string) {
+	for _, e := range all {
+		if e.name == name {
+			data = append(data, e.data)
+		}
+	}
+	return data
+}
+
+// decoded gives the members of an event's data.
+func decoded(t *testing.T, data string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(data), &v); err != nil {
+		t.Fatalf("%q: %v", data, err)
+	}
+	return v
+}
+
+func TestATurnThatWaitsIsShownAndItsEndIsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, down(2, llmtest.Late(10*time.Second, llmtest.Says("hi")))...)
+		r := p.read("/-/live")
+		defer r.close()
+		if got := r.seen(); names(got) != "hello waits turns counts upstreams " || of(got, "turns")[0] != `{"turns":[]}` || of(got, "counts")[0] != `{"counts":[{"of":"turns","all":0}]}` {
+			t.Fatalf("%+v", got)
+		}
+		p.create("c1")
+		turn := p.say("c1", "hello")
+		time.Sleep(300 * time.Millisecond)
+		all := r.seen()
+		shown := decoded(t, of(all, "turn")[0])
+		for name, want := range map[string]any{
+			"conversation": "c1", "turn": turn, "state": "waiting", "provider": "acme", "model": "large", "upstream": "conversations:acme",
+			"kind": "overloaded", "cause": "server overloaded", "message": "HTTP 529: busy", "code": "529", "retries": 0.0,
+		} {
+			if shown[name] != want {
+				t.Errorf("%s: %v, want %v", name, shown[name], want)
+			}
+		}
+		if left := shown["remainingMs"].(float64); left > 5000 || left < 4700 || shown["due"] == nil || shown["maxRetries"] != nil {
+			t.Errorf("%v", shown)
+		}
+		if got := of(all, "count"); len(got) != 1 || got[0] != `{"of":"turns","all":1}` {
+			t.Errorf("%q", got)
+		}
+		up := decoded(t, of(all, "upstream")[0])
+		if up["name"] != "conversations:acme" || up["source"] != "conversations" || up["provider"] != "acme" || up["state"] != "waiting" || up["waiting"] != 1.0 {
+			t.Errorf("%v", up)
+		}
+		time.Sleep(15 * time.Second)
+		all = r.seen()
+		trying := decoded(t, of(all, "turn")[len(of(all, "turn"))-1])
+		if trying["state"] != "trying" || trying["due"] != nil || trying["retries"] != 1.0 || trying["waitedMs"] != 15000.0 {
+			t.Errorf("%v", trying)
+		}
+		time.Sleep(15 * time.Second)
+		if all := r.seen(); len(of(all, "gone")) != 1 || of(all, "gone")[0] != `{"turn":"c1"}` {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestAServerThatBeginsShowsTheTurnsThatWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := engine.Memory()
+		p := furnish(t, server.Config{}, store, down(9)...)
+		p.create("c1")
+		p.say("c1", "hello")
+		time.Sleep(time.Hour)
+		p.end()
+		p = furnish(t, server.Config{}, store)
+		r := p.read("/-/live")
+		defer r.close()
+		if got := of(r.seen(), "turns")[0]; !strings.Contains(got, `"conversation":"c1"`) || !strings.Contains(got, `"retries":7`) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestSomebodyActsOnAllTurnsThatWaitForAProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, down(2, llmtest.Says("hi"), llmtest.Says("hi"))...)
+		for _, c := range []string{"c1", "c2"} {
+			p.create(c)
+			p.say(c, "hello")
+		}
+		synctest.Wait()
+		act := func(name, do string) int {
+			resp, err := p.client.Post("http://localhost/-/upstreams/"+name, "application/json", strings.NewReader(`{"do":"`+do+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			return resp.StatusCode
+		}
+		for name, want := range map[string]int{"conversations:else": http.StatusNotFound, "acme": http.StatusNotFound} {
+			if got := act(name, "now"); got != want {
+				t.Errorf("%s: %d", name, got)
+			}
+		}
+		for _, do := range []string{"hold", "resume"} {
+			if got := act("conversations:acme", do); got != http.StatusBadRequest {
+				t.Errorf("%s: %d", do, got)
+			}
+		}
+		if got := act("conversations:acme", "now"); got != http.StatusOK {
+			t.Fatal(got)
+		}
+		time.Sleep(4 * time.Second) // less than the first wait
+		if all, n := p.host.Pending(10); n > 0 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestSomebodyGivesUpAllTurnsThatWaitForAProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, down(9)...)
+		p.create("c1")
+		p.say("c1", "hello")
+		time.Sleep(time.Hour)
+		resp, err := p.client.Post("http://localhost/-/upstreams/conversations:acme", "application/json", strings.NewReader(`{"do":"give-up"}`))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		_ = resp.Body.Close()
+		time.Sleep(time.Second)
+		if v, err := p.host.Get(t.Context(), "c1"); err != nil || v.Turn != "" {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
+}
