@@ -46,7 +46,7 @@ function Page() {
         <Connection />
       </header>
       {link.value === 'offline' ? <Offline /> : null}
-      <main ref={main} id="content" class={name}>{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
+      <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
       <p class="sr" role="status">{said.value}</p>
     </>
   )

@@ -79,7 +79,7 @@ function list(lines: string[], at: number): Taken {
   let next = at
   for (let indent = 0; next < lines.length; next++) {
     const line = lines[next] ?? ''
-    const mark = bullet.exec(line)
+    const mark = items.length > 0 && within(line) >= Math.max(2, indent) ? null : bullet.exec(line) // deeper, it is of the item
     if (mark && !rule.test(line) && ordered(line) === ordered(first)) {
       indent = mark[0].length
       items.push([line.slice(indent)])
@@ -97,7 +97,9 @@ function goesOn(lines: string[], at: number, ordered: boolean): boolean {
   return /^\s{2,}\S/.test(line) || (bullet.test(line) && /^\s*\d/.test(line) === ordered)
 }
 
-const outdent = (line: string, most: number): string => line.slice(Math.min(most, line.length - line.trimStart().length))
+const within = (line: string): number => line.length - line.trimStart().length
+
+const outdent = (line: string, most: number): string => line.slice(Math.min(most, within(line)))
 
 function task(text: string): { text: string; done?: boolean } {
   const box = /^\[([ xX])\][ \t]+/.exec(text)

@@ -24,6 +24,7 @@ export function seen(element: Element, call: Seen): () => void {
 interface Ticking {
   due: number // on the page's own monotonic clock
   at: string | undefined // the same by the server's clock, to be shown
+  brief: boolean
 }
 
 const ticking = new Map<HTMLElement, Ticking>()
@@ -36,7 +37,7 @@ function tick(): void {
   let next = Infinity
   for (const [node, t] of ticking) {
     const left = t.due - now
-    write(node, until(left, t.at))
+    write(node, until(left, t.at, t.brief))
     next = Math.min(next, changes(left))
   }
   clearTimeout(timer)
@@ -50,22 +51,22 @@ function write(node: HTMLElement, text: string): void {
 document.addEventListener('visibilitychange', tick)
 
 // Countdown is the number in "retrying in 5s…". due is the moment on the page's
-// clock, at the server's instant.
-export function Countdown({ due, at }: { due: number; at: string | undefined }) {
+// clock, at the server's instant; a brief one has the clock without the minutes.
+export function Countdown({ due, at, brief = false }: { due: number; at: string | undefined; brief?: boolean }) {
   const ref = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     const node = ref.current
     if (!node) return
     const unsee = seen(node, (inView) => {
-      if (inView) ticking.set(node, { due, at })
+      if (inView) ticking.set(node, { due, at, brief })
       else ticking.delete(node)
       if (inView) tick()
     })
-    write(node, until(due - performance.now(), at))
+    write(node, until(due - performance.now(), at, brief))
     return () => {
       unsee()
       ticking.delete(node)
     }
-  }, [due, at])
+  }, [due, at, brief])
   return <span ref={ref} class="timer" role="timer" />
 }

@@ -33,10 +33,10 @@ function two(n: number, unit: string, rest: number, lesser: string): string {
 export const longWait = 5 * minute
 
 // until says when the next try comes, behind "retrying": never in 0s.
-export function until(left: number, due: string | undefined): string {
+export function until(left: number, due: string | undefined, brief = false): string {
   if (left <= 0) return 'now'
   if (left <= longWait || !due) return 'in ' + seconds(left)
-  return `at ${clock(due)} (${Math.round(left / minute)} min)`
+  return `at ${clock(due)}` + (brief ? '' : ` (${Math.round(left / minute)} min)`)
 }
 
 // changes gives in how many milliseconds until would say something else.

@@ -1,6 +1,6 @@
 // The sentences that people see while they wait and at the end, the same ones
 // as in the terminal.
-import { dated, seconds } from './time'
+import { clock, seconds } from './time'
 
 // causes holds the plain words for the kinds of faults; a test holds them to
 // those of package fault.
@@ -55,7 +55,7 @@ export interface Tried {
 // attempt counts retries from 1; without a limit it says when waiting ends.
 export function attempt(t: Tried): string {
   if (t.maxRetries) return `attempt ${t.retries + 1}/${t.maxRetries}`
-  return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${dated(t.deadline)}` : '')
+  return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline)}` : '')
 }
 
 // recovered ends a wait well.

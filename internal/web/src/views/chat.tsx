@@ -1,5 +1,5 @@
 // Chat: conversations that the server keeps, and the one that is open.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { about, open, speak, talk, ticket, trouble } from '../chat'
 import { ask, part, post } from '../call'
@@ -82,8 +82,8 @@ function Create() {
 function Open({ id }: { id: string }) {
   const t = talk.value
   const c = about.value
-  const end = useRef<HTMLDivElement>(null)
-  useEnd(end, t)
+  const turns = useRef<HTMLDivElement>(null)
+  useEnd(turns)
   const turn = t?.turns.at(-1)?.status === 'open' ? t.turns.at(-1) : undefined
   const said = useRef<[string, string]>(['', ''])
   const send = async (text: string) => {
@@ -103,29 +103,27 @@ function Open({ id }: { id: string }) {
         </p>
       </header>
       {trouble.value ? <Empty title="This conversation cannot be shown">{trouble.value}</Empty> : null}
-      <div class="turns">
+      <div class="turns" ref={turns}>
         {t?.turns.map((one) => <TurnView key={one.id} turn={one} conversation={id} />)}
         {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">Nothing has been said yet.</p> : null}
       </div>
       {t ? <Queue queue={t.queue} conversation={id} open={turn !== undefined} /> : null}
       <Composer place={id} send={send} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />
-      <div ref={end} />
     </section>
   )
 }
 
 const near = 80 // px from the end of the page that count as being there
 
-// useEnd keeps whoever reads at the end of the page there as it grows, and
-// nobody else.
-function useEnd(end: { current: HTMLElement | null }, changed: unknown): void {
-  const there = useRef(true)
+// useEnd keeps whoever reads at the end of the page there as something in it
+// grows, and nobody else.
+function useEnd(growing: { current: HTMLElement | null }): void {
   useEffect(() => {
-    const look = () => (there.current = innerHeight + scrollY >= document.documentElement.scrollHeight - near)
+    let there = true
+    const look = () => (there = innerHeight + scrollY >= document.documentElement.scrollHeight - near)
+    const grown = new ResizeObserver(() => there && scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' }))
     addEventListener('scroll', look, { passive: true })
-    return () => removeEventListener('scroll', look)
+    if (growing.current) grown.observe(growing.current)
+    return () => (removeEventListener('scroll', look), grown.disconnect())
   }, [])
-  useLayoutEffect(() => {
-    if (there.current) end.current?.scrollIntoView({ block: 'end' })
-  }, [changed])
 }

@@ -84,7 +84,7 @@ function Waiting({ of: g }: { of: Group }) {
   const tasks = whole ? g.turns : g.turns.slice(0, bound)
   const more = n - calls.length - tasks.length
   return (
-    <section class="waiting" aria-label={`Waiting for ${g.name}`}>
+    <section class="held" aria-label={`Waiting for ${g.name}`}>
       <Head of={g} n={n} />
       <ul class="rows">
         {tasks.map((id) => <TurnRow key={id} id={id} />)}
@@ -194,8 +194,10 @@ function TurnRow({ id }: { id: string }) {
 function When({ of: w }: { of: Told<Wait | TurnWait> }) {
   const due = dueOf(w)
   if (!Number.isFinite(due)) return <span class="when">{w.state === 'queued' ? 'queued' : stateWords[w.state]}</span>
-  return <span class="when"><Countdown due={due} at={w.due} /></span>
+  return <span class="when"><Countdown due={due} at={w.due} brief /></span>
 }
+
+const day = 24 * 3_600_000
 
 // Spent says how often a row was tried, since when it waits, and what it still
 // has; the cause, where it is another one than that of the group, is a title.
@@ -207,7 +209,7 @@ function Spent({ of: w }: { of: Told<Wait | TurnWait> }) {
       <span>{causeOf(w)}</span>
       <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
       <span>since {dated(w.began)}</span>
-      {left > 0 ? <span>gives up {dated(w.deadline ?? '')} ({roughly(left)} left)</span> : null}
+      {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} ({roughly(left)} left)</span> : null}
     </span>
   )
 }

@@ -1,6 +1,7 @@
 // Policy: when each one tries again, and where it gives up, as pictures on one
 // scale. Time is drawn by its logarithm: what matters happens within seconds at
 // first and within hours later.
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 
 import { get } from '../call'
@@ -56,25 +57,28 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
   )
 }
 
-const [wide, high] = [720, 46]
+const high = 46
+const small = matchMedia('(max-width: 44rem)')
+const wide = signal(small.matches ? 300 : 720) // drawn as it is shown, so that dots and words keep their size
+small.addEventListener('change', () => (wide.value = small.matches ? 300 : 720))
 const marks = [1000, 10_000, 60_000, 600_000, 3_600_000, 8 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000]
 
 // Picture draws a policy's retries over the time that has passed.
 function Picture({ of: p, longest }: { of: Policy; longest: number }) {
-  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (wide - 40)
+  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (wide.value - 40)
   const end = x(endOf(p))
   const says = `${p.name}: ${plural(p.retries.length, 'retry', 'retries')}${p.unlimited ? ' and more' : ''}, ${ending(p)}`
   return (
-    <svg class="picture" viewBox={`0 0 ${wide} ${high}`} role="img" aria-label={says}>
-      {marks.filter((m) => m <= longest).map((m) => (
-        <g key={m}>
+    <svg class="picture" viewBox={`0 0 ${wide.value} ${high}`} role="img" aria-label={says}>
+      {marks.filter((m) => m <= longest).map((m, i) => (
+        <g key={m} class={i % 2 ? 'second' : ''}>
           <path class="grid" d={`M${x(m).toFixed(1)} 4V30`} />
           <text x={x(m)} y="43">{roughly(m)}</text>
         </g>
       ))}
       <path class="run" d={`M${x(0)} 17H${end.toFixed(1)}`} />
       <path class="call" d={`M${x(0)} 9v16`} />
-      {p.retries.map((r) => <circle key={r.n} cx={x(r.atMs).toFixed(1)} cy="17" r="4" />)}
+      {p.retries.map((r) => <circle key={r.n} cx={x(r.atMs).toFixed(1)} cy="17" r="3.5" />)}
       {p.unlimited ? <path class="on" d={`M${(end + 8).toFixed(1)} 11l7 6-7 6`} /> : <path class="end" d={`M${(end + 8).toFixed(1)} 11h12v12h-12z`} />}
     </svg>
   )

@@ -72,7 +72,7 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Who waits', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'nobody'],
     ['Last success', u.lastSuccess ? dated(u.lastSuccess) : 'none yet'],
     ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
-    ['Answers in the last hour', u.samples === undefined ? undefined : count(u.samples)],
+    ['Answers, last hour', u.samples === undefined ? undefined : count(u.samples)],
     ['Retries this week', u.saved ? count(u.saved.retries) : undefined],
     ['Failed probes', o ? String(o.probes) : undefined],
     ['Fails', o ? (o.level === 'host' ? 'all of it' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
