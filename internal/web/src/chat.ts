@@ -5,7 +5,7 @@ import { batch, effect, signal } from '@preact/signals'
 import { Failure, get, part, post } from './call'
 import { talk as followed } from './live'
 import { announce } from './say'
-import type { Conversation, Happening } from './shapes'
+import type { Conversation, Happening, Problem } from './shapes'
 import type { Sent } from './sse'
 import { link } from './store'
 import { attached, begin, fold, type Talk } from './talk'
@@ -51,11 +51,21 @@ effect(() => {
   if (link.value === 'live' && trouble.peek() && wanted) void load(wanted)
 })
 
+// refuse says why the stream tells nothing of the conversation. One that goes on
+// from further back than it was, as after a restored backup, is read anew.
+function refuse(p: Problem): void {
+  const id = wanted
+  if (p.code === 'wrong-sequence') return (open(''), open(id))
+  trouble.value = p.detail ?? p.title
+}
+
 function update(change: (t: Talk) => Talk): void {
   if (talk.value) talk.value = change(talk.value)
 }
 
 function hear(sent: Sent[], now: number): void {
+  const refused = sent.find((s) => s.event === 'talk-problem')
+  if (refused) return refuse(JSON.parse(refused.data) as Problem)
   const events = sent.map((s) => JSON.parse(s.data) as Happening).filter((e) => (e.conversationId ?? wanted) === wanted)
   update((t) => events.reduce((sofar, e) => fold(sofar, e, now), t))
   for (const e of events) say(e)

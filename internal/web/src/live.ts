@@ -6,7 +6,7 @@
 // together, and each stream holds one. So a page that was hidden for a minute
 // gives its own up, and looks only now and then, to keep its title true.
 import { failure } from './call'
-import { apply, known, link } from './store'
+import { apply, known, link, own } from './store'
 import { reader, type Sent } from './sse'
 import { headers } from './token'
 
@@ -128,8 +128,8 @@ function hand(sent: Sent[], f: Follow | null): void {
 function show(now: number): void {
   const all = pending
   pending = []
-  const lists = all.filter((e) => e.event !== 'talk')
-  const talk = all.filter((e) => e.event === 'talk' && e.of === follow)
+  const lists = all.filter((e) => own.has(e.event))
+  const talk = all.filter((e) => !own.has(e.event) && e.of === follow)
   if (lists.length > 0) apply(lists, now)
   if (talk.length > 0) follow?.hear(talk, now)
 }

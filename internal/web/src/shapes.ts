@@ -73,10 +73,13 @@ export interface Outage {
   remainingMs: number
 }
 
+// Cell counts a quarter of an hour: tries that were answered and that failed, and
+// requests that were answered only after retries or not at all.
 export interface Cell {
-  ok: number
-  failed: number
-  retried: number
+  ok?: number
+  failed?: number
+  retried?: number
+  lost?: number
   firstTokenMs?: number
 }
 
@@ -84,9 +87,11 @@ export type Health = 'operational' | 'slow' | 'waiting' | 'down' | 'recovering' 
 
 export interface Upstream {
   name: string
-  api: string
-  base: string
+  api?: string
+  base?: string
+  provider?: string
   source?: 'gateway' | 'conversations'
+  actions?: string[]
   state: Health
   pausedSince?: string
   outages: Outage[]
@@ -115,6 +120,13 @@ export interface Incident {
   kinds: { kind: string; cause: string; count: number }[]
   message?: string
   recoveredMs?: number
+  clients?: { client: string; calls: number }[]
+}
+
+// Tally is how many there are of something of which only some are listed.
+export interface Tally {
+  of: string
+  all: number
 }
 
 export interface Heading {

@@ -2,7 +2,7 @@
 // come to an end while somebody looked. One truth for every view.
 import { batch, computed, signal } from '@preact/signals'
 
-import type { Gone, Heading, Hello, Incident, Problem, TurnWait, Upstream, Wait } from './shapes'
+import type { Gone, Heading, Hello, Incident, Tally, TurnWait, Upstream, Wait } from './shapes'
 import type { Sent } from './sse'
 import { Table, type Told } from './table'
 
@@ -10,6 +10,7 @@ export const waits = new Table<number, Wait>((w) => w.id)
 export const turns = new Table<string, TurnWait>((t) => t.turn)
 export const upstreams = new Table<string, Upstream>((u) => u.name)
 export const incidents = new Table<string, Incident>((i) => i.id, (a, b) => b.began.localeCompare(a.began))
+export const tallies = new Table<string, Tally>((t) => t.of)
 export const conversations = new Table<string, Heading>((c) => c.id, (a, b) => b.changed.localeCompare(a.changed))
 
 // hello is who answers; null: nobody has yet.
@@ -23,8 +24,14 @@ export const known = signal(false)
 export type Link = 'connecting' | 'live' | 'offline' | 'denied' | 'resting'
 export const link = signal<Link>('connecting')
 
+// unlisted is how many turns wait beside those in the list.
+export const unlisted = computed(() => {
+  void tallies.version.value
+  return Math.max(0, (tallies.peek('turns')?.all ?? 0) - turns.keys.value.length)
+})
+
 // waiting is how many calls and turns wait.
-export const waiting = computed(() => waits.keys.value.length + turns.keys.value.length)
+export const waiting = computed(() => waits.keys.value.length + turns.keys.value.length + unlisted.value)
 
 // End is how a wait came to its end; over is one of which nobody has said how.
 export interface End {
@@ -50,13 +57,19 @@ type Lists = {
   upstreams?: Upstream[]
   incidents?: Incident[]
   conversations?: Heading[]
+  counts?: Tally[]
 }
+
+// own are the events that are about the lists; all others are of a conversation.
+export const own = new Set([
+  'hello', 'waits', 'wait', 'turns', 'turn', 'counts', 'count', 'upstreams', 'upstream', 'incidents', 'incident', 'conversations', 'conversation', 'gone',
+])
 
 // apply takes in what the stream has said, and shows it at once and once.
 export function apply(sent: Sent[], now: number): void {
   batch(() => {
     for (const e of sent) take(e.event, JSON.parse(e.data), now)
-    for (const t of [waits, turns, upstreams, incidents, conversations]) t.settle()
+    for (const t of [waits, turns, tallies, upstreams, incidents, conversations]) t.settle()
   })
 }
 
@@ -86,10 +99,12 @@ function take(event: string, said: unknown, now: number): void {
       return incidents.put(said as Incident, now)
     case 'conversation':
       return conversations.put(said as Heading, now)
+    case 'counts':
+      return tallies.replace((said as Lists).counts ?? [], now)
+    case 'count':
+      return tallies.put(said as Tally, now)
     case 'gone':
       return gone(said as Gone, now)
-    case 'problem':
-      console.warn((said as Problem).detail)
   }
 }
 

@@ -4,7 +4,7 @@ import type { Incident } from '../shapes'
 import { incidents, known } from '../store'
 import { clock, dated, roughly } from '../time'
 import { capital, causeOf, plural } from '../words'
-import { Copy, Act, Empty, Facts, Mark } from './parts'
+import { Copy, Act, Empty, Facts, Mark, named } from './parts'
 
 export function Incidents() {
   const keys = incidents.keys.value
@@ -32,7 +32,7 @@ function Entry({ id }: { id: string }) {
       <details>
         <summary>
           <Mark state={isOpen(i) ? 'waiting' : 'operational'} />
-          <span class="what"><b>{i.upstream}</b> <span>{why}</span></span>
+          <span class="what"><b>{named(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
           <span class="long">{isOpen(i) ? 'under way' : `recovered in ${roughly(i.recoveredMs ?? Date.parse(i.ended ?? i.began) - Date.parse(i.began))}`}</span>
         </summary>
@@ -44,6 +44,7 @@ function Entry({ id }: { id: string }) {
             ['Callers', String(i.callers)],
             ['Held and answered', plural(i.held, 'call')],
             ['Lost', plural(i.lost, 'call')],
+            ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
           ]}
         />
         <p class="acts">

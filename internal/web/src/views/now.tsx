@@ -5,12 +5,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { part, post } from '../call'
 import { announce, result } from '../say'
 import type { TurnWait, Upstream, Wait } from '../shapes'
-import { caller, ends, known, turns, upstreams, waits } from '../store'
+import { caller, ends, known, turns, unlisted, upstreams, waiting, waits } from '../store'
 import type { Told } from '../table'
 import { Countdown, seen } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
 import { attempt, capital, causeOf, plural } from '../words'
-import { Act, Mark, wordOf } from './parts'
+import { Act, Mark, named, wordOf } from './parts'
 
 // Group is all that waits for one upstream.
 interface Group {
@@ -55,7 +55,7 @@ const sooner = (a: Told<Wait | TurnWait>, b: Told<Wait | TurnWait>): boolean => 
 
 export function Now() {
   const all = groups.value
-  const n = waits.keys.value.length + turns.keys.value.length
+  const n = waiting.value
   return (
     <>
       <header class="title">
@@ -63,6 +63,7 @@ export function Now() {
         <p>{n > 0 ? 'Nothing is lost: each goes on by itself when its provider answers.' : known.value ? <Calm /> : ''}</p>
       </header>
       {all.map((g) => <Waiting key={g.name} of={g} />)}
+      {unlisted.value > 0 ? <p class="aside">And {plural(unlisted.value, 'more conversation waits', 'more conversations wait')}, which are not listed.</p> : null}
       <Lately />
     </>
   )
@@ -72,7 +73,7 @@ export function Now() {
 function Calm() {
   const bad = upstreams.keys.value.map((k) => upstreams.row(k)?.value).filter((u) => u && u.state !== 'operational' && u.state !== 'no-data')
   if (bad.length === 0) return <>Requests pass. When a provider fails, who waits for it is shown here.</>
-  return <>{bad.map((u) => u && <a class="pill" href="#/upstreams" key={u.name}><Mark state={u.state} />{u.name}: {wordOf(u.state).toLowerCase()}</a>)}</>
+  return <>{bad.map((u) => u && <a class="pill" href="#/upstreams" key={u.name}><Mark state={u.state} />{named(u.name)}: {wordOf(u.state).toLowerCase()}</a>)}</>
 }
 
 const bound = 100 // rows that are shown before somebody asks for all
@@ -84,7 +85,7 @@ function Waiting({ of: g }: { of: Group }) {
   const tasks = whole ? g.turns : g.turns.slice(0, bound)
   const more = n - calls.length - tasks.length
   return (
-    <section class="held" aria-label={`Waiting for ${g.name}`}>
+    <section class="held" aria-label={`Waiting for ${named(g.name)}`}>
       <Head of={g} n={n} />
       <ul class="rows">
         {tasks.map((id) => <TurnRow key={id} id={id} />)}
@@ -102,12 +103,12 @@ function Head({ of: g, n }: { of: Group; n: number }) {
   useEffect(() => {
     const left = dueOf(w) - performance.now()
     const when = Number.isFinite(left) ? `, retrying ${until(left, w.due)}` : ''
-    const who = n > 1 ? `${plural(n, 'call')} wait for ${g.name}` : `1 call waits for ${g.name}`
+    const who = n > 1 ? `${plural(n, 'call')} wait for ${named(g.name)}` : `1 call waits for ${named(g.name)}`
     announce(g.name, `${n > 1} ${w.retries} ${u?.state ?? ''}`, `${who}: ${causeOf(w)}${when} (${attempt(w)}).`)
   })
   return (
     <header>
-      <h2><Mark state={u && u.state !== 'operational' && u.state !== 'no-data' ? u.state : 'waiting'} />{g.name}</h2>
+      <h2><Mark state={u && u.state !== 'operational' && u.state !== 'no-data' ? u.state : 'waiting'} />{named(g.name)}</h2>
       <p class="sentence"><Sentence of={w} n={n} upstream={u} /></p>
       {w.message && <p class="words">{w.message}</p>}
       <p class="acts">{u ? <UpstreamActs of={u} n={n} /> : null}</p>
@@ -129,6 +130,9 @@ function Sentence({ of: w, n, upstream: u }: { of: Told<Wait | TurnWait>; n: num
 
 const stateWords = { waiting: 'waiting', trying: 'trying now', queued: 'waiting behind the one that is tried', paused: 'paused' }
 
+// may tells whether something can be done for all that wait for an upstream.
+export const may = (u: Upstream, what: string): boolean => u.actions?.includes(what) ?? true
+
 export const actOn = (u: string, what: string) => () => post(`upstreams/${part(u)}`, { do: what })
 
 // UpstreamActs are what can be done for all that wait for an upstream.
@@ -136,10 +140,10 @@ function UpstreamActs({ of: u, n }: { of: Upstream; n: number }) {
   const all = n > 1 ? ' all' : ''
   return (
     <>
-      {u.state === 'paused' ? <Act kind="first" label="Resume" busy="Resuming…" act={actOn(u.name, 'resume')} name={`Resume ${u.name}`} /> : null}
-      <Act kind={u.state === 'paused' ? 'quiet' : 'first'} label={`Retry${all} now`} busy="Asking…" act={actOn(u.name, 'now')} name={`Retry${all} now for ${u.name}`} />
-      <Act label={`Give up${all}`} busy="Giving up…" act={actOn(u.name, 'give-up')} name={`Give up${all} for ${u.name}`} {...(n > 1 ? { sure: `Give up ${plural(n, 'call')}?` } : {})} />
-      {u.state === 'paused' ? null : <Act kind="quiet" label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${u.name}`} />}
+      {u.state === 'paused' && may(u, 'resume') ? <Act kind="first" label="Resume" busy="Resuming…" act={actOn(u.name, 'resume')} name={`Resume ${named(u.name)}`} /> : null}
+      <Act kind={u.state === 'paused' ? 'quiet' : 'first'} label={`Retry${all} now`} busy="Asking…" act={actOn(u.name, 'now')} name={`Retry${all} now for ${named(u.name)}`} />
+      <Act label={`Give up${all}`} busy="Giving up…" act={actOn(u.name, 'give-up')} name={`Give up${all} for ${named(u.name)}`} {...(n > 1 ? { sure: `Give up ${plural(n, 'call')}?` } : {})} />
+      {u.state !== 'paused' && may(u, 'hold') ? <Act kind="quiet" label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${named(u.name)}`} /> : null}
     </>
   )
 }
@@ -226,7 +230,7 @@ function Lately() {
             <span class="glyph" aria-hidden="true">{e.how === 'recovered' ? '✓' : e.how === 'failed' ? '✗' : '·'}</span>
             <time dateTime={e.at}>{clock(e.at)}</time>
             <span>{result(e)}</span>
-            <span class="aside">{e.upstream}{e.calls === 1 ? ' · ' : ''}{e.calls > 1 ? '' : e.conversation ? <a href={`#/chat/${part(e.conversation)}`}>{e.who}</a> : e.who}</span>
+            <span class="aside">{named(e.upstream)}{e.calls === 1 ? ' · ' : ''}{e.calls > 1 ? '' : e.conversation ? <a href={`#/chat/${part(e.conversation)}`}>{e.who}</a> : e.who}</span>
           </li>
         ))}
       </ol>

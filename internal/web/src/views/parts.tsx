@@ -18,6 +18,10 @@ const looks: Record<Health, { word: string; tone: string; shape: ComponentChildr
 
 export const wordOf = (state: Health): string => looks[state]?.word ?? state
 
+// named gives an upstream's name as people read it: the provider of conversations
+// is called after the colon.
+export const named = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
+
 // Mark draws a state; its word stands beside it.
 export function Mark({ state }: { state: Health }) {
   const look = looks[state] ?? looks['no-data']

@@ -5,8 +5,8 @@ import type { Told } from '../table'
 import { Countdown } from '../ticker'
 import { clock, dated, moment, roughly } from '../time'
 import { capital, causeOf, count, plural } from '../words'
-import { actOn } from './now'
-import { Act, Empty, Facts, Mark, wordOf } from './parts'
+import { actOn, may } from './now'
+import { Act, Empty, Facts, Mark, named, wordOf } from './parts'
 
 export function Upstreams() {
   const keys = upstreams.keys.value
@@ -29,16 +29,17 @@ function Card({ name }: { name: string }) {
   return (
     <article class={`card ${u.state}`} aria-labelledby={id}>
       <header>
-        <h2 id={id}>{u.name}</h2>
+        <h2 id={id}>{named(u.name)}</h2>
         <p class="state"><Mark state={u.state} /><State of={u} /></p>
       </header>
       <p class="words"><Reason of={u} /></p>
-      <Strip cells={u.strip ?? []} name={u.name} />
+      <Strip cells={u.strip ?? []} name={named(u.name)} />
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
-        {u.state === 'paused' ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${u.name}`} /> : <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${u.name}`} />}
-        {u.waiting > 0 ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try ${u.name} now`} /> : null}
+        {u.state === 'paused' && may(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${named(u.name)}`} /> : null}
+        {u.state !== 'paused' && may(u, 'hold') ? <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${named(u.name)}`} /> : null}
+        {u.waiting > 0 && may(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try ${named(u.name)} now`} /> : null}
       </p>
     </article>
   )
@@ -77,16 +78,16 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Failed probes', o ? String(o.probes) : undefined],
     ['Fails', o ? (o.level === 'host' ? 'all of it' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
     ['Asked by', u.source === 'conversations' ? 'conversations here' : 'programs'],
-    ['Address', <span class="address">{u.base}</span>],
+    ['Address', u.base && <span class="address">{u.base}</span>],
   ]
 }
 
 const wide = 10 // of a cell, its gap included
 const high = 36
 
-// Strip draws the last 24 hours, a quarter of an hour in each cell: a low bar
-// passed, a middling one passed after retries, a full one has failures, and a
-// dot is a time of which nothing is known.
+// Strip draws the last 24 hours, a quarter of an hour in each cell: in a low bar
+// all passed, in a middling one tries have failed, in a full one calls were lost,
+// and a dot is a time of which nothing is known.
 function Strip({ cells, name }: { cells: Cell[]; name: string }) {
   if (cells.length === 0) return null
   return (
@@ -95,14 +96,13 @@ function Strip({ cells, name }: { cells: Cell[]; name: string }) {
         {cells.map((c, i) => <Bar key={i} of={c} x={i * wide} tip={tip(c, cells.length - i)} />)}
       </svg>
       <Spark cells={cells} />
-      <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />after retries<i class="bad" />failed<i class="mute" />no data</span><span>now</span></figcaption>
+      <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />tries failed<i class="bad" />calls lost<i class="mute" />no data</span><span>now</span></figcaption>
     </figure>
   )
 }
 
 function Bar({ of: c, x, tip: words }: { of: Cell; x: number; tip: string }) {
-  const all = c.ok + c.failed
-  const tone = all === 0 ? 'mute' : c.failed > 0 ? 'bad' : c.retried > 0 ? 'amber' : 'good'
+  const tone = !c.ok && !c.failed && !c.lost ? 'mute' : c.lost ? 'bad' : c.failed || c.retried ? 'amber' : 'good'
   const tall = { mute: 3, good: 14, amber: 24, bad: high }[tone]
   return (
     <g>
@@ -115,17 +115,17 @@ function Bar({ of: c, x, tip: words }: { of: Cell; x: number; tip: string }) {
 
 function tip(c: Cell, ago: number): string {
   const when = ago === 1 ? 'the last quarter of an hour' : `${roughly(ago * 900_000)} ago`
-  if (c.ok + c.failed === 0) return `${when}: no data`
+  if (!c.ok && !c.failed && !c.lost) return `${when}: no data`
   const first = c.firstTokenMs ? `, first token ${roughly(c.firstTokenMs)}` : ''
-  return `${when}: ${c.ok} passed, ${c.retried} after retries, ${c.failed} failed${first}`
+  return `${when}: ${c.ok ?? 0} passed, ${c.retried ?? 0} after retries, ${c.failed ?? 0} tries failed, ${c.lost ?? 0} calls lost${first}`
 }
 
 // summary is the strip for those who do not see it.
 function summary(cells: Cell[], name: string): string {
-  const sum = (of: (c: Cell) => number) => cells.reduce((n, c) => n + of(c), 0)
-  const bad = cells.filter((c) => c.failed > 0).length
-  const none = cells.filter((c) => c.ok + c.failed === 0).length
-  return `${name}, last 24 hours: ${sum((c) => c.ok)} passed, ${sum((c) => c.retried)} of them after retries, ${sum((c) => c.failed)} failed; ` +
+  const sum = (of: (c: Cell) => number | undefined) => cells.reduce((n, c) => n + (of(c) ?? 0), 0)
+  const bad = cells.filter((c) => c.failed).length
+  const none = cells.filter((c) => !c.ok && !c.failed && !c.lost).length
+  return `${name}, last 24 hours: ${sum((c) => c.ok)} passed, ${sum((c) => c.retried)} calls after retries, ${sum((c) => c.failed)} tries failed, ${sum((c) => c.lost)} calls lost; ` +
     `failures in ${bad} of ${cells.length} quarters of an hour, no data in ${none}`
 }
 
