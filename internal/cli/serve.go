@@ -15,6 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/web"
 )
 
 func serveCommand(s Streams) *cobra.Command {
@@ -62,7 +63,7 @@ func (c *serving) run(ctx context.Context, t terms) error {
 	level.Set(t.level)
 	log := logger(c.s.Err, &level)
 	doubts(log, &t.config)
-	served := server.Config{Feed: server.NewFeed(), Token: t.token, Hosts: t.config.Hosts, Log: log, Version: version()}
+	served := server.Config{Feed: server.NewFeed(), Token: t.token, Hosts: t.config.Hosts, Log: log, Version: version(), Page: web.Files()}
 	end, err := c.converse(ctx, &served, &t.config)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -95,6 +96,7 @@ func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served ser
 	}
 	stop := c.follow(ctx, &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level})
 	defer stop()
+	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
 	served.Gateway, served.Metrics = g, tell
 	return server.New(served).Run(ctx, l)
