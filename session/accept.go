@@ -43,6 +43,7 @@ func (h *Host) Create(ctx context.Context, id string, s Settings) (string, error
 	if errors.Is(err, engine.ErrConflict) {
 		err = ErrExists
 	}
+	h.recent.stale()
 	return id, err
 }
 
@@ -157,6 +158,7 @@ func (h *Host) Delete(ctx context.Context, conversation string) error {
 	if err := h.Engine.Delete(ctx, conversation); err != nil {
 		return err
 	}
+	h.recent.drop(conversation)
 	h.lose(ctx, conversation)
 	err = h.Engine.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
@@ -192,11 +194,16 @@ func (h *Host) Get(ctx context.Context, conversation string) (View, error) {
 		return View{}, err
 	}
 	defer h.cache.put(l)
-	v := View{
-		ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Inputs: slices.Clone(l.inputs),
-	}
+	v := l.view()
+	v.Inputs = slices.Clone(l.inputs)
+	return v, nil
+}
+
+// view gives what is known of a conversation but for what waits in it.
+func (l *log) view() View {
+	v := View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id}
 	if w := l.now.waits; w != nil {
 		v.Waits = &Wait{Until: w.WakeAt, Attempt: max(0, w.Run.Tries-1), Kind: w.Kind, Message: w.Message}
 	}
-	return v, nil
+	return v
 }

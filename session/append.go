@@ -66,6 +66,7 @@ func (h *Host) append(ctx context.Context, l *log, may func(*log) error, records
 			}
 		}
 		l.at = end
+		h.recent.see(l)
 		return nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -14,23 +15,31 @@ import (
 func (h *Host) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
 		for head, err := range h.Engine.Conversations(ctx, before) {
-			l := &log{id: head.ID}
-			if err == nil && head.First.Type == created {
-				err = l.fold(head.First)
+			var v View
+			ok := true
+			if err == nil {
+				v, ok, err = glance(head)
 			}
-			if err != nil {
-				yield(View{}, err)
-				return
-			}
-			if l.check() != nil {
-				continue // not one of ours
-			}
-			v := View{ID: l.id, Settings: titled(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}
-			if !yield(v, nil) {
+			if ok && (!yield(v, err) || err != nil) {
 				return
 			}
 		}
 	}
+}
+
+// glance gives what a head tells of a conversation; false: it is not one of
+// ours.
+func glance(head engine.Head) (v View, ok bool, err error) {
+	l := &log{id: head.ID}
+	if head.First.Type == created {
+		if err := l.fold(head.First); err != nil {
+			return v, true, err
+		}
+	}
+	if l.check() != nil {
+		return v, false, nil
+	}
+	return View{ID: l.id, Settings: titled(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
 }
 
 // History yields what is kept of a conversation behind a number, as [Host.Attach]

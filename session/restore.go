@@ -57,6 +57,7 @@ func (h *Host) Restore(ctx context.Context, conversation string, records []engin
 		}
 		missing = missing[n:]
 	}
+	h.recent.stale()
 	return added, h.resume(ctx, conversation)
 }
 

@@ -57,6 +57,7 @@ type Host struct {
 	ramps   ramps
 
 	pendings pendings
+	recent   recent
 }
 
 // The errors of requests that cannot be met.

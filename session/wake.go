@@ -99,7 +99,7 @@ func (h *Host) waitOf(ctx context.Context, head engine.Head) (p Pending, held, o
 		}
 		var s Settings
 		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
-		return w.pending(head.ID, s.Title, last.Turn, last.Time), w.Held, true
+		return w.pending(head.ID, titled(s, last).Title, last.Turn, last.Time), w.Held, true
 	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
 		return p, false, false
 	}

@@ -223,9 +223,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 			p.Before = p.Conversations[limit-1].ID
 			break
 		}
-		p.Conversations = append(p.Conversations, heading{
-			ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: instant(v.Created), Changed: instant(v.Changed),
-		})
+		p.Conversations = append(p.Conversations, head(v))
 	}
 	answer(w, http.StatusOK, p)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
 // names gives the events by name, and of those that only beat nothing.
@@ -31,7 +32,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
-		if got := names(all); got != "hello waits turns counts upstreams " {
+		if got := names(all); got != "hello waits turns counts upstreams conversations " {
 			t.Fatal(got)
 		}
 		var hello struct {
@@ -155,7 +156,7 @@ func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
 		defer r.close()
 		all := r.seen()
-		if names(all) != "hello waits turns counts upstreams talk-problem " || !strings.Contains(all[5].data, `"code":"not-found"`) {
+		if names(all) != "hello waits turns counts upstreams conversations talk-problem " || !strings.Contains(all[6].data, `"code":"not-found"`) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)
@@ -170,4 +171,56 @@ func TestLiveWantsANumber(t *testing.T) {
 	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/-/live?after=x", "")); w.Code != 400 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+}
+
+func TestAPageFollowsAConversationInTheSameStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, down(1, llmtest.Says("hello you"))...)
+		p.create("c1")
+		r := p.read("/-/live?conversation=c1")
+		r.seen()
+		turn := p.say("c1", "hello")
+		time.Sleep(time.Second)
+		all := r.seen()
+		if got := names(all); !strings.HasPrefix(got, "input-queued turn-start user-message provider-retry ") {
+			t.Error(got)
+		}
+		var last string
+		for _, e := range all {
+			if e.id != "" {
+				last = e.id
+			}
+			if e.name == "conversation" {
+				if got := decoded(t, e.data); got["id"] != "c1" || got["turnId"] != turn || got["waiting"] != true || got["model"] != "acme/large" {
+					t.Errorf("%s", e.data)
+				}
+			}
+		}
+		r.close()
+		time.Sleep(10 * time.Second)
+		r = p.read("/-/live?conversation=c1&after=" + last) // as a page does that was loaded again
+		defer r.close()
+		got := names(r.seen())
+		if !strings.HasPrefix(got, "hello waits turns counts upstreams conversations assistant-message usage turn-sealed ") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAConversationThatIsDeletedEndsItsPartOfTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t)
+		p.create("c1")
+		r := p.read("/-/live?conversation=c1")
+		defer r.close()
+		r.seen()
+		if status, _ := p.ask("DELETE", "/c1", ""); status != 204 {
+			t.Fatal(status)
+		}
+		time.Sleep(time.Second)
+		all := r.seen()
+		if names(all) != "talk-problem gone " || !strings.Contains(all[0].data, `"code":"gone"`) || all[1].data != `{"conversation":"c1"}` {
+			t.Errorf("%+v", all)
+		}
+	})
 }

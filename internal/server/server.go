@@ -67,6 +67,7 @@ type Server struct {
 	upstreams follower[string, upstream]
 	turns     follower[string, turnWait]
 	tallies   follower[string, tally]
+	recent    follower[string, recent]
 	strangers strangers
 	streams   atomic.Int64   // readers of streams below /-/
 	sockets   sync.WaitGroup // those of them that net/http does not wait for
@@ -104,6 +105,7 @@ func New(c Config) *Server {
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}
 	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same}
 	s.tallies = follower[string, tally]{one: "count", all: "counts", load: s.loadTallies, same: equals[tally]}
+	s.recent = follower[string, recent]{one: "conversation", all: "conversations", load: s.loadRecent, same: equals[recent]}
 	var err error
 	if s.page, err = leaves(c.Page); err != nil {
 		c.Log.Error("there is no page", "error", err)
