@@ -94,21 +94,21 @@ func (c *running) watch(ctx context.Context, client remote.Client, conversation,
 	stopped := context.AfterFunc(ctx, func() {
 		limit := time.AfterFunc(farewellTime, leave)
 		defer limit.Stop()
-		if err := client.Stop(watching, conversation); err != nil {
+		if err := client.Stop(watching, conversation, ""); err != nil {
 			leave()
 		}
 	})
 	defer stopped()
 	events := client.Say(watching, conversation, session.NewID(), text)
 	if text == "" {
-		id, err := client.UnderWay(watching, conversation)
+		v, err := client.Get(watching, conversation)
 		if err != nil {
 			return refused(err)
 		}
-		if id == "" {
+		if v.TurnID == "" {
 			return errors.New("no turn is under way there; give a prompt")
 		}
-		events = client.Watch(watching, conversation, id)
+		events = client.Watch(watching, conversation, v.TurnID)
 	}
 	for e, err := range events {
 		if err != nil {
