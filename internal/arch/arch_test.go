@@ -69,6 +69,7 @@ var house = []row{
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "internal/remote", uses: "fault policy retry turn wire"},
 	{floor: 3, path: "internal/tui", uses: "llm session wire"},
+	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/archive", uses: "engine"},
 	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
