@@ -68,8 +68,6 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "internal/remote", uses: "fault policy retry turn wire"},
-	{floor: 3, path: "internal/tui", uses: "llm session wire"},
-	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/archive", uses: "engine"},
 	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
@@ -78,6 +76,8 @@ var house = []row{
 		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
 	{floor: 3, path: "internal/notice", uses: "fault llm policy turn internal/app"},
+	{floor: 3, path: "internal/tui", uses: "llm session wire"},
+	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "internal/web"},
 	{
 		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",
