@@ -55,6 +55,14 @@ type Voice struct {
 	Why    error         // what has cut it off; nil: nothing
 }
 
+// After gives the voice as it stands if it stays as it is for so long.
+func (v Voice) After(d time.Duration) Voice {
+	if !v.State.ended() {
+		v.Took, v.Left, v.Wait = v.Took+d, max(0, v.Left-d), max(0, v.Wait-d)
+	}
+	return v
+}
+
 // Shortfall is the error of a council in which fewer members have answered
 // than are enough.
 type Shortfall struct {

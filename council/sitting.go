@@ -98,13 +98,7 @@ func (s *sitting) stillThere() {
 }
 
 // age takes the clock into a voice.
-func (s *sitting) age(v *Voice) {
-	took := time.Since(s.began)
-	if v.Wait > 0 {
-		v.Wait = max(0, v.Wait-(took-v.Took))
-	}
-	v.Took, v.Left = took, max(0, s.Budget-took)
-}
+func (s *sitting) age(v *Voice) { *v = v.After(time.Since(s.began) - v.Took) }
 
 // change changes where a member stands.
 func (s *sitting) change(i int, cut context.CancelCauseFunc, do func(*Voice)) {

@@ -75,7 +75,7 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
 	},
-	{floor: 3, path: "internal/notice", uses: "fault llm policy turn internal/app"},
+	{floor: 3, path: "internal/notice", uses: "council fault llm policy turn internal/app"},
 	{floor: 3, path: "internal/tui", uses: "llm session wire"},
 	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "internal/web"},
@@ -88,7 +88,7 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{
-		floor: 3, path: "internal/cli", uses: "engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire internal/web",
+		floor: 3, path: "internal/cli", uses: "council engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire internal/web",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

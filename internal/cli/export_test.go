@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
 )
@@ -15,6 +16,7 @@ import (
 func LiveScreen(w io.Writer) interface {
 	Print(text string)
 	Set(status string)
+	Rows(texts ...string)
 } {
 	return live{&screen{w: w, live: true, color: true}}
 }
@@ -23,6 +25,13 @@ type live struct{ s *screen }
 
 func (l live) Print(text string) { l.s.print("", "%s", text) }
 func (l live) Set(status string) { l.s.set(status) }
+func (l live) Rows(texts ...string) {
+	var rows []row
+	for _, t := range texts {
+		rows = append(rows, row{"", t})
+	}
+	l.s.rows(rows...)
+}
 
 // NewInbox makes an inbox.
 func NewInbox(open func(gateway.Event)) *inbox { return newInbox(open) }
@@ -46,4 +55,10 @@ func Open(ctx context.Context, env func(string) string, must bool, flags ...stri
 	o.flags(cmd)
 	cmd.SetArgs(flags)
 	return e, cmd.Execute()
+}
+
+// Table shows a council on a terminal that has colors and 80 columns.
+func Table(out, errs io.Writer, judged, answers bool) func(council.Event) {
+	shown := &text{out: out, screen: &screen{w: errs, live: true, color: true}, unread: func() {}, goOn: func() string { return "" }}
+	return (&table{text: shown, judged: judged, answers: answers}).show
 }

@@ -235,9 +235,9 @@ type told struct{ message string }
 
 func (t told) Error() string { return t.message }
 
-// finish tells the view how the command ends.
-func (c *running) finish(err error) error {
-	code, message := exitOK, ""
+// outcome gives the exit code that an error comes to, and what nobody has been
+// told of it yet.
+func outcome(err error) (code int, message string) {
 	if err != nil {
 		code, message = exitUsage, err.Error()
 	}
@@ -247,6 +247,12 @@ func (c *running) finish(err error) error {
 	if _, ok := errors.AsType[told](err); ok || code >= exitSignal {
 		message = ""
 	}
+	return code, message
+}
+
+// finish tells the view how the command ends.
+func (c *running) finish(err error) error {
+	code, message := outcome(err)
 	status := c.ended.Status
 	if status == "" {
 		status = turn.Failed

@@ -63,20 +63,29 @@ func (c *running) models() (first llm.Model, others []llm.Model, err error) {
 		return nil, nil, failure{noModel(app.Suggestions(c.s.Env)), exitConfig}
 	}
 	for _, name := range append([]string{name}, c.fallback...) {
-		m, err := app.Model(name, c.s.Env)
-		switch {
-		case errors.Is(err, app.ErrCredentials):
-			return nil, nil, failure{err, exitNoAuth}
-		case errors.Is(err, app.ErrEnvironment):
-			return nil, nil, failure{err, exitConfig}
-		case err != nil && c.model == "" && len(others) == 0:
-			return nil, nil, misconfigured(variable, err)
-		case err != nil:
+		m, err := model(name, c.s.Env)
+		if _, known := errors.AsType[failure](err); err != nil && !known && c.model == "" && len(others) == 0 {
+			err = misconfigured(variable, err)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		others = append(others, m)
 	}
 	return others[0], others[1:], nil
+}
+
+// model gives the model of a name. An error that is no failure is about the
+// name.
+func model(name string, env func(string) string) (llm.Model, error) {
+	m, err := app.Model(name, env)
+	switch {
+	case errors.Is(err, app.ErrCredentials):
+		return nil, failure{err, exitNoAuth}
+	case errors.Is(err, app.ErrEnvironment):
+		return nil, failure{err, exitConfig}
+	}
+	return m, err
 }
 
 // noModel says how to choose one.

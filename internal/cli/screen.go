@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,20 +14,23 @@ import (
 	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
-// screen writes lines that stay and, on a terminal, one line at the bottom
-// that is replaced in place. Without a terminal the replaced line is left out:
-// what is written only ever grows. Its methods may run concurrently.
+// screen writes lines that stay and, on a terminal, some at the bottom that are
+// replaced in place. Without a terminal those are left out: what is written only
+// ever grows. Its methods may run concurrently.
 type screen struct {
 	mu     sync.Mutex
 	w      io.Writer
 	live   bool // w is a terminal that can replace a line
 	color  bool
 	ascii  bool   // its letters are ASCII's
-	status string // the line at the bottom; "": none
+	status []row  // the lines at the bottom
 	open   bool   // the last line that stays has no end yet
 	err    error  // the first that a write brought
 	failed func() // called with that; nil: nobody
 }
+
+// row is a line at the bottom, without its end.
+type row struct{ color, text string }
 
 // newScreen looks at the terminal and at what the environment says about it.
 func newScreen(s Streams, plain bool) *screen {
@@ -50,12 +54,18 @@ func (s *screen) columns() int {
 	if !s.live {
 		return endless
 	}
+	width, _ := s.size()
+	return width
+}
+
+// size gives the terminal's columns and lines.
+func (s *screen) size() (width, height int) {
 	if f, ok := s.w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 { // some do not know theirs
-			return width
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 { // some do not know theirs
+			return width, height
 		}
 	}
-	return 80
+	return 80, 24
 }
 
 // colors of lines. Waiting is amber and never looks like an error.
@@ -86,33 +96,56 @@ func (s *screen) write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.status = ""
+	s.status = nil
 	s.open = !strings.HasSuffix(text, "\n")
 	s.put(text)
 }
 
-// set replaces the status line; "" removes it.
+// set replaces the lines at the bottom by one; "" removes them.
 func (s *screen) set(status string) {
+	if status == "" {
+		s.rows()
+		return
+	}
+	s.rows(row{amber, status})
+}
+
+// rows replaces the lines at the bottom. They have to fit the columns.
+func (s *screen) rows(rows ...row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status = s.letters(status)
-	if status == s.status {
+	for i := range rows {
+		rows[i].text = s.letters(rows[i].text)
+	}
+	if slices.Equal(rows, s.status) {
 		return
 	}
 	s.wipe()
-	s.status = status
+	s.status = rows
 	s.draw()
 }
 
 func (s *screen) wipe() {
-	if s.live && s.status != "" {
+	for i := range s.status {
+		if !s.live {
+			return
+		}
+		if i > 0 {
+			s.put("\x1b[1A") // a line up
+		}
 		s.put(erase)
 	}
 }
 
 func (s *screen) draw() {
-	if s.live && s.status != "" {
-		s.put(s.paint(amber, s.status))
+	for i, r := range s.status {
+		if !s.live {
+			return
+		}
+		if i > 0 {
+			s.put("\n")
+		}
+		s.put(s.paint(r.color, r.text))
 	}
 }
 

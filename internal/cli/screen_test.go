@@ -20,3 +20,19 @@ func TestStatusLineIsReplacedInPlaceAndStaysBelow(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}
 }
+
+func TestSeveralLinesAreReplacedInPlaceAndStayBelow(t *testing.T) {
+	var out bytes.Buffer
+	s := cli.LiveScreen(&out)
+	s.Rows("one", "two", "three")
+	s.Rows("one", "two", "three") // no change, no bytes
+	s.Print("a line")
+	s.Rows("four")
+	s.Rows()
+	const erase, up = "\r\x1b[2K", "\x1b[1A"
+	const gone = erase + up + erase + up + erase
+	want := "one\ntwo\nthree" + gone + "a line\none\ntwo\nthree" + gone + "four" + erase
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}

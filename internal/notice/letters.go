@@ -68,5 +68,5 @@ func OnlyASCII(env func(string) string) bool {
 
 // ASCII gives a line of ours in the letters that every terminal has.
 func ASCII(line string) string {
-	return strings.NewReplacer("▲", "!", "✓", "+", "—", "-", "…", "...", "•", "|", "·", "-").Replace(line)
+	return strings.NewReplacer("▲", "!", "✓", "+", "✗", "x", "—", "-", "…", "...", "•", "|", "·", "-").Replace(line)
 }

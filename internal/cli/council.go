@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func councilCommand(s Streams) *cobra.Command {
+	c := &convening{s: s}
+	cmd := &cobra.Command{
+		Use:   "council QUESTION",
+		Short: "Ask several models the same, and have one of them make one answer of theirs",
+		Long: "council asks the models side by side. Each has one budget of time over all its tries, and one retry in\n" +
+			"it where its provider fails in passing. When enough have answered, the rest get a grace; then the judge\n" +
+			"makes one answer of theirs. That goes to standard output; where each member stands goes to standard\n" +
+			"error. Without a question it is read from standard input, and an argument - stands for what comes there.\n\n" +
+			"Keys and addresses are in the same variables as for `ridethrough run`.\n\n" +
+			"The exit code is 0 where there is an answer, 1 where there is none, 2 for wrong usage, 75 where providers\n" +
+			"stayed down, 77 for credentials, 78 for the configuration, 130 after Ctrl+C and 143 after SIGTERM. What\n" +
+			"the members have answered is handed over in any case, on standard error.",
+		Example: "  ridethrough council \"Is P equal to NP?\" -m anthropic/claude-opus-4-5 -m openai/gpt-5 -m gemini/gemini-3-pro\n" +
+			"  git diff | ridethrough council \"Review this.\" - -m claude-opus-4-5 -m gpt-5 --judge o3 --members-answers",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.settings = settings{cmd: cmd, s: s}
+			return c.finish(c.run(cmd.Context(), args))
+		},
+	}
+	c.flags(cmd)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if c.json {
+			err = c.finish(err)
+		}
+		return err
+	})
+	return cmd
+}
+
+// convening is what `council` was asked for.
+type convening struct {
+	s        Streams
+	settings settings
+	council  council.Council // its terms
+
+	models        []string
+	judge, system string
+	answers       bool
+	json, plain   bool
+
+	view   councilView
+	closed council.Closed // how it has ended; zero: it has not begun
+}
+
+// flags adds the command's flags.
+func (c *convening) flags(cmd *cobra.Command) {
+	f, t := cmd.Flags(), &c.council
+	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; twice at least, and the same one may have several voices")
+	f.StringVar(&c.judge, "judge", "", "the model that makes one answer of theirs; the default is that of the first member")
+	f.StringVar(&c.system, "system", "", "standing orders to the members, or @FILE")
+	f.DurationVar(&t.Budget, "budget", policy.CouncilBudget, "the time of each member over all its tries")
+	f.DurationVar(&t.Reserve, "reserve", 30*time.Second, "how much of it must be left for another try when one has failed")
+	f.IntVar(&t.Quorum, "quorum", 2, "how many answers are enough")
+	f.DurationVar(&t.Grace, "grace", 30*time.Second, "how long the rest may go on once there are so many")
+	f.DurationVar(&t.Cap, "cap", 420*time.Second, "the time of the whole, in which the judge's is kept free")
+	f.DurationVar(&t.AggregatorBudget, "judge-budget", 120*time.Second, "the time of the judge over all its tries")
+	f.BoolVar(&t.Attempts, "attempts-in-prompt", false, "let the judge read in how many tries each member has answered")
+	f.BoolVar(&c.answers, "members-answers", false, "show on standard error what each member has answered")
+	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
+	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
+}
+
+// run convenes the council.
+func (c *convening) run(ctx context.Context, args []string) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
+	ctx, unread := context.WithCancelCause(ctx)
+	defer unread(nil)
+	c.view = c.newView(func() { unread(errUnread) })
+	if err := c.seat(); err != nil {
+		return err
+	}
+	question, err := (&running{s: c.s}).prompt(ctx, args, false)
+	if err != nil {
+		return err
+	}
+	c.council.Watch = func(e council.Event) {
+		if end, ok := e.(council.Closed); ok {
+			c.closed = end
+		}
+		c.view.show(e)
+	}
+	_, err = c.council.Run(ctx, question)
+	if broken := c.view.broken(); broken != nil {
+		return unwritten(broken)
+	}
+	return c.verdict(ctx, err)
+}
+
+// seat finds the members and the judge.
+func (c *convening) seat() error {
+	for _, name := range []string{"budget", "reserve", "grace", "cap", "judge-budget"} {
+		if d, _ := c.settings.cmd.Flags().GetDuration(name); d <= 0 {
+			return fmt.Errorf("--%s %v: want a time above 0", name, d)
+		}
+	}
+	if len(c.models) < 2 {
+		return tooFew(app.Suggestions(c.s.Env))
+	}
+	system, err := (&running{system: c.system}).orders()
+	if err != nil {
+		return err
+	}
+	for _, name := range c.models {
+		m, err := model(name, c.s.Env)
+		if err != nil {
+			return err
+		}
+		c.council.Members = append(c.council.Members, agent.World{Model: m, System: system})
+	}
+	if c.judge != "" {
+		c.council.Aggregator.Model, err = model(c.judge, c.s.Env)
+	}
+	return err
+}
+
+// tooFew says how to name members.
+func tooFew(ready []string) error {
+	const how = "a council has at least two members; give each as -m PROVIDER/MODEL"
+	if len(ready) == 0 {
+		return errors.New(how)
+	}
+	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
+}
+
+// verdict gives the error that the council's end comes to. One that has not
+// begun was asked for wrongly.
+func (c *convening) verdict(ctx context.Context, err error) error {
+	switch status := c.closed.Status(); {
+	case err == nil || c.closed.Members == nil:
+		return err
+	case status == turn.Aborted:
+		return failed(context.Cause(ctx))
+	}
+	code := c.shortfall()
+	if v := c.closed.Aggregator; v.State != "" {
+		code = exitOf(turn.Error{Kind: v.Fault.Kind.String(), Fault: v.Fault, Committed: v.Text != ""})
+	}
+	return failure{told{err.Error()}, code}
+}
+
+// shortfall gives the exit code of a council in which too few have answered:
+// whether the same command may pass later.
+func (c *convening) shortfall() int {
+	later, code := c.closed.Count(council.Answered)+c.closed.Count(council.CutOff), exitFailed
+	for _, v := range c.closed.Members {
+		switch {
+		case v.State != council.Failed:
+		case v.Fault.Kind == fault.Auth:
+			code = exitNoAuth
+		case v.Fault.Kind == fault.Quota || fault.Transient.Has(v.Fault.Kind):
+			later++
+		}
+	}
+	if later >= c.council.Quorum {
+		return exitExhausted
+	}
+	return code
+}
+
+// finish tells the view how the command ends.
+func (c *convening) finish(err error) error {
+	if c.view == nil {
+		c.view = c.newView(func() {})
+	}
+	code, message := outcome(err)
+	status := turn.Failed
+	if c.closed.Members != nil {
+		status = c.closed.Status()
+	}
+	c.view.end(status, code, message)
+	return err
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// councilView shows a council.
+type councilView interface {
+	show(council.Event) // one event after the other
+	// end is told last of all how the command ends; message is of an error that
+	// no event has told of.
+	end(status turn.Status, code int, message string)
+	// broken gives the first error that showing has brought.
+	broken() error
+}
+
+// newView gives the view that was asked for. unread is called when nobody
+// reads the answer any more.
+func (c *convening) newView(unread func()) councilView {
+	if c.json {
+		return &councilLines{lines: lines{w: c.s.Out, unread: unread, turn: session.NewID()}}
+	}
+	shown := (&running{s: c.s, plain: c.plain}).newView(unread).(*text)
+	shown.goOn = func() string { return "" }
+	return &table{text: shown, answers: c.answers, judged: c.judge != ""}
+}
+
+// councilLines shows a council as events, a line of JSON each.
+type councilLines struct{ lines }
+
+func (l *councilLines) show(e council.Event) { l.write(council.Body(l.turn, e)) }
+
+func (l *councilLines) end(status turn.Status, code int, message string) {
+	l.lines.end(status, code, message, "")
+}
+
+// table shows a council with a line for each member: on a terminal each in its
+// place until all have ended, elsewhere whenever one changes.
+type table struct {
+	*text        // of the judge's turn
+	answers bool // of the members are shown in any case
+	judged  bool // a judge was named
+	handed  bool // the answers have been shown
+	failed  bool // what the judge has failed of was told
+
+	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex // of what is redrawn
+	names  []string
+	voices []council.Voice
+	told   []time.Time // when each was as it is
+	until  time.Time   // the end of the grace; zero: it has not begun
+}
+
+func (t *table) show(e council.Event) {
+	switch e := e.(type) {
+	case council.Opened:
+		t.open(e)
+	case council.Changed:
+		t.change(e)
+	case council.Quorate:
+		t.mu.Lock()
+		t.until = time.Now().Add(e.Grace)
+		t.mu.Unlock()
+		if !t.screen.live {
+			t.note(faint, "%s", notice.Grace(e.Members, e.Grace))
+		}
+	case council.Judging:
+		t.judge(e.Event)
+	case council.Closed:
+		t.settle()
+		t.close(e)
+	}
+}
+
+func (t *table) end(turn.Status, int, string) {}
+
+// open begins the table.
+func (t *table) open(e council.Opened) {
+	t.names, t.voices, t.told = notice.Names(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
+	if !t.judged {
+		t.note(faint, "· the judge is %s, the first member's model; --judge names another", notice.OneLine(e.Aggregator.String()))
+	}
+	if !t.screen.live {
+		return
+	}
+	t.over = make(chan struct{})
+	t.wg.Go(func() {
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-t.over:
+				return
+			case <-ticker.C:
+				t.redraw()
+			}
+		}
+	})
+}
+
+// change takes in where a member stands. Where nothing can be replaced a line
+// says so, and one every 30 seconds while it waits.
+func (t *table) change(e council.Changed) {
+	t.mu.Lock()
+	t.voices[e.Member], t.told[e.Member] = e.Voice, time.Now()
+	t.mu.Unlock()
+	switch {
+	case t.screen.live:
+		t.redraw()
+	case !e.Still || e.State == council.Waiting:
+		t.note(colorOf(e.Voice), "%s", notice.Voice(t.names[e.Member], e.Voice, endless))
+	}
+}
+
+// redraw shows the lines as they are now.
+func (t *table) redraw() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	width, height := t.screen.size()
+	rows, now := t.lines(width), t.standing()
+	for _, line := range notice.Together(now, width) {
+		rows = append(rows, row{amber, line})
+	}
+	if !t.until.IsZero() {
+		rows = append(rows, row{faint, notice.Cut(notice.Grace(now, time.Until(t.until)), width-1)})
+	}
+	rows = append(rows, row{faint, notice.Cut("Press Ctrl+C to cancel", width-1)})
+	t.screen.rows(rows[max(0, len(rows)-height+1):]...)
+}
+
+// standing gives the members as they are now.
+func (t *table) standing() []council.Voice {
+	now := make([]council.Voice, len(t.voices))
+	for i, v := range t.voices {
+		now[i] = v.After(time.Since(t.told[i]))
+	}
+	return now
+}
+
+// lines gives a line for each member that has begun.
+func (t *table) lines(width int) (rows []row) {
+	for i, v := range t.standing() {
+		if v.State != "" {
+			rows = append(rows, row{colorOf(v), notice.Voice(t.names[i], v, width)})
+		}
+	}
+	return rows
+}
+
+// colorOf gives the color of a member's line.
+func colorOf(v council.Voice) string {
+	switch v.State {
+	case council.Waiting:
+		return amber
+	case council.Answered:
+		return green
+	case council.Failed:
+		return red
+	case council.CutOff:
+		return faint
+	}
+	return ""
+}
+
+// judge shows an event of the judge's turn.
+func (t *table) judge(e turn.Event) {
+	switch e.(type) {
+	case turn.Start:
+		t.settle()
+		if t.answers {
+			t.hand(t.voices)
+		}
+	case turn.Error:
+		t.failed = true
+	}
+	t.text.show(e)
+}
+
+// settle ends the redrawing: on a terminal the members' last lines stay.
+func (t *table) settle() {
+	if t.over == nil {
+		return
+	}
+	close(t.over)
+	t.wg.Wait()
+	t.over = nil
+	t.screen.rows()
+	for _, r := range t.lines(t.screen.columns()) {
+		t.note(r.color, "%s", r.text)
+	}
+}
+
+// close tells how the council has ended, where that was not told of yet, and
+// hands over what the members have answered unless there is an answer made of
+// it.
+func (t *table) close(e council.Closed) {
+	short, isShort := errors.AsType[*council.Shortfall](e.Err)
+	switch {
+	case e.Status() == turn.Aborted && e.Aggregator.State == "":
+		t.note("", notice.Canceled)
+	case isShort:
+		t.note(red, "%s", notice.Short(short))
+		t.details(e.Members)
+	case e.Status() == turn.Failed && !t.failed:
+		t.note(red, "%s", notice.OneLine("Failed: "+e.Err.Error()))
+	}
+	if t.answers || e.Err != nil {
+		t.hand(e.Members)
+	}
+}
+
+// details says what failed members have met, in their providers' words.
+func (t *table) details(members []council.Voice) {
+	for i, v := range members {
+		if v.State == council.Failed {
+			t.note("", "  %s: %s", t.names[i], notice.OneLine(v.Fault.Shown()))
+		}
+	}
+}
+
+// hand shows what members have answered, once.
+func (t *table) hand(members []council.Voice) {
+	if t.handed {
+		return
+	}
+	t.handed = true
+	for i, v := range members {
+		if v.State == council.Answered {
+			t.note(faint, "· %s answered:", t.names[i])
+			t.note("", "%s", strings.TrimSpace(notice.Visible(v.Text)))
+		}
+	}
+}
