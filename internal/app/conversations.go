@@ -15,13 +15,16 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/tool"
 )
 
 // Worlds says what the turns of conversations have to do with: the models are
-// those of the environment, and there are no tools.
+// those of the environment.
 type Worlds struct {
-	Env    func(string) string
-	Policy func(name string) (policy.Policy, error) // gives a policy by its name; "": the usual one
+	Env     func(string) string
+	Policy  func(name string) (policy.Policy, error)           // gives a policy by its name; "": the usual one
+	Tools   []tool.Tool                                        // that models may use; nil: none
+	Approve func(ctx context.Context, call llm.ToolCall) error // is asked before one that writes is run; nil: none is
 }
 
 // Settle completes what a conversation is made with, and says what it cannot be
@@ -47,7 +50,7 @@ func (w Worlds) World(_ context.Context, s session.Settings) (agent.World, error
 	}
 	world := agent.World{
 		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience) * time.Millisecond,
-		Effort: llm.Effort(s.Effort),
+		Effort: llm.Effort(s.Effort), Tools: w.Tools, Approve: w.Approve,
 	}
 	switch world.Effort {
 	case "", llm.Low, llm.Medium, llm.High:
@@ -74,11 +77,16 @@ func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (hos
 	return host, end, nil
 }
 
+// Host makes who works on the conversations in a store.
+func (w Worlds) Host(store engine.Engine, log *slog.Logger) *session.Host {
+	name, _ := os.Hostname() // without it the logs of conversations say less
+	return session.New(session.Config{Engine: store, World: w.World, Name: name, Log: log})
+}
+
 // On works on the conversations in a store, until ctx ends and end is called,
 // which closes the store.
 func (w Worlds) On(ctx context.Context, store engine.Engine, log *slog.Logger) (host *session.Host, end func()) {
-	name, _ := os.Hostname() // without it the logs of conversations say less
-	host = session.New(session.Config{Engine: store, World: w.World, Name: name, Log: log})
+	host = w.Host(store, log)
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() {

@@ -73,7 +73,7 @@ var house = []row{
 	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session",
+		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session tool",
 	},
 	{floor: 3, path: "internal/notice", uses: "council fault llm policy turn internal/app"},
 	{floor: 3, path: "internal/tui", uses: "llm session wire"},

@@ -119,7 +119,7 @@ func (c *convening) seat() error {
 	if len(c.models) < 2 {
 		return tooFew(app.Suggestions(c.s.Env))
 	}
-	system, err := (&running{system: c.system}).orders()
+	system, err := orders(c.system)
 	if err != nil {
 		return err
 	}

@@ -63,10 +63,7 @@ type running struct {
 	maxTokens             int
 	whole                 bool
 
-	files string
-	mcp   []string
-	yes   bool
-
+	tools                  toolbox
 	json, plain, reasoning bool
 	journal, goOn          string
 	noSave                 bool
@@ -90,9 +87,7 @@ func (c *running) flags(cmd *cobra.Command) {
 	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer, in tokens; 0: what is usual")
 	f.BoolVar(&c.whole, "whole", false, "ask for answers in one piece, without streaming")
-	f.StringVar(&c.files, "files", "", "a folder that the model may list, read and search")
-	f.StringArrayVar(&c.mcp, "mcp", nil, "an MCP server whose tools the model may use, as NAME=COMMAND ARGS or NAME=URL; repeatable")
-	f.BoolVar(&c.yes, "yes", false, "let tools change things without asking")
+	c.tools.flags(cmd)
 	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
 	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
 	f.BoolVar(&c.reasoning, "reasoning", false, "show on standard error what the model thinks")
@@ -163,7 +158,7 @@ func (c *running) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tools, closeTools, err := c.tools(ctx)
+	tools, closeTools, err := c.tools.open(ctx, c.s.Err)
 	defer closeTools()
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func (c *running) atServer() string { return cmp.Or(c.server, c.s.Env("RIDETHROU
 
 // elsewhere finds flags that are about a turn that runs here.
 func (c *running) elsewhere() error {
-	if c.files != "" || len(c.mcp) > 0 || c.yes || c.journal+c.goOn != "" {
+	if c.tools.asked() || c.journal+c.goOn != "" {
 		return errors.New("--files, --mcp, --yes, --journal and --continue are for a turn that runs here, and not at --server")
 	}
 	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.cmd.Flags().Changed("max-wait") {
@@ -61,7 +61,7 @@ func (c *running) conversation(ctx context.Context, client remote.Client) (strin
 	if model == "" {
 		return "", failure{noModel(nil), exitConfig}
 	}
-	system, err := c.orders()
+	system, err := orders(c.system)
 	if err != nil {
 		return "", err
 	}

@@ -60,14 +60,20 @@ func (c *running) made(name string) bool {
 // folder gives the folder for turns that did not come to their end; "": there
 // is no place for one.
 func (c *running) folder() string {
-	home := c.s.Env("XDG_STATE_HOME")
+	return c.s.state("runs")
+}
+
+// state gives the path of something that belongs to this user and machine; "":
+// there is no place for it.
+func (s Streams) state(name string) string {
+	home := s.Env("XDG_STATE_HOME")
 	if !filepath.IsAbs(home) {
-		home = filepath.Join(c.s.Env("HOME"), ".local", "state")
+		home = filepath.Join(s.Env("HOME"), ".local", "state")
 	}
 	if !filepath.IsAbs(home) {
 		return ""
 	}
-	return filepath.Join(home, "ridethrough", "runs")
+	return filepath.Join(home, "ridethrough", name)
 }
 
 // turn gives the id of the turn that is under way, or was; "": none was.
@@ -121,8 +127,8 @@ func (c *running) howToGoOn() string {
 		{"-m", []string{c.model}},
 		{"--fallback", c.fallback},
 		{"--system", []string{c.system}},
-		{"--files", []string{c.files}},
-		{"--mcp", c.mcp},
+		{"--files", []string{c.tools.files}},
+		{"--mcp", c.tools.mcp},
 		{"--continue", []string{c.saved}},
 	} {
 		for _, value := range f.values {

@@ -19,7 +19,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/notice"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -39,7 +38,7 @@ func (c *running) world() (w agent.World, err error) {
 	if w.Log, err = c.logger(); err != nil {
 		return w, err
 	}
-	if w.System, err = c.orders(); err != nil {
+	if w.System, err = orders(c.system); err != nil {
 		return w, err
 	}
 	switch w.Effort = llm.Effort(c.effort); w.Effort {
@@ -97,18 +96,25 @@ func noModel(ready []string) error {
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// policy gives the policy with the bound on waiting.
-func (c *running) policy() (policy.Policy, error) {
-	path, named := c.settings.file()
-	conf, err := config.Load(path)
+// interactive gives the policies of a command that somebody waits for: those of
+// the configuration, and the one that flags and the environment choose.
+func (f *settings) interactive() (conf config.Config, err error) {
+	path, named := f.file()
+	conf, err = config.Load(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		conf, err = config.Parse("", nil)
 	}
 	if err != nil {
-		return policy.Policy{}, failure{err, exitConfig}
+		return conf, failure{err, exitConfig}
 	}
-	_ = conf.Set("policy", "interactive", "run") // a preset's name is always right
-	if err := c.settings.setting(&conf, "policy"); err != nil {
+	_ = conf.Set("policy", "interactive", f.cmd.Name()) // a preset's name is always right
+	return conf, f.setting(&conf, "policy")
+}
+
+// policy gives the policy with the bound on waiting.
+func (c *running) policy() (policy.Policy, error) {
+	conf, err := c.settings.interactive()
+	if err != nil {
 		return policy.Policy{}, err
 	}
 	wait, err := c.bound()
@@ -156,11 +162,12 @@ func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	return p
 }
 
-// orders gives the standing orders.
-func (c *running) orders() (string, error) {
-	name, isFile := strings.CutPrefix(c.system, "@")
+// orders gives standing orders as somebody has given them: as they are, or in a
+// file.
+func orders(system string) (string, error) {
+	name, isFile := strings.CutPrefix(system, "@")
 	if !isFile {
-		return c.system, nil
+		return system, nil
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -177,57 +184,14 @@ func (c *running) logger() (*slog.Logger, error) {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(flag.Value.String())); err != nil {
-		return nil, fmt.Errorf("--log %q: want a level: debug, info, warn or error", flag.Value)
+		return nil, levels(flag.Value.String())
 	}
 	return logger(c.s.Err, level), nil
 }
 
-// tools gives what the model may use, and what ends it.
-func (c *running) tools(ctx context.Context) (tools []tool.Tool, end func(), err error) {
-	var open []interface{ Close() error }
-	end = func() {
-		for _, o := range open {
-			_ = o.Close() // what they had to say, they have said
-		}
-	}
-	if c.files != "" {
-		folder, err := tool.Files(c.files)
-		if err != nil {
-			return nil, end, failed(err)
-		}
-		open, tools = append(open, folder), folder.Tools()
-	}
-	for _, text := range c.mcp {
-		s, err := mcpServer(text)
-		if err != nil {
-			return nil, end, err
-		}
-		s.Stderr = c.s.Err
-		m, err := tool.Connect(ctx, s)
-		if err != nil {
-			return nil, end, failed(err)
-		}
-		open, tools = append(open, m), append(tools, m.Tools()...)
-	}
-	return tools, end, nil
-}
-
-// farewell is how long an MCP server that we have started may take to end once
-// the turn is over: whoever has pressed Ctrl+C waits for it.
-const farewell = 30 * time.Millisecond
-
-// mcpServer reads an MCP server from a flag. Arguments are what stands between
-// spaces: whoever needs more writes a script.
-func mcpServer(text string) (tool.Server, error) {
-	name, what, ok := strings.Cut(text, "=")
-	words := strings.Fields(what)
-	if !ok || name == "" || len(words) == 0 {
-		return tool.Server{}, fmt.Errorf("--mcp %q: want NAME=COMMAND ARGS or NAME=URL", text)
-	}
-	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
-		return tool.Server{Name: name, URL: what}, nil
-	}
-	return tool.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
+// levels says what a level is.
+func levels(not string) error {
+	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
 }
 
 // promptLine is how much of a call whoever is to allow it gets to see, in
@@ -238,7 +202,7 @@ const promptLine = 2000
 func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
 	nobody := errors.New("nobody is there to allow it (--yes would)")
 	switch {
-	case c.yes:
+	case c.tools.yes:
 		return nil
 	case c.json:
 		return nobody
