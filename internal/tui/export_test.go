@@ -1,0 +1,51 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// NewModel makes what Run shows, without a terminal: print shows lines above
+// it.
+func NewModel(ctx context.Context, c Config, print func(text string, then tea.Msg) tea.Cmd) tea.Model {
+	return newModel(ctx, c, print)
+}
+
+// Leave is what the end of Run's context sends.
+func Leave() tea.Msg { return leave{} }
+
+// Blocks gives the blocks that an answer is cut into as it comes, each with
+// whether it goes on with the one before.
+func Blocks(pieces ...string) (texts []string, glued []bool) {
+	var s stream
+	var all []block
+	for _, piece := range pieces {
+		all = append(all, s.add(piece)...)
+	}
+	for _, b := range append(all, s.end()...) {
+		texts, glued = append(texts, b.text), append(glued, b.glued)
+	}
+	return texts, glued
+}
+
+// Render renders a block of Markdown, with colors or without.
+func Render(text string, width int, color bool) []string {
+	m := markdown{paint: paint{color: color}}
+	return m.render(text, width)
+}
+
+// Prompts opens a file of prompts.
+func Prompts(file string) *prompts { return loadPrompts(file) }
+
+// Add keeps a prompt.
+func (p *prompts) Add(text string) { p.add(text) }
+
+// All gives all that are kept.
+func (p *prompts) All() []string { return p.all }
+
+// NoticeTo gives what tells somebody who looks elsewhere.
+func NoticeTo(n Notify, env func(string) string, words string) string { return n.notice(env, words) }
+
+// ProgressKnown tells whether a terminal shows progress.
+func ProgressKnown(env func(string) string) bool { return progressKnown(env) }

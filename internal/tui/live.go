@@ -1,0 +1,135 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// live is the conversation on a screen whose last lines change.
+func live(ctx context.Context, c Config) (err error) {
+	m := newModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
+		return tea.Sequence(tea.Println(text), func() tea.Msg { return then })
+	})
+	p := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(environment(c.Env)),
+		tea.WithColorProfile(profile(m.paint)), tea.WithoutSignalHandler())
+	stop := context.AfterFunc(ctx, func() { p.Send(leave{}) })
+	defer stop()
+	_, err = p.Run()
+	if closing := m.close(); err == nil {
+		err = closing
+	}
+	m.farewell(c.Out)
+	switch {
+	case errors.Is(err, tea.ErrProgramPanic):
+		return errPanic
+	case ctx.Err() != nil:
+		return nil
+	}
+	return err
+}
+
+// profile gives the colors that are used: the sixteen, or none. So nobody has
+// to ask the terminal which it has.
+func profile(p paint) colorprofile.Profile {
+	if p.color {
+		return colorprofile.ANSI
+	}
+	return colorprofile.ASCII
+}
+
+// environment gives what a terminal's programs look at.
+func environment(env func(string) string) []string {
+	var all []string
+	for _, name := range []string{
+		"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "NO_COLOR", "WT_SESSION", "SSH_TTY", "TMUX", "STY", "LANG", "LC_ALL", "LC_CTYPE",
+	} {
+		if value := env(name); value != "" {
+			all = append(all, name+"="+value)
+		}
+	}
+	return all
+}
+
+// close closes the conversation that is open. What the program had still to
+// do for it was to be done with it.
+func (m *model) close() error {
+	m.refuse()
+	if m.feed != nil {
+		m.feed.cancel()
+	}
+	if m.talk == nil {
+		return nil
+	}
+	return m.talk.Close()
+}
+
+// farewell says how to go on.
+func (m *model) farewell(out io.Writer) {
+	if m.talk == nil {
+		return
+	}
+	if command := m.Resume(m.talk.ID()); command != "" {
+		fmt.Fprintf(out, "%s\n", m.paint.faint("To resume: "+command))
+	}
+}
+
+// leave asks to leave in good order; left says that the terminal has had its
+// time.
+type (
+	leave struct{}
+	left  struct{}
+)
+
+// leave prints what is still to be printed and then ends the program. What the
+// terminal was asked is waited for: its answers would be typed into the shell.
+func (m *model) leave() tea.Cmd {
+	if m.leaving {
+		return nil
+	}
+	m.fold(true)
+	m.endAnswer()
+	m.leaving = true
+	return tea.Batch(m.fence.ask(), tea.Tick(fenceTime, func(time.Time) tea.Msg { return left{} }))
+}
+
+// gone tells whether everything is said and answered.
+func (m *model) gone() bool {
+	return m.leaving && !m.printing && len(m.out) == 0 && (m.fence.passed || m.fence.late)
+}
+
+// fence is a question to the terminal behind all the others: terminals answer
+// in order, so with its answer there all are.
+type fence struct{ asked, passed, late bool }
+
+// fenceTime is how long the answer may take. Every terminal answers this
+// question; what does not is none.
+const fenceTime = 500 * time.Millisecond
+
+// fenceDelay is when it is asked: what the program asks by itself goes out with
+// its first frames.
+const fenceDelay = 100 * time.Millisecond
+
+// ask asks, once.
+func (f *fence) ask() tea.Cmd {
+	if f.asked {
+		return nil
+	}
+	f.asked = true
+	return tea.Tick(fenceDelay, func(time.Time) tea.Msg { return tea.Raw(ansi.RequestPrimaryDeviceAttributes)() })
+}
+
+// answered tells whether a message is the answer.
+func (f *fence) answered(msg tea.Msg) bool {
+	if _, ok := msg.(uv.PrimaryDeviceAttributesEvent); ok {
+		f.passed = true
+	}
+	return f.passed
+}
