@@ -85,10 +85,10 @@ var (
 //   - context.Cause(ctx), within milliseconds, where the caller has left;
 //   - and one of a council that cannot work, before anybody is asked.
 func (c Council) Run(ctx context.Context, question string) (Result, error) {
-	c = c.settled()
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
+	c = c.settled()
 	s := c.seat(question)
 	s.tell(s.opened())
 	s.hear(ctx)
@@ -121,8 +121,9 @@ func (c Council) settled() Council {
 	return c
 }
 
-// check finds what cannot work.
-func (c Council) check() error {
+// Check finds what cannot work. Run begins with it.
+func (c Council) Check() error {
+	c = c.settled()
 	switch {
 	case len(c.Members) < defaultQuorum:
 		return fmt.Errorf("council: want at least two members, and there are %d", len(c.Members))

@@ -73,7 +73,7 @@ var house = []row{
 	{floor: 3, path: "internal/doctor", uses: "engine fault session internal/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent engine llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session tool",
+		uses: "agent council engine gate llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai session tool",
 	},
 	{floor: 3, path: "internal/notice", uses: "council fault llm policy turn internal/app"},
 	{
@@ -84,7 +84,7 @@ var house = []row{
 	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "internal/web"},
 	{
-		floor: 3, path: "internal/server", uses: "dialect docs engine fault gate gateway policy session turn wire",
+		floor: 3, path: "internal/server", uses: "council dialect docs engine fault gate gateway policy session turn wire",
 		parts: "github.com/coder/websocket",
 	},
 	{

@@ -19,10 +19,11 @@ func (c *serving) dataDir() (dir string, named bool) {
 	return dir, named
 }
 
-// converse adds the conversations to what is served. Where nobody has asked for
+// converse adds the conversations, and councils, to what is served. Where nobody has asked for
 // them, a gateway without them is better than none.
 func (c *serving) converse(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
 	w := app.Worlds{Env: c.s.Env, Policy: from.Named}
+	to.Council = w.Councils()
 	if c.storing.url() != "" {
 		return c.converseOn(ctx, to, w)
 	}

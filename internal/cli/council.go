@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
@@ -123,17 +122,15 @@ func (c *convening) seat() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range c.models {
-		m, err := model(name, c.s.Env)
-		if err != nil {
-			return err
-		}
-		c.council.Members = append(c.council.Members, agent.World{Model: m, System: system})
+	seated, err := app.Worlds{Env: c.s.Env}.Councils()(c.models, c.judge)
+	if err != nil {
+		return missing(err)
 	}
-	if c.judge != "" {
-		c.council.Aggregator.Model, err = model(c.judge, c.s.Env)
+	for i := range seated.Members {
+		seated.Members[i].System = system
 	}
-	return err
+	c.council.Members, c.council.Aggregator, c.council.Gates = seated.Members, seated.Aggregator, seated.Gates
+	return c.council.Check()
 }
 
 // tooFew says how to name members.
@@ -145,13 +142,12 @@ func tooFew(ready []string) error {
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// verdict gives the error that the council's end comes to. One that has not
-// begun was asked for wrongly.
+// verdict gives the error that the council's end comes to.
 func (c *convening) verdict(ctx context.Context, err error) error {
-	switch status := c.closed.Status(); {
-	case err == nil || c.closed.Members == nil:
-		return err
-	case status == turn.Aborted:
+	switch {
+	case err == nil:
+		return nil
+	case c.closed.Status() == turn.Aborted:
 		return failed(context.Cause(ctx))
 	}
 	code := c.shortfall()

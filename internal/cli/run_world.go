@@ -62,29 +62,29 @@ func (c *running) models() (first llm.Model, others []llm.Model, err error) {
 		return nil, nil, failure{noModel(app.Suggestions(c.s.Env)), exitConfig}
 	}
 	for _, name := range append([]string{name}, c.fallback...) {
-		m, err := model(name, c.s.Env)
-		if _, known := errors.AsType[failure](err); err != nil && !known && c.model == "" && len(others) == 0 {
-			err = misconfigured(variable, err)
-		}
-		if err != nil {
-			return nil, nil, err
+		m, err := app.Model(name, c.s.Env)
+		_, failed := errors.AsType[failure](missing(err))
+		switch {
+		case err != nil && !failed && c.model == "" && len(others) == 0:
+			return nil, nil, misconfigured(variable, err)
+		case err != nil:
+			return nil, nil, missing(err)
 		}
 		others = append(others, m)
 	}
 	return others[0], others[1:], nil
 }
 
-// model gives the model of a name. An error that is no failure is about the
-// name.
-func model(name string, env func(string) string) (llm.Model, error) {
-	m, err := app.Model(name, env)
+// missing makes a failure of the error of a model that cannot be had, unless it
+// is about the name.
+func missing(err error) error {
 	switch {
 	case errors.Is(err, app.ErrCredentials):
-		return nil, failure{err, exitNoAuth}
+		return failure{err, exitNoAuth}
 	case errors.Is(err, app.ErrEnvironment):
-		return nil, failure{err, exitConfig}
+		return failure{err, exitConfig}
 	}
-	return m, err
+	return err
 }
 
 // noModel says how to choose one.

@@ -46,11 +46,14 @@ func (s *Server) route() {
 		s.routes = append(s.routes, route{"/-/metrics", reads, "numbers for Prometheus", s.config.Metrics.ServeHTTP, false})
 	}
 	s.routes = append(s.routes,
-		route{"/-/openapi.json", reads, "the conversations' part of this list in OpenAPI", handOut("application/json", docs.OpenAPI()), false},
+		route{"/-/openapi.json", reads, "the conversations' and councils' part of this list in OpenAPI", handOut("application/json", docs.OpenAPI()), false},
 		route{"/-/events.schema.json", reads, "all events in JSON Schema", handOut("application/schema+json", docs.Events()), false},
 	)
 	if s.config.Sessions != nil {
-		s.routes = append(s.routes, s.talks()...)
+		s.routes = append(s.routes, s.talks(s.operations())...)
+	}
+	if s.config.Council != nil {
+		s.routes = append(s.routes, s.talks(s.convening())...)
 	}
 	if len(s.page) > 0 {
 		s.routes = append(s.routes, route{pagePath, reads, "a page for people; " + pagePath + "{file} are its parts", s.servePage, true})

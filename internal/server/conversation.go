@@ -22,7 +22,7 @@ const (
 	settingsBound = 512 << 10
 )
 
-// operation is one thing that can be done with conversations.
+// operation is one thing that can be done with conversations or councils.
 type operation struct {
 	method, path string
 	name         string // for programs that are made from the description
@@ -52,13 +52,13 @@ func (s *Server) operations() []operation {
 	}
 }
 
-// talks gives the routes of conversations.
-func (s *Server) talks() (routes []route) {
-	for _, o := range s.operations() {
+// talks gives the routes of operations.
+func (s *Server) talks(operations []operation) (routes []route) {
+	for _, o := range operations {
 		i := slices.IndexFunc(routes, func(rt route) bool { return rt.Path == o.path })
 		if i < 0 {
 			i = len(routes)
-			routes = append(routes, route{Path: o.path, What: o.what, serve: s.talk(o.path)})
+			routes = append(routes, route{Path: o.path, What: o.what, serve: s.talk(o.path, operations)})
 		} else {
 			routes[i].What += "; " + o.method + ": " + o.what
 		}
@@ -71,9 +71,9 @@ func (s *Server) talks() (routes []route) {
 }
 
 // talk answers what can be done at an address.
-func (s *Server) talk(path string) http.HandlerFunc {
+func (s *Server) talk(path string, operations []operation) http.HandlerFunc {
 	by := map[string]operation{}
-	for _, o := range s.operations() {
+	for _, o := range operations {
 		if o.path == path {
 			by[o.method] = o
 		}

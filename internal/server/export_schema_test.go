@@ -80,6 +80,7 @@ func names() map[reflect.Type]string {
 		reflect.TypeFor[page](): "Page", reflect.TypeFor[utterance](): "NewTurn", reflect.TypeFor[done](): "Done",
 		reflect.TypeFor[halt](): "Stop", reflect.TypeFor[queue](): "Queue", reflect.TypeFor[wording](): "Wording",
 		reflect.TypeFor[amendment](): "Amendment", reflect.TypeFor[repeat](): "Again",
+		reflect.TypeFor[summons](): "NewCouncil", reflect.TypeFor[minutes](): "Council", reflect.TypeFor[voice](): "Voice",
 		reflect.TypeFor[problem](): "Problem", reflect.TypeFor[command](): "Command", reflect.TypeFor[undone](): "Undone",
 	}
 }
@@ -193,6 +194,10 @@ func bodies() []wire.Body {
 		wire.ProviderRecovered{},
 		wire.ProviderSwitched{},
 		wire.Error{},
+		wire.CouncilStart{},
+		wire.CouncilMember{},
+		wire.CouncilQuorum{},
+		wire.CouncilEnd{},
 		wire.Reset{},
 		wire.Exit{},
 		wire.ConversationChanged{},

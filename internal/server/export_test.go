@@ -46,8 +46,12 @@ func descriptions() map[string]described {
 			status: 200, stream: true, codes: "wrong-sequence " + here, query: []string{after, "until: sealed ends the stream when nothing is left to do"},
 			header: []string{"Last-Event-ID: in place of after, which it beats"},
 		},
-		"openSocket":  {status: 101, codes: "wrong-sequence upgrade-required forbidden " + here, query: []string{after}},
-		"askAgain":    {in: repeat{}, out: done{}, status: 202, codes: "answered " + write},
+		"openSocket": {status: 101, codes: "wrong-sequence upgrade-required forbidden " + here, query: []string{after}},
+		"askAgain":   {in: repeat{}, out: done{}, status: 202, codes: "answered " + write},
+		"convene": {
+			in: summons{}, out: minutes{}, status: 200, stream: true,
+			codes: "invalid-input forbidden too-large unsupported-media-type busy",
+		},
 		"stopTurn":    {in: halt{}, out: done{}, status: 202, codes: "not-running already-stopped " + write},
 		"tryNow":      {out: done{}, status: 202, codes: "not-running " + write},
 		"listQueue":   {out: queue{}, status: 200, codes: here},
@@ -57,7 +61,13 @@ func descriptions() map[string]described {
 	}
 }
 
-// OpenAPI describes what can be done with conversations.
+// everything is all that can be done with conversations and councils.
+func everything() []operation {
+	s := &Server{}
+	return append(s.operations(), s.convening()...)
+}
+
+// OpenAPI describes what can be done with conversations and councils.
 func OpenAPI() ([]byte, error) {
 	d, err := newDescriber("#/components/schemas/")
 	if err != nil {
@@ -69,7 +79,7 @@ func OpenAPI() ([]byte, error) {
 	}
 	d.defs["Event"] = event
 	paths := object{}
-	for _, o := range (&Server{}).operations() {
+	for _, o := range everything() {
 		item, ok := paths[o.path].(object)
 		if !ok {
 			item = object{}
@@ -80,8 +90,8 @@ func OpenAPI() ([]byte, error) {
 	return written(object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "ridethrough: conversations", "version": "1",
-			"description": "Conversations with language models that outlive the server and its provider's outages. docs/conversations.md is the manual.",
+			"title": "ridethrough: conversations and councils", "version": "1",
+			"description": "Conversations with language models that outlive the server and its provider's outages, and councils of several models. docs/conversations.md and docs/council.md are the manual.",
 			"license":     object{"name": "MIT", "identifier": "MIT"},
 		},
 		"servers":  []any{object{"url": "http://127.0.0.1:8484"}},
@@ -162,19 +172,16 @@ func parameter(name string) object {
 
 // responses describes the answers to an operation.
 func (d *describer) responses(more described) object {
-	all, content := object{}, object{}
+	all := object{}
 	if more.stream {
+		content := object{}
 		for _, kind := range []string{ndjson, eventStream} {
 			content[kind] = object{"schema": object{"$ref": d.at + "Event"}}
 		}
 		all["200"] = object{"description": "events, one after the other: each line of NDJSON and the data of each server-sent event is one", "content": content}
 	}
 	if more.out != nil || !more.stream {
-		ok := object{"description": http.StatusText(more.status)}
-		if more.out != nil {
-			ok["content"] = object{"application/json": object{"schema": d.ref(more.out)}}
-		}
-		all[strconv.Itoa(more.status)] = ok
+		d.answer(all, more)
 	}
 	by := map[int][]string{}
 	for code := range strings.FieldsSeq(more.codes + " unauthorized") {
@@ -187,6 +194,25 @@ func (d *describer) responses(more described) object {
 		}
 	}
 	return all
+}
+
+// answer adds the answer that is no stream.
+func (d *describer) answer(all object, more described) {
+	status := strconv.Itoa(more.status)
+	ok, streams := all[status].(object)
+	if !streams {
+		ok = object{"description": http.StatusText(more.status)}
+		all[status] = ok
+	}
+	if more.out == nil {
+		return
+	}
+	content, _ := ok["content"].(object)
+	if content == nil {
+		content = object{}
+		ok["content"] = content
+	}
+	content["application/json"] = object{"schema": d.ref(more.out)}
 }
 
 // statusOf gives the status that goes with a code.
@@ -206,7 +232,7 @@ func statusOf(code string) int {
 
 // Words are all that the manual has to name: addresses, events and codes.
 func Words() (words []string) {
-	for _, o := range (&Server{}).operations() {
+	for _, o := range everything() {
 		words = append(words, o.path)
 		words = append(words, strings.Fields(descriptions()[o.name].codes)...)
 	}

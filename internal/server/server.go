@@ -4,7 +4,8 @@
 // who waits and for what, and lets them act on it; a page at /-/ui/, whose files
 // are somebody else's, shows the same to people who would rather look.
 //
-// Below /-/conversations it lets them have conversations that outlive it.
+// Below /-/conversations it lets them have conversations that outlive it, and at
+// /-/councils several models asked at once.
 //
 // It knows no provider and tries nothing again. docs/api.md is its manual, and
 // docs/conversations.md that of the conversations.
@@ -20,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/session"
 )
@@ -46,6 +48,8 @@ type Config struct {
 	Sessions *session.Host                                    // of the conversations; nil: there are none
 	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
 
+	Council func(models []string, judge string) (council.Council, error) // of models by their names, "": the usual judge; nil: there are none
+
 	Token   string        // what every request has to bring; "": nothing, for a server on a loopback address only
 	Hosts   []string      // names, without ports, that it is reached by besides this machine's own
 	Grace   time.Duration // how long answers that are under way may go on when it ends; 0: 10 s
@@ -69,6 +73,7 @@ type Server struct {
 	tallies   follower[string, tally]
 	recent    follower[string, recent]
 	strangers strangers
+	councils  atomic.Int64   // that sit
 	streams   atomic.Int64   // readers of streams below /-/
 	sockets   sync.WaitGroup // those of them that net/http does not wait for
 

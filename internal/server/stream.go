@@ -55,7 +55,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, kind string) *str
 	h.Set("Content-Type", kind)
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	w.WriteHeader(http.StatusOK)
-	out := &stream{server: s, w: w, r: r, conn: http.NewResponseController(w), lines: kind == ndjson, beat: time.NewTimer(beatTime)}
+	out := &stream{server: s, w: w, r: r, conn: http.NewResponseController(w), lines: kind != eventStream, beat: time.NewTimer(beatTime)}
 	if r.Method == http.MethodHead {
 		out.close()
 		return nil

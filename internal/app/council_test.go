@@ -1,0 +1,37 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/app"
+)
+
+func TestACouncilIsOfModelsByTheirNames(t *testing.T) {
+	convene := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Councils()
+	c, err := convene([]string{"claude-opus-4-5", "openai/gpt-5"}, "o3")
+	if err != nil || c.Check() != nil || c.Members[1].Model.Name().String() != "openai/gpt-5" || c.Aggregator.Model.Name().String() != "openai/o3" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	again, err := convene([]string{"gpt-5", "gpt-5"}, "")
+	if err != nil || again.Aggregator.Model != nil || again.Gates != c.Gates {
+		t.Errorf("%+v, %v", again, err)
+	}
+	for _, names := range [][2]string{{"gemini-3", ""}, {"gpt-5", "gemini-3"}} {
+		if _, err := convene([]string{"gpt-5", names[0]}, names[1]); !errors.Is(err, app.ErrCredentials) {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+}
+
+func ExampleWorlds_Councils() {
+	convene := worlds("OPENAI_API_KEY=sk").Councils()
+	c, err := convene([]string{"openai/gpt-5", "openai/o3"}, "")
+	fmt.Println(len(c.Members), err)
+	_, err = convene([]string{"openai/gpt-5", "claude-opus-4-5"}, "")
+	fmt.Println(err)
+	// Output:
+	// 2 <nil>
+	// no credentials for anthropic: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
+}
