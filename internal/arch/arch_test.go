@@ -91,8 +91,9 @@ var house = []row{
 		floor: 3, path: "internal/telemetry", uses: "fault gate gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
+	{floor: 3, path: "internal/lab", uses: "fault gate policy retry internal/config"},
 	{
-		floor: 3, path: "internal/cli", uses: "council engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire internal/web",
+		floor: 3, path: "internal/cli", uses: "council engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire internal/web internal/lab",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

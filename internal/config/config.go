@@ -79,8 +79,7 @@ func readFile(name string) ([]byte, error) {
 // Parse reads the text of a file; name is for errors, which are [Errors], and
 // for the paths in it. A text that says nothing gives the defaults.
 func Parse(name string, data []byte) (Config, error) {
-	data = []byte(strings.TrimPrefix(string(data), "\uFEFF"))
-	src := source{name, strings.Split(string(data), "\n")}
+	src, data := sourceOf(name, data)
 	c, r := read(src, data, file(nil))
 	c.File, c.source, c.at = name, src, r.at
 	c.complete()
@@ -88,6 +87,13 @@ func Parse(name string, data []byte) (Config, error) {
 		return Config{}, r.done()
 	}
 	return c, nil
+}
+
+// sourceOf gives the text of a file, and the bytes without the mark that some
+// editors put at the start.
+func sourceOf(name string, data []byte) (source, []byte) {
+	text := strings.TrimPrefix(string(data), "\uFEFF")
+	return source{name, strings.Split(text, "\n")}, []byte(text)
 }
 
 // inOrder sorts errors by their places.
@@ -154,9 +160,8 @@ func (c *Config) setPolicy(value, origin string) error {
 		if err != nil {
 			return fmt.Errorf("no policy is named %q; there are %s, or the fields of one in a file", value, list(c.policyNames()))
 		}
-		src := source{value, strings.Split(string(data), "\n")}
-		own, r := read(src, data, numbers())
-		if err := r.done(); err != nil {
+		own, err := parseRule(value, data)
+		if err != nil {
 			return err
 		}
 		set = choice{own: &own}

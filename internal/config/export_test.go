@@ -6,9 +6,13 @@ import (
 )
 
 // Reference is the part of the manual that lists the fields.
-func Reference() string {
+func Reference() string { return reference(file(nil).schema) }
+
+// ScenarioReference is the same of the lab's manual.
+func ScenarioReference() string { return reference(scenarios().schema) }
+
+func reference(root schema) string {
 	var b strings.Builder
-	root := file(nil).schema
 	table(&b, "The file", "", &root)
 	for _, d := range root.definitions(nil) {
 		if len(d.schema.Properties) > 0 && !strings.HasPrefix(d.name, "route-") {

@@ -83,7 +83,7 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 		s.Type = "string"
 	}
 	written := text
-	if s.Type == "number" {
+	if s.Type == "number" || s.Type == "integer" {
 		written = number
 	}
 	return form[T]{

@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
-// schemaURL is where editors find the schema.
-const schemaURL = "https://raw.githubusercontent.com/ridethrough/ridethrough/main/docs/config.schema.json"
+// Where editors find the schemas.
+const (
+	schemas     = "https://raw.githubusercontent.com/ridethrough/ridethrough/main/docs/"
+	schemaURL   = schemas + "config.schema.json"
+	scenarioURL = schemas + "scenario.schema.json"
+)
 
 // schema describes a value in the words of JSON Schema, draft 2020-12.
 type schema struct {
@@ -128,18 +132,23 @@ func (s *schema) definitions(known properties) properties {
 // Schema gives the JSON Schema of the file, for editors.
 func Schema() []byte {
 	root := file(nil).schema
-	document, err := json.MarshalIndent(struct {
+	return document(&root, schemaURL, "The configuration of ridethrough")
+}
+
+// document writes a schema as a file of its own.
+func document(root *schema, id, title string) []byte {
+	text, err := json.MarshalIndent(struct {
 		Dialect string `json:"$schema"`
 		ID      string `json:"$id"`
 		Title   string `json:"title"`
 		*plain
 		Defs properties `json:"$defs"`
 	}{
-		"https://json-schema.org/draft/2020-12/schema", schemaURL, "The configuration of ridethrough",
-		(*plain)(&root), root.definitions(nil),
+		"https://json-schema.org/draft/2020-12/schema", id, title,
+		(*plain)(root), root.definitions(nil),
 	}, "", "  ")
 	if err != nil {
 		panic(err) // it is made of strings and numbers
 	}
-	return append(document, '\n')
+	return append(text, '\n')
 }

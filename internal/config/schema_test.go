@@ -15,10 +15,13 @@ import (
 )
 
 // check holds a YAML text against the schema, and gives what it refuses.
-func check(t *testing.T, text string) []string {
+func check(t *testing.T, text string) []string { return checkAgainst(t, config.Schema(), text) }
+
+// checkAgainst is check with another schema.
+func checkAgainst(t *testing.T, schema []byte, text string) []string {
 	t.Helper()
 	var root map[string]any
-	if err := json.Unmarshal(config.Schema(), &root); err != nil {
+	if err := json.Unmarshal(schema, &root); err != nil {
 		t.Fatal(err)
 	}
 	value := any(map[string]any{})

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// Strategy is how a program tries again, in our words: its numbers, and what
+// it does with answers and stated waits.
+type Strategy struct {
+	Name     string
+	Title    string
+	Policy   policy.Policy
+	Statuses []int         // HTTP statuses that it tries again
+	Fewer    []Fewer       // statuses that it tries again less often
+	Hint     time.Duration // the longest stated wait that it obeys; 0: it obeys none
+	Beyond   string        // what it does with a longer one: BeyondIgnores, BeyondEnds or BeyondShortens
+	Timeout  time.Duration // of each of its tries; 0: none
+	Source   string        // where the numbers are published
+	Seen     string        // which version of that, and when it was read
+	Note     string        // what else there is to know
+	Doubt    string        // what could not be verified; "": nothing
+}
+
+// Fewer bounds the retries after a status.
+type Fewer struct{ Status, Retries int }
+
+// What is done with a stated wait that is too long.
+const (
+	BeyondIgnores  = "ignores"
+	BeyondEnds     = "ends"
+	BeyondShortens = "shortens"
+)
+
+// strategies is the form of a file of them.
+func strategies() form[[]named[Strategy]] {
+	one := checked(object(
+		schema{name: "strategy", words: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
+		of("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, says{"What people call it.", "", "needed"}),
+		of("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, says{"Its waits.", "", "needed"}),
+		of("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, says{"What it tries again.", "", "needed"}),
+		of("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, says{"What it tries again less often.", "", "nothing"}),
+		of("hint", duration(), func(s *Strategy) *time.Duration { return &s.Hint }, says{"The longest stated wait that it obeys.", "", "it obeys none"}),
+		of("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, says{"What it does with a longer one.", BeyondIgnores, ""}),
+		of("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, says{"Of each try.", "", "none"}),
+		of("source", anyName("a place"), func(s *Strategy) *string { return &s.Source }, says{"Where it is published.", "", "needed"}),
+		of("seen", anyName("a version and a date"), func(s *Strategy) *string { return &s.Seen }, says{"Which version, and when.", "", "needed"}),
+		of("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, says{"What else there is to know.", "", "nothing"}),
+		of("doubt", anyName("sentences"), func(s *Strategy) *string { return &s.Doubt }, says{"What could not be verified.", "", "nothing"}),
+	), wants)
+	return byName("strategies by their names", policyName(), one)
+}
+
+// strategyPolicy is the form of a policy where it stands by itself.
+func strategyPolicy() form[policy.Policy] {
+	f := numbers()
+	return form[policy.Policy]{
+		schema: f.schema,
+		read: func(r *reader, n *node) (policy.Policy, bool) {
+			v, ok := f.read(r, n)
+			return v.Policy, ok
+		},
+		show: func(p policy.Policy) *node { return f.show(rule{Policy: p}) },
+	}
+}
+
+func fewer() form[Fewer] {
+	return checked(object(
+		schema{words: "status and retries", Required: []string{"status", "retries"}}, nil,
+		of("status", whole("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, says{"The status.", "", "needed"}),
+		of("retries", whole("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, says{"How often.", "", "needed"}),
+	), wants)
+}
+
+// allServer is the status that stands for all from 500 on.
+const allServer = 500
+
+// statuses is the form of a status, or 5xx for all of the server's.
+func statuses() form[int] {
+	words := "a status, or 5xx"
+	f := scalar(schema{words: words}, nil, strconv.Itoa)
+	f.read = func(r *reader, n *node) (int, bool) {
+		if n.text == "5xx" {
+			return -allServer, true
+		}
+		status, err := strconv.Atoi(n.text)
+		if err != nil || status < 400 || status > 599 {
+			r.want(n, &schema{words: words}, "")
+			return 0, false
+		}
+		return status, true
+	}
+	return f
+}
+
+// Retries tells whether the strategy tries again after a status, if it is the
+// nth failure.
+func (s *Strategy) Retries(status, n int) bool {
+	for _, f := range s.Fewer {
+		if f.Status == status && n > f.Retries {
+			return false
+		}
+	}
+	return slices.Contains(s.Statuses, status) || status >= allServer && slices.Contains(s.Statuses, -allServer)
+}
+
+// ParseStrategies reads the text of a file.
+func ParseStrategies(name string, data []byte) ([]Strategy, error) {
+	src, data := sourceOf(name, data)
+	all, r := read(src, data, strategies())
+	if err := r.done(); err != nil {
+		return nil, err
+	}
+	made := make([]Strategy, len(all))
+	for i, one := range all {
+		made[i] = one.value
+		made[i].Name = one.name
+		if made[i].Beyond == "" {
+			made[i].Beyond = BeyondIgnores
+		}
+	}
+	return made, nil
+}
+
+// parseRule reads the text of a file that holds the fields of one policy.
+func parseRule(name string, data []byte) (rule, error) {
+	src, data := sourceOf(name, data)
+	own, r := read(src, data, numbers())
+	return own, r.done()
+}
+
+// LoadPolicy reads a file that holds the fields of one policy, and says what is
+// probably not meant in it.
+func LoadPolicy(name string) (policy.Policy, string, error) {
+	data, err := readFile(name)
+	if err != nil {
+		return policy.Policy{}, "", fmt.Errorf("%s: %w", name, reason(err))
+	}
+	own, err := parseRule(name, data)
+	if err != nil {
+		return policy.Policy{}, "", err
+	}
+	return own.Policy, doubtful(own.Policy), nil
+}
+
+// Policies lists the policies that have a name: the presets, the one that never
+// tries again and those of the file.
+func (c *Config) Policies() []string { return c.policyNames() }
+
+// bare is the name of a file without its folder and ending.
+func bare(name string) string {
+	return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+}

@@ -1,0 +1,339 @@
+package lab_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// scenario is one of two hundred callers and an hour with these outages.
+func scenario(outages ...config.Outage) config.Scenario {
+	return config.Scenario{
+		Name: "test", Title: "A <test>", Lasts: time.Hour, Seed: 1,
+		Callers:  config.Callers{Number: 200, Every: time.Minute},
+		Upstream: config.Service{Takes: 2 * time.Second, Refuses: 100 * time.Millisecond},
+		Outages:  outages,
+	}
+}
+
+// run plays a scenario with strategies by their names.
+func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
+	t.Helper()
+	all, err := lab.Choose(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := lab.Run(t.Context(), s, all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// written is all that a report can be written as.
+func written(t *testing.T, r lab.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + r.SVG() + r.Trouble(60, false)
+}
+
+const m = time.Minute
+
+func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+	s := scenario(
+		config.Outage{Kind: config.Flapping, From: 5 * m, For: 20 * m, Status: 529, Down: 2 * m, Up: 3 * m},
+		config.Outage{Kind: config.Partial, From: 10 * m, For: 30 * m, Status: 500, Share: 0.3},
+	)
+	names := []string{"patient+gate", "interactive+gate", "worker", "codex", "aws-standard"}
+	first := written(t, run(t, s, names...))
+	if again := written(t, run(t, s, names...)); again != first {
+		t.Error("the same seed gives other bytes")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if again := written(t, run(t, s, names...)); again != first {
+		t.Error("one core gives other bytes than several")
+	}
+	s.Seed = 2
+	if other := written(t, run(t, s, names...)); other == first {
+		t.Error("another seed gives the same bytes")
+	}
+}
+
+func TestPatientCallersAreAllAnswered(t *testing.T) {
+	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+gate", "patient", "openai-sdk")
+	shared, alone, sdk := r.Results[0], r.Results[1], r.Results[2]
+	for _, one := range []lab.Result{shared, alone} {
+		if one.GaveUp > 0 || one.Answered != one.Calls || one.Hit != 200 || one.Ridden != 200 {
+			t.Errorf("%s: %d of %d calls, %d gave up, %d of %d hit were answered", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Ridden, one.Hit)
+		}
+		if one.Longest < 29*m || one.Median > one.P95 || one.P95 > one.Longest {
+			t.Errorf("%s: waits of %v, %v and %v", one.Strategy.Name, one.Median, one.P95, one.Longest)
+		}
+	}
+	if shared.Extra >= alone.Extra/3 || shared.Last > 40*time.Second || alone.Last < 5*m {
+		t.Errorf("sharing takes %d requests in vain and %v after the recovery; alone %d and %v", shared.Extra, shared.Last, alone.Extra, alone.Last)
+	}
+	if sdk.GaveUp < 1000 || sdk.Answered+sdk.GaveUp != sdk.Calls {
+		t.Errorf("the SDK gave %d calls up and answered %d of %d", sdk.GaveUp, sdk.Answered, sdk.Calls)
+	}
+}
+
+// TestOthersSendAsManyRequestsAsWereMeasured has one call in an outage without
+// end: what clients send per failing turn was measured against the simulator.
+func TestOthersSendAsManyRequestsAsWereMeasured(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		status   int
+		requests int
+	}{
+		{"openai-sdk", 500, 3},
+		{"anthropic-sdk", 529, 3},
+		{"aws-standard", 503, 3},
+		{"aws-standard", 529, 1}, // it knows no such status
+		{"go-retryablehttp", 503, 5},
+		{"litellm", 503, 3},
+		{"portkey", 503, 6},
+		{"claude-code", 500, 11},
+		{"claude-code", 529, 3},
+		{"codex", 500, 30},
+		{"codex", 429, 1},
+		{"opencode", 500, 6},
+		{"gemini-cli", 503, 10},
+		{"crush", 529, 4},
+		{"simple", 529, 4},
+	} {
+		s := scenario(config.Outage{Kind: config.Total, For: time.Hour, Status: tt.status})
+		s.Callers = config.Callers{Number: 1, Every: 20 * m}
+		one := run(t, s, tt.name).Results[0]
+		if one.Calls == 0 || one.Requests != tt.requests*one.Calls || one.GaveUp != one.Calls {
+			t.Errorf("%s, %d: %d requests in %d calls, want %d each", tt.name, tt.status, one.Requests, one.Calls, tt.requests)
+		}
+	}
+}
+
+func TestARateLimitLetsSoManyTokensThroughAndItsHintsAreObeyed(t *testing.T) {
+	s := scenario(config.Outage{Kind: config.RateLimit, For: time.Hour, Status: 429, Tokens: 100_000})
+	s.Callers.Tokens = 1000
+	r := run(t, s, "simple", "simple+gate", "portkey", "codex")
+	for _, one := range r.Results {
+		for minute, n := range one.Answers {
+			if n > 100+30 { // of an answer begun in the minute before
+				t.Errorf("%s: %d answers in minute %d, more than the limit lets through", one.Strategy.Name, n, minute)
+			}
+		}
+	}
+	hinted, shared, deaf, never := r.Results[0], r.Results[1], r.Results[2], r.Results[3]
+	if hinted.Median > m || shared.Extra >= hinted.Extra/2 {
+		t.Errorf("a stated wait makes a median of %v; sharing it %d requests in vain instead of %d", hinted.Median, shared.Extra, hinted.Extra)
+	}
+	if deaf.GaveUp <= hinted.GaveUp {
+		t.Errorf("who obeys no stated wait gives up %d calls, who does %d", deaf.GaveUp, hinted.GaveUp)
+	}
+	if never.Hit != never.GaveUp || never.Hit == 0 {
+		t.Errorf("who does not try again gives up %d of %d", never.GaveUp, never.Hit)
+	}
+}
+
+func TestEachKindOfOutageDoesWhatItSays(t *testing.T) {
+	first := config.Outage{From: 10 * m, For: 30 * m, Status: 529}
+	kind := func(kind string, change func(*config.Outage)) config.Scenario {
+		o := first
+		o.Kind = kind
+		change(&o)
+		return scenario(o)
+	}
+	partial := run(t, kind(config.Partial, func(o *config.Outage) { o.Share = 0.25 }), "codex").Results[0]
+	if refused := float64(partial.Extra) / float64(partial.Requests); refused < 0.12 || refused > 0.17 {
+		t.Errorf("a quarter refused for half of the time is %.3f of all requests", refused)
+	}
+	flapping := run(t, kind(config.Flapping, func(o *config.Outage) { o.Down, o.Up = 2*m, 4*m }), "openai-sdk").Results[0]
+	for minute, n := range flapping.Answers {
+		if down := minute >= 10 && minute < 40 && (minute-10)%6 == 1; down != (n == 0) && minute < 60 {
+			t.Errorf("minute %d has %d answers", minute, n)
+		}
+	}
+	slow := run(t, kind(config.BrownOut, func(o *config.Outage) { o.Slower = 30 }), "openai-sdk").Results[0]
+	if slow.Hit > 0 || slow.Answers[30] >= slow.Answers[5]*3/4 {
+		t.Errorf("a brown-out hits %d calls, and has %d answers a minute instead of %d", slow.Hit, slow.Answers[30], slow.Answers[5])
+	}
+	limited := run(t, kind(config.Limited, func(o *config.Outage) { o.Rate = 1 }), "patient").Results[0]
+	for _, n := range limited.Answers[12:39] {
+		if n > 65 {
+			t.Errorf("a capacity of one per second answers %d in a minute", n)
+		}
+	}
+	bounded := scenario(first)
+	bounded.Outages[0].Kind, bounded.Upstream.Rate = config.Total, 1
+	if r := run(t, bounded, "openai-sdk").Results[0]; slices.Max(r.Answers) > 65 {
+		t.Errorf("an upstream of one call per second answers %d in a minute", slices.Max(r.Answers))
+	}
+}
+
+func TestCallersLeaveWhenTheirPatienceIsAtItsEnd(t *testing.T) {
+	s := scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529})
+	s.Callers.Patience = 5 * m
+	for _, one := range run(t, s, "patient", "patient+gate").Results {
+		if one.Left < 200 || one.GaveUp > 0 || one.Left+one.Answered != one.Calls {
+			t.Errorf("%s: %d left, %d gave up, %d answered of %d", one.Strategy.Name, one.Left, one.GaveUp, one.Answered, one.Calls)
+		}
+		if one.Longest > 5*m {
+			t.Errorf("%s: a wait of %v", one.Strategy.Name, one.Longest)
+		}
+	}
+}
+
+func TestAPlayThatIsBrokenOffLeavesNobodyBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 40 * m, Status: 529})
+	all, _ := lab.Choose(nil)
+	_, err := lab.Run(ctx, s, all, func(int) { cancel(gone) })
+	if !errors.Is(err, gone) {
+		t.Errorf("the error is %v, want the cause", err)
+	}
+	if left := runtime.NumGoroutine(); left > before {
+		t.Errorf("%d goroutines, %d before", left, before)
+	}
+}
+
+func TestAPolicyWithALimitOnTheClockEndsByTheLabsClock(t *testing.T) {
+	s := scenario(config.Outage{Kind: config.BrownOut, For: time.Hour, Slower: 200})
+	one := run(t, s, "council").Results[0]
+	if one.GaveUp == 0 || one.Longest > policy.CouncilBudget {
+		t.Errorf("%d calls ended at their limit, the longest wait was %v", one.GaveUp, one.Longest)
+	}
+}
+
+func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
+	for _, s := range lab.Others() {
+		if s.Source == "" || s.Seen == "" || s.Policy.Retries < 1 || len(s.Statuses) == 0 || !strings.Contains(s.Seen, "2026") {
+			t.Errorf("%s: %q, %q", s.Name, s.Source, s.Seen)
+		}
+		if o := s.Policy.Outlook(100); o.Stop != policy.Exhausted || len(o.Retries) != s.Policy.Retries {
+			t.Errorf("%s ends with %q after %d retries", s.Name, o.Stop, len(o.Retries))
+		}
+	}
+	for _, name := range []string{"openai-sdk", "anthropic-sdk", "aws-standard", "go-retryablehttp", "litellm", "portkey", "claude-code", "codex", "opencode", "gemini-cli", "crush"} {
+		if _, err := lab.Choose([]string{name}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "there are patient+gate, patient, ") {
+		t.Errorf("a policy that nobody has: %v", err)
+	}
+}
+
+func TestTheGalleryNamesPoliciesThatThereAre(t *testing.T) {
+	for _, s := range lab.Gallery() {
+		if all, err := lab.Choose(s.Policies); err != nil || len(all) < 10 || s.About == "" {
+			t.Errorf("%s: %d policies, %v", s.Name, len(all), err)
+		}
+		if lab.Shape(s.Name) == "" {
+			t.Errorf("%s has no file", s.Name)
+		}
+	}
+	if _, ok := lab.Find("nope"); ok || lab.Shape("nope") != "" {
+		t.Error("there is a scenario of any name")
+	}
+}
+
+func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
+	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+gate", "codex")
+	picture := r.SVG()
+	decoder := xml.NewDecoder(strings.NewReader(picture))
+	for {
+		if _, err := decoder.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{`role="img"`, `aria-labelledby="t d"`, `<title id="t">A &lt;test&gt;</title>`, `<desc id="d">`, "patient+gate answered 100 %", `class="d"`} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("no %s in\n%.600s", want, picture)
+		}
+	}
+	for _, not := range []string{"<script", "<image", "href=", "NaN"} {
+		if strings.Contains(picture, not) {
+			t.Errorf("there is %s in it", not)
+		}
+	}
+}
+
+func TestALineOfAChartIsAsHighAsItsGreatestValueAndShowsWhatIsThere(t *testing.T) {
+	for _, tt := range []struct {
+		series []int
+		width  int
+		ascii  bool
+		want   string
+	}{
+		{[]int{0, 1, 50, 100}, 9, false, " ▁▄█"},
+		{[]int{0, 1, 50, 100}, 9, true, " .-#"},
+		{[]int{1, 9, 0, 0, 0, 0, 3, 0}, 4, false, "█  ▃"}, // no peak is lost
+		{nil, 5, false, ""},
+		{[]int{0, 0}, 5, false, "  "},
+	} {
+		if got := lab.Spark(tt.series, tt.width, tt.ascii); got != tt.want {
+			t.Errorf("%v in %d: %q, want %q", tt.series, tt.width, got, tt.want)
+		}
+	}
+	r := run(t, scenario(
+		config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529},
+		config.Outage{Kind: config.Limited, From: 30 * m, For: 10 * m, Status: 529, Rate: 1},
+	), "simple")
+	want := strings.Repeat(" ", 10) + strings.Repeat("#", 20) + strings.Repeat("-", 10) + strings.Repeat(" ", 20)
+	if line := r.Trouble(1000, true); !strings.HasPrefix(line, want) {
+		t.Errorf("the trouble is %q", line)
+	}
+}
+
+func TestWhereThereIsLittleRoomTheColumnsThatSayLeastAreLeftOut(t *testing.T) {
+	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529}), "simple")
+	names := func(width int) string {
+		var all []string
+		for _, f := range r.Fit(width) {
+			all = append(all, f.Name)
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := names(1000); got != "answered, gave up, median, 95 %, longest, requests, in vain, peak/s, last" {
+		t.Error(got)
+	}
+	if got := names(60); got != "answered, gave up, median, requests, in vain, peak/s, last" {
+		t.Error(got)
+	}
+	if got := names(1); got != "answered, gave up, requests, peak/s, last" {
+		t.Error(got)
+	}
+}
+
+// BenchmarkEightHours is the largest play that is promised: eight hours, ten
+// thousand callers and an outage of four hours.
+func BenchmarkEightHours(b *testing.B) {
+	for _, name := range []string{"patient+gate", "patient", "interactive+gate"} {
+		b.Run(name, func(b *testing.B) {
+			s := scenario(config.Outage{Kind: config.Total, From: time.Hour, For: 4 * time.Hour, Status: 529})
+			s.Lasts, s.Callers.Number, s.Callers.Every = 8*time.Hour, 10_000, 2*m
+			b.ReportAllocs()
+			for b.Loop() {
+				r := run(b, s, name)
+				b.ReportMetric(float64(r.Results[0].Requests), "requests/op")
+			}
+		})
+	}
+}

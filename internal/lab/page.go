@@ -1,0 +1,136 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/config"
+)
+
+// ours is the strategy that the page compares the others with: what
+// `ridethrough serve` does by default.
+const ours = "patient" + withGate
+
+// Publish plays the gallery and writes what comes of it below a folder: the
+// page outages.md and a picture for each scenario in outages. told is told of
+// each scenario before it is played.
+func Publish(ctx context.Context, folder string, told func(config.Scenario)) error {
+	files, err := Pages(ctx, told)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pages plays the gallery and gives the files of Publish by their names.
+func Pages(ctx context.Context, told func(config.Scenario)) (map[string]string, error) {
+	files := map[string]string{}
+	var page strings.Builder
+	page.WriteString(preface)
+	for _, s := range Gallery() {
+		told(s)
+		all, err := Choose(s.Policies)
+		if err != nil {
+			return nil, err
+		}
+		r, err := Run(ctx, s, all, nil)
+		if err != nil {
+			return nil, err
+		}
+		files["outages/"+s.Name+".svg"] = r.SVG()
+		r.chapter(&page)
+	}
+	sources(&page)
+	files["outages.md"] = page.String()
+	return files, nil
+}
+
+const preface = `# What becomes of calls in an outage
+
+These are the figures of ` + "`ridethrough lab`" + ` for its gallery, as ` + "`ridethrough lab --gallery docs`" + ` writes them. Nothing here is
+written by hand: run the command and you have this page, to the byte.
+
+The same callers meet the same outage once with each policy. Those of ridethrough run in the engine and the gate of the release,
+in virtual time; the others in the same engine, with the numbers that their projects publish (see [the policies](#the-policies)).
+` + "`patient+gate`" + ` is what ` + "`ridethrough serve`" + ` does: its callers share one outage. ` + "`patient`" + ` is the same policy with each caller for
+itself, as in a program of one's own.
+
+A caller makes one call at a time, and its next call some time after that has ended, whatever its end. So a policy that gives up
+soon makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about all calls of the play; the waits
+(*median*, *95 %*, *longest*) about those that met a fault and were answered after all, so they are short where only the lucky
+are counted. *in vain* are requests that brought no answer, *peak/s* is the busiest second of the ten minutes after the recovery,
+and *last* the time from the recovery to the last answer to a call that had waited for it.
+
+`
+
+// chapter writes what came of one scenario.
+func (r Report) chapter(b *strings.Builder) {
+	s := r.Scenario
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, strings.Join(strings.Fields(s.About), " "))
+	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` plays it.\n\n", s.Callers.Number, s.Callers.Every, s.Name)
+	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
+	figures := r.Figures()
+	b.WriteString("| policy |")
+	for _, f := range figures {
+		b.WriteString(" " + f.Name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(figures)) + "\n")
+	for _, one := range r.Results {
+		fmt.Fprintf(b, "| `%s` |", one.Strategy.Name)
+		for _, f := range figures {
+			b.WriteString(" " + f.Of(one) + " |")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n" + r.honestly() + "\n\n")
+}
+
+// honestly says in which figures others do better than what we recommend.
+func (r Report) honestly() string {
+	var own Result
+	for _, one := range r.Results {
+		if one.Strategy.Name == ours {
+			own = one
+		}
+	}
+	var better []string
+	for _, f := range r.Figures() {
+		best, name := own, ""
+		for _, one := range r.Results {
+			if meets(f, one) && f.Of(one) != f.Of(own) && f.worth(one) > f.worth(best) {
+				best, name = one, one.Strategy.Name
+			}
+		}
+		if name != "" {
+			better = append(better, fmt.Sprintf("*%s* (`%s`: %s, with %s answered)", f.Name, name, f.Of(best), share(best.Answered, best.Calls)))
+		}
+	}
+	if len(better) == 0 {
+		return "No other policy does better than `" + ours + "` in any of these figures."
+	}
+	return "Others do better than `" + ours + "` in " + strings.Join(better, ", ") + "."
+}
+
+// meets tells whether a result has the figure at all.
+func meets(f Figure, one Result) bool { return f.Of(one) != "-" }
+
+// sources writes where the numbers of the others come from.
+func sources(b *strings.Builder) {
+	b.WriteString("## The policies\n\nThe presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them.\n" +
+		"What the others do is in `internal/lab/strategies.yaml`. A correction with its source is welcome.\n\n" +
+		"| policy | what | retries | where it is published | version | not verified |\n|---|---|---:|---|---|---|\n")
+	for _, s := range Others() {
+		fmt.Fprintf(b, "| `%s` | %s. %s | %d | %s | %s | %s |\n", s.Name, s.Title, s.Note, s.Policy.Retries, s.Source, s.Seen, s.Doubt)
+	}
+}

@@ -1,0 +1,183 @@
+package lab_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// production is the same as a scenario with one policy, as a program has it: an
+// HTTP client with our transport, in front of a provider that follows the
+// same script.
+func production(s config.Scenario, how lab.Strategy, base http.RoundTripper) *http.Client {
+	t := &transport.Transport{Base: base, Engine: retry.Engine{Policy: how.Policy}}
+	if how.Gate {
+		t.Gates = &gate.Set{}
+	}
+	return &http.Client{Transport: t}
+}
+
+// script is the scenario's outages as the simulator has them.
+func script(s config.Scenario) (script simulator.Script) {
+	for _, o := range s.Outages {
+		script.Outages = append(script.Outages, simulator.Outage{From: o.From, To: o.From + o.For, Reply: simulator.Status{Code: o.Status}})
+	}
+	return script
+}
+
+// ask makes one call and waits for its answer.
+func ask(ctx context.Context, client *http.Client, base string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages",
+		strings.NewReader(`{"model":"model","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Api-Key", "key")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+// everybody makes each caller's calls at the moments at which the lab has them
+// begin.
+func everybody(ctx context.Context, t *testing.T, calls [][]time.Duration, client *http.Client, base string) {
+	start := time.Now()
+	var running sync.WaitGroup
+	for _, own := range calls {
+		running.Go(func() {
+			for _, at := range own {
+				if err := retry.Sleep(ctx, at-time.Since(start)); err != nil {
+					t.Error(err)
+				}
+				if err := ask(ctx, client, base); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// atOnce is how quick the provider of these scenarios is: as the simulator in a
+// bubble, whose answers take no time.
+const atOnce = time.Nanosecond
+
+// TestTheLabPlaysWhatProductionDoes holds the lab's virtual time against the
+// runtime's, and its callers against HTTP requests through the transport: hours
+// of outages, and every request at the upstream at the same moment.
+func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
+	patient, worker := policy.Patient(), policy.Worker()
+	worker.Wait.Jitter = policy.Jitter{} // the dice are not the same
+	worker.Retries = policy.Unlimited
+	for _, how := range []lab.Strategy{
+		lab.Own("patient", patient, false), lab.Own("patient", patient, true),
+		lab.Own("worker", worker, false), lab.Own("worker", worker, true),
+	} {
+		t.Run(how.Name, func(t *testing.T) {
+			s := config.Scenario{
+				Lasts: 6 * time.Hour, Seed: 7,
+				Callers:  config.Callers{Number: 25, Every: 20 * time.Minute},
+				Upstream: config.Service{Takes: atOnce, Refuses: atOnce},
+				Outages: []config.Outage{
+					{Kind: config.Total, From: 40 * time.Minute, For: 90 * time.Minute, Status: 529},
+					{Kind: config.Total, From: 4 * time.Hour, For: 11 * time.Minute, Status: 503},
+				},
+			}
+			played, err := lab.Follow(t.Context(), s, how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var real []time.Duration
+			synctest.Test(t, func(t *testing.T) {
+				p := simulator.New(script(s))
+				defer p.Close()
+				client := production(s, how, p.Transport())
+				p.Start()
+				everybody(t.Context(), t, played.Calls, client, "http://provider")
+				for _, r := range p.Requests() {
+					real = append(real, r.At)
+				}
+			})
+			compare(t, played.Sent, real)
+		})
+	}
+}
+
+// compare wants the same number of requests at the same moments, to the
+// hundredth of a second.
+func compare(t *testing.T, played, real []time.Duration) {
+	t.Helper()
+	slices.Sort(played)
+	slices.Sort(real)
+	if len(played) != len(real) {
+		t.Errorf("%d requests in the lab, %d in production", len(played), len(real))
+	}
+	for i := range min(len(played), len(real)) {
+		if d := played[i] - real[i]; d.Abs() > 10*time.Millisecond {
+			t.Fatalf("request %d of %d: at %v in the lab, at %v in production", i+1, len(real), played[i], real[i])
+		}
+	}
+	t.Logf("%d requests at the same moments", len(played))
+}
+
+// TestTheLabPlaysWhatProductionDoesOnRealClocks does the same on a socket and
+// by the machine's clock, with an outage of seconds and waits that leave it
+// room for a machine that is busy.
+func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes five seconds of real time")
+	}
+	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 3600 * time.Millisecond}
+	how := lab.Own("scaled", policy.Policy{Retries: 9, Wait: policy.Schedule{Steps: waits}}, false)
+	s := config.Scenario{
+		Lasts: 200 * time.Millisecond, Seed: 3,
+		Callers:  config.Callers{Number: 8, Every: 40 * time.Millisecond},
+		Upstream: config.Service{Takes: time.Millisecond, Refuses: time.Millisecond},
+		Outages:  []config.Outage{{Kind: config.Total, For: 2500 * time.Millisecond, Status: 529}},
+	}
+	played, err := lab.Follow(t.Context(), s, how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := simulator.New(script(s))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = p.Serve(l) })
+	defer serving.Wait()
+	defer p.Close()
+	client := production(s, how, http.DefaultTransport)
+	defer client.CloseIdleConnections()
+	p.Start()
+	everybody(t.Context(), t, played.Calls, client, "http://"+l.Addr().String())
+	if got := len(p.Requests()); got != len(played.Sent) {
+		t.Errorf("%d requests in the lab, %d in production", len(played.Sent), got)
+	}
+	for i, n := range played.Tries {
+		if want := 4 * len(played.Calls[i]); n != want {
+			t.Errorf("caller %d: %d tries in the lab, want %d", i, n, want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package lab
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+//go:embed strategies.yaml
+var published []byte
+
+// Others gives the strategies of other programs.
+func Others() []Strategy {
+	all, err := config.ParseStrategies("strategies.yaml", published)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	made := make([]Strategy, len(all))
+	for i, s := range all {
+		made[i] = Strategy{Strategy: s}
+	}
+	return made
+}
+
+// Ours gives this project's presets that are for calls, each by itself and
+// with callers that share an outage.
+func Ours() []Strategy {
+	var all []Strategy
+	for _, name := range policy.Presets() {
+		p, _ := policy.Preset(name)
+		all = append(all, Own(name, p, true), Own(name, p, false))
+	}
+	return all
+}
+
+// All gives all strategies, this project's first.
+func All() []Strategy { return append(Ours(), Others()...) }
+
+// Choose gives strategies by their names; no names give all.
+func Choose(names []string) ([]Strategy, error) {
+	all := All()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []Strategy
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Strategy) bool { return s.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no policy is named %q; there are %s", name, strings.Join(Names(all), ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// Names lists the names of strategies.
+func Names(all []Strategy) []string {
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+	}
+	return names
+}
