@@ -95,6 +95,7 @@ func command(s Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(runCommand(s), councilCommand(s), serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
+	root.AddCommand(policyCommand(s), labCommand(s))
 	root.AddCommand(exportCommand(s), importCommand(s), archiveCommand(s), doctorCommand(s))
 	return root
 }

@@ -114,13 +114,8 @@ func configInit(s Streams) *cobra.Command {
 
 // explained gives an error about a file with all the lines that it is about.
 func explained(err error) error {
-	all, ok := errors.AsType[config.Errors](err)
-	if !ok {
+	if _, ok := errors.AsType[config.Errors](err); !ok {
 		return err
 	}
-	mistakes := "a mistake"
-	if len(all) > 1 {
-		mistakes = fmt.Sprintf("%d mistakes", len(all))
-	}
-	return failure{fmt.Errorf("%s in the configuration\n%s", mistakes, config.Excerpts(all)), exitConfig}
+	return explainedIn(err, "the configuration")
 }

@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/lab"
+)
+
+func labCommand(s Streams) *cobra.Command {
+	c := &playing{s: s, from: settings{s: s}}
+	cmd := &cobra.Command{
+		Use:   "lab [NAME|FILE]",
+		Short: "Play an outage in virtual time, with one policy beside the other",
+		Long: "lab plays an outage of hours in seconds: callers, a provider that fails as a scenario says, and between them\n" +
+			"the engine and the gate of this release, or another program's published way of trying again. It says how many\n" +
+			"calls were answered, how long they waited, and what the provider had to bear. NAME is a scenario of the gallery\n" +
+			"(--list), FILE one of your own (docs/lab.md). The same seed gives the same figures.",
+		Example: "  ridethrough lab four-hours-529\n" +
+			"  ridethrough lab thirty-second-blip --policy patient+gate --policy openai-sdk --svg blip.svg\n" +
+			"  ridethrough lab my-outage.yaml --policy my-policy.yaml+gate --json",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	reads := &cobra.Command{} // its own --policy is another than the configuration's
+	c.from.fileFlag(reads)
+	f.AddFlag(reads.Flags().Lookup("config"))
+	f.BoolVar(&c.list, "list", false, "list the gallery")
+	f.BoolVar(&c.known, "policies", false, "list the policies that can be played, with the sources of those that are not ours")
+	f.StringArrayVar(&c.policies, "policy", nil, "play this policy instead of the scenario's: a name of --policies, one of the configuration, or a file; +gate at its end lets its callers share the outage; may be repeated")
+	f.StringVar(&c.show, "show", "", "print a scenario of the gallery as a file to begin with")
+	f.IntVar(&c.callers, "callers", 0, "play with so many callers instead of the scenario's")
+	f.Uint64Var(&c.seed, "seed", 0, "another chance than the scenario's")
+	f.BoolVar(&c.json, "json", false, "write one JSON object, with the series per minute")
+	f.StringVar(&c.svg, "svg", "", "write the chart to a file as a picture")
+	f.BoolVar(&c.schema, "schema", false, "print the JSON Schema of a scenario, for editors")
+	f.StringVar(&c.folder, "gallery", "", "play the whole gallery and write outages.md and its pictures into a folder")
+	cmd.MarkFlagsMutuallyExclusive("list", "policies", "show", "schema", "gallery")
+	return cmd
+}
+
+// playing is what `lab` was asked for.
+type playing struct {
+	s                         Streams
+	from                      settings
+	list, known, json, schema bool
+	policies                  []string
+	show, svg, folder         string
+	callers                   int
+	seed                      uint64
+}
+
+func (c *playing) run(ctx context.Context, args []string) error {
+	switch {
+	case c.list:
+		return failed(c.gallery())
+	case c.known:
+		return failed(c.sources())
+	case c.schema:
+		_, err := c.s.Out.Write(config.ScenarioSchema())
+		return failed(err)
+	case c.show != "":
+		return c.file()
+	case c.folder != "":
+		return failed(lab.Publish(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "playing %s\n", s.Name) }))
+	case len(args) == 0:
+		return errors.New("name a scenario of the gallery (--list), or a file")
+	}
+	scenario, err := c.scenario(args[0])
+	if err != nil {
+		return err
+	}
+	all, err := c.strategies(scenario)
+	if err != nil {
+		return err
+	}
+	r, err := c.play(ctx, scenario, all)
+	if err != nil {
+		return failed(err)
+	}
+	return failed(c.report(r))
+}
+
+// scenario gives the scenario of a name or a file, with what the flags change.
+func (c *playing) scenario(name string) (config.Scenario, error) {
+	s, ok := lab.Find(name)
+	if !ok {
+		var err error
+		s, err = config.LoadScenario(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return s, fmt.Errorf("no scenario is named %q, and there is no such file; the gallery has %s", name, list(titles()))
+		}
+		if err != nil {
+			return s, explainedIn(err, "the scenario")
+		}
+	}
+	if c.callers != 0 {
+		s.Callers.Number = c.callers
+	}
+	if c.seed != 0 {
+		s.Seed = c.seed
+	}
+	if err := s.Bounds(); err != nil {
+		return s, fmt.Errorf("--callers %d: %w", c.callers, err)
+	}
+	return s, nil
+}
+
+// titles names the gallery.
+func titles() []string {
+	var names []string
+	for _, s := range lab.Gallery() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// strategies gives what is played.
+func (c *playing) strategies(s config.Scenario) ([]lab.Strategy, error) {
+	if len(c.policies) == 0 {
+		all, err := lab.Choose(s.Policies)
+		if err != nil {
+			return nil, failure{fmt.Errorf("%s: %w", s.Name, err), exitConfig}
+		}
+		return all, nil
+	}
+	conf, err := c.from.read()
+	if err != nil {
+		return nil, explained(err)
+	}
+	var all []lab.Strategy
+	for _, name := range c.policies {
+		one, err := c.strategy(&conf, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// strategy gives one that is the lab's, the configuration's or a file's.
+func (c *playing) strategy(conf *config.Config, name string) (lab.Strategy, error) {
+	if known, err := lab.Choose([]string{name}); err == nil {
+		return known[0], nil
+	}
+	plain, shared := strings.CutSuffix(name, "+gate")
+	if slices.Contains(conf.Policies(), plain) {
+		p, err := conf.Named(plain)
+		return lab.Own(plain, p, shared), err
+	}
+	p, _, err := config.LoadPolicy(plain)
+	if errors.Is(err, os.ErrNotExist) {
+		return lab.Strategy{}, fmt.Errorf("no policy is named %q, and there is no such file; there are %s", plain, list(lab.Names(lab.All())))
+	}
+	if err != nil {
+		return lab.Strategy{}, explainedIn(err, "the policy")
+	}
+	return lab.Own(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
+}
+
+// play plays, and says how far it is where somebody looks.
+func (c *playing) play(ctx context.Context, s config.Scenario, all []lab.Strategy) (lab.Report, error) {
+	looks := c.s
+	looks.Out = c.s.Err
+	out := newScreen(looks, false)
+	out.set(fmt.Sprintf("playing %s with %d policies …", s.Name, len(all)))
+	defer out.set("")
+	return lab.Run(ctx, s, all, func(played int) {
+		out.set(fmt.Sprintf("playing %s: %d of %d policies …", s.Name, played, len(all)))
+	})
+}
+
+// report writes what came of it in the forms that were asked for.
+func (c *playing) report(r lab.Report) error {
+	if c.svg != "" {
+		if err := os.WriteFile(c.svg, []byte(r.SVG()), 0o644); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return r.WriteJSON(c.s.Out)
+	}
+	out := newScreen(c.s, false)
+	printReport(out, r)
+	return out.broken()
+}
+
+// gallery lists the scenarios.
+func (c *playing) gallery() error {
+	w := tabwriter.NewWriter(c.s.Out, 0, 0, 2, ' ', 0)
+	for _, s := range lab.Gallery() {
+		fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Title)
+	}
+	return w.Flush()
+}
+
+// file prints a scenario of the gallery.
+func (c *playing) file() error {
+	text := lab.Shape(c.show)
+	if text == "" {
+		return fmt.Errorf("--show %s: the gallery has %s", c.show, list(titles()))
+	}
+	_, err := fmt.Fprint(c.s.Out, text)
+	return failed(err)
+}
+
+// sources lists the policies, and where the numbers of others come from.
+func (c *playing) sources() error {
+	out := newScreen(c.s, false)
+	width := min(out.columns(), 100)
+	for _, s := range lab.All() {
+		out.print("", "%-18s %s: %s", s.Name, s.Title, comesTo(s.Policy, s.Policy.Outlook(outlookBound)))
+		for _, line := range []struct{ name, text string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
+			if line.text != "" {
+				var b strings.Builder
+				fold(&b, line.name+line.text, max(20, width-4))
+				out.print(faint, "    %s", strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n    "))
+			}
+		}
+	}
+	return out.broken()
+}
+
+// printReport writes a report for people.
+func printReport(out *screen, r lab.Report) {
+	s := r.Scenario
+	width := out.columns()
+	if width == math.MaxInt {
+		width = 120
+	}
+	out.print("", "%s", s.Title)
+	var about strings.Builder
+	fold(&about, s.About, width)
+	if s.About != "" {
+		out.print(faint, "%s", strings.TrimSuffix(about.String(), "\n"))
+	}
+	out.print(faint, "%d callers, each a call every %s, for %s; seed %d", s.Callers.Number, plainly(s.Callers.Every), plainly(s.Lasts), s.Seed)
+	out.print("", "")
+	printFigures(out, r, width)
+	out.print("", "")
+	printChart(out, r, width)
+}
+
+// names gives the width of the column of names.
+func nameWidth(r lab.Report) int {
+	widest := len("policy")
+	for _, one := range r.Results {
+		widest = max(widest, len([]rune(one.Strategy.Name)))
+	}
+	return widest
+}
+
+// printFigures writes the table, with the columns that there is room for, and
+// what they mean.
+func printFigures(out *screen, r lab.Report, width int) {
+	figures := r.Fit(width - nameWidth(r))
+	line := func(name string, cell func(lab.Figure) string) string {
+		cells := fmt.Sprintf("%-*s", nameWidth(r), name)
+		for _, f := range figures {
+			cells += fmt.Sprintf("  %*s", r.Width(f), cell(f))
+		}
+		return cells
+	}
+	out.print(faint, "%s", line("policy", func(f lab.Figure) string { return f.Name }))
+	for _, one := range r.Results {
+		out.print("", "%s", line(one.Strategy.Name, func(f lab.Figure) string { return f.Of(one) }))
+	}
+	out.print("", "")
+	for _, f := range figures {
+		out.print(faint, "%-9s %s", f.Name, f.About)
+	}
+	if left := len(r.Figures()) - len(figures); left > 0 {
+		out.print(faint, "%d more columns where the terminal is wider, or with --json", left)
+	}
+}
+
+// printChart draws the requests per minute.
+func printChart(out *screen, r lab.Report, width int) {
+	name := nameWidth(r)
+	room := min(width-name-10, 100)
+	if room < 10 {
+		return
+	}
+	out.print(faint, "requests per minute, each line as high as its own most, which is at its end")
+	out.print(amber, "%-*s  %s", name, "provider", r.Trouble(room, out.ascii))
+	for i, one := range r.Results {
+		series := r.Series(i)
+		out.print("", "%-*s  %s %6d", name, one.Strategy.Name, lab.Spark(series, room, out.ascii), slices.Max(append(series, 0)))
+	}
+}

@@ -1,0 +1,118 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestPolicyShowDrawsWhenItTriesAgainAndSaysWhyItEnds(t *testing.T) {
+	code, out, errs := run(t, nil, "policy", "show", "simple", "--now", "2026-11-02T21:00:00Z")
+	want := `simple: 3 retries in 7s of waiting
+
+retry       wait      in all  clock
+    1         1s          1s  21:00:01  ████████
+    2         2s          3s  21:00:03  ████████████████
+    3         4s          7s  21:00:07  ████████████████████████████████
+
+It ends when retry 3 has failed, 7s after the first try: that is how many it has.
+`
+	if code != 0 || errs != "" || out != want {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+	_, out, _ = run(t, []string{"LC_ALL=C"}, "policy", "show", "worker", "--retries", "2", "--now", "2026-11-02T21:00:00Z")
+	for _, want := range []string{"    1         3s          3s  21:00:03  3s to 3.3s           ###################\n", "... and 8 more\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for i, r := range out {
+		if r > '~' {
+			t.Fatalf("%q is no letter of ASCII's, at %d", r, i)
+		}
+	}
+}
+
+func TestPolicyShowSaysWhyEachEnds(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ name, file, want string }{
+		{"patient", "", "another wait of 30m does not fit the 8h that it may wait in all."},
+		{"council", "", "It ends when retry 1 has failed, 1.5s after the first try: that is how many it has."},
+		{"none", "", "It tries once, and the first failure is the end."},
+		{"codex", "", "codex: 29 retries in 24.2s of waiting"},
+		{"", "waits: [10s]\nwall: 1m", "another does not fit the 1m that it may take in all."},
+		{"", "waits: [10s]", "It has no end."},
+		{"", "waits: [10s]\nkinds: [quota]", "It ends at once (final): what it tries again passes only at a stated moment."},
+	} {
+		if tt.file != "" {
+			tt.name = write(t, dir, "p.yaml", tt.file)
+		}
+		if code, out, errs := run(t, nil, "policy", "show", tt.name); code != 0 || !strings.Contains(out, tt.want) {
+			t.Errorf("%s%s: code %d, %s\n%s", tt.name, tt.file, code, errs, out)
+		}
+	}
+}
+
+func TestPolicyShowIsForProgramsToo(t *testing.T) {
+	_, out, _ := run(t, nil, "policy", "show", "simple", "--json", "--now", "2026-11-02T21:00:00Z")
+	want := `{"policy":"simple","retries":[` +
+		`{"retry":1,"waitMs":1000,"leastMs":1000,"mostMs":1000,"atMs":1000,"at":"2026-11-02T21:00:01Z"},` +
+		`{"retry":2,"waitMs":2000,"leastMs":2000,"mostMs":2000,"atMs":3000,"at":"2026-11-02T21:00:03Z"},` +
+		`{"retry":3,"waitMs":4000,"leastMs":4000,"mostMs":4000,"atMs":7000,"at":"2026-11-02T21:00:07Z"}],` +
+		`"count":3,"totalMs":7000,"stop":"exhausted"}` + "\n"
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+	_, out, _ = run(t, nil, "policy", "show", write(t, t.TempDir(), "p.yaml", "waits: [10s]"), "--json")
+	var endless struct {
+		Retries []any
+		Count   *int
+	}
+	if err := json.Unmarshal([]byte(out), &endless); err != nil || endless.Count != nil || len(endless.Retries) != 100 {
+		t.Errorf("without end: %v, %v, %d", err, endless.Count, len(endless.Retries))
+	}
+}
+
+func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
+	file := write(t, t.TempDir(), "c.yaml", "policy: mine\npolicies:\n  mine: {waits: [2s], retries: 4}\n")
+	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + file}, "policy", "list")
+	for _, want := range []string{
+		"patient      21 retries in 7h31m45s of waiting\n", "council      1 retry in 1.5s of waiting\n",
+		"none         never tries again\n", "mine         4 retries in 8s of waiting\n",
+	} {
+		if code != 0 || errs != "" || !strings.Contains(out, want) {
+			t.Errorf("code %d, %s, no %q in\n%s", code, errs, want, out)
+		}
+	}
+}
+
+func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
+	dir := t.TempDir()
+	wrong := write(t, dir, "wrong.yaml", "like: patient\nwait: [5s]\nretries: x\n")
+	code, out, errs := run(t, nil, "policy", "check", wrong)
+	want := "ridethrough: 2 mistakes in the policy\n" +
+		wrong + ":2:1: no field is called \"wait\"; did you mean waits?\n    2 | wait: [5s]\n      | ^\n" +
+		wrong + ":3:10: \"x\"; want a number from 0, or unlimited\n    3 | retries: x\n      |          ^\n"
+	if code != 78 || out != "" || errs != want {
+		t.Errorf("code %d, %s\n%s", code, out, errs)
+	}
+	right := write(t, dir, "right.yaml", "waits: [5s]")
+	code, out, errs = run(t, nil, "policy", "check", right)
+	if want := right + ": warning: this policy never gives up; want one of retries, sleep and wall\n" + right + " is right: tries again without end\n"; code != 0 || errs != "" || out != want {
+		t.Errorf("code %d, %s\n%s", code, errs, out)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"policy", "check", dir + "/nope.yaml"}, 78, "no such file"},
+		{[]string{"policy", "show", "patent"}, 2, `no policy is named "patent"; there are patient, `},
+		{[]string{"policy", "show", "patient", "--retries", "0"}, 2, "--retries 0: want a number from 1"},
+		{[]string{"policy", "show", "patient", "--now", "noon"}, 2, `--now "noon": want a moment such as`},
+	} {
+		if code, _, errs := run(t, nil, tt.args...); code != tt.code || !strings.Contains(errs, tt.want) {
+			t.Errorf("%q: code %d, %s", tt.args, code, errs)
+		}
+	}
+}
