@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,13 +37,6 @@ type Pending struct {
 // them, the oldest first and n at the most, and counts all. It costs little to
 // ask again, however many wait.
 func (h *Host) Pending(n int) (oldest []Pending, all int) { return h.pendings.list(n) }
-
-// PendingAt counts the turns that wait for a provider.
-func (h *Host) PendingAt(provider string) int {
-	h.pendings.mu.Lock()
-	defer h.pendings.mu.Unlock()
-	return h.pendings.at[provider]
-}
 
 // pendings are the turns that wait. The log of each says so: this is what hosts
 // have seen there, and told each other.
@@ -238,6 +232,17 @@ func (t *pendings) oldest(n int) []Pending {
 		list[i] = t.turns[a.id].unpack(a.id)
 	}
 	return list
+}
+
+// counts gives how many turns wait, by provider.
+func (t *pendings) counts() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	counts := maps.Clone(t.at)
+	if counts == nil {
+		counts = map[string]int{}
+	}
+	return counts
 }
 
 // of lists the turns that wait for a provider, in no order.

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -79,13 +81,18 @@ type Upstream struct {
 	Waiting int        // turns that wait for it, on all hosts
 }
 
-// Upstreams lists the providers that turns of this host have asked, by name.
-func (h *Host) Upstreams() []Upstream {
-	states := h.Gates.States()
-	all := make([]Upstream, len(states))
-	for i, s := range states {
-		all[i] = Upstream{s, h.PendingAt(s.Name)}
+// Upstreams lists the providers that turns of this host have asked or that turns
+// wait for, by name.
+func (h *Host) Upstreams() (all []Upstream) {
+	waiting := h.pendings.counts()
+	for _, s := range h.Gates.States() {
+		all = append(all, Upstream{s, waiting[s.Name]})
+		delete(waiting, s.Name)
 	}
+	for name, n := range waiting {
+		all = append(all, Upstream{gate.State{Name: name}, n})
+	}
+	slices.SortFunc(all, func(a, b Upstream) int { return strings.Compare(a.Gate.Name, b.Gate.Name) })
 	return all
 }
 

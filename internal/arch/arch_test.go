@@ -67,6 +67,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
+	{floor: 3, path: "internal/history", uses: "fault gateway session"},
 	{floor: 3, path: "internal/remote", uses: "fault policy retry turn wire"},
 	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/archive", uses: "engine"},
@@ -84,7 +85,7 @@ var house = []row{
 	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},
 	{floor: 3, path: "internal/web"},
 	{
-		floor: 3, path: "internal/server", uses: "council dialect docs engine fault gate gateway policy session turn wire",
+		floor: 3, path: "internal/server", uses: "council dialect docs engine fault gate gateway internal/history policy session turn wire",
 		parts: "github.com/coder/websocket",
 	},
 	{
@@ -162,6 +163,7 @@ var clocks = []clock{
 	{"internal/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/config", "NewTicker", "looks whether the file has changed"},
+	{"internal/history", "NewTicker", "writes what was measured into its file"},
 	{"internal/server", "NewTicker", "looks at a list that somebody follows, and whether a client is still there"},
 	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
 	{"internal/server", "AfterFunc", "tells that a request still waits"},

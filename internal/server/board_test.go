@@ -154,7 +154,7 @@ func TestIndexNamesWhatThereIs(t *testing.T) {
 			Methods    []string
 		}
 	}
-	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 12 {
+	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 14 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if w := ask(s, request("GET", "/-/metrics", "")); w.Body.String() != "numbers" {
@@ -200,7 +200,7 @@ func TestWhoFollowsTheUpstreamsSeesAnOutageBegin(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/upstreams")
 		defer r.close()
 		r.next()
-		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
+		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Waiting: 1, Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
 		time.Sleep(250 * time.Millisecond)
 		all := r.seen()
 		if len(all) != 2 || all[0].name != "upstream" || !strings.Contains(all[0].data, `"state":"waiting"`) || all[1].data != `{"upstream":"spare"}` {

@@ -69,6 +69,16 @@ type followed interface {
 // name gives the name of the list.
 func (f *follower[K, T]) name() string { return f.all }
 
+// latest gives the list as somebody has just seen it, or a new one.
+func (f *follower[K, T]) latest() []T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readers > 0 && time.Now().Before(f.due) {
+		return f.list
+	}
+	return f.load()
+}
+
 // begin writes the list for a new reader, who leaves some time.
 func (f *follower[K, T]) begin(to *bytes.Buffer, event string) (version int) {
 	f.mu.Lock()

@@ -22,7 +22,7 @@ type hello struct {
 
 // lists are those that /-/live shows, in this order.
 func (s *Server) lists() []followed {
-	return []followed{&s.waits, &s.turns, &s.tallies, &s.upstreams, &s.recent}
+	return []followed{&s.waits, &s.turns, &s.tallies, &s.upstreams, &s.incidents, &s.recent}
 }
 
 // serveLive shows all that there is to see, and what changes, in one stream: a

@@ -32,7 +32,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
-		if got := names(all); got != "hello waits turns counts upstreams conversations " {
+		if got := names(all); got != "hello waits turns counts upstreams incidents conversations " {
 			t.Fatal(got)
 		}
 		var hello struct {
@@ -45,7 +45,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 		if !strings.HasPrefix(all[1].data, `{"waits":[{"id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
 			t.Error(all[1].data)
 		}
-		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
+		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Waiting: 1, Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
 		time.Sleep(250 * time.Millisecond)
 		if all := r.seen(); names(all) != "gone upstream " || all[0].data != `{"wait":17}` || !strings.Contains(all[1].data, `"state":"waiting"`) {
 			t.Errorf("%+v", all)
@@ -156,7 +156,7 @@ func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
 		defer r.close()
 		all := r.seen()
-		if names(all) != "hello waits turns counts upstreams conversations talk-problem " || !strings.Contains(all[6].data, `"code":"not-found"`) {
+		if names(all) != "hello waits turns counts upstreams incidents conversations talk-problem " || !strings.Contains(all[7].data, `"code":"not-found"`) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)
@@ -201,7 +201,7 @@ func TestAPageFollowsAConversationInTheSameStream(t *testing.T) {
 		r = p.read("/-/live?conversation=c1&after=" + last) // as a page does that was loaded again
 		defer r.close()
 		got := names(r.seen())
-		if !strings.HasPrefix(got, "hello waits turns counts upstreams conversations assistant-message usage turn-sealed ") {
+		if !strings.HasPrefix(got, "hello waits turns counts upstreams incidents conversations assistant-message usage turn-sealed ") {
 			t.Error(got)
 		}
 	})

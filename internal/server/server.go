@@ -23,6 +23,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/history"
 	"github.com/ridethrough/ridethrough/session"
 )
 
@@ -41,9 +42,10 @@ type Gateway interface {
 // Config says what is served, and to whom.
 type Config struct {
 	Gateway Gateway
-	Feed    *Feed        // of the gateway's events; nil: /-/events stays silent
-	Metrics http.Handler // answers /-/metrics; nil: there are none
-	Page    fs.FS        // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
+	Feed    *Feed            // of the gateway's events; nil: /-/events stays silent
+	Metrics http.Handler     // answers /-/metrics; nil: there are none
+	History *history.History // what was measured; nil: nothing is
+	Page    fs.FS            // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
 
 	Sessions *session.Host                                    // of the conversations; nil: there are none
 	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
@@ -72,6 +74,8 @@ type Server struct {
 	turns     follower[string, turnWait]
 	tallies   follower[string, tally]
 	recent    follower[string, recent]
+	incidents follower[string, incident]
+	measures  measures
 	strangers strangers
 	councils  atomic.Int64   // that sit
 	streams   atomic.Int64   // readers of streams below /-/
@@ -111,6 +115,7 @@ func New(c Config) *Server {
 	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same}
 	s.tallies = follower[string, tally]{one: "count", all: "counts", load: s.loadTallies, same: equals[tally]}
 	s.recent = follower[string, recent]{one: "conversation", all: "conversations", load: s.loadRecent, same: equals[recent]}
+	s.incidents = follower[string, incident]{one: "incident", all: "incidents", load: s.loadIncidents, same: incident.same}
 	var err error
 	if s.page, err = leaves(c.Page); err != nil {
 		c.Log.Error("there is no page", "error", err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/history"
 	"github.com/ridethrough/ridethrough/session"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) loadTurns() []turnWait {
 func viewTurn(p *session.Pending, now time.Time) turnWait {
 	v := turnWait{
 		Conversation: p.Conversation, Title: p.Title, Turn: p.Turn, State: "waiting", Provider: p.Name.Provider, Model: p.Name.Model,
-		Upstream: ofConversations + p.Name.Provider, Kind: p.Kind, Cause: fault.KindOf(p.Kind).Words(), Message: p.Message, Code: p.Code,
+		Upstream: history.OfTurns(p.Name.Provider), Kind: p.Kind, Cause: fault.KindOf(p.Kind).Words(), Message: p.Message, Code: p.Code,
 		Retries: p.Retries, MaxRetries: p.Limit, Began: instant(p.Began), Due: instant(p.Due), Deadline: instant(p.Deadline),
 		Remaining: until(p.Due, now),
 	}

@@ -2,15 +2,14 @@ package server
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/session"
 )
-
-// ofConversations begins the names of the upstreams of conversations: a provider
-// may be one for requests as well, and what is known there is another thing.
-const ofConversations = "conversations:"
 
 // upstream is an upstream, as JSON.
 type upstream struct {
@@ -19,12 +18,22 @@ type upstream struct {
 	Provider    string    `json:"provider,omitzero"` // of conversations: as their models name it
 	API         string    `json:"api,omitzero"`
 	Base        string    `json:"base,omitzero"`
-	State       string    `json:"state"`                // "operational", "waiting", "recovering", "paused", "no-data"
+	State       string    `json:"state"`                // "operational", "slow", "waiting", "down", "recovering", "paused", "no-data"
+	Reason      string    `json:"reason"`               // the same in a sentence
+	Until       time.Time `json:"until,omitzero"`       // it is tried next; left out: now, or it is not known
+	UntilMs     int64     `json:"untilMs,omitzero"`     // until then
 	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not paused
 	Outages     []outage  `json:"outages"`
-	Waiting     int       `json:"waiting"`              // requests that wait for it
-	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none since the start
+	Waiting     int       `json:"waiting"`              // requests, or turns, that wait for it
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none is known of
 	Actions     []string  `json:"actions"`              // what can be done about it
+
+	Slow             bool    `json:"slow,omitzero"`
+	Samples          int     `json:"samples"`                     // answers of the last hour
+	FirstToken       int64   `json:"firstTokenMs,omitzero"`       // the median of the last half hour
+	FirstTokenBefore int64   `json:"firstTokenBeforeMs,omitzero"` // the same of the day before
+	Strip            []cell  `json:"strip,omitzero"`              // the last day
+	Saved            *saving `json:"saved,omitzero"`
 }
 
 // outage is one that is under way, or over and letting its callers go, as JSON.
@@ -50,8 +59,10 @@ func (v upstream) key() string { return v.Name }
 // same tells whether nothing has changed but the time. That of the last
 // success does not count: it changes with every request.
 func (v upstream) same(o upstream) bool {
-	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State &&
-		v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && slices.EqualFunc(v.Outages, o.Outages, outage.same)
+	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
+		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
+		v.FirstToken == o.FirstToken && v.FirstTokenBefore == o.FirstTokenBefore &&
+		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip)
 }
 
 // same tells whether nothing has changed but the time.
@@ -69,34 +80,45 @@ var (
 
 // loadUpstreams asks the gateway and the conversations about their upstreams.
 func (s *Server) loadUpstreams() []upstream {
-	now := time.Now()
+	now, waiting := time.Now(), s.crowds()
 	all := []upstream{}
+	add := func(v upstream, g gate.State) {
+		v.Paused, v.LastSuccess, v.Waiting = instant(g.Paused), instant(g.LastSuccess), max(v.Waiting, g.Waiting)
+		v.Outages = make([]outage, len(g.Outages))
+		for i := range g.Outages {
+			v.Outages[i] = viewOutage(&g.Outages[i], now)
+		}
+		v.complete(g, waiting[v.Name], s.measured(v.Name, now), now)
+		all = append(all, v)
+	}
 	for _, h := range s.config.Gateway.Upstreams() {
-		v := viewUpstream(h.Gate, now)
-		v.Name, v.Source, v.API, v.Base, v.Actions = h.Name, "gateway", h.API, h.Base, allActions
-		all = append(all, v)
+		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: allActions}, h.Gate)
 	}
-	if s.config.Sessions == nil {
-		return all
-	}
-	for _, u := range s.config.Sessions.Upstreams() {
-		u.Gate.Waiting = u.Waiting // where nobody holds a turn, no gate knows it
-		v := viewUpstream(u.Gate, now)
-		v.Name, v.Source, v.Provider, v.Actions = ofConversations+u.Gate.Name, "conversations", u.Gate.Name, talkActions
-		all = append(all, v)
+	for _, u := range s.providers() {
+		add(upstream{
+			Name: history.OfTurns(u.Gate.Name), Source: "conversations", Provider: u.Gate.Name, Waiting: u.Waiting, Actions: talkActions,
+		}, u.Gate)
 	}
 	return all
 }
 
-func viewUpstream(g gate.State, now time.Time) upstream {
-	v := upstream{
-		State: state(g), Paused: instant(g.Paused),
-		Outages: make([]outage, len(g.Outages)), Waiting: g.Waiting, LastSuccess: instant(g.LastSuccess),
+// providers lists the upstreams of conversations: those of this process, and
+// those that were asked before it was there.
+func (s *Server) providers() []session.Upstream {
+	if s.config.Sessions == nil {
+		return nil
 	}
-	for i := range g.Outages {
-		v.Outages[i] = viewOutage(&g.Outages[i], now)
+	all := s.config.Sessions.Upstreams()
+	if s.config.History == nil {
+		return all
 	}
-	return v
+	for _, name := range s.config.History.Names() {
+		provider, ok := strings.CutPrefix(name, history.OfTurns(""))
+		if ok && !slices.ContainsFunc(all, func(u session.Upstream) bool { return u.Gate.Name == provider }) {
+			all = append(all, session.Upstream{Gate: gate.State{Name: provider}})
+		}
+	}
+	return all
 }
 
 func viewOutage(g *gate.Outage, now time.Time) outage {
@@ -109,22 +131,4 @@ func viewOutage(g *gate.Outage, now time.Time) outage {
 		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), f.Shown()
 	}
 	return v
-}
-
-// state gives an upstream's state in one word, the worst that holds.
-func state(g gate.State) string {
-	over := func(o gate.Outage) bool { return o.Recovering }
-	switch {
-	case !g.Paused.IsZero():
-		return "paused"
-	case slices.ContainsFunc(g.Outages, func(o gate.Outage) bool { return !over(o) }):
-		return "waiting"
-	case slices.ContainsFunc(g.Outages, over):
-		return "recovering"
-	case g.Waiting > 0: // too few have failed to call it an outage
-		return "waiting"
-	case g.LastSuccess.IsZero():
-		return "no-data"
-	}
-	return "operational"
 }

@@ -1,0 +1,284 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// What makes an incident: see docs/adr/0025-what-an-incident-is.md.
+const (
+	enough      = 3                // tries of a model that fail one after the other
+	again       = 5 * time.Minute  // of answers between two are not enough to call them two
+	quietTime   = 45 * time.Minute // without a try: nobody knows how it is
+	callerBound = 4096             // callers that are told apart, of one incident
+	clientBound = 32               // programs of which calls are counted, of one incident
+	messageSize = 300              // bytes of what the provider said
+)
+
+// Incident is a time in which an upstream, or a model of it, has failed one try
+// after the other.
+type Incident struct {
+	ID        string
+	Upstream  string
+	Models    []string
+	Began     time.Time // the first failure
+	Ended     time.Time // the first answer, or the last failure where nobody has asked since; zero: it is not over
+	Recovered bool      // it has ended with an answer
+	Tries     int       // that were sent meanwhile
+	Failures  int       // of them
+	Calls     int       // that had to wait
+	Held      int       // of them that were answered
+	Lost      int       // of them that were not
+	Callers   int       // whose calls they were
+	Clients   []Client  // the programs of those callers, the most calls first
+	Kinds     []Kind    // of the failures, the most frequent first
+	Message   string    // the first words of the provider
+}
+
+// Client is a program, and how many calls of it had to wait.
+type Client struct {
+	Name  string
+	Calls int
+}
+
+// Kind is a kind of fault, and how often it occurred.
+type Kind struct {
+	Kind  fault.Kind
+	Count int
+}
+
+// incident is an Incident as it is counted.
+type incident struct {
+	Upstream  string          `json:"upstream"`
+	Began     time.Time       `json:"began"`
+	Ended     time.Time       `json:"ended,omitzero"`
+	Recovered bool            `json:"recovered,omitzero"`
+	Models    map[string]bool `json:"models"` // true: it fails still
+	Tries     int             `json:"tries"`
+	Failures  int             `json:"failures"`
+	Calls     int             `json:"calls,omitzero"`
+	Held      int             `json:"held,omitzero"`
+	Lost      int             `json:"lost,omitzero"`
+	Callers   int             `json:"callers,omitzero"`
+	Clients   map[string]int  `json:"clients,omitzero"`
+	Kinds     map[string]int  `json:"kinds"`
+	Message   string          `json:"message,omitzero"`
+
+	seen  map[string]bool // callers, while it is open
+	shown *Incident       // nil: it has changed since it was shown
+}
+
+// Open tells whether it is not over.
+func (in *incident) Open() bool { return in.Ended.IsZero() }
+
+// run is a row of failures of a model without an answer between them.
+type run struct {
+	since   time.Time // the first
+	last    time.Time
+	n       int
+	kinds   map[string]int
+	message string
+	in      *incident // that it is part of; nil: it is none yet
+	as      string    // which model it is there
+}
+
+// failed counts a failed try.
+func (h *History) failed(u *upstream, m made) {
+	r := u.runs[m.model]
+	if r == nil {
+		u.trim()
+		r = &run{since: m.ended, kinds: map[string]int{}, message: clip(m.fault.Shown())}
+		u.runs[m.model] = r
+	}
+	r.n++
+	r.last = m.ended
+	kind := m.fault.Kind.String()
+	u.Kind = kind
+	if r.in != nil {
+		r.in.shown = nil
+		r.in.Tries++
+		r.in.Failures++
+		r.in.Kinds[kind]++
+		return
+	}
+	if r.kinds[kind]++; r.n >= enough {
+		h.join(u, m, r)
+	}
+}
+
+// clip bounds what a provider has said.
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), messageSize)], "") }
+
+// trim makes room for another model: the one goes that was not tried for the
+// longest time.
+func (u *upstream) trim() {
+	if len(u.runs) < modelBound {
+		return
+	}
+	var oldest string
+	for model, r := range u.runs {
+		if last := u.runs[oldest]; last == nil || r.last.Before(last.last) {
+			oldest = model
+		}
+	}
+	u.over(oldest, u.runs[oldest].last, false)
+}
+
+// join makes a run part of the upstream's incident, and those who wait for its
+// model with it.
+func (h *History) join(u *upstream, m made, r *run) {
+	in := u.latest
+	if in == nil || !in.Open() && r.since.Sub(in.Ended) > again {
+		in = &incident{
+			Upstream: m.upstream, Began: r.since, Models: map[string]bool{}, Clients: map[string]int{}, Kinds: map[string]int{},
+			Message: r.message, seen: map[string]bool{},
+		}
+		u.latest = in
+		h.keep(in)
+	}
+	if _, known := in.Models[m.model]; known || len(in.Models) < modelBound {
+		r.as = m.model
+	}
+	in.Ended, in.Recovered, in.Models[r.as], in.shown = time.Time{}, false, true, nil
+	in.Tries += r.n
+	in.Failures += r.n
+	for kind, n := range r.kinds {
+		in.Kinds[kind] += n
+	}
+	r.in, r.kinds = in, nil
+	for _, c := range h.calls {
+		if c.upstream == m.upstream && c.model == m.model {
+			in.suffers(c)
+		}
+	}
+}
+
+// keep adds an incident to the list. The oldest that is over makes room.
+func (h *History) keep(in *incident) {
+	h.incidents = append(h.incidents, in)
+	if len(h.incidents) <= incidentBound {
+		return
+	}
+	i := max(0, slices.IndexFunc(h.incidents, func(in *incident) bool { return !in.Open() }))
+	h.incidents = slices.Delete(h.incidents, i, i+1)
+}
+
+// suffers counts a call that has to wait because of the incident, once.
+func (in *incident) suffers(c *call) {
+	if c.in != nil {
+		return
+	}
+	c.in = in
+	in.shown = nil
+	in.Calls++
+	if _, known := in.Clients[c.client]; known || len(in.Clients) < clientBound {
+		in.Clients[c.client]++
+	}
+	switch {
+	case in.seen[c.caller]:
+	case len(in.seen) < callerBound:
+		in.seen[c.caller] = true
+		in.Callers++
+	}
+}
+
+// settle counts a call that does not wait any more. One that has begun to wait
+// where nobody counted it is counted now.
+func (in *incident) settle(as *int) {
+	*as++
+	in.shown = nil
+	in.Calls = max(in.Calls, in.Held+in.Lost)
+}
+
+// answered ends the run of a model. A try that was sent before the failures
+// began says nothing about what came after.
+func (u *upstream) answered(m made) {
+	if u.latest != nil && u.latest.Open() {
+		u.latest.Tries++
+		u.latest.shown = nil
+	}
+	if r := u.runs[m.model]; r != nil && !m.began.Before(r.since) {
+		u.over(m.model, m.ended, true)
+	}
+}
+
+// over ends the run of a model, and the incident with the last of its runs.
+func (u *upstream) over(model string, at time.Time, answered bool) {
+	in, as := u.runs[model].in, u.runs[model].as
+	delete(u.runs, model)
+	if in == nil {
+		return
+	}
+	in.shown = nil
+	if in.Models[as] = false; !in.failing() {
+		in.Ended, in.Recovered = at, answered
+		in.seen = map[string]bool{} // who comes again after a pause is counted again
+	}
+}
+
+// failing tells whether a model of the incident fails still.
+func (in *incident) failing() bool {
+	for _, fails := range in.Models {
+		if fails {
+			return true
+		}
+	}
+	return false
+}
+
+// rest ends the runs of models that nobody has asked for long, and for which
+// nobody waits: nobody knows whether they fail still.
+func (h *History) rest(u *upstream, now time.Time) {
+	for model, r := range u.runs {
+		if now.Sub(r.last) > quietTime && !h.awaited(r, model) {
+			u.over(model, r.last, false)
+			h.dirty = true
+		}
+	}
+}
+
+// awaited tells whether somebody waits for a model that fails.
+func (h *History) awaited(r *run, model string) bool {
+	for _, c := range h.calls {
+		if r.in != nil && c.in == r.in && c.model == model {
+			return true
+		}
+	}
+	return false
+}
+
+// show gives the incident for people, who must not change what is in it.
+func (in *incident) show() Incident {
+	if in.shown == nil {
+		v := in.view()
+		in.shown = &v
+	}
+	return *in.shown
+}
+
+func (in *incident) view() Incident {
+	v := Incident{
+		ID: in.id(), Upstream: in.Upstream, Began: in.Began, Ended: in.Ended, Recovered: in.Recovered, Tries: in.Tries, Failures: in.Failures,
+		Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers, Message: in.Message,
+	}
+	for model := range in.Models {
+		v.Models = append(v.Models, model)
+	}
+	for name, n := range in.Clients {
+		v.Clients = append(v.Clients, Client{name, n})
+	}
+	for kind, n := range in.Kinds {
+		v.Kinds = append(v.Kinds, Kind{fault.KindOf(kind), n})
+	}
+	slices.Sort(v.Models)
+	slices.SortFunc(v.Clients, func(a, b Client) int { return cmp.Or(b.Calls-a.Calls, strings.Compare(a.Name, b.Name)) })
+	slices.SortFunc(v.Kinds, func(a, b Kind) int { return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind)) })
+	return v
+}
+
+// id names the incident. An upstream has one at a time.
+func (in *incident) id() string { return in.Began.UTC().Format("20060102-150405-") + in.Upstream }

@@ -1,0 +1,114 @@
+package history
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// A strip is the last day in quarters of an hour.
+const (
+	Cells    = 96
+	CellTime = 15 * time.Minute
+)
+
+// Measured is how an upstream has done.
+type Measured struct {
+	Strip   []Cell        // Cells of them, the oldest first; the last one is not over yet. nil: nothing is known
+	Samples int           // tries that were answered in the last three quarters to one hour
+	First   time.Duration // the median time to the first content in the last quarter to half hour; 0: too little is known
+	Before  time.Duration // the same in the day before that
+	Slow    bool          // First is clearly more than Before
+	Failing bool          // an incident is open
+	Last    time.Time     // the last answer; zero: none is known of
+	Kind    fault.Kind    // of the last failure
+	Saved   Saved
+}
+
+// Cell is a quarter of an hour. All zero: nothing was asked.
+type Cell struct {
+	OK      int           // tries that were answered
+	Failed  int           // tries that failed of the upstream
+	Retried int           // calls that were answered after others of their tries had failed
+	Lost    int           // calls that have waited and had no answer
+	First   time.Duration // the median time to the first content; 0: not known
+}
+
+// When an upstream is called slow: so many answers of now and of before are
+// needed, and now takes twice as long and a second more.
+const (
+	slowSamples = 5
+	slowBefore  = 20
+	slowTimes   = 2
+	slowMore    = time.Second
+)
+
+// quarter is a Cell as it is counted.
+type quarter struct {
+	N       int64 `json:"n"` // its number since 1970
+	OK      int   `json:"ok,omitzero"`
+	Failed  int   `json:"failed,omitzero"`
+	Retried int   `json:"retried,omitzero"`
+	Lost    int   `json:"lost,omitzero"`
+	First   times `json:"first,omitzero"`
+}
+
+// strip holds the quarters in which something was asked, each at its number
+// modulo Cells.
+type strip struct {
+	Quarters []quarter `json:"quarters"`
+}
+
+func numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/CellTime.Milliseconds()) }
+
+// at gives the quarter of an instant to count in.
+func (s *strip) at(t time.Time) *quarter {
+	if s.Quarters == nil {
+		s.Quarters = make([]quarter, Cells)
+	}
+	n := numberOf(t)
+	q := &s.Quarters[n%Cells]
+	if q.N != n {
+		*q = quarter{N: n}
+	}
+	return q
+}
+
+// get gives a quarter by its number; nil: nothing was asked in it.
+func (s *strip) get(n int64) *quarter {
+	if s.Quarters == nil || n < 0 {
+		return nil
+	}
+	if q := &s.Quarters[n%Cells]; q.N == n {
+		return q
+	}
+	return nil
+}
+
+// measure sums up what was counted.
+func (s *strip) measure(now time.Time) (m Measured) {
+	last := numberOf(now)
+	var recent, before spectrum
+	m.Strip = make([]Cell, Cells)
+	for i := range m.Strip {
+		n := last - Cells + 1 + int64(i)
+		q := s.get(n)
+		if q == nil {
+			continue
+		}
+		m.Strip[i] = Cell{OK: q.OK, Failed: q.Failed, Retried: q.Retried, Lost: q.Lost, First: q.First.median()}
+		if last-n < 4 {
+			m.Samples += q.OK
+		}
+		if last-n < 2 {
+			recent.take(q.First)
+		} else {
+			before.take(q.First)
+		}
+	}
+	var lately, ago uint64
+	m.First, lately = recent.median()
+	m.Before, ago = before.median()
+	m.Slow = lately >= slowSamples && ago >= slowBefore && m.First >= slowTimes*m.Before && m.First >= m.Before+slowMore
+	return m
+}

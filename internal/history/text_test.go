@@ -1,0 +1,55 @@
+package history_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+func TestAnIncidentIsToldOnAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for id := range int64(3) {
+			w.fail(id, "claude-opus-4-5")
+		}
+		time.Sleep(38*time.Minute + 400*time.Millisecond)
+		text := w.Incidents(time.Now())[0].Text(time.Now())
+		if !strings.Contains(text, "not yet, after 38m0s") || !strings.Contains(text, "3 had to wait: 0 were answered, 0 were not, 3 wait") {
+			t.Error(text)
+		}
+		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
+		w.recover(1, "claude-opus-4-5", 3, 38*time.Minute)
+		w.tell(gateway.Left, 2, "claude-opus-4-5", retry.Note{})
+		want := `Incident at work
+================
+
+id        20000101-000000-work
+began     2000-01-01 00:00:00 UTC
+ended     2000-01-01 00:38:00 UTC, with an answer
+lasted    38m0s, the time to recovery
+models    claude-opus-4-5
+tries     4, of which 3 failed
+calls     3 had to wait: 2 were answered, 1 were not, 0 wait
+callers   3
+          claude-cli/2.1.329, 3 of the calls
+
+Causes
+------
+
+     3  server overloaded (overloaded)
+
+The first one, in the provider's words:
+
+    HTTP 529: Overloaded
+`
+		if diff := cmp.Diff(want, w.Incidents(time.Now())[0].Text(time.Now())); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
