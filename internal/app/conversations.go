@@ -25,6 +25,7 @@ type Worlds struct {
 	Policy  func(name string) (policy.Policy, error)           // gives a policy by its name; "": the usual one
 	Tools   []tool.Tool                                        // that models may use; nil: none
 	Approve func(ctx context.Context, call llm.ToolCall) error // is asked before one that writes is run; nil: none is
+	Watch   func(session.Event)                                // is told of what happens between turns and providers; nil: nobody is
 }
 
 // Settle completes what a conversation is made with, and says what it cannot be
@@ -80,7 +81,7 @@ func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (hos
 // Host makes who works on the conversations in a store.
 func (w Worlds) Host(store engine.Engine, log *slog.Logger) *session.Host {
 	name, _ := os.Hostname() // without it the logs of conversations say less
-	return session.New(session.Config{Engine: store, World: w.World, Name: name, Log: log})
+	return session.New(session.Config{Engine: store, World: w.World, Name: name, Watch: w.Watch, Log: log})
 }
 
 // On works on the conversations in a store, until ctx ends and end is called,

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
+	"sync"
 
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/history"
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
@@ -22,7 +25,8 @@ func (c *serving) dataDir() (dir string, named bool) {
 // converse adds the conversations, and councils, to what is served. Where nobody has asked for
 // them, a gateway without them is better than none.
 func (c *serving) converse(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
-	w := app.Worlds{Env: c.s.Env, Policy: from.Named}
+	to.History = history.Open("", to.Log)
+	w := app.Worlds{Env: c.s.Env, Policy: from.Named, Watch: to.History.WatchTurns}
 	to.Council = w.Councils()
 	if c.storing.url() != "" {
 		return c.converseOn(ctx, to, w)
@@ -31,6 +35,8 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 	if dir == "" {
 		return func() {}, nil
 	}
+	measured := history.Open(filepath.Join(dir, "history.json"), to.Log)
+	w.Watch = measured.WatchTurns
 	host, end, err := w.Converse(ctx, dir, to.Log)
 	switch {
 	case err != nil && named:
@@ -40,8 +46,21 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 		return func() {}, nil
 	}
 	to.Log.Info("conversations", "data", dir)
-	to.Sessions, to.Settle = host, w.Settle
-	return end, nil
+	to.Sessions, to.Settle, to.History = host, w.Settle, measured
+	return keeping(ctx, measured, end), nil
+}
+
+// keeping writes what is measured into its file until end is called and all is
+// over that end ends.
+func keeping(ctx context.Context, measured *history.History, end func()) func() {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeping sync.WaitGroup
+	keeping.Go(func() { measured.Keep(ctx) })
+	return func() {
+		end()
+		stop()
+		keeping.Wait()
+	}
 }
 
 // converseOn adds conversations that servers elsewhere keep, and on which other

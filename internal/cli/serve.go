@@ -79,7 +79,7 @@ func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served ser
 	log := served.Log
 	tell := c.telemetry(ctx, log)
 	defer flush(ctx, tell)
-	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e) })
+	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
 	defer events.close()
 	t.gateway.Watch = events.Watch
 	g, err := start(l.Addr().String(), t)

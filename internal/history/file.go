@@ -29,7 +29,8 @@ type record struct {
 // file that cannot be understood is put aside and told of: what was measured is
 // not worth to be without a gateway.
 func Open(path string, log *slog.Logger) *History {
-	h := &History{path: path, log: log, born: time.Now().UTC(), upstreams: map[string]*upstream{}, calls: map[callID]*call{}}
+	now := time.Now().UTC()
+	h := &History{path: path, log: log, born: now, started: now, upstreams: map[string]*upstream{}, calls: map[callID]*call{}}
 	if path == "" {
 		return h
 	}
@@ -61,10 +62,9 @@ func (h *History) read(text []byte) error {
 		return errors.New("there is more in it than is ever written")
 	}
 	for name, u := range r.Upstreams {
-		if u == nil || len(u.Strip.Quarters) != 0 && len(u.Strip.Quarters) != Cells || len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts) {
+		if !u.whole() {
 			return fmt.Errorf("the upstream %q is not whole", name)
 		}
-		u.runs = map[string]*run{}
 	}
 	for _, in := range r.Incidents {
 		if in == nil || in.Began.IsZero() || in.Models == nil || in.Kinds == nil {
@@ -82,27 +82,50 @@ func (h *History) read(text []byte) error {
 	return nil
 }
 
-// resume goes on with the incidents that were open. How long nobody has asked
-// counts from now on: a process that was not there could not ask.
+// whole tells whether what was read of an upstream is what is written. It makes
+// what is left out when it is empty.
+func (u *upstream) whole() bool {
+	switch {
+	case u == nil || len(u.Runs) > modelBound:
+		return false
+	case len(u.Strip.Quarters) != 0 && len(u.Strip.Quarters) != Cells, len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts):
+		return false
+	case u.Runs == nil:
+		u.Runs = map[string]*run{}
+	}
+	for _, r := range u.Runs {
+		if r == nil {
+			return false
+		}
+		if r.Kinds == nil {
+			r.Kinds = map[string]int{}
+		}
+	}
+	return true
+}
+
+// resume goes on with the incidents that were open.
 func (h *History) resume() {
-	now := time.Now()
 	for _, in := range h.incidents {
 		in.seen = map[string]bool{}
 		if in.Clients == nil {
 			in.Clients = map[string]int{}
 		}
-		u := h.at(in.Upstream)
-		if u == nil {
-			continue
+		if u := h.at(in.Upstream); u != nil {
+			u.latest = in
 		}
-		u.latest = in
-		for model, fails := range in.Models {
-			if in.Open() && fails && len(u.runs) < modelBound {
-				u.runs[model] = &run{since: in.Began, last: now, n: enough, in: in, as: model}
+	}
+	for _, u := range h.upstreams {
+		ends := false // somebody is there to end the latest
+		for model, r := range u.Runs {
+			if r.Joined && u.latest != nil && u.latest.Open() {
+				r.in, ends = u.latest, true
+			} else if r.Joined {
+				delete(u.Runs, model)
 			}
 		}
-		if in.Open() && len(u.runs) == 0 {
-			in.Ended = in.Began
+		if u.latest != nil && u.latest.Open() && !ends {
+			u.latest.Ended = u.latest.Began
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestTheFileIsWrittenEveryMinuteAndAtTheEnd(t *testing.T) {
 func TestAFileThatCannotBeReadIsPutAsideAndToldOf(t *testing.T) {
 	for _, text := range []string{
 		"", "{", "null", "[]", `{"v":2}`, `{"v":1,"upstreams":{"a":null}}`, `{"v":1,"upstreams":{"a":{"strip":{"quarters":[{}]}}}}`,
-		`{"v":1,"upstreams":{"a":{"saved":{"shares":[{}]}}}}`, `{"v":1,"incidents":[null]}`, `{"v":1,"incidents":[{"upstream":"a"}]}`, "\x00\x00\x00",
+		`{"v":1,"upstreams":{"a":{"saved":{"shares":[{}]}}}}`, `{"v":1,"upstreams":{"a":{"runs":{"m":null}}}}`, `{"v":1,"incidents":[null]}`, `{"v":1,"incidents":[{"upstream":"a"}]}`, "\x00\x00\x00",
 	} {
 		path := filepath.Join(t.TempDir(), "history.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -46,6 +46,7 @@ type History struct {
 
 	mu        sync.Mutex
 	born      time.Time // when it began to measure
+	started   time.Time // when this process did
 	dirty     bool      // there is something that is not in the file
 	upstreams map[string]*upstream
 	calls     map[callID]*call
@@ -54,12 +55,12 @@ type History struct {
 
 // upstream is what is known of one upstream.
 type upstream struct {
-	Strip  strip     `json:"strip"`
-	Saved  saved     `json:"saved"`
-	Last   time.Time `json:"last,omitzero"` // the last answer
-	Kind   string    `json:"kind,omitzero"` // of the last failure
+	Strip  strip           `json:"strip"`
+	Saved  saved           `json:"saved"`
+	Last   time.Time       `json:"last,omitzero"` // the last answer
+	Kind   string          `json:"kind,omitzero"` // of the last failure
+	Runs   map[string]*run `json:"runs,omitzero"` // of failures that go on, by model
 	latest *incident
-	runs   map[string]*run // of failures that go on, by model
 }
 
 // callID names a request of the gateway by its number, or a turn.
@@ -136,7 +137,7 @@ func (h *History) WatchTurns(e session.Event) {
 func (h *History) at(name string) *upstream {
 	u := h.upstreams[name]
 	if u == nil && len(h.upstreams) < upstreamBound {
-		u = &upstream{runs: map[string]*run{}}
+		u = &upstream{Runs: map[string]*run{}}
 		h.upstreams[name] = u
 	}
 	return u
@@ -179,8 +180,8 @@ func (h *History) waits(id callID, c call) {
 	case last.in == nil: // it has gone on elsewhere
 		last.upstream, last.model = c.upstream, c.model
 	}
-	if u := h.upstreams[c.upstream]; u != nil && u.runs[c.model] != nil && u.runs[c.model].in != nil {
-		u.runs[c.model].in.suffers(last)
+	if u := h.upstreams[c.upstream]; u != nil && u.Runs[c.model] != nil && u.Runs[c.model].in != nil {
+		u.Runs[c.model].in.suffers(last)
 	}
 }
 
@@ -252,9 +253,20 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	m := u.Strip.measure(now)
 	m.Saved = u.Saved.sum(now)
 	m.Saved.Since = min(now.Sub(h.born), week)
-	m.Failing = u.latest != nil && u.latest.Open()
+	m.Failing = u.failing()
 	m.Last, m.Kind = u.Last, fault.KindOf(u.Kind)
 	return m
+}
+
+// failing tells whether the last tries of a model have failed. One alone says
+// that only where nothing else is known.
+func (u *upstream) failing() bool {
+	for _, r := range u.Runs {
+		if r.N > 1 || u.Last.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // Incidents gives the latest incidents, those that began last first.

@@ -77,25 +77,27 @@ func (in *incident) Open() bool { return in.Ended.IsZero() }
 
 // run is a row of failures of a model without an answer between them.
 type run struct {
-	since   time.Time // the first
-	last    time.Time
-	n       int
-	kinds   map[string]int
-	message string
-	in      *incident // that it is part of; nil: it is none yet
-	as      string    // which model it is there
+	Since   time.Time      `json:"since"` // the first
+	Last    time.Time      `json:"last"`
+	N       int            `json:"n"`
+	Kinds   map[string]int `json:"kinds,omitzero"` // until it is part of an incident
+	Message string         `json:"message,omitzero"`
+	Joined  bool           `json:"joined,omitzero"` // it is part of the upstream's incident
+	As      string         `json:"as,omitzero"`     // and which model it is there
+
+	in *incident // nil: it is not part of one
 }
 
 // failed counts a failed try.
 func (h *History) failed(u *upstream, m made) {
-	r := u.runs[m.model]
+	r := u.Runs[m.model]
 	if r == nil {
 		u.trim()
-		r = &run{since: m.ended, kinds: map[string]int{}, message: clip(m.fault.Shown())}
-		u.runs[m.model] = r
+		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip(m.fault.Shown())}
+		u.Runs[m.model] = r
 	}
-	r.n++
-	r.last = m.ended
+	r.N++
+	r.Last = m.ended
 	kind := m.fault.Kind.String()
 	u.Kind = kind
 	if r.in != nil {
@@ -105,7 +107,7 @@ func (h *History) failed(u *upstream, m made) {
 		r.in.Kinds[kind]++
 		return
 	}
-	if r.kinds[kind]++; r.n >= enough {
+	if r.Kinds[kind]++; r.N >= enough {
 		h.join(u, m, r)
 	}
 }
@@ -116,40 +118,40 @@ func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), messageSi
 // trim makes room for another model: the one goes that was not tried for the
 // longest time.
 func (u *upstream) trim() {
-	if len(u.runs) < modelBound {
+	if len(u.Runs) < modelBound {
 		return
 	}
 	var oldest string
-	for model, r := range u.runs {
-		if last := u.runs[oldest]; last == nil || r.last.Before(last.last) {
+	for model, r := range u.Runs {
+		if last := u.Runs[oldest]; last == nil || r.Last.Before(last.Last) {
 			oldest = model
 		}
 	}
-	u.over(oldest, u.runs[oldest].last, false)
+	u.over(oldest, u.Runs[oldest].Last, false)
 }
 
 // join makes a run part of the upstream's incident, and those who wait for its
 // model with it.
 func (h *History) join(u *upstream, m made, r *run) {
 	in := u.latest
-	if in == nil || !in.Open() && r.since.Sub(in.Ended) > again {
+	if in == nil || !in.Open() && r.Since.Sub(in.Ended) > again {
 		in = &incident{
-			Upstream: m.upstream, Began: r.since, Models: map[string]bool{}, Clients: map[string]int{}, Kinds: map[string]int{},
-			Message: r.message, seen: map[string]bool{},
+			Upstream: m.upstream, Began: r.Since, Models: map[string]bool{}, Clients: map[string]int{}, Kinds: map[string]int{},
+			Message: r.Message, seen: map[string]bool{},
 		}
 		u.latest = in
 		h.keep(in)
 	}
 	if _, known := in.Models[m.model]; known || len(in.Models) < modelBound {
-		r.as = m.model
+		r.As = m.model
 	}
-	in.Ended, in.Recovered, in.Models[r.as], in.shown = time.Time{}, false, true, nil
-	in.Tries += r.n
-	in.Failures += r.n
-	for kind, n := range r.kinds {
+	in.Ended, in.Recovered, in.Models[r.As], in.shown = time.Time{}, false, true, nil
+	in.Tries += r.N
+	in.Failures += r.N
+	for kind, n := range r.Kinds {
 		in.Kinds[kind] += n
 	}
-	r.in, r.kinds = in, nil
+	r.in, r.Joined, r.Kinds = in, true, nil
 	for _, c := range h.calls {
 		if c.upstream == m.upstream && c.model == m.model {
 			in.suffers(c)
@@ -201,15 +203,15 @@ func (u *upstream) answered(m made) {
 		u.latest.Tries++
 		u.latest.shown = nil
 	}
-	if r := u.runs[m.model]; r != nil && !m.began.Before(r.since) {
+	if r := u.Runs[m.model]; r != nil && !m.began.Before(r.Since) {
 		u.over(m.model, m.ended, true)
 	}
 }
 
 // over ends the run of a model, and the incident with the last of its runs.
 func (u *upstream) over(model string, at time.Time, answered bool) {
-	in, as := u.runs[model].in, u.runs[model].as
-	delete(u.runs, model)
+	in, as := u.Runs[model].in, u.Runs[model].As
+	delete(u.Runs, model)
 	if in == nil {
 		return
 	}
@@ -231,14 +233,23 @@ func (in *incident) failing() bool {
 }
 
 // rest ends the runs of models that nobody has asked for long, and for which
-// nobody waits: nobody knows whether they fail still.
+// nobody waits: nobody knows whether they fail still. A process that was not
+// there could not ask.
 func (h *History) rest(u *upstream, now time.Time) {
-	for model, r := range u.runs {
-		if now.Sub(r.last) > quietTime && !h.awaited(r, model) {
-			u.over(model, r.last, false)
+	for model, r := range u.Runs {
+		if now.Sub(latest(r.Last, h.started)) > quietTime && !h.awaited(r, model) {
+			u.over(model, r.Last, false)
 			h.dirty = true
 		}
 	}
+}
+
+// latest gives the later of two instants.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // awaited tells whether somebody waits for a model that fails.

@@ -31,7 +31,7 @@ func (in Incident) Text(now time.Time) string {
 		row("models", "%s", strings.Join(in.Models, ", "))
 	}
 	row("tries", "%d, of which %d failed", in.Tries, in.Failures)
-	row("calls", "%d had to wait: %d were answered, %d were not, %d wait", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))
+	row("calls", "%d had to wait: %d answered, %d not answered, %d waiting", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))
 	row("callers", "%d", in.Callers)
 	for _, c := range in.Clients {
 		row("", "%s, %d of the calls", anonymous(c.Name), c.Calls)

@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// measured is a server whose history knows of some failures of the upstream
+// "work", one in a second, and of answers that follow.
+func measured(g *fake, failed, answered int) (*server.Server, *history.History) {
+	h := history.Open("", slog.New(slog.DiscardHandler))
+	tried := func(took time.Duration, e gateway.Event) {
+		time.Sleep(time.Second)
+		e.Type, e.At, e.Call = gateway.Tried, time.Now(), caller(1)
+		e.Call.Stream, e.Call.Client = true, "claude-cli/2.1.329"
+		e.Try.Upstream, e.Try.Began, e.Try.Took = "work", e.At.Add(-took), took
+		h.Watch(e)
+	}
+	for range failed {
+		tried(0, gateway.Event{Try: gateway.Try{Fault: busy}})
+		h.Watch(retrying(1, 1, time.Minute))
+	}
+	for range answered {
+		tried(500*time.Millisecond, gateway.Event{})
+	}
+	if answered > 0 {
+		h.Watch(happens(gateway.Recovered, 1, retry.Note{Waited: time.Minute}))
+	}
+	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
+}
+
+func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
+	at := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	open := []gate.Outage{{Level: "model", Fault: busy, Next: at.Add(time.Hour)}}
+	for _, c := range []struct {
+		name             string
+		gate             gate.State
+		failed, answered int
+		waits            []gateway.Wait
+		state, reason    string
+		next             bool
+	}{
+		{name: "fresh", state: "no-data", reason: "Nothing has been asked of it."},
+		{name: "well", answered: 2, state: "operational", reason: "It answers: 2 answers in the last hour."},
+		{name: "long ago", gate: gate.State{LastSuccess: at}, state: "operational", reason: "It has answered when it was asked last."},
+		{name: "one fails", waits: []gateway.Wait{waiting(1, time.Minute)}, failed: 1, state: "waiting", reason: "Server overloaded: 1 request waiting.", next: true},
+		{name: "an outage", gate: gate.State{Outages: open, Waiting: 3}, state: "waiting", reason: "Server overloaded: 3 requests waiting.", next: true},
+		{name: "an outage for nobody", gate: gate.State{Outages: open}, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it.", next: true},
+		{name: "an incident for nobody", failed: 3, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
+		{name: "less than an incident", failed: 2, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
+		{name: "all that is known", failed: 1, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
+		{name: "an incident that is over", failed: 3, answered: 1, state: "operational", reason: "It answers: 1 answer in the last hour."},
+		{name: "on its way", gate: gate.State{Outages: []gate.Outage{{Recovering: true}}, Waiting: 1}, state: "recovering", reason: "It answers again. Who waited goes out one after the other: 1 request left."},
+		{name: "held", gate: gate.State{Paused: at, Outages: open}, state: "paused", reason: "Paused: nothing is sent until somebody resumes it."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := measured(&fake{waits: c.waits, upstreams: []gateway.Health{{Name: "work", Gate: c.gate}}}, c.failed, c.answered)
+			got := decoded(t, ask(s, request("GET", "/-/upstreams/work", "")).Body.String())
+			if got["state"] != c.state || got["reason"] != c.reason || (got["untilMs"] != nil) != c.next {
+				t.Errorf("%s: %v, %v, %v", c.name, got["state"], got["reason"], got["untilMs"])
+			}
+		})
+	}
+}
+
+func TestAnUpstreamShowsWhatWasMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := measured(&fake{upstreams: []gateway.Health{{Name: "work"}}}, 3, 2)
+		var got struct {
+			Source             string
+			Samples            int
+			FirstTokenMs       float64
+			FirstTokenBeforeMs *float64
+			LastSuccess        time.Time
+			Strip              []struct{ OK, Failed, Retried, Lost int }
+			Saved              map[string]int64
+		}
+		if err := json.Unmarshal(ask(s, request("GET", "/-/upstreams/work", "")).Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Source != "gateway" || got.Samples != 2 || got.FirstTokenMs < 480 || got.FirstTokenMs > 520 || got.FirstTokenBeforeMs != nil || !got.LastSuccess.Equal(time.Now()) {
+			t.Errorf("%+v", got)
+		}
+		if len(got.Strip) != 96 || got.Strip[95] != (struct{ OK, Failed, Retried, Lost int }{2, 3, 1, 0}) || got.Strip[94].OK != 0 {
+			t.Errorf("%+v", got.Strip)
+		}
+		if got.Saved["calls"] != 1 || got.Saved["outages"] != 1 || got.Saved["waitedMs"] != 60_000 || got.Saved["sinceMs"] != 5000 {
+			t.Errorf("%+v", got.Saved)
+		}
+	})
+}
+
+func TestIncidentsAreListedAndToldOnAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := measured(&fake{}, 3, 1)
+		list := ask(s, request("GET", "/-/incidents", ""))
+		const want = `{"incidents":[{"id":"20000101-000001-work","upstream":"work","models":["claude"],"open":false,"began":"2000-01-01T00:00:01Z","ended":"2000-01-01T00:00:04Z",` +
+			`"recoveredMs":3000,"tries":4,"failures":3,"calls":1,"held":1,"lost":0,"callers":1,"clients":[{"calls":1}],"kinds":[{"kind":"overloaded","cause":"server overloaded","count":3}],` +
+			`"message":"HTTP 529: Overloaded"}]}` + "\n"
+		if list.Body.String() != want {
+			t.Errorf("\n got %s\nwant %s", list.Body, want)
+		}
+		one := ask(s, request("GET", "/-/incidents/20000101-000001-work", ""))
+		if !strings.Contains(want, strings.TrimSpace(one.Body.String())) || one.Code != 200 {
+			t.Errorf("%s", one.Body)
+		}
+		page := ask(s, request("GET", "/-/incidents/20000101-000001-work", "", "Accept", "text/plain"))
+		if page.Header().Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(page.Body.String(), "Incident at work\n") {
+			t.Errorf("%s", page.Body)
+		}
+		if w := ask(s, request("GET", "/-/incidents/none", "")); w.Code != 404 || !strings.Contains(message(t, w), `"none"`) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+	none := server.New(server.Config{Gateway: &fake{}})
+	if w := ask(none, request("GET", "/-/incidents", "")); w.Body.String() != "{\"incidents\":[]}\n" {
+		t.Errorf("nothing is measured: %s", w.Body)
+	}
+	if w := ask(none, request("GET", "/-/incidents/x", "")); w.Code != 404 {
+		t.Errorf("nothing is measured: %d", w.Code)
+	}
+}
+
+func TestAnIncidentIsToldOfAsItGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := history.Open("", slog.New(slog.DiscardHandler))
+		r := run(t, server.Config{Gateway: &fake{}, History: h}).read("/-/live")
+		defer r.close()
+		if got := of(r.seen(), "incidents"); len(got) != 1 || got[0] != `{"incidents":[]}` {
+			t.Errorf("%q", got)
+		}
+		var told []string
+		for range 4 {
+			h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: gateway.Try{Upstream: "work", Fault: busy}})
+			time.Sleep(300 * time.Millisecond)
+			told = append(told, of(r.seen(), "incident")...)
+		}
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: gateway.Try{Upstream: "work", Began: time.Now()}})
+		time.Sleep(300 * time.Millisecond)
+		told = append(told, of(r.seen(), "incident")...)
+		if len(told) != 3 || !strings.Contains(told[0], `"open":true`) || !strings.Contains(told[1], `"failures":4`) || !strings.Contains(told[2], `"recoveredMs":1200`) {
+			t.Errorf("%q", told)
+		}
+	})
+}
+
+func TestUpstreamsThatWereAskedBeforeAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := history.Open("", slog.New(slog.DiscardHandler))
+		p := furnish(t, server.Config{History: h}, engine.Memory())
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: history.OfTurns("acme"), Began: time.Now()}})
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: "removed", Began: time.Now()}})
+		r := p.read("/-/live")
+		defer r.close()
+		all := of(r.seen(), "upstreams")
+		if len(all) != 1 || !strings.HasPrefix(all[0], `{"upstreams":[{"name":"conversations:acme","source":"conversations","provider":"acme","state":"operational"`) || strings.Contains(all[0], "removed") {
+			t.Errorf("%.300q", all)
+		}
+	})
+}
