@@ -96,6 +96,7 @@ func TestAServerThatBeginsShowsTheTurnsThatWaited(t *testing.T) {
 		time.Sleep(time.Hour)
 		p.end()
 		p = furnish(t, server.Config{}, store)
+		synctest.Wait()
 		r := p.read("/-/live")
 		defer r.close()
 		if got := of(r.seen(), "turns")[0]; !strings.Contains(got, `"conversation":"c1"`) || !strings.Contains(got, `"retries":7`) {
