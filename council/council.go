@@ -88,8 +88,7 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
-	c = c.settled()
-	s := c.seat(question)
+	s := c.Settled().seat(question)
 	s.tell(s.opened())
 	s.hear(ctx)
 	err := s.verdict(ctx)
@@ -101,8 +100,8 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 	return r, err
 }
 
-// settled gives the council with what holds where nothing is said.
-func (c Council) settled() Council {
+// Settled gives the council with what holds where nothing is said.
+func (c Council) Settled() Council {
 	c.Budget = cmp.Or(c.Budget, policy.CouncilBudget)
 	c.Reserve = cmp.Or(c.Reserve, policy.Council(0).Reserve)
 	c.Quorum = cmp.Or(c.Quorum, defaultQuorum)
@@ -123,7 +122,7 @@ func (c Council) settled() Council {
 
 // Check finds what cannot work. Run begins with it.
 func (c Council) Check() error {
-	c = c.settled()
+	c = c.Settled()
 	switch {
 	case len(c.Members) < defaultQuorum:
 		return fmt.Errorf("council: want at least two members, and there are %d", len(c.Members))

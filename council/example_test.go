@@ -72,3 +72,16 @@ func ExampleBody() {
 	fmt.Println(string(text))
 	// Output: {"conversationId":"","turnId":"17","provider":"acme","model":"large","member":2,"state":"asking","tries":1,"tookMs":0,"remainingMs":0}
 }
+
+func ExampleCouncil_Check() {
+	one := agent.World{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"})}
+	fmt.Println(council.Council{Members: []agent.World{one}}.Check())
+	// Output: council: want at least two members, and there are 1
+}
+
+// What holds where nothing is said.
+func ExampleCouncil_Settled() {
+	c := council.Council{}.Settled()
+	fmt.Println(c.Budget, c.Reserve, c.Quorum, c.Grace, c.AggregatorBudget, c.Cap)
+	// Output: 4m30s 30s 2 30s 2m0s 7m0s
+}

@@ -8,14 +8,12 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -66,16 +64,16 @@ type convening struct {
 
 // flags adds the command's flags.
 func (c *convening) flags(cmd *cobra.Command) {
-	f, t := cmd.Flags(), &c.council
+	f, t, usual := cmd.Flags(), &c.council, council.Council{}.Settled()
 	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; twice at least, and the same one may have several voices")
 	f.StringVar(&c.judge, "judge", "", "the model that makes one answer of theirs; the default is that of the first member")
 	f.StringVar(&c.system, "system", "", "standing orders to the members, or @FILE")
-	f.DurationVar(&t.Budget, "budget", policy.CouncilBudget, "the time of each member over all its tries")
-	f.DurationVar(&t.Reserve, "reserve", 30*time.Second, "how much of it must be left for another try when one has failed")
-	f.IntVar(&t.Quorum, "quorum", 2, "how many answers are enough")
-	f.DurationVar(&t.Grace, "grace", 30*time.Second, "how long the rest may go on once there are so many")
-	f.DurationVar(&t.Cap, "cap", 420*time.Second, "the time of the whole, in which the judge's is kept free")
-	f.DurationVar(&t.AggregatorBudget, "judge-budget", 120*time.Second, "the time of the judge over all its tries")
+	f.DurationVar(&t.Budget, "budget", usual.Budget, "the time of each member over all its tries")
+	f.DurationVar(&t.Reserve, "reserve", usual.Reserve, "how much of it must be left for another try when one has failed")
+	f.IntVar(&t.Quorum, "quorum", usual.Quorum, "how many answers are enough")
+	f.DurationVar(&t.Grace, "grace", usual.Grace, "how long the rest may go on once there are so many")
+	f.DurationVar(&t.Cap, "cap", usual.Cap, "the time of the whole, in which the judge's is kept free")
+	f.DurationVar(&t.AggregatorBudget, "judge-budget", usual.AggregatorBudget, "the time of the judge over all its tries")
 	f.BoolVar(&t.Attempts, "attempts-in-prompt", false, "let the judge read in how many tries each member has answered")
 	f.BoolVar(&c.answers, "members-answers", false, "show on standard error what each member has answered")
 	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")

@@ -179,6 +179,7 @@ func (t *table) judge(e turn.Event) {
 		t.settle()
 		if t.answers {
 			t.hand(t.voices)
+			t.note(faint, "· the council answers:")
 		}
 	case turn.Error:
 		t.failed = true
