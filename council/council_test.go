@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -310,89 +309,6 @@ func TestAnAggregatorThatIsStoppedTakesNoAnswerWithIt(t *testing.T) {
 		s := sit(ctx, c)
 		if !errors.Is(s.err, context.DeadlineExceeded) || s.Count(council.Answered) != 3 || s.Aggregator.State != council.CutOff || s.Aggregator.Text != "it de" {
 			t.Errorf("%v, %+v", s.err, s.Result)
-		}
-	})
-}
-
-func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
-		one := agent.World{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
-		if len(model.Requests()) != 4 || s.Count(council.Failed) != 3 || s.err != nil {
-			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
-		}
-		if s.Members[0].Tries+s.Members[1].Tries+s.Members[2].Tries != 4 {
-			t.Errorf("%+v", s.Members)
-		}
-		if waits := s.only("waiting, tries 1, left 4m28.499999999s, wait 0s"); len(waits) != 2 { // two for the third, with what is left of their budgets
-			t.Errorf("%q", s.lines)
-		}
-	})
-}
-
-func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy))
-		model.Then = func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
-			return func(yield func(llm.Part, error) bool) { // it begins after 2 s and ends after 42
-				for p, err := range llmtest.Late(2*time.Second, llmtest.Says("so"))(ctx, r) {
-					if _, ends := p.(llm.End); ends {
-						time.Sleep(40 * time.Second)
-					}
-					if !yield(p, err) {
-						return
-					}
-				}
-			}
-		}
-		one := agent.World{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
-		if s.err != nil || s.Count(council.Answered) != 3 || len(model.Requests()) != 6 {
-			t.Errorf("%v, %+v", s.err, s.Members)
-		}
-		if s.Took > 50*time.Second { // the first content lets the others go, not the end
-			t.Errorf("it took %v", s.Took)
-		}
-	})
-}
-
-func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var all []agent.World
-		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
-			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
-		}
-		s := sit(t.Context(), council.Council{Members: all, Aggregator: member("judge", says(0, "so"))})
-		lines := s.only("asking, tries 2")
-		slices.Sort(lines) // two come at the same moment
-		expect(t, lines, `
-			1.166666667s a/small asking, tries 2, left 4m28.833333333s
-			1.5s a/middle asking, tries 2, left 4m28.5s
-			1.5s b/large asking, tries 2, left 4m28.5s
-			1.833333333s a/large asking, tries 2, left 4m28.166666667s`)
-	})
-}
-
-func TestTheQuorumKnowsWhoWaits(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := three(member("held", says(0, "never")))
-		c.Members = append(c.Members, member("d", llmtest.Hangs()))
-		c.Gates, c.Grace = &gate.Set{}, 5*time.Second
-		c.Gates.Of("held").Hold("a test")
-		c.Members[1] = member("b", says(time.Second, "yes"))
-		var q council.Quorate
-		c.Watch = func(e council.Event) {
-			if e, ok := e.(council.Quorate); ok {
-				q = e
-			}
-		}
-		s := sit(t.Context(), c)
-		if len(q.Members) != 4 || q.Members[0].State != council.Waiting || q.Members[0].Left != 269*time.Second || q.Members[3].State != council.Asking {
-			t.Errorf("%+v", q)
-		}
-		if s.err != nil || s.Took != 7*time.Second {
-			t.Errorf("%v, %v", s.Took, s.err)
 		}
 	})
 }

@@ -28,18 +28,18 @@ func (s *sitting) member(i int) *member {
 	return &member{sitting: s, number: i, world: asked(s.Members[i])}
 }
 
-// sit has the member answer, and cuts the others off when it is time.
-func (m *member) sit(ctx context.Context, cut context.CancelCauseFunc) {
+// sit has the member answer, or end in another way.
+func (m *member) sit(ctx context.Context) {
 	name := m.world.Model.Name()
 	call := m.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
 	defer call.Close()
 	call.Wary = true
-	call.Blocked = func(gate.Block) { m.change(m.number, cut, func(v *Voice) { v.State = Waiting }) }
+	call.Blocked = func(gate.Block) { m.change(m.number, func(v *Voice) { v.State = Waiting }) }
 	m.place = &place{Call: call}
 	e := retry.Engine{
 		Policy: m.policy(),
 		Gate:   m.place,
-		Watch:  func(n retry.Note) { m.watch(n, cut) },
+		Watch:  m.watch,
 		Wait:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
 		Dice:   m.dice,
 	}
@@ -47,10 +47,10 @@ func (m *member) sit(ctx context.Context, cut context.CancelCauseFunc) {
 		if ctx.Err() != nil {
 			return turn.AssistantMessage{}, context.Cause(ctx) // it comes too late
 		}
-		m.change(m.number, cut, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
+		m.change(m.number, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
 		return m.ask(ctx)
 	})
-	m.change(m.number, cut, func(v *Voice) { m.end(ctx, v, said, err) })
+	m.change(m.number, func(v *Voice) { m.end(ctx, v, said, err) })
 }
 
 // end notes how the member has ended. An answer of one that was cut off comes
@@ -68,11 +68,11 @@ func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, 
 }
 
 // watch is told of a failed try.
-func (m *member) watch(n retry.Note, cut context.CancelCauseFunc) {
+func (m *member) watch(n retry.Note) {
 	if n.Fault == nil || n.Verdict.Stop != "" {
 		return // how it ends is told when it has
 	}
-	m.change(m.number, cut, func(v *Voice) {
+	m.change(m.number, func(v *Voice) {
 		v.State, v.Fault, v.Wait, v.Hinted = Waiting, n.Fault, n.Verdict.Wait, n.Verdict.Hinted
 	})
 }

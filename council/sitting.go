@@ -15,6 +15,7 @@ type sitting struct {
 	Council
 	question string
 	began    time.Time
+	cut      context.CancelCauseFunc // ends the members that are under way
 
 	mu         sync.Mutex
 	voices     []Voice
@@ -53,13 +54,13 @@ func (s *sitting) tell(e Event) {
 func (s *sitting) hear(ctx context.Context) {
 	ctx, release := context.WithTimeoutCause(ctx, s.Cap-s.AggregatorBudget, errCap)
 	defer release()
-	ctx, cut := context.WithCancelCause(ctx)
-	defer cut(nil)
+	ctx, s.cut = context.WithCancelCause(ctx)
+	defer s.cut(nil)
 	ended := make(chan struct{})
 	var beating, members sync.WaitGroup
 	beating.Go(func() { s.beat(ended) })
 	for i := range s.voices {
-		members.Go(func() { s.member(i).sit(ctx, cut) })
+		members.Go(func() { s.member(i).sit(ctx) })
 	}
 	members.Wait()
 	if s.grace != nil {
@@ -101,7 +102,7 @@ func (s *sitting) stillThere() {
 func (s *sitting) age(v *Voice) { *v = v.After(time.Since(s.began) - v.Took) }
 
 // change changes where a member stands.
-func (s *sitting) change(i int, cut context.CancelCauseFunc, do func(*Voice)) {
+func (s *sitting) change(i int, do func(*Voice)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := &s.voices[i]
@@ -112,12 +113,12 @@ func (s *sitting) change(i int, cut context.CancelCauseFunc, do func(*Voice)) {
 		s.Watch(Changed{Member: i, Voice: *v})
 	}
 	if v.State == Answered && s.grace == nil && count(s.voices, Answered) >= s.Quorum {
-		s.quorate(cut)
+		s.quorate()
 	}
 }
 
 // quorate begins the grace of those that have not ended, if there are any.
-func (s *sitting) quorate(cut context.CancelCauseFunc) {
+func (s *sitting) quorate() {
 	under := false
 	for i := range s.voices {
 		if v := &s.voices[i]; !v.State.ended() {
@@ -128,7 +129,7 @@ func (s *sitting) quorate(cut context.CancelCauseFunc) {
 	if !under {
 		return
 	}
-	s.grace = time.AfterFunc(s.Grace, func() { cut(errGrace) })
+	s.grace = time.AfterFunc(s.Grace, func() { s.cut(errGrace) })
 	if s.Watch != nil {
 		s.Watch(Quorate{Members: slices.Clone(s.voices), Grace: s.Grace})
 	}
