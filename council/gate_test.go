@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
@@ -15,7 +16,7 @@ import (
 )
 
 func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
 		one := agent.World{Model: model}
 		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
@@ -32,7 +33,7 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 }
 
 func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy))
 		model.Then = func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 			return func(yield func(llm.Part, error) bool) { // it begins after 2 s and ends after 42
@@ -58,7 +59,7 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 }
 
 func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var all []agent.World
 		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
 			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
@@ -75,7 +76,7 @@ func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
 }
 
 func TestTheQuorumKnowsWhoWaits(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		c := three(member("held", says(0, "never")))
 		c.Members = append(c.Members, member("d", llmtest.Hangs()))
 		c.Gates, c.Grace = &gate.Set{}, 5*time.Second

@@ -72,7 +72,7 @@ func (t *table) show(e council.Event) {
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.live {
-			t.note(faint, "%s", notice.Grace(e.Members, e.Grace))
+			t.note(faint, "%s", notice.Grace(e.Members, e.Grace, endless))
 		}
 	case council.Judging:
 		t.judge(e.Event)
@@ -132,9 +132,9 @@ func (t *table) redraw() {
 		rows = append(rows, row{amber, line})
 	}
 	if !t.until.IsZero() {
-		rows = append(rows, row{faint, notice.Cut(notice.Grace(now, time.Until(t.until)), width-1)})
+		rows = append(rows, row{faint, notice.Grace(now, time.Until(t.until), width)})
 	}
-	rows = append(rows, row{faint, notice.Cut("Press Ctrl+C to cancel", width-1)})
+	rows = append(rows, row{faint, "Press Ctrl+C to cancel"})
 	t.screen.rows(rows[max(0, len(rows)-height+1):]...)
 }
 

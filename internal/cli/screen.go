@@ -110,12 +110,15 @@ func (s *screen) set(status string) {
 	s.rows(row{amber, status})
 }
 
-// rows replaces the lines at the bottom. They have to fit the columns.
+// rows replaces the lines at the bottom. What does not fit the columns is cut
+// off: a line that took two could not be replaced.
 func (s *screen) rows(rows ...row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	width := s.columns()
 	for i := range rows {
-		rows[i].text = s.letters(rows[i].text)
+		text := []rune(s.letters(rows[i].text)) // there may be more of those letters
+		rows[i].text = string(text[:min(len(text), width-1)])
 	}
 	if slices.Equal(rows, s.status) {
 		return

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
@@ -18,6 +19,14 @@ func TestStatusLineIsReplacedInPlaceAndStaysBelow(t *testing.T) {
 	want := amber + "waiting 2s" + reset + erase + "a line\n" + amber + "waiting 2s" + reset + erase
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+func TestALineThatIsReplacedFitsTheColumns(t *testing.T) {
+	var out bytes.Buffer
+	cli.LiveScreen(&out).Rows(strings.Repeat("é", 79), strings.Repeat("é", 80))
+	if want := strings.Repeat("é", 79) + "\n" + strings.Repeat("é", 79); out.String() != want {
+		t.Errorf("got %q", out.String())
 	}
 }
 

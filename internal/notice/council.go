@@ -42,7 +42,7 @@ func Voice(name string, v council.Voice, width int) string {
 	for len(form) > 1 && utf8.RuneCountInString(line(name, form)) >= width {
 		form = form[:len(form)-1]
 	}
-	return Cut(line(name, form), max(2, min(width-1, lineBound)))
+	return fitting(width, line(name, form))
 }
 
 // nameBound is how short a name may be cut.
@@ -130,8 +130,9 @@ func Together(voices []council.Voice, width int) (lines []string) {
 	}
 	for _, at := range order {
 		if waiting[at] > 1 {
-			line := fmt.Sprintf("▲ %d of %d members waiting on %s — next try %s", waiting[at], len(voices), at, Seconds(soonest[at]))
-			lines = append(lines, Cut(line, max(2, min(width-1, lineBound))))
+			lines = append(lines, fitting(width,
+				fmt.Sprintf("▲ %d of %d members waiting on %s — next try %s", waiting[at], len(voices), at, Seconds(soonest[at])),
+				fmt.Sprintf("▲ %d of %d waiting on %s — %s", waiting[at], len(voices), at, Seconds(soonest[at]))))
 		}
 	}
 	return lines
@@ -139,9 +140,22 @@ func Together(voices []council.Voice, width int) (lines []string) {
 
 // Grace is the line about members that still have a while, once enough have
 // answered.
-func Grace(members []council.Voice, left time.Duration) string {
-	r := council.Result{Members: members}
-	return fmt.Sprintf("· %d of %d members answered — the rest have %s", r.Count(council.Answered), len(members), Seconds(max(1, left)))
+func Grace(members []council.Voice, left time.Duration, width int) string {
+	answered, rest := council.Result{Members: members}.Count(council.Answered), Seconds(max(1, left))
+	return fitting(width,
+		fmt.Sprintf("· %d of %d members answered — the rest have %s", answered, len(members), rest),
+		fmt.Sprintf("· %d of %d answered — %s", answered, len(members), rest))
+}
+
+// fitting gives the first line that fits the columns; the last one is cut to
+// them.
+func fitting(width int, lines ...string) string {
+	for _, line := range lines {
+		if utf8.RuneCountInString(line) < width {
+			return line
+		}
+	}
+	return Cut(lines[len(lines)-1], max(2, min(width-1, lineBound)))
 }
 
 // Short is the headline of a council in which too few have answered.

@@ -83,7 +83,10 @@ func TestMembersThatWaitOnTheSameProviderAreCounted(t *testing.T) {
 	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, notice.Together(all, 80)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 members …"}, notice.Together(all, 19)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, notice.Together(all, 19)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, notice.Together(all, 40)); diff != "" {
 		t.Error(diff)
 	}
 	if lines := notice.Together(all[1:4], 80); lines != nil {
@@ -125,8 +128,11 @@ func ExampleTogether() {
 }
 
 func ExampleGrace() {
-	fmt.Println(notice.Grace([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond))
-	// Output: · 1 of 3 members answered — the rest have 30s
+	fmt.Println(notice.Grace([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
+	fmt.Println(notice.Grace([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
+	// Output:
+	// · 1 of 3 members answered — the rest have 30s
+	// · 1 of 3 answered — 30s
 }
 
 func ExampleNames() {
