@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,36 +223,31 @@ func (c *playing) sources() error {
 		out.print("", "%-18s %s: %s", s.Name, s.Title, comesTo(s.Policy, s.Policy.Outlook(outlookBound)))
 		for _, line := range []struct{ name, text string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
 			if line.text != "" {
-				var b strings.Builder
-				fold(&b, line.name+line.text, max(20, width-4))
-				out.print(faint, "    %s", strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n    "))
+				out.print(faint, "    %s", strings.Join(fold(line.name+line.text, max(20, width-4)), "\n    "))
 			}
 		}
 	}
 	return out.broken()
 }
 
+// tableWidth is what tables and charts have where there is more room, or no
+// terminal.
+const tableWidth = 120
+
 // printReport writes a report for people.
 func printReport(out *screen, r lab.Report) {
 	s := r.Scenario
-	width := out.columns()
-	if width == math.MaxInt {
-		width = 120
-	}
-	out.print("", "%s", s.Title)
-	var about strings.Builder
-	fold(&about, s.About, width)
-	if s.About != "" {
-		out.print(faint, "%s", strings.TrimSuffix(about.String(), "\n"))
-	}
-	out.print(faint, "%d callers, each a call every %s, for %s; seed %d", s.Callers.Number, plainly(s.Callers.Every), plainly(s.Lasts), s.Seed)
+	width := min(out.columns(), tableWidth)
+	out.tell("", s.Title)
+	out.tell(faint, s.About)
+	out.tell(faint, fmt.Sprintf("%d callers, each a call every %s, for %s; seed %d", s.Callers.Number, plainly(s.Callers.Every), plainly(s.Lasts), s.Seed))
 	out.print("", "")
 	printFigures(out, r, width)
 	out.print("", "")
 	printChart(out, r, width)
 }
 
-// names gives the width of the column of names.
+// nameWidth gives the width of the column of names.
 func nameWidth(r lab.Report) int {
 	widest := len("policy")
 	for _, one := range r.Results {
@@ -279,10 +273,10 @@ func printFigures(out *screen, r lab.Report, width int) {
 	}
 	out.print("", "")
 	for _, f := range figures {
-		out.print(faint, "%-9s %s", f.Name, f.About)
+		out.print(faint, "%-9s %s", f.Name, strings.Join(fold(f.About, max(20, width-10)), "\n          "))
 	}
 	if left := len(r.Figures()) - len(figures); left > 0 {
-		out.print(faint, "%d more columns where the terminal is wider, or with --json", left)
+		out.tell(faint, fmt.Sprintf("%d more columns where the terminal is wider, or with --json", left))
 	}
 }
 
@@ -293,7 +287,7 @@ func printChart(out *screen, r lab.Report, width int) {
 	if room < 10 {
 		return
 	}
-	out.print(faint, "requests per minute, each line as high as its own most, which is at its end")
+	out.tell(faint, "requests per minute, each line as high as its own most, which is at its end")
 	out.print(amber, "%-*s  %s", name, "provider", r.Trouble(room, out.ascii))
 	for i, one := range r.Results {
 		series := r.Series(i)

@@ -3,13 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -156,7 +154,7 @@ func (c *showing) find(name string) (policy.Policy, error) {
 
 // print writes for people.
 func (c *showing) print(out *screen, name string, p policy.Policy, o policy.Outlook, now time.Time) {
-	out.print("", "%s: %s", name, comesTo(p, o))
+	out.tell("", name+": "+comesTo(p, o))
 	shown := o.Retries[:min(len(o.Retries), c.most)]
 	if len(shown) > 0 {
 		out.print("", "")
@@ -168,11 +166,13 @@ func (c *showing) print(out *screen, name string, p policy.Policy, o policy.Outl
 		out.print(faint, "… and so on")
 	}
 	out.print("", "")
-	out.print("", "%s", whyItEnds(p, o))
+	out.tell("", whyItEnds(p, o))
 }
 
-// barMost is how wide a bar may become.
-const barMost = 32
+const (
+	barMost     = 32 // how wide a bar may become
+	chanceWidth = 19 // of the column of what chance makes of a wait
+)
 
 // table writes the retries, with a bar for each wait where there is room.
 func (c *showing) table(out *screen, shown []policy.Retry, moved bool, now time.Time) {
@@ -181,15 +181,15 @@ func (c *showing) table(out *screen, shown []policy.Retry, moved bool, now time.
 		longest = max(longest, r.Wait)
 	}
 	head := fmt.Sprintf("%5s  %9s  %10s  %-8s", "retry", "wait", "in all", "clock")
-	if moved {
-		head += fmt.Sprintf("  %-19s", "with chance")
+	if moved = moved && out.columns() > len(head)+chanceWidth+2; moved {
+		head += fmt.Sprintf("  %-*s", chanceWidth, "with chance")
 	}
 	out.print(faint, "%s", strings.TrimRight(head, " "))
 	room := min(out.columns()-len(head)-3, barMost)
 	for _, r := range shown {
 		line := fmt.Sprintf("%5d  %9s  %10s  %-8s", r.N, plainly(r.Wait), plainly(r.At), now.Add(r.At).Format("15:04:05"))
 		if moved {
-			line += fmt.Sprintf("  %-19s", span(r))
+			line += fmt.Sprintf("  %-*s", chanceWidth, span(r))
 		}
 		if room > 3 {
 			line += "  " + strings.Repeat(bar(out.ascii), max(1, int(int64(room)*int64(r.Wait)/int64(longest))))
@@ -317,23 +317,4 @@ func explainedIn(err error, what string) error {
 		mistakes = fmt.Sprintf("%d mistakes", len(all))
 	}
 	return failure{fmt.Errorf("%s in %s\n%s", mistakes, what, config.Excerpts(all)), exitConfig}
-}
-
-// fold writes a text in lines of at most that width.
-func fold(w io.Writer, text string, width int) {
-	column := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case column+1+utf8.RuneCountInString(word) > width:
-			fmt.Fprintln(w)
-			column = 0
-		default:
-			fmt.Fprint(w, " ")
-			column++
-		}
-		fmt.Fprint(w, word)
-		column += utf8.RuneCountInString(word)
-	}
-	fmt.Fprintln(w)
 }

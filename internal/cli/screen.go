@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -174,4 +175,24 @@ func (s *screen) paint(color, text string) string {
 		return text
 	}
 	return color + text + reset
+}
+
+// tell writes a text in lines that fit; without a terminal in one.
+func (s *screen) tell(color, text string) {
+	for _, line := range fold(text, s.columns()) {
+		s.print(color, "%s", line)
+	}
+}
+
+// fold breaks a text into lines of at most that width, between its words.
+func fold(text string, width int) (lines []string) {
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, word)
+			continue
+		}
+		lines[last] += " " + word
+	}
+	return lines
 }

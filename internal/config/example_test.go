@@ -112,3 +112,14 @@ func ExampleConfig_Named() {
 	// 3 <nil>
 	// no policy is named "slow"; there are patient, interactive, worker, simple, council, none and quick
 }
+
+// A scenario of the lab is read as strictly as the configuration.
+func ExampleParseScenario() {
+	_, err := config.ParseScenario("monday.yaml", []byte(`lasts: 2h
+callers: {number: 50, every: 1m}
+outages:
+  - {kind: totl, for: 30m}
+`))
+	fmt.Println(err)
+	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited
+}

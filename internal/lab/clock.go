@@ -25,6 +25,7 @@ type world struct {
 	events queue
 	seq    uint64
 	ready  []*actor                   // whose turn it is, in order
+	passed int                        // how many of them have had it
 	dozing map[<-chan struct{}]*actor // those who can be rung for
 	cast   []*actor
 }
@@ -107,17 +108,14 @@ func (w *world) run(ctx context.Context) error {
 	}
 }
 
-// turn lets those play whose turn it is, each until it dozes.
+// turn lets the next play whose turn it is, until it dozes.
 func (w *world) turn() {
-	ready := w.ready
-	w.ready = nil
-	for _, a := range ready {
-		a.queued = false
-		a.next()
+	a := w.ready[w.passed]
+	if w.passed++; w.passed == len(w.ready) {
+		w.ready, w.passed = w.ready[:0], 0
 	}
-	if w.ready == nil {
-		w.ready = ready[:0]
-	}
+	a.queued = false
+	a.next()
 }
 
 // close sends everybody home.

@@ -16,6 +16,9 @@ type Figure struct {
 	spare int                  // how soon it is left out where there is no room; 0: never
 }
 
+// most is the spare of the figure that is left out first.
+const most = 5
+
 // Of gives the figure of a result.
 func (f Figure) Of(r Result) string { return f.of(r) }
 
@@ -25,12 +28,12 @@ func (r Report) Figures() []Figure {
 		{Name: "answered", About: "the share of all calls that were answered", of: func(r Result) string { return share(r.Answered, r.Calls) }, worth: func(r Result) float64 { return rate(r.Answered, r.Calls) }},
 		{Name: "gave up", About: "calls that ended with an error", of: func(r Result) string { return count(r.GaveUp) }, worth: func(r Result) float64 { return -float64(r.GaveUp) }},
 		{Name: "left", About: "calls whose caller had no patience left", of: func(r Result) string { return count(r.Left) }, worth: func(r Result) float64 { return -float64(r.Left) }},
-		{Name: "median", About: "the median wait of the calls that met a fault and were answered", of: waited(func(r Result) time.Duration { return r.Median }), worth: quick(func(r Result) time.Duration { return r.Median }), spare: 2},
-		{Name: "95 %", About: "the wait that 95 % of them did not exceed", of: waited(func(r Result) time.Duration { return r.P95 }), worth: quick(func(r Result) time.Duration { return r.P95 }), spare: 4},
-		{Name: "longest", About: "the longest of these waits", of: waited(func(r Result) time.Duration { return r.Longest }), worth: quick(func(r Result) time.Duration { return r.Longest }), spare: 3},
+		{Name: "median", About: "the median wait of the calls that met a fault and were answered", of: waited(func(r Result) time.Duration { return r.Median }), worth: quick(func(r Result) time.Duration { return r.Median }), spare: 3},
+		{Name: "95 %", About: "the wait that 95 % of them did not exceed", of: waited(func(r Result) time.Duration { return r.P95 }), worth: quick(func(r Result) time.Duration { return r.P95 }), spare: most},
+		{Name: "longest", About: "the longest of these waits", of: waited(func(r Result) time.Duration { return r.Longest }), worth: quick(func(r Result) time.Duration { return r.Longest }), spare: 4},
 		{Name: "requests", About: "that reached the upstream", of: func(r Result) string { return count(r.Requests) }, worth: func(r Result) float64 { return -float64(r.Requests) }},
-		{Name: "in vain", About: "requests that brought no answer", of: func(r Result) string { return count(r.Extra) }, worth: func(r Result) float64 { return -float64(r.Extra) }, spare: 1},
-		{Name: "peak/s", About: "requests in the busiest second of the ten minutes after the recovery", of: func(r Result) string { return count(r.Peak) }, worth: func(r Result) float64 { return -float64(r.Peak) }},
+		{Name: "in vain", About: "requests that brought no answer", of: func(r Result) string { return count(r.Extra) }, worth: func(r Result) float64 { return -float64(r.Extra) }, spare: 2},
+		{Name: "peak/s", About: "requests in the busiest second of the ten minutes after the recovery", of: func(r Result) string { return count(r.Peak) }, worth: func(r Result) float64 { return -float64(r.Peak) }, spare: 1},
 		{Name: "last", About: "from the recovery to the last answer to a call that had waited for it", of: last, worth: lately},
 	}
 	if r.Scenario.Callers.Patience == 0 {
@@ -52,7 +55,7 @@ func (r Report) Width(f Figure) int {
 // Those that say the least are left out first.
 func (r Report) Fit(width int) []Figure {
 	all := r.Figures()
-	for spare := 4; ; spare-- {
+	for spare := most; ; spare-- {
 		need := 0
 		for _, f := range all {
 			need += 2 + r.Width(f)

@@ -34,6 +34,9 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, told func(playe
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
+			if errs[i] = context.Cause(ctx); errs[i] != nil {
+				return // ten thousand callers would come only to be sent home
+			}
 			r.Results[i], errs[i] = newStage(s, one).play(ctx)
 			if n := int(played.Add(1)); told != nil && errs[i] == nil {
 				told(n)
