@@ -78,9 +78,38 @@ func (w *worker) tell(ctx context.Context, e turn.Event) {
 		w.h.back(ctx, e.Provider)
 	}
 	w.told(e)
+	if r, ok := e.(turn.Retry); ok {
+		w.hold(r)
+		return
+	}
 	if turn.Kept(e) {
 		return // it came with its append
 	}
+	w.unveil(ctx)
+	w.publish(ctx, e)
+}
+
+// hold puts a retry aside until its wait is kept: what people have seen has been
+// counted, whatever becomes of the process.
+func (w *worker) hold(e turn.Retry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = &e
+}
+
+// unveil tells of the retry that was put aside, if there is one.
+func (w *worker) unveil(ctx context.Context) {
+	w.mu.Lock()
+	e := w.held
+	w.held = nil
+	w.mu.Unlock()
+	if e != nil {
+		w.publish(ctx, *e)
+	}
+}
+
+// publish tells whoever listens of an event that passes by.
+func (w *worker) publish(ctx context.Context, e turn.Event) {
 	w.mu.Lock()
 	seq := w.log.at.N
 	w.mu.Unlock()

@@ -25,6 +25,14 @@ type meddler struct {
 	before func(kind string)         // an append; kind is that of its first record
 	after  func(kind string)         // one that has succeeded
 	offer  func(engine.Ticket) error // nil: every offer is taken
+	live   func(data []byte)         // something is published; nil: nobody looks
+}
+
+func (m *meddler) Publish(ctx context.Context, topic string, data []byte) error {
+	if m.live != nil {
+		m.live(data)
+	}
+	return m.Engine.Publish(ctx, topic, data)
 }
 
 func (m *meddler) Append(ctx context.Context, c string, at engine.Position, records ...engine.Record) (engine.Position, error) {
@@ -421,5 +429,28 @@ func TestAPageOfAnyKindIsTaken(t *testing.T) {
 		h := newHouse(t)
 		desk := session.New(h.config)
 		h.say(desk, h.create(desk), strings.Repeat("<&>", session.TextBound/3))
+	})
+}
+
+func TestARetryIsToldOfWhenItHasBeenCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, fails(3, llmtest.Says("hi"))...)
+		told := 0
+		m := h.meddle()
+		host, _ := h.host()
+		c := h.create(host)
+		m.live = func(data []byte) {
+			if !strings.Contains(string(data), `"provider-retry"`) {
+				return
+			}
+			if told++; count(kinds(t, h.engine, c), "turn-parked") != told {
+				t.Errorf("retry %d is told of, and there is %q", told, kinds(t, h.engine, c))
+			}
+		}
+		h.say(host, c, "hello")
+		follow(t, host, c, 0, 1)
+		if told != 3 {
+			t.Errorf("told of %d", told)
+		}
 	})
 }

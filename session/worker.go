@@ -29,13 +29,14 @@ type worker struct {
 	turn   string
 	ticket string // the id of the one that it came with
 	epoch  int
-	now    bool     // a user has asked for the first try
-	haste  bool     // a user has asked for the next one since its wait was told of
-	place  *place   // at the gate of who is asked; nil: nobody is
-	said   bool     // content has come since it took the turn
-	asked  llm.Name // the model of the last retry
+	now    bool        // a user has asked for the first try
+	haste  bool        // a user has asked for the next one since its wait was told of
+	place  *place      // at the gate of who is asked; nil: nobody is
+	said   bool        // content has come since it took the turn
+	asked  llm.Name    // the model of the last retry
+	held   *turn.Retry // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, haste and place while the turn runs
+	mu   sync.Mutex // guards log, haste, place and held while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -289,6 +290,7 @@ func (w *worker) rest(ctx context.Context, n retry.Note) error {
 	err := w.note(context.WithoutCancel(ctx), parked, park{
 		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
 	})
+	w.unveil(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
