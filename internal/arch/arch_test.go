@@ -94,7 +94,7 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/lab", uses: "fault gate policy retry internal/config"},
 	{
-		floor: 3, path: "internal/cli", uses: "council engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote llm tool turn wire internal/web internal/lab internal/history",
+		floor: 3, path: "internal/cli", uses: "council engine fault policy retry session transport gateway internal/simulator internal/config internal/server internal/telemetry agent internal/app internal/archive internal/doctor internal/journal internal/notice internal/remote internal/talks internal/tui llm tool turn wire internal/web internal/lab internal/history",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

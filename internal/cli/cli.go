@@ -94,7 +94,7 @@ func command(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(runCommand(s), councilCommand(s), serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
+	root.AddCommand(chatCommand(s), runCommand(s), councilCommand(s), serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
 	root.AddCommand(policyCommand(s), labCommand(s))
 	root.AddCommand(exportCommand(s), importCommand(s), archiveCommand(s), doctorCommand(s))
 	return root

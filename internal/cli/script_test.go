@@ -176,7 +176,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // signalling runs a program, sends it a signal when its output matches, and
 // gives its exit code.
 func signalling(args []string) int {
-	number := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]
+	number := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[args[0]]
 	cmd := exec.Command(args[2], args[3:]...)
 	w := &watcher{pattern: regexp.MustCompile(args[1]), then: func() { _ = cmd.Process.Signal(number) }}
 	cmd.Stdin = os.Stdin
@@ -185,6 +185,9 @@ func signalling(args []string) int {
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
 	}
 	return cmd.ProcessState.ExitCode()
 }

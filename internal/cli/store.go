@@ -33,13 +33,18 @@ var errNowhere = errors.New("conversations are kept nowhere: --data is " + nowhe
 
 // flags adds the flags that say where the store is.
 func (o *storing) flags(cmd *cobra.Command) {
-	o.cmd = cmd
+	o.dirFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.dir, "data", "", "directory in which conversations are kept, or none; the default is ridethrough in $XDG_DATA_HOME or ~/.local/share [RIDETHROUGH_DATA]")
 	flags.StringVar(&o.nats, "nats", "", "URL of NATS servers that keep the conversations instead, such as tls://nats.internal:4222 [RIDETHROUGH_NATS]")
 	flags.StringVar(&o.creds, "nats-creds", "", "file with the credentials for them [RIDETHROUGH_NATS_CREDS]")
 	flags.StringVar(&o.ca, "nats-ca", "", "file with the certificates that theirs are signed with [RIDETHROUGH_NATS_CA]")
 	cmd.MarkFlagsMutuallyExclusive("data", "nats")
+}
+
+// dirFlag adds the flag that names a directory.
+func (o *storing) dirFlag(cmd *cobra.Command) {
+	o.cmd = cmd
+	cmd.Flags().StringVar(&o.dir, "data", "", "directory in which conversations are kept, or none; the default is ridethrough in $XDG_DATA_HOME or ~/.local/share [RIDETHROUGH_DATA]")
 }
 
 // url gives the address of the servers; "": the store is in a directory.

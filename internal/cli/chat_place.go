@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/internal/remote"
+	"github.com/ridethrough/ridethrough/internal/talks"
+	"github.com/ridethrough/ridethrough/internal/tui"
+	"github.com/ridethrough/ridethrough/session"
+)
+
+// chats is the folder of the terminals' conversations, in that of all data.
+const chats = "chats"
+
+// place is where the conversations are.
+type place struct {
+	talks    tui.Talks
+	talk     tui.Talk         // the one to begin with; nil: a new one
+	settings session.Settings // of new ones
+	models   func() []string
+}
+
+// atServer gives the server that keeps the conversations; "": they are here.
+func (c *chatting) atServer() string { return cmp.Or(c.server, c.s.Env("RIDETHROUGH_SERVER")) }
+
+// open finds where the conversations are, and what they have to do with. errs is
+// for what MCP servers say besides.
+func (c *chatting) open(ctx context.Context, errs io.Writer, log *slog.Logger) (at place, end func(), err error) {
+	end = func() {}
+	if c.patience < 0 {
+		return at, end, errors.New("--patience is not below 0")
+	}
+	if at.settings, err = c.given(session.Settings{Model: c.s.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
+		return at, end, err
+	}
+	if c.atServer() != "" {
+		at, err = c.there(ctx, at)
+		return at, end, err
+	}
+	tools, end, err := c.tools.open(ctx, errs)
+	if err == nil {
+		at, err = c.here(ctx, at, app.Worlds{Env: c.s.Env, Policy: c.conf.Named, Tools: tools, Approve: c.approve}, log)
+	}
+	if err != nil {
+		end()
+	}
+	return at, end, err
+}
+
+// here is the place on this machine.
+func (c *chatting) here(ctx context.Context, at place, w app.Worlds, log *slog.Logger) (place, error) {
+	dir, err := c.storing.place()
+	if err != nil {
+		return at, err
+	}
+	f := talks.Folder{Settle: w.Settle, Log: log, Host: func(e engine.Engine) *session.Host { return w.Host(e, log) }}
+	f.Work, _ = os.Getwd() // without it conversations are found by their time
+	if dir != nowhere {
+		f.Dir = filepath.Join(dir, chats)
+	}
+	at.talks, at.models = f, func() []string { return c.names(ctx, f) }
+	if c.last || c.id != "" {
+		f.With = c.with
+		return c.resume(ctx, at, f)
+	}
+	if at.settings.Model == "" {
+		return at, failure{noModel(app.Suggestions(c.s.Env)), exitConfig}
+	}
+	_, err = w.Settle(at.settings)
+	return at, unsettled(err)
+}
+
+// there is the place at a server.
+func (c *chatting) there(ctx context.Context, at place) (place, error) {
+	if c.tools.asked() || c.storing.dir != "" {
+		return at, errors.New("--files, --mcp, --yes and --data are for conversations that are kept here, and not at --server")
+	}
+	s := talks.Server{Client: remote.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}}
+	at.talks, at.models = s, func() []string { return nil }
+	if c.last || c.id != "" {
+		s.With = c.with
+		return c.resume(ctx, at, s)
+	}
+	if at.settings.Model == "" {
+		return at, failure{noModel(nil), exitConfig}
+	}
+	for _, err := range s.List(ctx) { // whether it is there, and lets us in
+		return at, unsettled(err)
+	}
+	return at, nil
+}
+
+// with gives the settings of a conversation that is gone on with.
+func (c *chatting) with(s session.Settings) session.Settings {
+	if changed, err := c.given(s); err == nil {
+		return changed
+	}
+	return s // it would have been said before
+}
+
+// resume opens the conversation that was asked for. New ones are made like it.
+func (c *chatting) resume(ctx context.Context, at place, in tui.Talks) (place, error) {
+	id, err := c.id, error(nil)
+	if c.last {
+		id, err = c.latest(ctx, in)
+	}
+	if err != nil {
+		return at, unsettled(err)
+	}
+	if at.talk, err = in.Open(ctx, id); err != nil {
+		return at, unopened(id, err)
+	}
+	v, err := at.talk.Get(ctx)
+	if err != nil {
+		return at, failed(errors.Join(err, at.talk.Close()))
+	}
+	at.settings = v.Settings
+	at.settings.Title = ""
+	return at, nil
+}
+
+// latest gives the conversation in which something has happened last: one that
+// was begun in this directory before others, and one that is free.
+func (c *chatting) latest(ctx context.Context, in tui.Talks) (id string, err error) {
+	here, _ := os.Getwd()
+	var first, free, near string
+	for e, err := range in.List(ctx) {
+		switch {
+		case err != nil:
+			return "", err
+		case !e.InUse && e.Folder == here && near == "":
+			near = e.ID
+		case !e.InUse && free == "":
+			free = e.ID
+		}
+		first = cmp.Or(first, e.ID)
+	}
+	if id = cmp.Or(near, free, first); id == "" {
+		err = failed(errors.New("there is no conversation to go on with; leave --continue out"))
+	}
+	return id, err
+}
+
+// unopened says why a conversation cannot be opened.
+func unopened(id string, err error) error {
+	switch {
+	case errors.Is(err, engine.ErrInUse):
+		return failed(fmt.Errorf("the conversation %s is open in another terminal", id))
+	case errors.Is(err, session.ErrNone):
+		return failed(fmt.Errorf("there is no conversation %s", id))
+	}
+	return unsettled(err)
+}
+
+// unsettled makes an error of what a conversation cannot be had with.
+func unsettled(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, app.ErrCredentials):
+		return failure{err, exitNoAuth}
+	case errors.Is(err, app.ErrEnvironment):
+		return failure{err, exitConfig}
+	}
+	return refused(err)
+}
+
+// policy gives the name of the policy that was chosen; "": it has none, since it
+// is in a file.
+func (c *chatting) policy() string {
+	flag := c.settings.cmd.Flags().Lookup("policy")
+	switch name := c.conf.Policy(); {
+	case c.atServer() != "" && !flag.Changed:
+		return cmp.Or(c.s.Env("RIDETHROUGH_POLICY"), flag.DefValue)
+	case c.atServer() != "":
+		return flag.Value.String()
+	case name == ownPolicy:
+		return ""
+	default:
+		return name
+	}
+}
+
+// ownPolicy is what the configuration calls a policy without a name.
+const ownPolicy = "own"
+
+// names gives models that /model may mean: those that were used, and how the
+// names begin of those that there are credentials for.
+func (c *chatting) names(ctx context.Context, in tui.Talks) (all []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for e := range in.List(ctx) {
+		add(e.Settings.Model)
+		for _, name := range e.Settings.Fallback {
+			add(name)
+		}
+	}
+	add(c.s.Env("RIDETHROUGH_MODEL"))
+	for _, line := range app.Suggestions(c.s.Env) {
+		begin, _, _ := strings.Cut(line, "…")
+		add(begin)
+	}
+	return all
+}
+
+// howToResume gives the command that goes on with a conversation: with what is
+// not kept in it.
+func (c *chatting) howToResume(id string) string {
+	words := []string{"ridethrough", "chat"}
+	add := func(flag string, values ...string) {
+		for _, value := range values {
+			if value != "" {
+				words = append(words, flag, quoted(value))
+			}
+		}
+	}
+	switch server := c.atServer(); {
+	case server != "":
+		add("--server", server)
+	case c.storing.dir == nowhere || c.storing.dir == "" && c.s.Env("RIDETHROUGH_DATA") == nowhere:
+		return "" // nothing is kept
+	default:
+		add("--data", c.storing.dir)
+		add("--files", c.tools.files)
+		add("--mcp", c.tools.mcp...)
+		add("--config", c.settings.cmd.Flag("config").Value.String())
+		if c.conf.Policy() == ownPolicy {
+			add("--policy", c.settings.cmd.Flag("policy").Value.String())
+		}
+		if c.tools.yes {
+			words = append(words, "--yes")
+		}
+	}
+	add("--session", id)
+	return strings.Join(words, " ")
+}
