@@ -8,10 +8,12 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/server"
 )
 
 // following keeps a gateway to a configuration that changes.
@@ -22,6 +24,7 @@ type following struct {
 	gateway *gateway.Gateway
 	log     *slog.Logger
 	level   *slog.LevelVar
+	shown   atomic.Pointer[config.Config] // that is in force
 }
 
 // follow keeps a gateway to the file until stop is called or ctx ends: whenever
@@ -44,6 +47,20 @@ func (f *settings) follow(ctx context.Context, g *following) (stop func()) {
 	}
 }
 
+// policies gives the policies that are in force, for people.
+func (g *following) policies() []server.Policy {
+	var all []server.Policy
+	for _, u := range g.shown.Load().Uses() {
+		o := u.Policy.Outlook(outlookBound)
+		first := comesTo(u.Policy, o)
+		all = append(all, server.Policy{
+			Name: u.Name, Preset: u.Preset, UsedBy: u.By, Policy: u.Policy,
+			Sentence: strings.ToUpper(first[:1]) + first[1:] + ". " + whyItEnds(u.Policy, o),
+		})
+	}
+	return all
+}
+
 // use takes a new configuration. One that has a mistake changes nothing.
 func (g *following) use(t terms, err error) {
 	t.gateway.Watch = g.inForce.gateway.Watch
@@ -64,6 +81,7 @@ func (g *following) use(t terms, err error) {
 	g.level.Set(t.level)
 	changes, late := split(t.config.Changes(&g.inForce.config))
 	g.inForce = t
+	g.shown.Store(&t.config)
 	switch {
 	case len(changes)+len(late) == 0:
 		g.log.Info("configuration read again, nothing has changed")

@@ -94,11 +94,12 @@ func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served ser
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	stop := c.follow(ctx, &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level})
-	defer stop()
+	following := &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
+	following.shown.Store(&t.config)
+	defer c.follow(ctx, following)()
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
-	served.Gateway, served.Metrics = g, tell
+	served.Gateway, served.Metrics, served.Policies = g, tell, following.policies
 	return server.New(served).Run(ctx, l)
 }
 

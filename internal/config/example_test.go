@@ -123,3 +123,25 @@ outages:
 	fmt.Println(err)
 	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited
 }
+
+func ExampleConfig_Uses() {
+	c, err := config.Parse("", []byte(`
+policies: {quick: {waits: [1s], retries: 3}}
+policy: {waits: [2s], retries: 5}
+upstreams:
+  anthropic: {policy: quick, routes: [{models: [claude-haiku-*], policy: simple}]}
+  openai: {}
+`))
+	if err != nil {
+		panic(err)
+	}
+	for _, u := range c.Uses() {
+		if len(u.By) > 0 {
+			fmt.Printf("%s: %d retries, %q\n", u.Name, u.Policy.Retries, u.By)
+		}
+	}
+	// Output:
+	// simple: 3 retries, ["anthropic, route 1"]
+	// quick: 3 retries, ["anthropic"]
+	// that of conversations: 5 retries, ["conversations" "openai"]
+}

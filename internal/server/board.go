@@ -39,6 +39,7 @@ func (s *Server) route() {
 		{"/-/upstreams/{name}", acts, `one of them; POST {"do":"now"}, or hold, resume, give-up, for all that wait for it`, s.serveUpstream, false},
 		{"/-/incidents", reads, "when upstreams have failed; as text/event-stream: and what changes", s.serveIncidents, false},
 		{"/-/incidents/{id}", reads, "one of them; as text/plain: on a page", s.serveIncident, false},
+		{"/-/policies", reads, "the policies, and when each tries again", s.servePolicies, false},
 		{"/-/events", reads, "what happens, as text/event-stream; Last-Event-ID goes on behind an event", s.serveEvents, false},
 		{"/-/live", reads, "all of this in one stream, for a page", s.serveLive, false},
 		{"/-/livez", reads, "whether the process is there", s.livez, true},

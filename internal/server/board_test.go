@@ -154,7 +154,7 @@ func TestIndexNamesWhatThereIs(t *testing.T) {
 			Methods    []string
 		}
 	}
-	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 14 {
+	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 15 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if w := ask(s, request("GET", "/-/metrics", "")); w.Body.String() != "numbers" {

@@ -41,11 +41,12 @@ type Gateway interface {
 
 // Config says what is served, and to whom.
 type Config struct {
-	Gateway Gateway
-	Feed    *Feed            // of the gateway's events; nil: /-/events stays silent
-	Metrics http.Handler     // answers /-/metrics; nil: there are none
-	History *history.History // what was measured; nil: nothing is
-	Page    fs.FS            // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
+	Gateway  Gateway
+	Feed     *Feed            // of the gateway's events; nil: /-/events stays silent
+	Policies func() []Policy  // what /-/policies shows; nil: nothing
+	Metrics  http.Handler     // answers /-/metrics; nil: there are none
+	History  *history.History // what was measured; nil: nothing is
+	Page     fs.FS            // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
 
 	Sessions *session.Host                                    // of the conversations; nil: there are none
 	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
@@ -96,6 +97,9 @@ func New(c Config) *Server {
 	}
 	if c.Settle == nil {
 		c.Settle = func(s session.Settings) (session.Settings, error) { return s, nil }
+	}
+	if c.Policies == nil {
+		c.Policies = func() []Policy { return nil }
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// Use is a policy and who goes by it.
+type Use struct {
+	Name   string
+	Policy policy.Policy
+	Preset bool     // it is there without a configuration
+	By     []string // "conversations", upstreams, and routes as "anthropic, route 1"
+}
+
+// Uses lists the policies that have a name, and those that somebody has for
+// himself. Conversations go by the policy of upstreams that have none, unless
+// they name another.
+func (c *Config) Uses() []Use {
+	var all []Use
+	own := map[*rule]int{} // where those without a name are
+	for _, name := range c.policyNames() {
+		preset := name == never || slices.Contains(policy.Presets(), name)
+		all = append(all, Use{Name: name, Policy: c.resolve(choice{name: name}), Preset: preset})
+	}
+	use := func(p choice, by string) {
+		i, known := own[p.own]
+		if p.own == nil {
+			i = slices.IndexFunc(all, func(u Use) bool { return u.Name == p.name })
+		} else if !known {
+			i = len(all)
+			own[p.own] = i
+			all = append(all, Use{Name: "that of " + by, Policy: p.own.Policy})
+		}
+		all[i].By = append(all[i].By, by)
+	}
+	use(c.policy, "conversations")
+	for _, u := range c.all() {
+		if p := u.value.policy; p != (choice{}) {
+			use(p, u.name)
+		} else {
+			use(c.policy, u.name)
+		}
+		for i, t := range u.value.routes {
+			if t.policy != (choice{}) {
+				use(t.policy, fmt.Sprintf("%s, route %d", u.name, i+1))
+			}
+		}
+	}
+	return all
+}
