@@ -39,7 +39,7 @@ type summons struct {
 	Question         string   `json:"question"`
 	Models           []string `json:"models"`                    // the members, from 2 to 16; the same one may have several voices
 	Judge            string   `json:"judge,omitzero"`            // the model that makes one answer of theirs; "": that of the first member
-	System           string   `json:"system,omitzero"`           // standing orders to the members
+	System           string   `json:"system,omitzero"`           // standing orders to the members and the judge
 	Quorum           int      `json:"quorum,omitzero"`           // how many answers are enough; 0: 2
 	BudgetMs         int64    `json:"budgetMs,omitzero"`         // of each member over all its tries; 0: 270000
 	ReserveMs        int64    `json:"reserveMs,omitzero"`        // how much of it must be left for another try; 0: 30000
@@ -124,6 +124,7 @@ func (s *Server) summoned(b summons) (c council.Council, err error) {
 	for i := range c.Members {
 		c.Members[i].System = b.System
 	}
+	c.Aggregator.System = b.System
 	c.Quorum, c.Attempts = b.Quorum, b.AttemptsInPrompt
 	c.Budget, c.Reserve, c.Grace = after(b.BudgetMs), after(b.ReserveMs), after(b.GraceMs)
 	c.AggregatorBudget, c.Cap = after(b.JudgeBudgetMs), after(b.CapMs)

@@ -217,7 +217,7 @@ func TestTheTermsOfACouncilAreTheClients(t *testing.T) {
 		if q := h.models["answers"].Requests()[0]; q.System != "Be brief." {
 			t.Errorf("%+v", q)
 		}
-		if q := h.models["judge"].Requests()[0]; !strings.Contains(q.Messages[0].Text(), "answered (in 2 tries)") || strings.Contains(q.System, "brief") {
+		if q := h.models["judge"].Requests()[0]; !strings.Contains(q.Messages[0].Text(), "answered (in 2 tries)") || !strings.HasSuffix(q.System, "\n\nBe brief.") {
 			t.Errorf("%+v", q)
 		}
 	})
