@@ -6,55 +6,71 @@ import (
 	"time"
 )
 
-// WriteJSON writes the report as one JSON object. Times are in milliseconds.
+// reportJSON is a report for programs. Times are in milliseconds.
+type reportJSON struct {
+	Scenario   string       `json:"scenario"`
+	Title      string       `json:"title"`
+	Seed       uint64       `json:"seed"`
+	Callers    int          `json:"callers"`
+	LastsMs    int64        `json:"lastsMs"`
+	RecoveryMs int64        `json:"recoveryMs"`
+	Results    []resultJSON `json:"results"`
+}
+
+type resultJSON struct {
+	Policy           string  `json:"policy"`
+	Title            string  `json:"title"`
+	Source           string  `json:"source,omitzero"`
+	Doubt            string  `json:"doubt,omitzero"`
+	Calls            int     `json:"calls"`
+	Answered         int     `json:"answered"`
+	GaveUp           int     `json:"gaveUp"`
+	Left             int     `json:"left"`
+	Hit              int     `json:"hit"`
+	Ridden           int     `json:"ridden"`
+	MedianMs         int64   `json:"medianWaitMs"`
+	P95Ms            int64   `json:"p95WaitMs"`
+	LongestMs        int64   `json:"longestWaitMs"`
+	Requests         int     `json:"requests"`
+	InVain           int     `json:"requestsInVain"`
+	LastMs           *int64  `json:"lastAnswerMs"` // null: nobody had waited for the recovery, or was answered
+	Peak             int     `json:"peakPerSecond"`
+	Usual            float64 `json:"usualPerSecond"`
+	PerMinute        []int   `json:"requestsPerMinute"`
+	AnswersPerMinute []int   `json:"answersPerMinute"`
+}
+
+// WriteJSON writes the report as one JSON object.
 func (r Report) WriteJSON(w io.Writer) error {
-	type result struct {
-		Policy         string  `json:"policy"`
-		Title          string  `json:"title"`
-		Source         string  `json:"source,omitzero"`
-		Doubt          string  `json:"doubt,omitzero"`
-		Calls          int     `json:"calls"`
-		Answered       int     `json:"answered"`
-		GaveUp         int     `json:"gaveUp"`
-		Left           int     `json:"left"`
-		Hit            int     `json:"hit"`
-		Ridden         int     `json:"ridden"`
-		MedianMs       int64   `json:"medianWaitMs"`
-		P95Ms          int64   `json:"p95WaitMs"`
-		LongestMs      int64   `json:"longestWaitMs"`
-		Requests       int     `json:"requests"`
-		InVain         int     `json:"requestsInVain"`
-		LastMs         *int64  `json:"lastAnswerMs"` // null: nobody had waited for the recovery, or was answered
-		Peak           int     `json:"peakPerSecond"`
-		Usual          float64 `json:"usualPerSecond"`
-		PerMinute      []int   `json:"requestsPerMinute"`
-		AnswersMinutes []int   `json:"answersPerMinute"`
+	s := r.Scenario
+	out := reportJSON{
+		Scenario: s.Name, Title: s.Title, Seed: s.Seed, Callers: s.Callers.Number,
+		LastsMs: s.Lasts.Milliseconds(), RecoveryMs: r.Recovery.Milliseconds(), Results: []resultJSON{},
 	}
-	out := struct {
-		Scenario   string   `json:"scenario"`
-		Title      string   `json:"title"`
-		Seed       uint64   `json:"seed"`
-		Callers    int      `json:"callers"`
-		LastsMs    int64    `json:"lastsMs"`
-		RecoveryMs int64    `json:"recoveryMs"`
-		Results    []result `json:"results"`
-	}{r.Scenario.Name, r.Scenario.Title, r.Scenario.Seed, r.Scenario.Callers.Number, ms(r.Scenario.Lasts), ms(r.Recovery), nil}
-	for i, one := range r.Results {
-		to := result{
-			one.Strategy.Name, one.Strategy.Title, one.Strategy.Source, one.Strategy.Doubt,
-			one.Calls, one.Answered, one.GaveUp, one.Left, one.Hit, one.Ridden,
-			ms(one.Median), ms(one.P95), ms(one.Longest),
-			one.Requests, one.Extra, nil, one.Peak, one.Usual, r.Series(i), padded(one.Answers, r.minutes()),
-		}
-		if one.Last > 0 {
-			last := ms(one.Last)
-			to.LastMs = &last
-		}
-		out.Results = append(out.Results, to)
+	for i := range r.Results {
+		out.Results = append(out.Results, r.json(i))
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(out)
 }
 
-func ms(d time.Duration) int64 { return d.Milliseconds() }
+func (r Report) json(i int) resultJSON {
+	one := r.Results[i]
+	return resultJSON{
+		Policy: one.Strategy.Name, Title: one.Strategy.Title, Source: one.Strategy.Source, Doubt: one.Strategy.Doubt,
+		Calls: one.Calls, Answered: one.Answered, GaveUp: one.GaveUp, Left: one.Left, Hit: one.Hit, Ridden: one.Ridden,
+		MedianMs: one.Median.Milliseconds(), P95Ms: one.P95.Milliseconds(), LongestMs: one.Longest.Milliseconds(),
+		Requests: one.Requests, InVain: one.Extra, LastMs: known(one.Last), Peak: one.Peak, Usual: one.Usual,
+		PerMinute: r.Series(i), AnswersPerMinute: padded(one.Answers, r.minutes()),
+	}
+}
+
+// known gives a time that may be none in milliseconds.
+func known(d time.Duration) *int64 {
+	if d == 0 {
+		return nil
+	}
+	ms := d.Milliseconds()
+	return &ms
+}

@@ -145,15 +145,15 @@ func compare(t *testing.T, played, real []time.Duration) {
 // room for a machine that is busy.
 func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes five seconds of real time")
+		t.Skip("takes eight seconds of real time")
 	}
-	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 3600 * time.Millisecond}
+	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 7 * time.Second}
 	how := lab.Own("scaled", policy.Policy{Retries: 9, Wait: policy.Schedule{Steps: waits}}, false)
 	s := config.Scenario{
 		Lasts: 200 * time.Millisecond, Seed: 3,
 		Callers:  config.Callers{Number: 8, Every: 40 * time.Millisecond},
 		Upstream: config.Service{Takes: time.Millisecond, Refuses: time.Millisecond},
-		Outages:  []config.Outage{{Kind: config.Total, For: 2500 * time.Millisecond, Status: 529}},
+		Outages:  []config.Outage{{Kind: config.Total, For: 5 * time.Second, Status: 529}},
 	}
 	played, err := lab.Follow(t.Context(), s, how)
 	if err != nil {

@@ -26,9 +26,9 @@ func Others() []Strategy {
 	return made
 }
 
-// Ours gives this project's presets that are for calls, each by itself and
+// presets gives this project's presets that are for calls, each by itself and
 // with callers that share an outage.
-func Ours() []Strategy {
+func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
@@ -38,7 +38,7 @@ func Ours() []Strategy {
 }
 
 // All gives all strategies, this project's first.
-func All() []Strategy { return append(Ours(), Others()...) }
+func All() []Strategy { return append(presets(), Others()...) }
 
 // Choose gives strategies by their names; no names give all.
 func Choose(names []string) ([]Strategy, error) {
