@@ -49,3 +49,22 @@ func NoticeTo(n Notify, env func(string) string, words string) string { return n
 
 // ProgressKnown tells whether a terminal shows progress.
 func ProgressKnown(env func(string) string) bool { return progressKnown(env) }
+
+// Stream is the end of an answer on the screen.
+type Stream struct{ m *model }
+
+// NewStream makes one.
+func NewStream(width int) Stream {
+	m := newModel(context.Background(), Config{Env: func(string) string { return "" }}, func(string, tea.Msg) tea.Cmd { return nil })
+	m.resize(width, 24)
+	m.turn.id = "turn"
+	return Stream{m}
+}
+
+// Add takes in some more and draws it.
+func (s Stream) Add(text string) {
+	s.m.write(s.m.answer.add(text))
+	s.m.flush()
+	s.m.out = nil
+	s.m.View()
+}

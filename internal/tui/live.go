@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,8 +19,15 @@ func live(ctx context.Context, c Config) (err error) {
 	m := newModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
 		return tea.Sequence(tea.Println(text), func() tea.Msg { return then })
 	})
-	p := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(environment(c.Env)),
-		tea.WithColorProfile(profile(m.paint)), tea.WithoutSignalHandler())
+	in := &typing{}
+	in.File, _ = c.In.(*os.File) // Live has seen that it is one
+	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(c.Out), tea.WithEnvironment(environment(c.Env)),
+		tea.WithColorProfile(profile(m.paint)), tea.WithoutSignalHandler(),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
+			m.followReflow(c.Out, msg)
+			return msg
+		}))
+	in.ended = func() { go p.Send(leave{}) }
 	stop := context.AfterFunc(ctx, func() { p.Send(leave{}) })
 	defer stop()
 	_, err = p.Run()
@@ -34,6 +42,21 @@ func live(ctx context.Context, c Config) (err error) {
 		return nil
 	}
 	return err
+}
+
+// typing is what is typed. Its end is that of the terminal: nobody is there any
+// more.
+type typing struct {
+	*os.File
+	ended func()
+}
+
+func (t *typing) Read(b []byte) (int, error) {
+	n, err := t.File.Read(b)
+	if n == 0 && err != nil {
+		t.ended()
+	}
+	return n, err
 }
 
 // profile gives the colors that are used: the sixteen, or none. So nobody has

@@ -147,7 +147,7 @@ func (m *markdown) style() ansi.StyleConfig {
 	}
 	if !m.paint.color {
 		s.Emph, s.Strong = marks("*"), marks("**")
-		s.Strikethrough, s.Code.StylePrimitive = marks("~~"), marks("`")
+		s.Strikethrough, s.Code.Prefix, s.Code.Suffix = marks("~~"), "`", "`"
 		return s
 	}
 	s.Heading.Bold = ref(true)
