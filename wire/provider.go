@@ -43,6 +43,7 @@ type ProviderRetry struct {
 	Message    string    `json:"message"`             // the provider's words, such as "HTTP 429: …"; shown, never part of a prompt
 	Code       string    `json:"code,omitzero"`       // the status, such as "429", or the provider's word where there was none
 	Kind       string    `json:"kind"`                // the fault's, such as "rate-limited"
+	RequestID  string    `json:"requestId,omitzero"`  // the provider's, for its support
 	MaxRetries int       `json:"maxRetries,omitzero"` // left out: there is no limit
 	Deadline   time.Time `json:"deadline,omitzero"`   // the latest end of waiting; left out: no budget bounds it
 	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
@@ -127,7 +128,7 @@ func NewRetry(c Call, f *fault.Error, r policy.Run, v policy.Verdict, limit int,
 func newRetry(c Call, f *fault.Error, attempt int, v policy.Verdict, limit int, deadline time.Time) ProviderRetry {
 	e := ProviderRetry{
 		Call: c, Attempt: attempt, DelayMs: v.Wait.Milliseconds(),
-		Message: f.Shown(), Code: f.Word(), Kind: f.Kind.String(),
+		Message: f.Shown(), Code: f.Word(), Kind: f.Kind.String(), RequestID: f.RequestID,
 		MaxRetries: limit, Deadline: instant(deadline), Reason: "schedule",
 	}
 	if limit == policy.Unlimited {

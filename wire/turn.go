@@ -97,8 +97,10 @@ func (e ProviderRetry) toTurn() turn.Retry {
 	if limit == 0 {
 		limit = policy.Unlimited
 	}
+	f := faultOf(e.Kind, e.Code, e.Message)
+	f.RequestID = e.RequestID
 	return turn.Retry{
-		Name: e.name(), Fault: faultOf(e.Kind, e.Code, e.Message), Attempt: e.Attempt, Delay: ms(e.DelayMs),
+		Name: e.name(), Fault: f, Attempt: e.Attempt, Delay: ms(e.DelayMs),
 		Hinted: e.Reason == "hint", Limit: limit, Deadline: e.Deadline,
 	}
 }
