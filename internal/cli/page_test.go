@@ -1,0 +1,89 @@
+package cli_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// visit gives the answer to a request that a browser makes.
+func visit(t *testing.T, url, accept string) (status int, header http.Header, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", accept)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(all)
+}
+
+func TestServeNamesItsPageAndNotTheToken(t *testing.T) {
+	s := startIn(t, []string{"RIDETHROUGH_TOKEN=hush"}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
+	url := s.said(t, "page")["url"].(string)
+	if !strings.HasSuffix(url, "/-/ui/") || strings.Contains(url, "hush") {
+		t.Error(url)
+	}
+	if status, header, text := visit(t, strings.TrimSuffix(url, "-/ui/"), "text/html"); status != 200 || header.Get("Content-Security-Policy") == "" || !strings.Contains(text, "<html") {
+		t.Errorf("%d %v", status, header)
+	}
+	if status, _, text := visit(t, strings.TrimSuffix(url, "ui/")+"live", "text/event-stream"); status != 401 {
+		t.Errorf("what it shows needs the token: %d %s", status, text)
+	}
+}
+
+func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "529,529,529,ok")
+	upstream := provider.said(t, "simulating a provider")["url"].(string)
+	dir := t.TempDir()
+	file := write(t, dir, "c.yaml", "policy: {waits: [10ms], retries: 9}\nupstreams: {anthropic: {url: "+upstream+"}}\n")
+	serve := func() (started, string) {
+		s := start(t, "serve", "--listen", "127.0.0.1:0", "--config", file, "--data", filepath.Join(dir, "data"))
+		return s, s.said(t, "listening")["url"].(string)
+	}
+	first, base := serve()
+	if status, text := call(t, "POST", base+"/v1/messages", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`); status != 200 {
+		t.Fatal(status, text)
+	}
+	_, _, policies := visit(t, base+"/-/policies", "application/json")
+	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"that of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries in 90ms of waiting. It ends`} {
+		if !strings.Contains(policies, want) {
+			t.Errorf("no %s in %s", want, policies)
+		}
+	}
+	const held = `"tries":4,"failures":3,"calls":1,"held":1,"lost":0`
+	for end := time.Now().Add(30 * time.Second); ; { // it is told of a little later
+		_, _, incidents := visit(t, base+"/-/incidents", "application/json")
+		if strings.Contains(incidents, held) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(incidents)
+		}
+	}
+	if code := first.stop(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "data", "history.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	_, base = serve()
+	if _, _, incidents := visit(t, base+"/-/incidents", "application/json"); !strings.Contains(incidents, held) {
+		t.Error(incidents)
+	}
+	if _, _, one := visit(t, base+"/-/upstreams/anthropic", "application/json"); !strings.Contains(one, `"state":"operational"`) || !strings.Contains(one, `"calls":1,"outages":1`) {
+		t.Error(one)
+	}
+}
