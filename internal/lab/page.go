@@ -78,7 +78,7 @@ and *last* the time from the recovery to the last answer to a call that had wait
 func (r Report) chapter(b *strings.Builder) {
 	s := r.Scenario
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, strings.Join(strings.Fields(s.About), " "))
-	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` plays it.\n\n", s.Callers.Number, s.Callers.Every, s.Name)
+	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` plays it.\n\n", s.Callers.Number, strings.TrimSuffix(s.Callers.Every.String(), "0s"), s.Name)
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
 	b.WriteString("| policy |")
