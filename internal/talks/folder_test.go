@@ -178,6 +178,33 @@ func TestADamagedConversationIsListedAndSaysSoWhenItIsOpened(t *testing.T) {
 	}
 }
 
+func TestAStoreIsTakenAwayOnlyIfThereIsNothingInIt(t *testing.T) {
+	dir := t.TempDir()
+	for id, holds := range map[string]string{"nothing": "", "other": "talk"} {
+		e, err := engine.Open(t.Context(), engine.Config{Dir: store(dir, id)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holds != "" {
+			if _, err := session.New(session.Config{Engine: e}).Create(t.Context(), holds, made); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	f := folder(dir)
+	for range 2 {
+		if all := listed(t, f); len(all) != 1 || all[0].ID != "other" {
+			t.Errorf("%+v", all)
+		}
+	}
+	if left := names(t, dir); !slices.Equal(left, []string{"other"}) {
+		t.Error(left)
+	}
+}
+
 func TestWhereNothingIsKeptOneCanTalkAllTheSame(t *testing.T) {
 	f := folder("", llmtest.Says("hi"))
 	talk := begun(t, f)

@@ -100,14 +100,30 @@ func (f Folder) shut(ctx context.Context, id string, store engine.Engine, host *
 	h = head{Folder: work, Locked: locked(f.path(id))}
 	err = host.Gather(ctx) // what was accepted may have no record yet
 	if err == nil {
-		h.View, err = host.Get(ctx, id)
-		h.View = brief(h.View)
-		h.Said = err != nil || said(ctx, host, id)
+		h.View, h.Said, err = stand(ctx, id, store, host)
 	}
 	if err := errors.Join(err, store.Close(ctx)); err != nil {
 		return h, err
 	}
 	return h, h.write(f.path(id))
+}
+
+// stand tells how a conversation stands, and whether something was said in it, or
+// is in its store besides: whoever has put that there keeps it.
+func stand(ctx context.Context, id string, store engine.Engine, host *session.Host) (v session.View, kept bool, err error) {
+	v, err = host.Get(ctx, id)
+	switch {
+	case err == nil && said(ctx, host, id):
+		return brief(v), true, nil
+	case err != nil && !errors.Is(err, session.ErrNone): // that is one whose process has died as it made it
+		return v, true, err
+	}
+	for other, err := range store.Conversations(ctx, "") {
+		if err != nil || other.ID != id {
+			return brief(v), true, err
+		}
+	}
+	return brief(v), false, nil
 }
 
 func (t *local) ID() string { return t.id }
