@@ -138,3 +138,15 @@ func ExampleSet() {
 	// https://api.anthropic.com ada
 	// https://api.openai.com
 }
+
+func ExampleSet_States() {
+	var s gate.Set
+	s.Of("https://api.openai.com")
+	s.Of("https://api.anthropic.com").Hold("the operator")
+	for _, g := range s.States() {
+		fmt.Println(g.Name, g.By)
+	}
+	// Output:
+	// https://api.anthropic.com the operator
+	// https://api.openai.com
+}

@@ -73,6 +73,7 @@ type callID struct {
 type call struct {
 	upstream, model string
 	caller, client  string
+	at              string    // the upstream that it has gone on to
 	in              *incident // that it has suffered from; nil: none
 }
 
@@ -99,6 +100,10 @@ func (h *History) Watch(e gateway.Event) {
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})
 	case gateway.Recovered:
 		h.recovered(id, e.Call.Upstream, e.Note.Retries(), e.Note.Waited, e.At)
+	case gateway.Switched:
+		if c := h.calls[id]; c != nil {
+			c.at = e.Call.Upstream
+		}
 	case gateway.GaveUp, gateway.Left, gateway.Ended:
 		h.lost(h.calls[id], id, e.At)
 	}
@@ -175,6 +180,7 @@ func (h *History) waits(id callID, c call) {
 	case last == nil && len(h.calls) >= callBound:
 		return
 	case last == nil:
+		c.at = c.upstream
 		last = &c
 		h.calls[id] = last
 	case last.in == nil: // it has gone on elsewhere

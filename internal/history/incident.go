@@ -255,7 +255,7 @@ func latest(a, b time.Time) time.Time {
 // awaited tells whether somebody waits for a model that fails.
 func (h *History) awaited(r *run, model string) bool {
 	for _, c := range h.calls {
-		if r.in != nil && c.in == r.in && c.model == model {
+		if r.in != nil && c.in == r.in && c.at == r.in.Upstream && c.model == model {
 			return true
 		}
 	}

@@ -167,6 +167,22 @@ func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
 	})
 }
 
+func TestACallThatHasGoneOnElsewhereKeepsNoIncidentOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+		}
+		spare := w.call(1, "m")
+		spare.Upstream = "spare"
+		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
+		time.Sleep(time.Hour)
+		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" {
+			t.Error(got)
+		}
+	})
+}
+
 func TestTurnsHaveUpstreamsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

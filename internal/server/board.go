@@ -29,9 +29,9 @@ var (
 	acts  = []string{http.MethodGet, http.MethodHead, http.MethodPost}
 )
 
-// route sets up what is below /-/.
-func (s *Server) route() {
-	s.routes = []route{
+// everywhere gives the routes that each server has.
+func (s *Server) everywhere() []route {
+	return []route{
 		{"/-/", reads, "this list", s.index, false},
 		{"/-/waits", reads, "the requests that wait; as text/event-stream: and what changes", s.serveWaits, false},
 		{"/-/waits/{id}", acts, `one of them; POST {"do":"now"}, or hold, resume, give-up`, s.serveWait, false},
@@ -44,14 +44,17 @@ func (s *Server) route() {
 		{"/-/live", reads, "all of this in one stream, for a page", s.serveLive, false},
 		{"/-/livez", reads, "whether the process is there", s.livez, true},
 		{"/-/readyz", reads, "whether it takes requests; it never asks an upstream", s.readyz, true},
+		{"/-/openapi.json", reads, "the conversations' and councils' part of this list in OpenAPI", handOut("application/json", docs.OpenAPI()), false},
+		{"/-/events.schema.json", reads, "all events in JSON Schema", handOut("application/schema+json", docs.Events()), false},
 	}
+}
+
+// route sets up what is below /-/.
+func (s *Server) route() {
+	s.routes = s.everywhere()
 	if s.config.Metrics != nil {
 		s.routes = append(s.routes, route{"/-/metrics", reads, "numbers for Prometheus", s.config.Metrics.ServeHTTP, false})
 	}
-	s.routes = append(s.routes,
-		route{"/-/openapi.json", reads, "the conversations' and councils' part of this list in OpenAPI", handOut("application/json", docs.OpenAPI()), false},
-		route{"/-/events.schema.json", reads, "all events in JSON Schema", handOut("application/schema+json", docs.Events()), false},
-	)
 	if s.config.Sessions != nil {
 		s.routes = append(s.routes, s.talks(s.operations())...)
 	}
