@@ -44,7 +44,7 @@ type pendings struct {
 	mu    sync.Mutex
 	turns map[string]*pending // by conversation, which has one turn under way at the most
 	at    map[string]int      // how many there are, by provider
-	news  map[string]bool     // of which conversations there was news while the store is searched; nil: it is not
+	news  map[string]bool     // of which conversations there is news since a search of the store has begun; nil: there is none
 
 	listed []Pending // nil: it is to be made anew
 	asked  int       // for how many
@@ -137,6 +137,7 @@ func (t *pendings) found(p Pending) {
 	defer t.mu.Unlock()
 	if !t.news[p.Conversation] {
 		t.set(p)
+		t.news[p.Conversation] = true
 	}
 }
 
@@ -191,13 +192,24 @@ func (t *pendings) try(conversation string) (p Pending, ok bool) {
 	return there.unpack(conversation), true
 }
 
-// search begins and ends a search of the store.
-func (t *pendings) search(begins bool) {
+// search begins a search of the store.
+func (t *pendings) search() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.news = nil; begins {
-		t.news = map[string]bool{}
+	t.news = map[string]bool{}
+}
+
+// searched ends one. Whatever waits is in the store, so that what was not found
+// there waits no more; whether it tries again, its host says.
+func (t *pendings) searched(all bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for conversation, p := range t.turns {
+		if all && !t.news[conversation] && !p.trying {
+			t.remove(conversation)
+		}
 	}
+	t.news = nil
 }
 
 // list gives the oldest of them, and how many there are.

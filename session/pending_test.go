@@ -313,3 +313,50 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 		host.Pending(500 + n%2) // another list than the last one
 	}
 }
+
+// deaf is an engine on which nobody hears which turns wait, but what a test says,
+// and gets no turn.
+type deaf struct {
+	engine.Engine
+	heard chan engine.Heard
+}
+
+func (d *deaf) Listen(ctx context.Context, topic string) (<-chan engine.Heard, error) {
+	if topic != "waits" {
+		return d.Engine.Listen(ctx, topic)
+	}
+	context.AfterFunc(ctx, func() { close(d.heard) })
+	return d.heard, nil
+}
+
+func (d *deaf) Take(ctx context.Context) (engine.Claim, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestWhoHasMissedSomethingLooksAgainWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(3, llmtest.Says("hi"), llmtest.Fails(busy))...)
+		host, _ := h.host()
+		h.speak(host, h.create(host), "t1")
+		synctest.Wait()
+		d := &deaf{h.engine, make(chan engine.Heard)}
+		h.config.Engine = d
+		other, _ := h.host()
+		synctest.Wait()
+		if got := waiting(other); got != "1: t1 waits 0" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Minute)
+		h.speak(host, h.create(host), "t2")
+		synctest.Wait()
+		if got := waiting(other); got != "1: t1 waits 0" {
+			t.Errorf("it has heard something: %s", got)
+		}
+		d.heard <- engine.Heard{Lost: true}
+		synctest.Wait()
+		if mine, yours := waiting(host), waiting(other); mine != "1: t2 waits 0" || yours != mine {
+			t.Errorf("%s, %s", mine, yours)
+		}
+	})
+}

@@ -67,8 +67,9 @@ func (w *waiting) some(upstream string, n int) map[string]string {
 
 // find notes the turns that were parked before this host was there.
 func (h *Host) find(ctx context.Context) {
-	h.pendings.search(true)
-	defer h.pendings.search(false)
+	all := false
+	h.pendings.search()
+	defer func() { h.pendings.searched(all) }()
 	for head, err := range h.Engine.Conversations(ctx, "") {
 		if err != nil {
 			if ctx.Err() == nil {
@@ -85,6 +86,7 @@ func (h *Host) find(ctx context.Context) {
 			h.waiting.add(p.Name.Provider, head.ID, p.Turn)
 		}
 	}
+	all = true
 }
 
 // waitOf gives the wait that a conversation's turn is in, and whether a worker
