@@ -158,6 +158,8 @@ type passed struct {
 // Leave tells how the try has gone.
 func (p *passed) Leave(f *fault.Error) {
 	p.Pass.Leave(f)
-	p.place.h.measure(Event{Type: Tried, Name: p.place.name, Fault: f, Took: time.Since(p.began)})
+	if f == nil || f.Kind != fault.Canceled {
+		p.place.h.measure(Event{Type: Tried, Name: p.place.name, Fault: f, Took: time.Since(p.began)})
+	}
 	p.place.h.found(context.WithoutCancel(p.ctx), p.place.name, f)
 }

@@ -257,7 +257,7 @@ func TestWhoMeasuresIsToldOfTriesAndWaits(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		want := "tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
-			"tried 0s overloaded, waits overloaded, tried 5s canceled, lost"
+			"tried 0s overloaded, waits overloaded, lost"
 		mu.Lock()
 		defer mu.Unlock()
 		if got := strings.Join(told, ", "); got != want {

@@ -18,7 +18,7 @@ type EventType string
 
 // The types of events, in the order in which one turn may have them.
 const (
-	Tried     EventType = "tried"     // a try has its outcome
+	Tried     EventType = "tried"     // a try has its outcome; one that a user has stopped has none
 	Waits     EventType = "waits"     // a try failed, and another follows after a wait
 	Recovered EventType = "recovered" // a try passed after others had failed
 	Lost      EventType = "lost"      // the turn has ended without an answer after it had waited
