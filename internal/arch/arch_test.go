@@ -79,7 +79,7 @@ var house = []row{
 	{floor: 3, path: "internal/notice", uses: "council fault llm policy turn internal/app"},
 	{
 		floor: 3, path: "internal/tui", uses: "engine llm session turn wire internal/notice",
-		parts: "charm.land/bubbles charm.land/bubbletea charm.land/glamour charm.land/lipgloss " +
+		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
 	{floor: 3, path: "internal/talks", uses: "engine retry session turn wire internal/notice internal/remote internal/tui"},

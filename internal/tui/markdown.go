@@ -3,184 +3,253 @@ package tui
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode"
 
-	"charm.land/glamour/v2"
-	"charm.land/glamour/v2/ansi"
+	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
-// markdown renders blocks of Markdown for a width.
-type markdown struct {
-	paint paint
-	width int // what the renderer is for
-	made  *glamour.TermRenderer
+// markdown renders blocks of Markdown for a terminal: near to how they were
+// written, since what is not understood must not get lost. HTML is shown as it
+// is, and so are the addresses of links.
+type markdown struct{ paint paint }
+
+// The forms of lines that are more than text.
+var (
+	headingLine = regexp.MustCompile(`^ {0,3}#{1,6} `)
+	itemLine    = regexp.MustCompile(`^(\s*)([-*+]|\d{1,9}[.)]) +(?:(\[[ xX]\]) )?(.*)$`)
+	quoteLine   = regexp.MustCompile(`^ {0,3}> ?(.*)$`)
+	ruleLine    = regexp.MustCompile(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$`)
+	tableRule   = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$`)
+)
+
+// page is what a block becomes, line by line.
+type page struct {
+	m     markdown
+	width int
+	lines []string
+
+	text   []string // lines of the paragraph that is open
+	first  string   // what stands before its first line
+	indent string   // and before the others
 }
 
 // render gives a block as lines of less than width columns, without blank ones
-// around them. What cannot be rendered is shown as it is.
-func (m *markdown) render(block string, width int) []string {
-	if m.made == nil || m.width != width {
-		m.width = width
-		m.made, _ = glamour.NewTermRenderer( // fails of options that cannot be read
-			glamour.WithStyles(m.style()), glamour.WithWordWrap(max(8, width-1)), glamour.WithChromaFormatter("terminal16"),
-		)
+// around them.
+func (m markdown) render(text string, width int) []string {
+	p := &page{m: m, width: width}
+	fence := ""
+	source := strings.Split(notice.Visible(text), "\n")
+	for i := 0; i < len(source); i++ {
+		line := source[i]
+		after := fenceAfter(fence, line)
+		switch {
+		case after != fence:
+			p.end()
+			fence = after
+		case fence != "":
+			p.code(line)
+		case i+1 < len(source) && strings.Contains(line, "|") && tableRule.MatchString(source[i+1]) && strings.Contains(source[i+1], "|"):
+			p.end()
+			rows := tableRows(source[i:])
+			p.table(rows)
+			i += len(rows)
+		default:
+			p.line(line)
+		}
 	}
-	block = literal(notice.Visible(block))
-	out, err := m.made.Render(block)
-	if err != nil {
-		out = block
+	p.end()
+	return trimBlank(p.lines)
+}
+
+// line takes in a line that is no code.
+func (p *page) line(line string) {
+	item, quote := itemLine.FindStringSubmatch(line), quoteLine.FindStringSubmatch(line)
+	switch {
+	case strings.TrimSpace(line) == "":
+		p.end()
+		p.lines = append(p.lines, "")
+	case headingLine.MatchString(line):
+		p.end()
+		for _, l := range wrapped(p.m.inline(strings.TrimSpace(line)), p.width) {
+			p.lines = append(p.lines, p.m.paint.strong(l))
+		}
+	case ruleLine.MatchString(line):
+		p.end()
+		p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", 8)))
+	case item != nil:
+		p.end()
+		p.first = item[1] + p.m.mark(item[2]) + " "
+		p.indent = strings.Repeat(" ", lipgloss.Width(p.first))
+		p.text = append(p.text, strings.TrimSpace(item[3]+" "+item[4]))
+	case quote != nil:
+		if bar := p.m.paint.letters("│ "); p.first != bar {
+			p.end()
+			p.first, p.indent = bar, bar
+		}
+		p.text = append(p.text, quote[1])
+	default:
+		if len(p.text) == 0 {
+			p.first = line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+			p.indent = p.first
+		}
+		p.text = append(p.text, strings.TrimLeft(line, " \t"))
 	}
-	var lines []string
-	for _, line := range strings.Split(onlyColors(out), "\n") {
-		line = trailing.ReplaceAllStringFunc(line, func(end string) string {
-			if strings.Contains(end, "\x1b") {
-				return "\x1b[m"
+}
+
+// mark gives the mark of an item of a list.
+func (m markdown) mark(written string) string {
+	if strings.Contains("-*+", written) {
+		if m.paint.ascii {
+			return "*"
+		}
+		return "•"
+	}
+	return written
+}
+
+// end ends the paragraph that is open. Two blanks at the end of a line, or a
+// backslash, keep it apart from the next.
+func (p *page) end() {
+	if len(p.text) == 0 {
+		return
+	}
+	var text strings.Builder
+	for i, line := range p.text {
+		body := strings.TrimRight(line, " ")
+		apart := len(line)-len(body) > 1 || strings.HasSuffix(body, `\`)
+		text.WriteString(strings.TrimSuffix(body, `\`))
+		switch {
+		case i == len(p.text)-1:
+		case apart:
+			text.WriteByte('\n')
+		default:
+			text.WriteByte(' ')
+		}
+	}
+	before := strings.ReplaceAll(p.first, "\t", "    ")
+	for _, line := range wrapped(p.m.inline(text.String()), p.width-lipgloss.Width(before)) {
+		p.lines = append(p.lines, before+line)
+		before = strings.ReplaceAll(p.indent, "\t", "    ")
+	}
+	p.text, p.first, p.indent = nil, "", ""
+}
+
+// code takes in a line of code, which is broken where it does not fit: cut off
+// it would be of no use.
+func (p *page) code(line string) {
+	lines := wrapped(line, p.width-2)
+	if len(lines) == 0 {
+		lines = []string{""}
+	}
+	for _, l := range lines {
+		p.lines = append(p.lines, strings.TrimRight("  "+p.m.paint.teal(l), " "))
+	}
+}
+
+// tableRows gives the cells of the table that begins there, without the line
+// below its head.
+func tableRows(source []string) [][]string {
+	var rows [][]string
+	for i, line := range source {
+		if i == 1 {
+			continue
+		}
+		if !strings.Contains(line, "|") {
+			break
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for j, c := range cells {
+			cells[j] = strings.TrimSpace(c)
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// table draws a table, cell below cell where it fits, and else row by row as
+// it was written.
+func (p *page) table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for j, c := range row {
+			if j == len(widths) {
+				widths = append(widths, 0)
 			}
-			return ""
-		})
-		lines = append(lines, wrappedOrBlank(line, width)...)
+			widths[j] = max(widths[j], lipgloss.Width(p.m.inline(c)))
+		}
 	}
-	return trimBlank(lines)
+	total := 3 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for i, row := range rows {
+		cells := slices.Clone(row)
+		for j, c := range cells {
+			cells[j] = p.m.inline(c)
+			if total < p.width {
+				cells[j] += strings.Repeat(" ", widths[j]-lipgloss.Width(cells[j]))
+			}
+		}
+		for _, line := range wrapped(strings.TrimRight(strings.Join(cells, " | "), " "), p.width) {
+			if i == 0 {
+				line = p.m.paint.strong(line)
+			}
+			p.lines = append(p.lines, line)
+		}
+		if i == 0 && total < p.width {
+			p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", total)))
+		}
+	}
 }
 
-func wrappedOrBlank(line string, width int) []string {
-	if blank(line) {
-		return []string{""}
+// The forms of text in a line.
+var (
+	codeSpan  = regexp.MustCompile("`([^`]+)`")
+	boldSpan  = regexp.MustCompile(`\*\*(\S|\S[^\n]*?\S)\*\*`)
+	slantSpan = regexp.MustCompile(`(^|[\s(])\*([^\s*]|[^\s*][^*\n]*?[^\s*])\*($|[\s).,;:!?])`)
+	linkSpan  = regexp.MustCompile(`\[([^\[\]\n]+)\]\((\S+?)\)`)
+)
+
+// inline renders what stands in a line. Code is left alone.
+func (m markdown) inline(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, span := range codeSpan.FindAllStringIndex(text, -1) {
+		b.WriteString(m.words(text[at:span[0]]))
+		if m.paint.color {
+			b.WriteString(m.paint.teal(text[span[0]+1 : span[1]-1]))
+		} else {
+			b.WriteString(text[span[0]:span[1]])
+		}
+		at = span[1]
 	}
-	return wrapped(line, width)
+	b.WriteString(m.words(text[at:]))
+	return b.String()
 }
 
-// trailing is what the renderer fills lines up with.
-var trailing = regexp.MustCompile(`(?:[ ]|\x1b\[[0-9;]*m)+$`)
-
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
-func blank(line string) bool { return strings.TrimSpace(sgr.ReplaceAllString(line, "")) == "" }
+// words renders what is no code. Without colors the marks stay.
+func (m markdown) words(text string) string {
+	text = notice.Visible(html.UnescapeString(text))
+	text = linkSpan.ReplaceAllString(text, "$1 ($2)")
+	if !m.paint.color {
+		return text
+	}
+	text = boldSpan.ReplaceAllStringFunc(text, func(s string) string { return m.paint.strong(s[2 : len(s)-2]) })
+	return slantSpan.ReplaceAllStringFunc(text, func(s string) string {
+		parts := slantSpan.FindStringSubmatch(s)
+		return parts[1] + m.paint.slanted(parts[2]) + parts[3]
+	})
+}
 
 func trimBlank(lines []string) []string {
-	for len(lines) > 0 && blank(lines[0]) {
+	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]
 	}
-	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
 	return lines
 }
-
-// onlyColors takes away all that a terminal would obey but for colors: links,
-// whose address might be another one than the words say, among it.
-func onlyColors(s string) string {
-	return commands.ReplaceAllStringFunc(s, func(c string) string {
-		if sgr.MatchString(c) {
-			return c
-		}
-		return ""
-	})
-}
-
-// commands are the sequences that a terminal obeys.
-var commands = regexp.MustCompile(`\x1b\[[0-9;:<=>?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[^\[\]]?`)
-
-// literal has the renderer show what it would interpret or drop: HTML, which
-// is what a model has said as much as all else, and references to control
-// characters.
-func literal(block string) string {
-	block = reference.ReplaceAllStringFunc(block, func(r string) string {
-		if plain := html.UnescapeString(r); strings.ContainsFunc(plain, unicode.IsControl) {
-			return notice.Visible(strings.TrimSpace(plain))
-		}
-		return r
-	})
-	lines := strings.Split(block, "\n")
-	fence := ""
-	for i, line := range lines {
-		if fence = fenceAfter(fence, line); fence == "" && !opensFence(line) && !strings.HasPrefix(line, "    ") {
-			lines[i] = escapeTags(line)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-var reference = regexp.MustCompile(`&#?[0-9A-Za-z]+;`)
-
-// escapeTags escapes what begins a tag outside of code.
-func escapeTags(line string) string {
-	if !strings.Contains(line, "<") {
-		return line
-	}
-	var b strings.Builder
-	code := false
-	for i := range len(line) {
-		switch c := line[i]; {
-		case c == '`':
-			code = !code
-		case c == '<' && !code && (i == 0 || line[i-1] != '\\'):
-			b.WriteByte('\\')
-		}
-		b.WriteByte(line[i])
-	}
-	return b.String()
-}
-
-// style is how Markdown looks: as it was written, with the marks that carry no
-// meaning replaced by colors where there are any.
-func (m *markdown) style() ansi.StyleConfig {
-	s := ansi.StyleConfig{
-		BlockQuote:     ansi.StyleBlock{Indent: ref(uint(1)), IndentToken: ref(m.paint.letters("│ "))},
-		List:           ansi.StyleList{LevelIndent: 2},
-		Heading:        ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n"}},
-		H1:             heading("# "),
-		H2:             heading("## "),
-		H3:             heading("### "),
-		H4:             heading("#### "),
-		H5:             heading("##### "),
-		H6:             heading("###### "),
-		HorizontalRule: ansi.StylePrimitive{Format: "\n--------\n"},
-		Item:           ansi.StylePrimitive{BlockPrefix: m.bullet()},
-		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
-		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
-		ImageText:      ansi.StylePrimitive{Format: "Image: {{.text}}"},
-		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: ref(uint(2))}},
-	}
-	if !m.paint.color {
-		s.Emph, s.Strong = marks("*"), marks("**")
-		s.Strikethrough, s.Code.Prefix, s.Code.Suffix = marks("~~"), "`", "`"
-		return s
-	}
-	s.Heading.Bold = ref(true)
-	s.Emph.Italic, s.Strong.Bold, s.Strikethrough.CrossedOut = ref(true), ref(true), ref(true)
-	s.Code.Color, s.Link.Color, s.BlockQuote.Faint = ref("6"), ref("4"), ref(true)
-	s.CodeBlock.Chroma = chroma()
-	return s
-}
-
-func (m *markdown) bullet() string {
-	if m.paint.ascii {
-		return "* "
-	}
-	return "• "
-}
-
-func heading(prefix string) ansi.StyleBlock {
-	return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: prefix}}
-}
-
-func marks(mark string) ansi.StylePrimitive {
-	return ansi.StylePrimitive{BlockPrefix: mark, BlockSuffix: mark}
-}
-
-func chroma() *ansi.Chroma {
-	in := func(color string) ansi.StylePrimitive { return ansi.StylePrimitive{Color: ref(color)} }
-	return &ansi.Chroma{
-		Comment: in("#ansidarkgray"), CommentPreproc: in("#ansidarkgray"),
-		Keyword: in("#ansipurple"), KeywordReserved: in("#ansipurple"), KeywordNamespace: in("#ansipurple"), KeywordType: in("#ansiteal"),
-		NameBuiltin: in("#ansiteal"), NameFunction: in("#ansidarkblue"), NameClass: in("#ansiteal"), NameTag: in("#ansidarkblue"),
-		LiteralNumber: in("#ansiteal"), LiteralString: in("#ansidarkgreen"), LiteralStringEscape: in("#ansiteal"),
-		GenericDeleted: in("#ansidarkred"), GenericInserted: in("#ansidarkgreen"),
-	}
-}
-
-func ref[T any](v T) *T { return &v }
