@@ -36,7 +36,7 @@ func (m *model) newComposer() textarea.Model {
 	c.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
 	c.KeyMap.Paste.SetEnabled(false) // terminals paste themselves
 	plain := textarea.StyleState{Prompt: lipgloss.NewStyle(), Text: lipgloss.NewStyle(), Placeholder: lipgloss.NewStyle().Faint(true)}
-	plain.Selection = lipgloss.NewStyle().Reverse(true)
+
 	c.SetStyles(textarea.Styles{Focused: plain, Blurred: plain})
 	c.SetVirtualCursor(false)
 	c.SetWidth(m.width - 1)
