@@ -156,7 +156,7 @@ func expect(t *testing.T, got []string, want string) {
 
 func TestATurnIsTakenAndAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hello you"))
+		h := newHouse(t, llmtest.Late(time.Second, llmtest.Says("hello you"))) // whoever follows is there by then
 		host, _ := h.host()
 		c := h.create(host)
 		h.say(host, c, "hello")
