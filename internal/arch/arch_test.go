@@ -101,6 +101,7 @@ var house = []row{
 
 	// what others' programs make of it
 	{floor: 3, path: "test/npm"},
+	{floor: 3, path: "test/browser"},
 
 	// what it costs: beside the house, in processes of its own
 	{floor: 3, path: "bench/internal/figure"},

@@ -33,8 +33,8 @@ function Page() {
   }, [name])
   return (
     <>
-      <a class="skip" href={`#/${name}`} onClick={(e) => (e.preventDefault(), main.current?.querySelector<HTMLElement>('h1')?.focus())}>Skip to the content</a>
       <header class="bar">
+        <a class="skip" href={`#/${name}`} onClick={(e) => (e.preventDefault(), main.current?.querySelector<HTMLElement>('h1')?.focus())}>Skip to the content</a>
         <span class="brand">ridethrough</span>
         <nav aria-label="Views">
           {names.map((n) => (

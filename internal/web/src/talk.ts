@@ -59,10 +59,11 @@ export interface Talk {
   base: number // kept events up to here had happened when the page began to listen
   turns: readonly Turn[]
   queue: readonly Input[]
+  steering: readonly string[] // inputs that steered already when the page began to listen
 }
 
 // begin gives a conversation of which nothing was heard yet.
-export const begin = (c: Conversation): Talk => ({ id: c.id, seq: 0, base: c.seq, turns: [], queue: [] })
+export const begin = (c: Conversation): Talk => ({ id: c.id, seq: 0, base: c.seq, turns: [], queue: [], steering: c.queue.filter((i) => i.steers).map((i) => i.id) })
 
 // attached says that the stream is anew: what had passed by meanwhile was missed,
 // so what had streamed has a hole, and a wait may be over.
@@ -82,13 +83,14 @@ export function fold(t: Talk, e: Happening, now: number): Talk {
   const id = e.turnId ?? ''
   switch (e.type) {
     case 'input-queued':
-      return { ...t, queue: queued(t.queue, { id, text: e.text ?? '', at: e.ts }) }
+      return { ...t, queue: queued(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id) }) }
     case 'input-removed':
       return { ...t, queue: t.queue.filter((i) => i.id !== id) }
     case 'turn-start':
       if (t.turns.some((turn) => turn.id === id)) return t
       return { ...t, queue: t.queue.filter((i) => i.id !== id), turns: [...t.turns, { id, status: 'open', items: [] }] }
   }
+  if (e.inputId) t = { ...t, queue: t.queue.filter((i) => i.id !== e.inputId) } // it steers the turn now
   const late = t.seq <= t.base
   return touch(t, id, (turn) => happen(turn, e, now, late))
 }

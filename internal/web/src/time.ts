@@ -36,14 +36,14 @@ export const longWait = 5 * minute
 export function until(left: number, due: string | undefined, brief = false): string {
   if (left <= 0) return 'now'
   if (left <= longWait || !due) return 'in ' + seconds(left)
-  return `at ${clock(due)}` + (brief ? '' : ` (${Math.round(left / minute)} min)`)
+  return `at ${clock(due)}` + (brief ? '' : ` (${Math.ceil(left / minute)} min)`)
 }
 
 // changes gives in how many milliseconds until would say something else.
 export function changes(left: number): number {
   if (left <= 0) return Infinity
   if (left <= longWait) return left % second || second
-  return Math.min(left - longWait, (left - minute / 2) % minute || minute)
+  return left % minute || minute
 }
 
 const forms = {

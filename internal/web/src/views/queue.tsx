@@ -17,6 +17,7 @@ export function Queue({ queue, conversation, open }: { queue: readonly Input[]; 
 
 function Waiting({ input, at, open }: { input: Input; at: string; open: boolean }) {
   const [text, edit] = useState<string | null>(null)
+  const [steers, steer] = useState(input.steers ?? false)
   const save = async () => {
     await ask('PATCH', at, { text })
     edit(null)
@@ -35,7 +36,8 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
       <p class="acts">
         <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button>
         <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />
-        {open && !input.steers ? <Act kind="quiet" label="Say it now" name="Say it now, in the turn under way" act={() => post(at + '/steer')} /> : null}
+        {open && !steers ? <Act kind="quiet" label="Say it now" name="Say it now, in the turn under way" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
+        {open && steers ? <span class="aside">Read before the model is asked again</span> : null}
       </p>
     </li>
   )

@@ -39,7 +39,7 @@ function Card({ name }: { name: string }) {
       <p class="acts">
         {u.state === 'paused' && may(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${named(u.name)}`} /> : null}
         {u.state !== 'paused' && may(u, 'hold') ? <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${named(u.name)}`} /> : null}
-        {u.waiting > 0 && may(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try ${named(u.name)} now`} /> : null}
+        {u.waiting > 0 && may(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${named(u.name)}`} /> : null}
       </p>
     </article>
   )

@@ -1,0 +1,121 @@
+// How the page looks and is used: narrow, dark, by keyboard, by ear.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import test, { after } from 'node:test'
+
+import { close, open, shown, until, world } from './world.mjs'
+
+after(close)
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const views = ['now', 'upstreams', 'incidents', 'chat', 'policy']
+
+// troubled is a world with an outage in it, on both sides, and one that is over;
+// it gives the addresses of all views and of a conversation that waits.
+async function troubled(t) {
+  const w = await world(t, { replies: '529*2, ok, say:"One **two** `three`.\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
+  await w.call('early')
+  const c = await w.post('conversations', { title: 'Files in the attic' })
+  await w.post(`conversations/${c.id}/turns`, { text: 'How many?' })
+  await until('the first turn ends', async () => (await w.get(`conversations/${c.id}`)).turnId === undefined)
+  await w.post(`conversations/${c.id}/turns`, { text: 'And now?' })
+  await w.post(`conversations/${c.id}/turns`, { text: 'Later' })
+  for (const name of ['one', 'two']) void w.call(name).catch(() => {})
+  await until('all wait', async () => (await w.get('waits')).waits.length === 2 && (await w.get(`conversations/${c.id}`)).wait)
+  return { w, all: [...views, `chat/${c.id}`] }
+}
+
+const ready = async (page, view) => {
+  await until('the page is live', () => page.locator('.link.live').isVisible())
+  if (view.startsWith('chat/')) await shown(page, 'And now?')
+  if (view === 'now') await shown(page, '3 calls wait')
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`nothing stands in the way of anybody, ${colorScheme}`, async (t) => {
+    const { w, all } = await troubled(t)
+    const page = await open(t, w.page, { context: { colorScheme, bypassCSP: true } }) // the checker is a script of ours
+    for (const view of all) {
+      await page.goto(`${w.page}#/${view}`)
+      await ready(page, view)
+      for (const closed of await page.locator('main summary').all()) await closed.click()
+      await page.evaluate(axe)
+      const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
+      assert.deepEqual(found.violations.map((v) => `${view}: ${v.id}: ${v.nodes.map((n) => n.target + ' ' + n.failureSummary).join('; ')}`), [])
+    }
+  })
+}
+
+test('all views fit into 320 pixels', async (t) => {
+  const { w, all } = await troubled(t)
+  const page = await open(t, w.page, { context: { viewport: { width: 320, height: 640 } } })
+  for (const view of all) {
+    await page.goto(`${w.page}#/${view}`)
+    await ready(page, view)
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, view)
+    const cut = await page.evaluate(() => [...document.querySelectorAll('button, a, h1, .sentence')].filter((e) => e.checkVisibility() && !e.matches('.skip') && e.getBoundingClientRect().right > 320).map((e) => e.textContent))
+    assert.deepEqual(cut, [], view)
+  }
+})
+
+test('dark is dark, and light is light', async (t) => {
+  const w = await world(t)
+  const page = await open(t, w.page, { context: { colorScheme: 'dark' } })
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).reduce((n, c) => n + Number(c), 0))
+  assert.ok((await ground()) < 150)
+  await page.emulateMedia({ colorScheme: 'light' })
+  assert.ok((await ground()) > 700)
+})
+
+test('whoever wants no motion gets none', async (t) => {
+  const w = await world(t)
+  const page = await open(t, w.page, { context: { reducedMotion: 'reduce' } })
+  await shown(page, 'Nothing waits')
+  assert.deepEqual(await page.evaluate(() => document.getAnimations().length), 0)
+})
+
+test('the keyboard is enough', async (t) => {
+  const { w } = await troubled(t)
+  const page = await open(t, w.page)
+  await shown(page, '3 calls wait')
+  const names = new Set()
+  const focused = () => page.evaluate(() => {
+    const e = document.activeElement
+    return e === document.body ? '' : (e.getAttribute('aria-label') ?? e.textContent).trim()
+  })
+  for (let i = 0; i < 30; i++) {
+    await page.keyboard.press('Tab')
+    const name = await focused()
+    if (name) {
+      names.add(name)
+      assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), 'none', name)
+    }
+  }
+  for (const name of ['Skip to the content', 'Upstreams', 'Policy', 'Retry all now for anthropic', 'Give up all for anthropic', 'Pause anthropic']) assert.ok(names.has(name), `${name} is none of ${[...names]}`)
+  await page.getByRole('button', { name: 'Give up all for anthropic' }).focus()
+  await page.keyboard.press('Enter')
+  await until('the question has the focus', async () => (await focused()) === 'Yes')
+  await page.keyboard.press('Escape')
+  await until('the question is gone', async () => (await page.getByRole('button', { name: 'Yes' }).count()) === 0)
+  assert.equal((await w.get('waits')).waits.length, 2)
+  await page.getByRole('link', { name: 'Upstreams' }).focus()
+  await page.keyboard.press('Enter')
+  await until('the heading has the focus', async () => (await focused()) === 'Upstreams')
+})
+
+test('each retry is said once, and no second is', async (t) => {
+  const w = await world(t, { replies: '529*3', wait: '3s' })
+  const page = await open(t, w.page)
+  await shown(page, 'Nothing waits')
+  await page.evaluate(() => {
+    globalThis.heard = []
+    new MutationObserver(() => globalThis.heard.push(document.querySelector('[role=status]').textContent)).observe(document.querySelector('[role=status]'), { subtree: true, childList: true, characterData: true })
+  })
+  await w.call()
+  await until('the end is said', async () => /Nothing waits/.test(await page.locator('h1').textContent()))
+  await new Promise((done) => setTimeout(done, 2500)) // an announcement follows another after a moment
+  const heard = await page.evaluate(() => globalThis.heard)
+  for (const n of [1, 2, 3]) assert.equal(heard.filter((s) => s.includes(`(attempt ${n}/60)`)).length, 1, heard.join('\n'))
+  assert.ok(heard.length <= 5, heard.join('\n'))
+})

@@ -1,0 +1,80 @@
+// What a thousand waiting calls cost the page, and what a page costs that nobody
+// looks at.
+import assert from 'node:assert/strict'
+import test, { after } from 'node:test'
+
+import { fake, wait } from './fake.mjs'
+import { close, open, shown, until } from './world.mjs'
+
+after(close)
+
+const thousand = (more) => Array.from({ length: 1000 }, (_, i) => wait(i + 1, { upstream: i % 2 ? 'anthropic' : 'openai', ...more(i) }))
+const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1]
+
+// spent gives how many milliseconds of script and of layout something has taken.
+async function spent(session, act) {
+  const read = async () => Object.fromEntries((await session.send('Performance.getMetrics')).metrics.map((m) => [m.name, m.value * 1000]))
+  const before = await read()
+  await act()
+  const after = await read()
+  return { script: after.ScriptDuration - before.ScriptDuration, layout: after.LayoutDuration + after.RecalcStyleDuration - before.LayoutDuration - before.RecalcStyleDuration }
+}
+
+test('a thousand waiting calls are drawn within a frame each time that all of them change', async (t) => {
+  const s = await fake({ lists: () => ({ waits: thousand(() => ({})), turns: [], upstreams: [] }) })
+  const page = await open(t, s.url)
+  t.after(s.stop)
+  await shown(page, '1\u2009000 calls wait')
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable')
+  const change = async (n) => {
+    s.sayAll(thousand((i) => ({ retries: 3 + n, remainingMs: 20_000 + i * 10 })).map((w) => ['wait', w]))
+    await until('all is drawn', async () => (await page.locator('.rows .spent').first().textContent()).includes(`retry ${4 + n}`))
+    await page.waitForTimeout(150)
+  }
+  const rounds = async (from) => {
+    const all = []
+    for (let n = from; n < from + 9; n++) all.push(await spent(session, () => change(n)))
+    return all
+  }
+  const some = await rounds(1)
+  for (let more; (more = await page.getByRole('button', { name: /^Show/ }).all()).length > 0; ) await more[0].click()
+  await page.evaluate(() => scrollTo(0, 0))
+  await until('all rows are there', async () => (await page.locator('.rows li').count()) === 1000)
+  const all = await rounds(10)
+  const [few, many] = [some, all].map((r) => median(r.map((x) => x.script)))
+  const least = Math.min(...all.map((x) => x.script))
+  t.diagnostic(`script per update of 1000: ${few.toFixed(1)} ms with 200 rows, ${many.toFixed(1)} ms with all, ${least.toFixed(1)} ms at the least; layout ${median(all.map((x) => x.layout)).toFixed(1)} ms`)
+  assert.ok(least < 16, `${least} ms of script at the least`) // half a frame more for a machine that does other things meanwhile
+  assert.ok(few < 24 && many < 24, `${few} and ${many} ms of script`)
+  const idle = await spent(session, () => page.waitForTimeout(5000))
+  t.diagnostic(`script in 5 s of ticking: ${idle.script.toFixed(1)} ms`)
+  assert.ok(idle.script < 100, `${idle.script} ms of script`)
+  const timers = await page.locator('[role=timer]').evaluateAll((all) => all.filter((e) => !/^(in \d+m?\d*s?|in \d+s|now)$/.test(e.textContent)).length)
+  assert.equal(timers, 0)
+})
+
+test('a page that nobody looks at gives its stream up, and is there at once when somebody does', async (t) => {
+  let now = [wait(1)]
+  const s = await fake({ lists: () => ({ waits: now, turns: [], upstreams: [] }) })
+  const page = await open(t, 'about:blank')
+  t.after(s.stop)
+  await page.clock.install()
+  await page.goto(s.url)
+  await shown(page, '1 call waits')
+  assert.equal(s.readers(), 1)
+  const show = (hidden) => page.evaluate((h) => {
+    Object.defineProperty(document, 'hidden', { get: () => h, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, hidden)
+  await show(true)
+  await page.clock.runFor(50_000)
+  assert.equal(s.readers(), 1)
+  await page.clock.runFor(20_000)
+  await until('the stream is given up', async () => (await page.clock.runFor(1000), s.readers() === 0))
+  now = [wait(1), wait(2)]
+  await until('a look now and then keeps the title true', async () => (await page.clock.runFor(5000), (await page.title()) === '(2) ▲ waiting — ridethrough'))
+  await until('the look is over', () => s.readers() === 0)
+  await show(false)
+  await until('the stream is back', async () => (await page.clock.runFor(100), s.readers() === 1))
+})

@@ -1,0 +1,163 @@
+// What somebody sees who looks at the page while a provider fails.
+import assert from 'node:assert/strict'
+import test, { after } from 'node:test'
+
+import { close, open, shown, text, until, world } from './world.mjs'
+
+after(close)
+
+const seconds = (words) => Number(/in (\d+)s/.exec(words)?.[1] ?? 0)
+
+test('an outage shows, counts down and ends', async (t) => {
+  const w = await world(t, { replies: '529*2', wait: '5s' })
+  const page = await open(t, w.page)
+  await shown(page, 'Nothing waits')
+  const answer = w.call()
+  await shown(page, '1 call waits')
+  await shown(page, 'Server overloaded — retrying')
+  await shown(page, 'attempt 1/60')
+  assert.match(await text(page, '.held header .words'), /^HTTP 529: /)
+  assert.match(await text(page, '.rows .who'), /^claude-cli\/2\.1\.329/)
+  const seen = new Set()
+  await until('the number ticks', async () => {
+    const words = (await page.locator('.held [role=timer]').first().textContent({ timeout: 1000 }).catch(() => '')) ?? ''
+    if (words) seen.add(words)
+    return seen.size >= 3
+  })
+  for (const words of seen) assert.match(words, /^(in [1-9]\d*s|now)$/)
+  assert.equal(await page.title(), '(1) ▲ waiting — ridethrough')
+  assert.equal(await page.getAttribute('link[rel=icon]', 'href'), 'icon-waiting.svg')
+  assert.match(await text(page, '[role=status]'), /^1 call waits for anthropic: server overloaded, retrying (in \ds|now) \(attempt 1\/60\)\.$/)
+  await shown(page, 'attempt 2/60')
+  assert.equal((await answer).status, 200)
+  await shown(page, 'Nothing waits')
+  assert.equal(await page.title(), 'ridethrough')
+  assert.equal(await page.getAttribute('link[rel=icon]', 'href'), 'icon.svg')
+  await shown(page, /Recovered after 2 retries \(waited 1\ds\)/)
+  await page.goto(w.page + '#/upstreams')
+  await shown(page, 'Operational')
+})
+
+test('the countdown is the server\'s, whatever the clock of the reader says', async (t) => {
+  const w = await world(t, { then: '529', wait: '30s' })
+  const page = await open(t, 'about:blank')
+  await page.addInitScript(() => {
+    const real = Date.now
+    Date.now = () => real() + 7_200_000 // two hours ahead
+  })
+  void w.call().catch(() => {})
+  await page.goto(w.page)
+  await shown(page, 'retrying')
+  const left = seconds(await text(page, '.held [role=timer]'))
+  assert.ok(left > 0 && left <= 30, String(left))
+})
+
+test('one call is tried at once, and one is given up', async (t) => {
+  const w = await world(t, { replies: '529', then: '529', wait: '10m' })
+  const page = await open(t, w.page)
+  const answer = w.call()
+  await shown(page, 'attempt 1/60')
+  assert.match(await text(page, '.held [role=timer]'), /^at \d\d:\d\d \(10 min\)$/)
+  await page.getByRole('button', { name: /^Retry now: claude-cli/ }).click()
+  await shown(page, 'attempt 2/60')
+  await page.getByRole('button', { name: /^Give up: claude-cli/ }).click()
+  assert.equal((await answer).status, 529)
+  await shown(page, 'Nothing waits')
+  await shown(page, /Failed after 1 retry attempt/)
+})
+
+test('all that waits for an upstream is tried, paused and given up, after a question', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m' })
+  const page = await open(t, w.page)
+  const answers = [w.call('one'), w.call('two'), w.call('three')]
+  await shown(page, '3 calls wait')
+  await page.getByRole('button', { name: 'Pause anthropic' }).click()
+  await shown(page, /Paused — 3 calls wait until somebody resumes it/)
+  await page.getByRole('button', { name: 'Resume anthropic' }).click()
+  await page.getByRole('button', { name: 'Give up all for anthropic' }).click()
+  await page.getByRole('button', { name: 'No', exact: true }).click()
+  await shown(page, '3 calls wait')
+  await page.getByRole('button', { name: 'Give up all for anthropic' }).click()
+  await page.getByRole('button', { name: 'Yes', exact: true }).click()
+  assert.deepEqual((await Promise.all(answers)).map((a) => a.status), [529, 529, 529])
+  await shown(page, 'Nothing waits')
+})
+
+test('a button that cannot do its work says why', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m' })
+  const page = await open(t, w.page, { expects: /404|ERR_/ })
+  void w.call().catch(() => {})
+  await shown(page, 'attempt 1/60')
+  await page.route('**/-/waits/*', (route) => route.fulfill({ status: 404, contentType: 'application/problem+json', body: '{"title":"Not Found","status":404,"code":"not-found","detail":"no request 1 waits"}' }))
+  await page.getByRole('button', { name: /^Retry now: claude-cli/ }).click()
+  await shown(page, 'Not done: no request 1 waits')
+  await page.unroute('**/-/waits/*')
+  await page.route('**/-/waits/*', (route) => route.abort())
+  await page.getByRole('button', { name: /^Retry now: claude-cli/ }).click()
+  await shown(page, 'Not done: the server did not answer')
+})
+
+test('a page without its server says so, and is back by itself', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m' })
+  const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
+  void w.call().catch(() => {})
+  await shown(page, '1 call waits')
+  await w.down('SIGKILL')
+  await shown(page, 'Page offline — work goes on at the server.')
+  assert.equal(await page.title(), 'offline — ridethrough')
+  assert.equal(await page.locator('.held').count(), 1) // what was known stays
+  await w.up()
+  await shown(page, 'Nothing waits')
+  assert.equal(await page.locator('div.offline').count(), 0)
+})
+
+test('a network that is gone and back is noticed at once', async (t) => {
+  const w = await world(t, { replies: '529', then: '529', wait: '10m' })
+  const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
+  void w.call().catch(() => {})
+  await shown(page, '1 call waits')
+  await page.context().setOffline(true)
+  await shown(page, 'Page offline — work goes on at the server.')
+  await page.context().setOffline(false)
+  await page.locator('div.offline').waitFor({ state: 'detached' })
+  await shown(page, '1 call waits')
+})
+
+test('two tabs show the same and follow each other', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m' })
+  const one = await open(t, w.page)
+  const two = await open(t, w.page, { in: one.context() })
+  const answer = w.call()
+  await shown(one, 'attempt 1/60')
+  await shown(two, 'attempt 1/60')
+  await two.getByRole('button', { name: /^Give up: claude-cli/ }).click()
+  assert.equal((await answer).status, 529)
+  await shown(one, 'Nothing waits')
+})
+
+test('a page that is loaded in the middle shows the wait as it stands', async (t) => {
+  const w = await world(t, { then: '529', wait: '60s' })
+  const page = await open(t, w.page)
+  void w.call().catch(() => {})
+  await shown(page, 'attempt 1/60')
+  await until('it counts down', async () => /^in [1-5]\ds$/.test(await text(page, '.held .rows [role=timer]')))
+  await page.reload()
+  await shown(page, 'attempt 1/60')
+  assert.match(await text(page, '.held .rows [role=timer]'), /^in [1-5]?\ds$/)
+  await page.getByRole('button', { name: /^Give up: claude-cli/ }).click()
+  await shown(page, 'Nothing waits')
+})
+
+test('the token comes in the fragment, and is not left there', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m', token: 'a-long-enough-token' })
+  const page = await open(t, w.page + '#token=a-long-enough-token', { expects: /401/ })
+  await shown(page, 'Nothing waits')
+  assert.equal(new URL(page.url()).hash, '')
+  await page.reload()
+  await shown(page, 'Nothing waits')
+  const other = await open(t, w.page, { expects: /401/ })
+  await shown(other, 'This server asks for its token')
+  await other.getByLabel('Token').fill('a-long-enough-token')
+  await other.getByRole('button', { name: 'Open' }).click()
+  await shown(other, 'Nothing waits')
+})

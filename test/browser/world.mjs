@@ -1,0 +1,127 @@
+// What a test needs around it: the program's two processes, a browser, and a
+// page that may not break the rules of its own server.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import readline from 'node:readline'
+
+import { chromium } from 'playwright-core'
+
+const binary = process.env.RIDETHROUGH_BINARY
+const patience = 30_000 // ms; the machine may be busy
+const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+
+const clean = () => Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^RIDETHROUGH_|_API_KEY$|_BASE_URL$/.test(k)))
+const children = new Set()
+process.on('exit', () => children.forEach((c) => c.kill('SIGKILL')))
+
+// run starts the program and gives what it logs with a message.
+async function run(args, env, message) {
+  const child = spawn(binary, args, { env: { ...clean(), ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
+  children.add(child)
+  const ended = new Promise((done) => child.on('exit', () => (children.delete(child), done())))
+  const found = new Promise((yes, no) => {
+    const lines = []
+    readline.createInterface({ input: child.stderr }).on('line', (text) => {
+      lines.push(text)
+      const line = JSON.parse(text.startsWith('{') ? text : '{}')
+      if (line.msg === message) yes(line)
+    })
+    void ended.then(() => no(new Error(`${args[0]} ended:\n${lines.join('\n')}`)))
+  })
+  return { found: await found, stop: (signal = 'SIGTERM') => (child.kill(signal), ended) }
+}
+
+const undoing = new WeakMap()
+
+// undo does something after a test, the latest first: a page goes before the
+// server that it shows.
+function undo(t, what) {
+  if (!undoing.has(t)) {
+    const all = []
+    undoing.set(t, all)
+    t.after(async () => {
+      for (const one of all.reverse()) await one()
+    })
+  }
+  undoing.get(t).push(what)
+}
+
+// world starts a provider that does as it is told and the server before it.
+export async function world(t, { replies = '', then = 'ok', provider = [], wait = '3s', retries = 60, config = '', token = '' } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'ridethrough-browser-'))
+  writeFileSync(join(dir, 'config.yaml'), `policy: quick\npolicies: {quick: {waits: [${wait}], retries: ${retries}}}\n${token ? 'token: {env: TOKEN}\n' : ''}${config}`)
+  const simulator = await run(['simulator', '--listen', '127.0.0.1:0', '--replies', replies, '--then', then, ...provider], {}, 'simulating a provider')
+  const base = simulator.found.url
+  const serve = (listen) => run(
+    ['serve', '--listen', listen, '--config', join(dir, 'config.yaml'), '--data', join(dir, 'data'), '--upstream', `anthropic=${base}`, '--upstream', `openai=${base}/v1`],
+    { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'test', RIDETHROUGH_MODEL: 'anthropic/claude-sonnet-4-5', TOKEN: token }, 'listening')
+  let server = await serve('127.0.0.1:0')
+  const url = server.found.url
+  const w = {
+    url, page: url + '/-/ui/',
+    // call asks the provider through the gateway, as a program does.
+    call: (text = 'Hi', signal) => fetch(url + '/v1/messages', {
+      method: 'POST', signal: signal ?? null,
+      headers: { 'Content-Type': 'application/json', 'x-api-key': token || 'test', 'anthropic-version': '2023-06-01', 'User-Agent': 'claude-cli/2.1.329' },
+      body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: [{ role: 'user', content: text }] }),
+    }),
+    get: async (path) => (await fetch(url + '/-/' + path, { headers: token ? { 'X-Ridethrough-Token': token } : {} })).json(),
+    post: async (path, body) => (await fetch(url + '/-/' + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).json(),
+    down: (signal) => server.stop(signal),
+    up: async () => void (server = await serve(new URL(url).host)),
+  }
+  undo(t, async () => {
+    await server.stop('SIGKILL')
+    await simulator.stop('SIGKILL')
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return w
+}
+
+let shared
+
+// browser gives the one browser of this process.
+export const browser = () => (shared ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags }))
+
+export const close = async () => (await shared)?.close()
+
+// open shows an address in a context of its own, and holds it to the rules: no
+// violation of the policy, no error. What a test expects of those it names.
+export async function open(t, address, { context: options = {}, expects = /$^/, in: context } = {}) {
+  const c = context ?? (await (await browser()).newContext({ viewport: { width: 1100, height: 800 }, ...options }))
+  const page = await c.newPage()
+  page.setDefaultTimeout(patience)
+  const wrong = []
+  const note = (text) => expects.test(text) || wrong.push(text)
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && note(`console: ${m.text()}`))
+  page.on('pageerror', (e) => note(`error: ${e.message}`))
+  await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`violates ${e.violatedDirective}: ${e.blockedURI} ${e.sample}`)))
+  page.on('request', (r) => /^(http:\/\/127\.0\.0\.1:\d+\/-\/|blob:)/.test(r.url()) || wrong.push(`asks for ${r.url()}`))
+  undo(t, async () => {
+    await page.close()
+    if (!context) await c.close()
+    assert.deepEqual(wrong, [])
+  })
+  await page.goto(address)
+  return page
+}
+
+// until waits for something to hold.
+export async function until(what, holds) {
+  const end = Date.now() + patience
+  for (;;) {
+    const value = await holds()
+    if (value) return value
+    assert.ok(Date.now() < end, `${what}: not within ${patience} ms`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+export const text = (page, selector) => page.locator(selector).first().textContent()
+
+// shown waits for words to be seen. It looks again and again by itself: a wait of
+// the library's that begins as the address changes has been seen never to end.
+export const shown = (page, words) => until(`to see ${words}`, () => page.getByText(words).first().isVisible())
