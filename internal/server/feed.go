@@ -39,6 +39,7 @@ type Feed struct {
 	passing ring
 	news    chan struct{}     // closed with the next event
 	calls   map[int64]*waiter // those that wait, or try again
+	ends    endings           // how others have ended that had
 }
 
 // waiter is a call that has failed and is not over.
@@ -87,6 +88,7 @@ func (f *Feed) watch(e gateway.Event, c *waiter) {
 	case e.Type == gateway.Retrying:
 		f.retry(e, c)
 	case e.Type == gateway.GaveUp || e.Type == gateway.BrokeOff:
+		f.ends.note(e.Call.ID, "failed", n.Retries(), n.Waited)
 		f.forget(e.Call.ID, c)
 		f.publish(e.At, wire.NewError(callOf(e.Call), n.Fault, n.Retries(), n.Waited))
 	case c == nil:
@@ -95,12 +97,15 @@ func (f *Feed) watch(e gateway.Event, c *waiter) {
 	case e.Type == gateway.Switched:
 		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Shown()})
 	case e.Type == gateway.Recovered:
+		f.ends.note(e.Call.ID, "recovered", n.Retries(), n.Waited)
 		f.forget(e.Call.ID, c)
 		f.publish(e.At, wire.ProviderRecovered{Call: callOf(e.Call), Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds()})
 	case e.Type == gateway.Left:
+		f.ends.note(e.Call.ID, "left", c.retries, c.waited)
 		f.forget(e.Call.ID, c)
 		f.publish(e.At, wire.NewError(c.call, &fault.Error{Kind: fault.Canceled, Message: "the client has left"}, c.retries, c.waited))
 	case e.Type == gateway.Ended:
+		f.ends.note(e.Call.ID, "failed", c.retries, c.waited)
 		f.forget(e.Call.ID, c)
 		f.publish(e.At, wire.NewError(c.call, c.fault, c.retries, c.waited))
 	}

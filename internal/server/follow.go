@@ -34,6 +34,7 @@ type follower[K comparable, T item[K]] struct {
 	one, all string // names of the events: "wait", "waits"
 	load     func() []T
 	same     func(a, b T) bool
+	fate     func(K) (end, bool) // of one that is gone; nil: nobody knows
 
 	mu      sync.Mutex
 	readers int
@@ -129,9 +130,22 @@ func (f *follower[K, T]) changes(to *bytes.Buffer, seen int) {
 	}
 	for _, d := range f.gone {
 		if _, back := f.lines[d.key]; d.version > seen && !back {
-			frame(to, "", "gone", encode(map[string]K{f.one: d.key}))
+			frame(to, "", "gone", encode(f.farewell(d.key)))
 		}
 	}
+}
+
+// farewell gives what is said of an item that is gone: which one it was, and
+// how it ended where that is known.
+func (f *follower[K, T]) farewell(key K) map[string]any {
+	said := map[string]any{f.one: key}
+	if f.fate == nil {
+		return said
+	}
+	if e, known := f.fate(key); known {
+		said["how"], said["retries"], said["waitedMs"] = e.How, e.Retries, e.Waited
+	}
+	return said
 }
 
 // look makes the list and notes what has changed.

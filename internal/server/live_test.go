@@ -8,11 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
 )
 
 // names gives the events by name, and of those that only beat nothing.
@@ -221,6 +225,43 @@ func TestAConversationThatIsDeletedEndsItsPartOfTheStream(t *testing.T) {
 		all := r.seen()
 		if names(all) != "talk-problem gone " || !strings.Contains(all[0].data, `"code":"gone"`) || all[1].data != `{"conversation":"c1"}` {
 			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, feed := &fake{}, server.NewFeed()
+		var all []gateway.Wait
+		for id := range int64(5) {
+			feed.Watch(retrying(id, 1, time.Minute))
+			all = append(all, waiting(id, time.Minute))
+		}
+		g.show(all, nil)
+		r := run(t, server.Config{Gateway: g, Feed: feed}).read("/-/live")
+		defer r.close()
+		r.seen()
+		n := retry.Note{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
+		feed.Watch(happens(gateway.Recovered, 0, n))
+		feed.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
+		feed.Watch(happens(gateway.GaveUp, 1, n))
+		feed.Watch(happens(gateway.Left, 2, n))
+		feed.Watch(happens(gateway.Ended, 3, n))
+		g.show(nil, nil)
+		time.Sleep(250 * time.Millisecond)
+		var got []string
+		for _, e := range r.seen() {
+			got = append(got, e.name+" "+e.data)
+		}
+		want := []string{
+			`gone {"how":"recovered","retries":3,"wait":0,"waitedMs":22000}`,
+			`gone {"how":"failed","retries":3,"wait":1,"waitedMs":22000}`,
+			`gone {"how":"left","retries":0,"wait":2,"waitedMs":0}`,
+			`gone {"how":"failed","retries":0,"wait":3,"waitedMs":0}`,
+			`gone {"wait":4}`,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

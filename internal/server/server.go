@@ -114,7 +114,7 @@ func New(c Config) *Server {
 	for _, host := range c.Hosts {
 		s.hosts[hostname(strings.ToLower(host))] = true
 	}
-	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same}
+	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same, fate: s.config.Feed.ended}
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}
 	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same}
 	s.tallies = follower[string, tally]{one: "count", all: "counts", load: s.loadTallies, same: equals[tally]}

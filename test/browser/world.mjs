@@ -63,9 +63,9 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
   const w = {
     url, page: url + '/-/ui/',
     // call asks the provider through the gateway, as a program does.
-    call: (text = 'Hi', signal) => fetch(url + '/v1/messages', {
-      method: 'POST', signal: signal ?? null,
-      headers: { 'Content-Type': 'application/json', 'x-api-key': token || 'test', 'anthropic-version': '2023-06-01', 'User-Agent': 'claude-cli/2.1.329' },
+    call: (text = 'Hi', signal = null, program = 'claude-cli/2.1.329') => fetch(url + '/v1/messages', {
+      method: 'POST', signal,
+      headers: { 'Content-Type': 'application/json', 'x-api-key': token || 'test', 'anthropic-version': '2023-06-01', 'User-Agent': program },
       body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: [{ role: 'user', content: text }] }),
     }),
     get: async (path) => (await fetch(url + '/-/' + path, { headers: token ? { 'X-Ridethrough-Token': token } : {} })).json(),

@@ -31,10 +31,10 @@ function Entry({ id }: { id: string }) {
     <li class={isOpen(i) ? 'open' : 'over'}>
       <details>
         <summary>
-          <Mark state={isOpen(i) ? 'waiting' : 'operational'} />
+          <Mark state={isOpen(i) ? 'waiting' : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
           <span class="what"><b>{named(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
-          <span class="long">{isOpen(i) ? 'under way' : `recovered in ${roughly(i.recoveredMs ?? Date.parse(i.ended ?? i.began) - Date.parse(i.began))}`}</span>
+          <span class="long">{isOpen(i) ? 'under way' : i.recoveredMs === undefined ? 'nobody has asked since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
         </summary>
         {i.message ? <p class="words">{i.message}</p> : null}
         <Facts

@@ -9,7 +9,8 @@ import { actOn, may } from './now'
 import { Act, Empty, Facts, Mark, named, wordOf } from './parts'
 
 export function Upstreams() {
-  const keys = upstreams.keys.value
+  void upstreams.version.value
+  const keys = upstreams.keys.value.toSorted((a, b) => quiet(a) - quiet(b))
   return (
     <>
       <header class="title">
@@ -22,6 +23,9 @@ export function Upstreams() {
   )
 }
 
+// quiet is 1 for an upstream of which nothing is known: it stands behind the others.
+const quiet = (name: string): number => Number(upstreams.peek(name)?.state === 'no-data')
+
 function Card({ name }: { name: string }) {
   const u = upstreams.row(name)?.value
   if (!u) return null
@@ -33,7 +37,7 @@ function Card({ name }: { name: string }) {
         <p class="state"><Mark state={u.state} /><State of={u} /></p>
       </header>
       <p class="words"><Reason of={u} /></p>
-      <Strip cells={u.strip ?? []} name={named(u.name)} />
+      {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={named(u.name)} />}
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
@@ -73,8 +77,8 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Who waits', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'nobody'],
     ['Last success', u.lastSuccess ? dated(u.lastSuccess) : 'none yet'],
     ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
-    ['Answers, last hour', u.samples === undefined ? undefined : count(u.samples)],
-    ['Retries this week', u.saved ? count(u.saved.retries) : undefined],
+    ['Answers, last hour', u.samples ? count(u.samples) : undefined],
+    ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o ? String(o.probes) : undefined],
     ['Fails', o ? (o.level === 'host' ? 'all of it' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
     ['Asked by', u.source === 'conversations' ? 'conversations here' : 'programs'],
