@@ -62,7 +62,7 @@ test('a page that nobody looks at gives its stream up, and is there at once when
   await page.clock.install()
   await page.goto(s.url)
   await shown(page, '1 call waits')
-  assert.equal(s.readers(), 1)
+  await until('there is one stream', () => s.readers() === 1)
   const show = (hidden) => page.evaluate((h) => {
     Object.defineProperty(document, 'hidden', { get: () => h, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))

@@ -98,6 +98,7 @@ export interface Upstream {
   waiting: number
   lastSuccess?: string
   reason?: string
+  until?: string
   untilMs?: number
   samples?: number
   firstTokenMs?: number

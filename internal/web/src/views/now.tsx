@@ -51,6 +51,19 @@ function settled(g: Group): Group {
 
 const dueOf = (w: Told<Wait | TurnWait>): number => (w.state === 'waiting' && w.due ? w.told + w.remainingMs : Infinity)
 
+// Next is the next try of all that wait for an upstream: that of a call, or one
+// with which the gateway finds out earlier whether it is back.
+interface Next {
+  due: number
+  at: string | undefined
+}
+
+function nextOf(w: Told<Wait | TurnWait>, u: Told<Upstream> | undefined): Next {
+  const own = { due: dueOf(w), at: w.due }
+  const probe = u?.untilMs === undefined ? Infinity : u.told + u.untilMs
+  return probe < own.due ? { due: probe, at: u?.until } : own
+}
+
 const sooner = (a: Told<Wait | TurnWait>, b: Told<Wait | TurnWait>): boolean => dueOf(a) < dueOf(b)
 
 export function Now() {
@@ -101,8 +114,9 @@ function Head({ of: g, n }: { of: Group; n: number }) {
   const u = row?.value
   const w = g.first
   useEffect(() => {
-    const left = dueOf(w) - performance.now()
-    const when = Number.isFinite(left) ? `, retrying ${until(left, w.due)}` : ''
+    const next = nextOf(w, u)
+    const left = next.due - performance.now()
+    const when = Number.isFinite(left) ? `, retrying ${until(left, next.at)}` : ''
     const who = n > 1 ? `${plural(n, 'call')} wait for ${named(g.name)}` : `1 call waits for ${named(g.name)}`
     announce(g.name, `${n > 1} ${w.retries} ${u?.state ?? ''}`, `${who}: ${causeOf(w)}${when} (${attempt(w)}).`)
   })
@@ -119,10 +133,10 @@ function Head({ of: g, n }: { of: Group; n: number }) {
 function Sentence({ of: w, n, upstream: u }: { of: Told<Wait | TurnWait>; n: number; upstream: Told<Upstream> | undefined }) {
   if (u?.state === 'paused') return <>Paused — {n === 1 ? 'it waits' : `${plural(n, 'call')} wait`} until somebody resumes it</>
   if (u?.state === 'recovering') return <>Back again — who waited goes out, one after the other</>
-  const due = dueOf(w)
+  const { due, at } = nextOf(w, u)
   return (
     <>
-      {capital(causeOf(w))} — {Number.isFinite(due) ? <>retrying <Countdown due={due} at={w.due} />…</> : <>{stateWords[w.state]}…</>}
+      {capital(causeOf(w))} — {Number.isFinite(due) ? <>retrying <Countdown due={due} at={at} />…</> : <>{stateWords[w.state]}…</>}
       {n === 1 ? <span class="aside"> ({attempt(w)})</span> : <span class="aside"> ({plural(n, 'call')})</span>}
     </>
   )

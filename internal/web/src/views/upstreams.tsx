@@ -51,8 +51,7 @@ function Card({ name }: { name: string }) {
 
 // State is the word, and until when it holds where that is known.
 function State({ of: u }: { of: Told<Upstream> }) {
-  const next = u.outages.find((o) => o.nextProbe)?.nextProbe
-  if (u.state === 'waiting' && next) return <>Waiting until {moment(next)}</>
+  if (u.state === 'waiting' && u.until) return <>Waiting until {moment(u.until)}</>
   return <>{wordOf(u.state)}</>
 }
 
@@ -60,7 +59,7 @@ function Reason({ of: u }: { of: Told<Upstream> }) {
   const left = u.untilMs ?? 0
   const why = u.reason ?? reasonOf(u)
   if (u.state !== 'waiting' || left <= 0) return <>{why}</>
-  return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.told + left} at={u.outages[0]?.nextProbe} /></>
+  return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.told + left} at={u.until} /></>
 }
 
 // reasonOf gives a sentence where the server has none.
