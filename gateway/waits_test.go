@@ -87,6 +87,30 @@ func TestCommandsForOneRequest(t *testing.T) {
 	}
 }
 
+func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), outage(7*time.Hour))
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, text, _ := w.get("/v1/messages", claude); !strings.Contains(text, "message_stop") {
+				t.Errorf("%q after %v", text[max(0, len(text)-300):], time.Since(w.begun))
+			}
+		})
+		for range 60 { // more than there are waits of half an hour in the budget
+			time.Sleep(7*time.Minute + time.Second)
+			one := w.gateway.Waits()
+			if len(one) != 1 {
+				t.Fatalf("%v wait after %v", one, time.Since(w.begun))
+			}
+			if end := one[0].Deadline.Sub(w.begun); end <= 7*time.Hour || end > 8*time.Hour+time.Second {
+				t.Errorf("after %v it may last until %v", time.Since(w.begun), end)
+			}
+			w.gateway.Act(one[0].ID, gateway.Now)
+		}
+		all.Wait()
+	})
+}
+
 func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, policy.Patient(), simulator.Script{})

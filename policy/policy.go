@@ -31,7 +31,7 @@ type Policy struct {
 // Run is what has happened so far to one call. The zero Run is a fresh one.
 type Run struct {
 	Tries   int           `json:"tries"`            // how many have failed
-	Slept   time.Duration `json:"slept"`            // scheduled waiting so far, in nanoseconds
+	Slept   time.Duration `json:"slept"`            // scheduled waiting so far, in nanoseconds; what a wait that was cut short has left is taken off again
 	Started time.Time     `json:"started,omitzero"` // when the first try began, or failed where there is no Wall; Wall counts from here
 }
 

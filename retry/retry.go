@@ -47,7 +47,7 @@ type Note struct {
 	Verdict  policy.Verdict // the wait that follows, or why there is none
 	Limit    int            // how many retries the policy allows; policy.Unlimited for no limit
 	Deadline time.Time      // the latest moment that waiting may last; zero: no budget bounds it
-	Waited   time.Duration  // time really spent waiting so far; less than Run.Slept where somebody said "now"
+	Waited   time.Duration  // time really spent waiting so far
 }
 
 // Retries counts the retries that have been made so far.

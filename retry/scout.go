@@ -13,23 +13,29 @@ type rest struct {
 	alarm
 }
 
-// pause lets the wait of a note pass. A scout's is kept, to be resumed.
+// pause lets the wait of a note pass. What is left of one that is cut short is
+// not slept, and goes back to the budget. A scout's is kept, to be resumed.
 func (r *run) pause(n Note) error {
 	begun := r.engine.now()
 	err := r.wait(n)
-	r.waited += r.engine.now().Sub(begun)
+	now, a := r.engine.now(), alarm{begun, n.Verdict.Wait}
+	r.waited += now.Sub(begun)
 	r.rest = nil
-	if errors.Is(err, ErrScout) {
-		r.rest = &rest{n, alarm{begun, n.Verdict.Wait}}
-		return nil
+	switch {
+	case errors.Is(err, ErrScout):
+		r.rest = &rest{n, a}
+	case err != nil:
+		return err
 	}
-	return err
+	r.Slept = n.Run.Slept - max(0, a.left(now))
+	return nil
 }
 
-// resume goes on with the wait that the scout broke off. If its end has come
-// meanwhile, it is time for the try that counts.
+// resume goes on with the wait that the scout broke off, which counts whole
+// again. If its end has come meanwhile, it is time for the try that counts.
 func (r *run) resume() error {
 	n := r.rest.note
+	r.Slept = n.Run.Slept
 	n.Verdict.Wait = r.rest.left(r.engine.now())
 	if n.Verdict.Wait <= 0 {
 		r.rest = nil

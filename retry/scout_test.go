@@ -36,7 +36,7 @@ func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 		begun := time.Now()
 		var got []string
 		e := retry.Engine{Policy: policy.Simple(), Gate: &scouts{left: 4}, Watch: func(n retry.Note) {
-			got = append(got, fmt.Sprint(time.Since(begun), " ", n.Run.Tries, " ", n.Verdict.Wait, " ", n.Waited))
+			got = append(got, fmt.Sprint(time.Since(begun), " ", n.Run.Tries, " ", n.Verdict.Wait, " ", n.Waited, " ", n.Run.Slept))
 		}}
 		var numbers []int
 		_, err := retry.Do(t.Context(), e, func(_ context.Context, n int) (int, error) {
@@ -45,7 +45,7 @@ func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 		})
 		// after 1, 2 and 4 s as without scouts, of whom one goes in the second
 		// wait and three in the third
-		want := "[0s 1 1s 0s 1s 2 2s 1s 3s 3 4s 3s 7s 4 0s 7s]"
+		want := "[0s 1 1s 0s 1s 1s 2 2s 1s 3s 3s 3 4s 3s 7s 7s 4 0s 7s 7s]"
 		if !errors.Is(err, errOverloaded) || fmt.Sprint(got) != want || fmt.Sprint(numbers) != "[1 2 3 3 4 4 4 4]" {
 			t.Errorf("%v\ngot  %v\nwant %v\ntries %v", err, got, want, numbers)
 		}
@@ -81,7 +81,7 @@ func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
 		var last retry.Note
 		e := retry.Engine{Policy: policy.Patient(), Gate: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
 		got, err := retry.Do(t.Context(), e, newOutage(time.Second).call)
-		if got != "answer" || err != nil || last.Fault != nil || last.Retries() != 1 || last.Waited != time.Second {
+		if got != "answer" || err != nil || last.Fault != nil || last.Retries() != 1 || last.Waited != time.Second || last.Run.Slept != time.Second {
 			t.Errorf("%q, %v, %+v", got, err, last)
 		}
 	})
@@ -155,6 +155,49 @@ func TestSomebodyWhoDozesCanBeWoken(t *testing.T) {
 		}
 		if woken, err := retry.Doze(t.Context(), time.Hour, wake); woken || err != nil || time.Since(begun) != time.Hour+20*time.Second {
 			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
+		}
+	})
+}
+
+func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		var last retry.Note
+		g := &onePass{} // no wait of it is longer than a minute
+		e := retry.Engine{Policy: policy.Patient(), Gate: g, Watch: func(n retry.Note) {
+			if end := n.Deadline.Sub(begun); end <= 7*time.Hour || end > 8*time.Hour {
+				t.Errorf("after %v it may last until %v", time.Since(begun), end)
+			}
+			last = n
+		}}
+		_, err := retry.Do(t.Context(), e, newOutage(24*time.Hour).call)
+		took := time.Since(begun)
+		if !errors.Is(err, errOverloaded) || last.Verdict.Stop != policy.OverBudget || took <= 7*time.Hour+30*time.Minute || took > 8*time.Hour {
+			t.Errorf("%v, %q after %v", err, last.Verdict.Stop, took)
+		}
+		if last.Run.Slept != took || last.Waited != took {
+			t.Errorf("slept %v, waited %v in %v", last.Run.Slept, last.Waited, took)
+		}
+	})
+}
+
+func TestAScoutIsJudgedByWhatWasSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, tries := time.Now(), 0
+		p := policy.Policy{Retries: 2, Sleep: time.Minute, Wait: policy.Schedule{Steps: []time.Duration{50 * time.Second}}}
+		var last retry.Note
+		e := retry.Engine{Policy: p, Gate: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
+			switch tries++; tries {
+			case 1:
+				return 0, errOverloaded
+			case 2: // 59 s of the budget are left at that moment, so it goes on
+				return 0, &fault.Error{Kind: fault.RateLimited, Wait: 55 * time.Second}
+			}
+			return 1, nil
+		})
+		if took := time.Since(begun); err != nil || tries != 3 || took != 50*time.Second || last.Run.Slept != took {
+			t.Errorf("%v after %d tries and %v, slept %v", err, tries, took, last.Run.Slept)
 		}
 	})
 }
