@@ -94,7 +94,7 @@ func (c *chatter) ends(want int) {
 func (c *chatter) times(text string) int { return strings.Count(c.all(), text) }
 
 func TestAConversationAtAServerOutlastsItsTerminalAndItsServer(t *testing.T) {
-	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529,say:"One.",529,say:"Two.",say:"Three."`)
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529*3,say:"One.",529,say:"Two.",say:"Three."`)
 	data := t.TempDir()
 	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + data, "HOME=" + t.TempDir()}
 	server := startIn(t, env, "serve", "--listen", "127.0.0.1:0")
