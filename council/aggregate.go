@@ -2,6 +2,7 @@ package council
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,45 +22,65 @@ func (s *sitting) aggregate(ctx context.Context) error {
 	})
 	defer release()
 	began, v := time.Now(), &s.aggregator
-	v.State, v.Tries = Asking, 1
-	err := s.judge(bounded)
+	v.State = Asking
+	err := s.judged(bounded)
 	v.Took = time.Since(began)
 	v.Left = max(0, s.AggregatorBudget-v.Took)
 	switch {
-	case ctx.Err() != nil:
-		v.State, v.Why = CutOff, context.Cause(ctx)
-		return v.Why
 	case err == nil:
 		v.State = Answered
 		return nil
+	case ctx.Err() != nil:
+		v.State, v.Why = CutOff, context.Cause(ctx)
+		return v.Why
 	}
 	v.State, v.Fault = Failed, fault.Of(err, time.Now())
 	return fmt.Errorf("the aggregator %s: %w", v.Name, err)
 }
 
-// judge runs the aggregator's turn.
-func (s *sitting) judge(ctx context.Context) error {
+// judged has the aggregator's turn run, and again with less of the answers
+// where they are too long for its model.
+func (s *sitting) judged(ctx context.Context) error {
+	room := min(s.length(), promptBound)
+	for {
+		err := s.judge(ctx, room)
+		if !errors.Is(err, errTooLong) {
+			return err
+		}
+		room /= 4
+	}
+}
+
+// errTooLong is of an aggregator that is to be asked with less.
+var errTooLong = errors.New("the answers are too long for the aggregator")
+
+// judge runs the aggregator's turn, with so much of the answers.
+func (s *sitting) judge(ctx context.Context, room int) error {
 	var state turn.State
 	var last turn.AssistantMessage
 	var failed *fault.Error
 	v := &s.aggregator
-	for e, err := range s.chair().Run(ctx, state, turn.Begin("", s.prompt())...) {
+	before := v.Tries
+	for e, err := range s.chair().Run(ctx, state, turn.Begin("", s.prompt(room))...) {
 		if err != nil {
 			return err
 		}
 		state = state.Apply(e)
 		v.Usage = state.Spent()
+		v.follow(e, before)
 		switch e := e.(type) {
 		case turn.UserMessage:
 			continue // it is long, and known
-		case turn.Retry:
-			v.Fault, v.Tries = e.Fault, e.Attempt+1
-		case turn.Recovered:
-			v.Tries = e.Retries + 1
+		case turn.Start:
+			if before > 0 {
+				continue // for whoever watches it is the same turn
+			}
 		case turn.AssistantMessage:
-			last, v.Text, v.Reason = e, e.Content.Text(), e.Reason
+			last = e
 		case turn.Error:
-			failed, v.Tries = e.Fault, e.Retries+1
+			if failed = e.Fault; failed.Kind == fault.TooLong && !e.Committed && room > leastRoom {
+				return errTooLong
+			}
 		case turn.Sealed:
 			s.tell(Judging{e})
 			if failed != nil {
@@ -70,6 +91,23 @@ func (s *sitting) judge(ctx context.Context) error {
 		s.tell(Judging{e})
 	}
 	return context.Cause(ctx)
+}
+
+// follow takes an event of the aggregator's turn in, before which there were
+// so many tries.
+func (v *Voice) follow(e turn.Event, before int) {
+	switch e := e.(type) {
+	case turn.Start:
+		v.Tries = before + 1
+	case turn.Retry:
+		v.Fault, v.Tries = e.Fault, before+e.Attempt+1
+	case turn.Recovered:
+		v.Tries = before + e.Retries + 1
+	case turn.AssistantMessage:
+		v.Text, v.Reason = e.Content.Text(), e.Reason
+	case turn.Error:
+		v.Tries = before + e.Retries + 1
+	}
 }
 
 // chair gives the aggregator's world.

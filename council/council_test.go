@@ -92,6 +92,35 @@ func TestWhereAllHaveAnsweredNobodyWaitsForAGrace(t *testing.T) {
 	})
 }
 
+func TestTheGraceThatIsToldOfDoesNotOutlastTheCap(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", llmtest.Hangs()))
+		c.Members[1] = member("b", says(295*time.Second, "yes"))
+		c.Budget, c.Grace = time.Hour, 30*time.Second
+		s := sit(t.Context(), c)
+		expect(t, s.only("quorate"), "4m55s quorate, grace 5s")
+		if s.Members[0].Took != 300*time.Second || s.err != nil {
+			t.Errorf("%+v, %v", s.Members[0], s.err)
+		}
+	})
+}
+
+func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := three(member("a", says(0, "so")))
+		c.Watch = func(e council.Event) {
+			if j, ok := e.(council.Judging); ok && j.Type() == "assistant-message" {
+				cancel()
+			}
+		}
+		if s := sit(ctx, c); s.err != nil || s.Answer() != "it depends" {
+			t.Errorf("%v, %+v", s.err, s.Aggregator)
+		}
+	})
+}
+
 func TestALargerQuorumIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", fails(0, denied)))

@@ -2,6 +2,8 @@ package council
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +16,10 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
+
+// answerBound is how long what a member says may get, in bytes, its reasoning
+// included. It is broken off there, as at its bound in tokens.
+const answerBound = 1 << 20
 
 // member is one that is under way.
 type member struct {
@@ -48,7 +54,7 @@ func (m *member) sit(ctx context.Context) {
 			return turn.AssistantMessage{}, context.Cause(ctx) // it comes too late
 		}
 		m.change(m.number, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
-		return m.ask(ctx)
+		return m.safely(ctx)
 	})
 	m.change(m.number, func(v *Voice) { m.end(ctx, v, said, err) })
 }
@@ -100,6 +106,19 @@ func (m *member) dice() float64 {
 	return (float64(at) + 0.5) / float64(len(models))
 }
 
+// safely asks. A model or a tool that panics takes nobody else's answer with it.
+func (m *member) safely(ctx context.Context) (said turn.AssistantMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if m.world.Log != nil {
+				m.world.Log.Error("a member of a council panicked", "model", m.world.Model.Name().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			err = &fault.Error{Kind: fault.Unknown, Message: fmt.Sprintf("panic: %v", p), Rule: "council/panic"}
+		}
+	}()
+	return m.ask(ctx)
+}
+
 // ask makes one try. A turn of several steps goes on where it was: no tool is
 // run again that has given its result. Of a step that has failed nothing is
 // left.
@@ -108,6 +127,7 @@ func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error
 	if !m.state.Open() {
 		begin = turn.Begin("", m.question)
 	}
+	var heard draft
 	for e, err := range m.world.Run(ctx, m.state, begin...) {
 		if err != nil {
 			return last, err
@@ -119,16 +139,42 @@ func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error
 			return last, conclude(ctx, last, e)
 		case turn.TextDelta, turn.ReasoningDelta:
 			m.place.Leave(nil)
+			if heard.add(e); heard.bytes > answerBound {
+				last = heard.message()
+				return last, conclude(ctx, last, turn.Sealed{Status: turn.Done})
+			}
 		case turn.AssistantMessage:
 			if e.Partial {
 				continue
 			}
 			m.place.Leave(nil)
-			last = e
+			last, heard = e, draft{}
 		}
 		m.state = m.state.Apply(e)
 	}
 	return last, context.Cause(ctx)
+}
+
+// draft is what has come of an answer under way.
+type draft struct {
+	text  []byte
+	bytes int // with the reasoning
+}
+
+func (d *draft) add(e turn.Event) {
+	switch e := e.(type) {
+	case turn.TextDelta:
+		d.bytes += len(e.Text)
+		d.text = append(d.text, e.Text...)
+	case turn.ReasoningDelta:
+		d.bytes += len(e.Text)
+	}
+}
+
+// message gives it as an answer that has reached its bound.
+func (d *draft) message() turn.AssistantMessage {
+	text := strings.ToValidUTF8(string(d.text[:min(len(d.text), answerBound)]), "")
+	return turn.AssistantMessage{Content: llm.Content{llm.Text{Text: text}}, Reason: llm.Length}
 }
 
 // conclude tells what is wrong with the answer of a turn that is over.

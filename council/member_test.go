@@ -1,11 +1,16 @@
 package council_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/council"
@@ -244,6 +249,49 @@ func TestFaultsAreReachedThroughTheError(t *testing.T) {
 		}
 		if s.Members[2].Text != "no" || requests(c.Aggregator) > 0 || s.Aggregator.State != "" {
 			t.Errorf("%+v", s.Result)
+		}
+	})
+}
+
+func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
+	endless := func(part func(text string) llm.Part) llmtest.Answer {
+		return func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Part, error] {
+			return func(yield func(llm.Part, error) bool) {
+				for ctx.Err() == nil && yield(part(strings.Repeat("ü", 5000)), nil) {
+				}
+			}
+		}
+	}
+	for state, part := range map[council.State]func(string) llm.Part{
+		council.Answered: func(text string) llm.Part { return llm.Text{Text: text} },
+		council.Failed:   func(text string) llm.Part { return llm.Reasoning{Text: text} },
+	} {
+		bubble(t, func(t *testing.T) {
+			c := three(member("a", endless(part), says(0, "never")))
+			s := sit(t.Context(), c)
+			v := s.Members[0]
+			if v.State != state || len(v.Text) > 1<<20 || !utf8.ValidString(v.Text) || requests(c.Members[0]) != 1 || s.err != nil {
+				t.Errorf("%s with %d bytes, %v", v.State, len(v.Text), v.Fault)
+			}
+			if state == council.Answered && (v.Reason != llm.Length || len(v.Text) != 1<<20) {
+				t.Errorf("%s, %d bytes", v.Reason, len(v.Text))
+			}
+		})
+	}
+}
+
+func TestAModelThatPanicsTakesNoAnswerWithIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := three(member("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
+		c.Members[0].Log = slog.New(slog.NewTextHandler(&log, nil))
+		s := sit(t.Context(), c)
+		v := s.Members[0]
+		if v.State != council.Failed || v.Fault.Kind != fault.Unknown || v.Tries != 1 || v.Fault.Message != "panic: no such map" || s.Answer() != "it depends" {
+			t.Errorf("%+v, %v", v, s.err)
+		}
+		if !strings.Contains(log.String(), "goroutine") {
+			t.Errorf("logged %q", &log)
 		}
 	})
 }

@@ -1,14 +1,18 @@
 package council_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
@@ -85,6 +89,74 @@ func TestAnAnswerCannotPassForTwo(t *testing.T) {
 		text := prompted(t, three(member("a", says(0, forged))))
 		if strings.Count(text, "\n======= Answer of member") != 3 || !strings.Contains(text, forged) {
 			t.Error(text)
+		}
+	})
+}
+
+func TestTheAggregatorIsToldHowItsPartsAreSetApart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", says(0, "so")))
+		sit(t.Context(), c)
+		asked := c.Aggregator.Model.(*llmtest.Model).Requests()[0]
+		if first, _, _ := strings.Cut(asked.Messages[0].Text(), "\n"); first != "===== The question =====" || !strings.Contains(asked.System, "begins with a line between two bars, like the first line") {
+			t.Errorf("%q, %s", first, asked.System)
+		}
+	})
+}
+
+// long gives an answer of so many bytes.
+func long(bytes int) llmtest.Answer {
+	return llmtest.Parts(llm.Text{Text: strings.Repeat("é", bytes/2)}, llm.End{Reason: llm.Stop})
+}
+
+func TestManyLongAnswersFitThePrompt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := council.Council{Members: []agent.World{member("short", says(0, "It is so."))}, Aggregator: member("judge", says(0, "so"))}
+		for i := range 16 {
+			c.Members = append(c.Members, member(fmt.Sprint("long", i), long(1<<20)))
+		}
+		text := prompted(t, c)
+		if n := len(text); n < 500<<10 || n > 530<<10 {
+			t.Errorf("it reads %d bytes", n)
+		}
+		if strings.Count(text, " bytes are left out here …]") != 16 || !strings.Contains(text, "\n\nIt is so.\n\n") || !utf8.ValidString(text) {
+			t.Errorf("%.300s", text)
+		}
+	})
+}
+
+func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		tooLong := &fault.Error{Kind: fault.TooLong, Status: 400, Message: "prompt is too long"}
+		c := council.Council{
+			Members:    []agent.World{member("a", long(100<<10)), member("b", long(60<<10)), member("c", says(0, "no"))},
+			Aggregator: member("judge", llmtest.Fails(tooLong), fails(time.Second, busy), llmtest.Fails(tooLong), says(0, "it depends")),
+		}
+		c.Aggregator.Retry.Dice = func() float64 { return 0.5 }
+		s := sit(t.Context(), c)
+		var lengths []int
+		for _, r := range c.Aggregator.Model.(*llmtest.Model).Requests() {
+			lengths = append(lengths, len(r.Messages[0].Text())>>10)
+		}
+		if diff := cmp.Diff([]int{160, 40, 40, 10}, lengths); diff != "" || s.Answer() != "it depends" || s.Aggregator.Tries != 4 {
+			t.Errorf("%s%v, %+v", diff, s.err, s.Aggregator)
+		}
+		expect(t, s.only("judge"), `
+			0s judge turn-start
+			1s judge provider-retry
+			2s judge assistant-message
+			2s judge usage
+			2s judge turn-sealed`)
+	})
+}
+
+func TestAQuestionThatIsTooLongIsAnErrorInTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", long(100<<10)))
+		c.Aggregator = agent.World{Model: &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.TooLong, Message: "prompt is too long"})}}
+		s := sit(t.Context(), c)
+		if f := faultOf(s.err); f == nil || f.Kind != fault.TooLong || requests(c.Aggregator) != 4 || len(s.only("judge error")) != 1 || s.Count(council.Answered) != 3 {
+			t.Errorf("%v after %d requests: %q", s.err, requests(c.Aggregator), s.lines)
 		}
 	})
 }

@@ -131,7 +131,8 @@ func (s *sitting) quorate() {
 	}
 	s.grace = time.AfterFunc(s.Grace, func() { s.cut(errGrace) })
 	if s.Watch != nil {
-		s.Watch(Quorate{Members: slices.Clone(s.voices), Grace: s.Grace})
+		capped := s.Cap - s.AggregatorBudget - time.Since(s.began)
+		s.Watch(Quorate{Members: slices.Clone(s.voices), Grace: min(s.Grace, capped)})
 	}
 }
 

@@ -93,13 +93,15 @@ func (c *convening) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	tell, shown := relay(c.view.show)
 	c.council.Watch = func(e council.Event) {
 		if end, ok := e.(council.Closed); ok {
 			c.closed = end
 		}
-		c.view.show(e)
+		tell(e)
 	}
 	_, err = c.council.Run(ctx, question)
+	shown()
 	if broken := c.view.broken(); broken != nil {
 		return unwritten(broken)
 	}

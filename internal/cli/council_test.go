@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -175,7 +178,8 @@ func TestACouncilThatIsStoppedHandsItsAnswersOver(t *testing.T) {
 		c.Aggregator = agent.World{}
 		frames := films(t, c, &o, false, 3*time.Second)
 		const want = `-- end --
-f:· the judge is anthropic/claude-opus-4-5, the first member's model; --judge names another
+f:· the judge is anthropic/claude-opus-4-5, the first member's model; --judge
+f:names another
 f:· anthropic/claude-opus-4-5 cut off after 4s: seen enough
 f:· anthropic/claude-sonnet-4-5 cut off after 4s: seen enough
 f:· anthropic/claude-haiku-4-5 cut off after 4s: seen enough
@@ -228,5 +232,44 @@ func TestACouncilsAnswerThatCannotBeWrittenIsSaidToBeLost(t *testing.T) {
 	code := cli.Run(t.Context(), args, cli.Streams{Out: full{errors.New("no space")}, Err: &errs, Env: lookup(env)})
 	if code != 1 || !strings.Contains(errs.String(), "the answer cannot be written: write out: no space") {
 		t.Errorf("code %d, %s", code, &errs)
+	}
+}
+
+// stuck is a reader who does not read before it is let go.
+type stuck struct {
+	bytes.Buffer
+	free chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	<-s.free
+	return s.Buffer.Write(p)
+}
+
+func TestAReaderWhoIsSlowTakesNoTimeOfTheMembers(t *testing.T) {
+	asked := make(chan struct{}, 8)
+	model := simulator.New(simulator.Script{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		model.ServeHTTP(w, r)
+		asked <- struct{}{}
+	}))
+	defer server.Close()
+	env := []string{"ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=k"}
+	out := &stuck{free: make(chan struct{})}
+	over := make(chan int)
+	go func() {
+		args := []string{"council", "hi", "-m", "claude-x", "-m", "claude-y", "--json"}
+		over <- cli.Run(t.Context(), args, cli.Streams{Out: out, Err: io.Discard, Env: lookup(env)})
+	}()
+	for range 3 { // two members and the judge
+		select {
+		case <-asked:
+		case <-time.After(30 * time.Second):
+			t.Error("nobody is asked while nobody reads")
+		}
+	}
+	close(out.free)
+	if code := <-over; code != 0 || !strings.HasSuffix(out.String(), `"exitCode":0}`+"\n") {
+		t.Errorf("code %d, %s", code, &out.Buffer)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,37 @@ func (c *convening) newView(unread func()) councilView {
 	shown := (&running{s: c.s, plain: c.plain}).newView(unread).(*text)
 	shown.goOn = func() string { return "" }
 	return &table{text: shown, answers: c.answers, judged: c.judge != ""}
+}
+
+// relay has events shown one after the other without keeping the council from
+// its work: whoever reads slowly takes no time of its members. over waits until
+// all are shown; no event may follow.
+func relay(show func(council.Event)) (tell func(council.Event), over func()) {
+	var mu sync.Mutex
+	var told []council.Event
+	news, shown := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(shown)
+		for range news {
+			mu.Lock()
+			events := told
+			told = nil
+			mu.Unlock()
+			for _, e := range events {
+				show(e)
+			}
+		}
+	}()
+	tell = func(e council.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, e)
+		select {
+		case news <- struct{}{}:
+		default: // nobody has looked since the last
+		}
+	}
+	return tell, func() { close(news); <-shown }
 }
 
 // councilLines shows a council as events, a line of JSON each.
@@ -88,7 +120,10 @@ func (t *table) end(turn.Status, int, string) {}
 func (t *table) open(e council.Opened) {
 	t.names, t.voices, t.told = notice.Names(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
 	if !t.judged {
-		t.note(faint, "· the judge is %s, the first member's model; --judge names another", notice.OneLine(e.Aggregator.String()))
+		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", notice.OneLine(e.Aggregator.String()))
+		for _, line := range fold(judge, t.screen.columns()) {
+			t.note(faint, "%s", line)
+		}
 	}
 	if !t.screen.live {
 		return

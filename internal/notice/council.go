@@ -130,9 +130,10 @@ func Together(voices []council.Voice, width int) (lines []string) {
 	}
 	for _, at := range order {
 		if waiting[at] > 1 {
+			all := council.Voice{Wait: soonest[at]}
 			lines = append(lines, fitting(width,
-				fmt.Sprintf("▲ %d of %d members waiting on %s — next try %s", waiting[at], len(voices), at, Seconds(soonest[at])),
-				fmt.Sprintf("▲ %d of %d waiting on %s — %s", waiting[at], len(voices), at, Seconds(soonest[at]))))
+				fmt.Sprintf("▲ %d of %d members waiting on %s%s", waiting[at], len(voices), OneLine(at), next(all, " — next try ")),
+				fmt.Sprintf("▲ %d of %d waiting on %s%s", waiting[at], len(voices), OneLine(at), next(all, " — "))))
 		}
 	}
 	return lines

@@ -89,6 +89,10 @@ func TestMembersThatWaitOnTheSameProviderAreCounted(t *testing.T) {
 	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, notice.Together(all, 40)); diff != "" {
 		t.Error(diff)
 	}
+	behind := []council.Voice{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
+	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, notice.Together(behind, 80)); diff != "" {
+		t.Error(diff)
+	}
 	if lines := notice.Together(all[1:4], 80); lines != nil {
 		t.Errorf("%q", lines)
 	}
