@@ -48,12 +48,17 @@ test('a wait is ended by a button, and a turn by another', async (t) => {
   assert.equal(await page.locator('.bubble').count(), 0)
 })
 
-test('a turn that has failed for good says so and what to do', async (t) => {
-  const w = await world(t, { then: '529', wait: '1s', retries: 1 })
+test('a turn that has failed for good says so, and what it left unanswered is asked again', async (t) => {
+  const w = await world(t, { replies: '529*2', then: 'say:Back.', wait: '1s', retries: 1 })
   const page = await open(t, w.page + '#/chat')
   await begin(page, 'Hello')
   await shown(page, 'Failed after 1 retry attempt. Check your connection and try again.')
   await shown(page, 'nothing that was said is lost')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await turnEnds(page)
+  assert.equal(await text(page, '.answer .prose'), 'Back.')
+  assert.equal(await page.locator('.user').count(), 1)
+  assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
 })
 
 test('a reload in the middle of a wait shows it as it stands', async (t) => {

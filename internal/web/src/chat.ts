@@ -67,8 +67,15 @@ function hear(sent: Sent[], now: number): void {
   const refused = sent.find((s) => s.event === 'talk-problem')
   if (refused) return refuse(JSON.parse(refused.data) as Problem)
   const events = sent.map((s) => JSON.parse(s.data) as Happening).filter((e) => (e.conversationId ?? wanted) === wanted)
+  for (const e of events) if (e.type === 'conversation-changed') change(e)
   update((t) => events.reduce((sofar, e) => fold(sofar, e, now), t))
   for (const e of events) say(e)
+}
+
+// change takes in that the turns to come are made with something else.
+function change(e: Happening): void {
+  const c = about.peek()
+  if (c) about.value = { ...c, ...(e.model ? { model: e.model } : {}), ...(e.title ? { title: e.title } : {}) }
 }
 
 // say tells of a turn's troubles and of its end, if it happens now.

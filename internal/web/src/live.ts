@@ -6,7 +6,7 @@
 // together, and each stream holds one. So a page that was hidden for a minute
 // gives its own up, and looks only now and then, to keep its title true.
 import { failure } from './call'
-import { apply, known, link, own } from './store'
+import { apply, link, own } from './store'
 import { reader, type Sent } from './sse'
 import { headers } from './token'
 
@@ -141,6 +141,3 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true })
   })
 }
-
-// lost tells whether what is shown may be out of date.
-export const lost = (): boolean => known.value && link.value === 'offline'

@@ -229,6 +229,7 @@ export interface Happening {
   to?: string
   why?: string
   summary?: string
+  title?: string
   messages?: number
   outputs?: string[]
   status?: 'done' | 'failed' | 'aborted'

@@ -38,7 +38,6 @@ export interface Pause extends Tried {
   message: string
   due: number // on the page's own clock
   at?: string // the same by the server's
-  began: number
 }
 
 export interface Turn {
@@ -138,7 +137,7 @@ function pauseOf(e: Happening, now: number): Pause {
   const at = new Date(Date.parse(e.ts) + delay).toISOString()
   return {
     kind: e.kind ?? 'unknown', code: e.code, message: e.message ?? '', retries: e.attempt ?? 0, maxRetries: e.maxRetries,
-    deadline: e.deadline, due: now + delay, at, began: now,
+    deadline: e.deadline, due: now + delay, at,
   }
 }
 

@@ -104,7 +104,7 @@ function Open({ id }: { id: string }) {
       </header>
       {trouble.value ? <Empty title="This conversation cannot be shown">{trouble.value}</Empty> : null}
       <div class="turns" ref={turns}>
-        {t?.turns.map((one) => <TurnView key={one.id} turn={one} conversation={id} />)}
+        {t?.turns.map((one, i) => <TurnView key={one.id} turn={one} conversation={id} last={i === t.turns.length - 1} />)}
         {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">Nothing has been said yet.</p> : null}
       </div>
       {t ? <Queue queue={t.queue} conversation={id} open={turn !== undefined} /> : null}

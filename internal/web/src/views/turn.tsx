@@ -12,23 +12,25 @@ import { Act } from './parts'
 interface Shown {
   turn: Turn
   conversation: string
+  last: boolean // none comes after it
 }
 
 // TurnView draws a turn, again only when it has changed.
 export class TurnView extends Component<Shown> {
   override shouldComponentUpdate(next: Shown): boolean {
-    return next.turn !== this.props.turn
+    return next.turn !== this.props.turn || next.last !== this.props.last
   }
 
   override render() {
-    const { turn: t, conversation } = this.props
+    const { turn: t, conversation, last } = this.props
     return (
       <article class={`turn ${t.status}`} aria-label="Turn">
         {t.items.map((i, n) => <Thing key={n} of={i} />)}
-        {t.pause ? <Bubble turn={t} conversation={conversation} /> : null}
+        {t.pause ? <Bubble turn={t} conversation={conversation} last={last} /> : null}
         {t.status === 'open' && !t.pause && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
         {t.status === 'open' && !t.pause && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">At work…</p> : null}
         <End of={t} />
+        {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Try again" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
       </article>
     )
   }
