@@ -308,8 +308,8 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 			c.Env, c.Notify = environment(tt.env...), tui.Notify{Desktop: true, Bell: true, Title: true}
 			s := play(t, c, 80, 24)
 			s.types("x")
-			if s.view.WindowTitle != "▲ ridethrough" || !s.view.ReportFocus {
-				t.Errorf("the title is %q, focus reported: %v", s.view.WindowTitle, s.view.ReportFocus)
+			if v := s.seen(); v.WindowTitle != "▲ ridethrough" || !v.ReportFocus {
+				t.Errorf("the title is %q, focus reported: %v", v.WindowTitle, v.ReportFocus)
 			}
 			if !tt.looks {
 				s.send(tea.BlurMsg{})
@@ -317,7 +317,7 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 				s.send(tea.FocusMsg{})
 			}
 			s.wait(20 * time.Second)
-			got := strings.Join(s.raw, "")
+			got := s.beside()
 			if got = strings.ReplaceAll(got, "\x1b[c", ""); got != tt.want {
 				t.Errorf("%v: got %q, want %q", tt.env, got, tt.want)
 			}

@@ -63,12 +63,12 @@ func TestALongWaitTicksByTheMinute(t *testing.T) {
 		s := play(t, config(h), 80, 24)
 		s.types("x")
 		before := minutesLeft(t, s.screen())
-		drawn := s.draws
+		drawn := s.drawn()
 		s.wait(3 * time.Minute)
 		if after := minutesLeft(t, s.screen()); after != before-3 && after != before-4 { // the waits of many are spread a little
 			t.Errorf("%d minutes were left, and three minutes later %d", before, after)
 		}
-		if n := s.draws - drawn; n > 15 { // each minute, and every 30 s a word of the turn itself
+		if n := s.drawn() - drawn; n > 15 { // each minute, and every 30 s a word of the turn itself
 			t.Errorf("three minutes of waiting cost %d drawings", n)
 		}
 	})
@@ -244,7 +244,7 @@ func TestWithoutColorsTheGlyphsAndWordsAreTheSameAndWithoutLettersThereAreOthers
 		s.sees("! HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")
 		s.wait(3 * time.Second)
 		s.sees("+ Recovered after 1 retry (waited 1s)", "*ok*")
-		if all := strings.Join(s.paper, "\n") + s.view.Content; strings.Contains(all, "\x1b") {
+		if all := s.written(); strings.Contains(all, "\x1b") {
 			t.Errorf("there are colors: %q", all)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,6 +77,18 @@ func TestMarkdownLooksAsItWasMeant(t *testing.T) {
 			t.Errorf("a terminal obeys %q", line)
 		}
 	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("# a\n\n|a|b|\n|-|-|\n|1\x1b[2J|\n\n> q\n1. **b** &#27;[31m\n```\n\u009b\n", 20)
+	f.Add("| a |\n|---|\n||||\n-\n\\", 1)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		for _, line := range tui.Render(text, width%500, true) {
+			if plain := colors.ReplaceAllString(line, ""); strings.ContainsFunc(plain, unicode.IsControl) {
+				t.Errorf("%q: a terminal obeys %q", text, line)
+			}
+		}
+	})
 }
 
 func TestPromptsAreKeptAcrossTerminalsPrivatelyAndBounded(t *testing.T) {

@@ -51,7 +51,7 @@ func plain(ctx context.Context, c Config) error {
 		Config: c, paint: paint{ascii: notice.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), session: c.Settings,
 		asked: map[string]bool{}, always: map[string]bool{},
 	}
-	err := a.talkOn(ctx, cancel)
+	err := a.talkOn(ctx)
 	for _, one := range a.asking {
 		one.Answer(false)
 	}
@@ -81,16 +81,9 @@ func (a *appended) farewell() {
 }
 
 // talkOn reads, says and shows until there is nothing more to come.
-func (a *appended) talkOn(ctx context.Context, cancel func()) error {
-	if a.Config.Talk != nil {
-		if err := a.enter(ctx, a.Config.Talk); err != nil {
-			return err
-		}
-	}
-	if a.Prompt != "" {
-		if err := a.say(ctx, a.Prompt); err != nil {
-			return err
-		}
+func (a *appended) talkOn(ctx context.Context) error {
+	if err := a.begin(ctx); err != nil {
+		return err
 	}
 	lines := a.read(ctx)
 	for lines != nil || a.open > 0 || len(a.asking) > 0 {
@@ -126,6 +119,20 @@ func (a *appended) talkOn(ctx context.Context, cancel func()) error {
 		}
 	}
 	return nil
+}
+
+// begin opens the conversation that is to be gone on with, and says what is to
+// be said first.
+func (a *appended) begin(ctx context.Context) error {
+	if a.Config.Talk != nil {
+		if err := a.enter(ctx, a.Config.Talk); err != nil {
+			return err
+		}
+	}
+	if a.Prompt == "" {
+		return nil
+	}
+	return a.say(ctx, a.Prompt)
 }
 
 // typed is a line that was typed, or why there will be none.

@@ -292,6 +292,34 @@ func (s *stage) screen() string {
 	return strings.TrimLeft(strings.Join(lines, "\n"), "\n") + "\n"
 }
 
+// drawn gives how often the screen was drawn.
+func (s *stage) drawn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draws
+}
+
+// seen gives the view as it is.
+func (s *stage) seen() tea.View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view
+}
+
+// written gives all that was printed and is on the screen, colors as well.
+func (s *stage) written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.paper, "\n") + s.view.Content
+}
+
+// beside gives what was written beside the screen.
+func (s *stage) beside() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.raw, "")
+}
+
 // live gives the lines that still change.
 func (s *stage) live() string {
 	s.mu.Lock()

@@ -119,8 +119,6 @@ func fenceAfter(open, line string) string {
 	return open
 }
 
-func opensFence(line string) bool { return fenceOf(line) != "" }
-
 // fenceOf gives the run of three or more backticks or tildes with which a line
 // begins; "": it does not.
 func fenceOf(line string) string {
