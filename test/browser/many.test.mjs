@@ -68,9 +68,9 @@ test('a page that nobody looks at gives its stream up, and is there at once when
     document.dispatchEvent(new Event('visibilitychange'))
   }, hidden)
   await show(true)
-  await page.clock.runFor(50_000)
+  await page.clock.runFor(30_000) // less than the silence after which any page connects anew
   assert.equal(s.readers(), 1)
-  await page.clock.runFor(20_000)
+  await page.clock.runFor(40_000)
   await until('the stream is given up', async () => (await page.clock.runFor(1000), s.readers() === 0))
   now = [wait(1), wait(2)]
   await until('a look now and then keeps the title true', async () => (await page.clock.runFor(5000), (await page.title()) === '(2) ▲ waiting — ridethrough'))
