@@ -26,6 +26,7 @@ type Call struct {
 	Blocked func(Block) // told when Enter begins to block, and when the reason changes; nil: nobody. Set it before the first try
 	Wary    bool        // a fault of its own opens an outage at once, since its fellows are about to try again as well. Set it before the first try
 
+	tries int32 // beside Wary: a call is to fit into 144 bytes
 	gate       *Gate
 	scope      Scope
 	in         *list
@@ -33,8 +34,8 @@ type Call struct {
 	wake       chan struct{}
 
 	wait    time.Duration // the whole wait that it was put to sleep for last
-	entered uint64        // the gate's epoch at that time
-	tries   int
+	laid    int64         // when that was, in Unix nanoseconds
+	entered uint64        // the gate's epoch when it was let in last
 	last    *fault.Error
 	shared  *fault.Error // a fault that is for Enter to return
 	asleep  bool         // in Wait
@@ -171,14 +172,15 @@ func (c *Call) Wait(ctx context.Context, d time.Duration) error {
 // sleep puts a call to sleep where it is woken when the outage is over that
 // keeps it from going, or that may come of the fault it has met.
 func (g *Gate) sleep(c *Call, d time.Duration) {
-	c.asleep = true
+	now := g.now()
+	c.asleep, c.laid = true, now.UnixNano()
 	if !c.resting || d > c.wait {
 		c.wait = d
 	}
 	c.resting = false
 	s := g.outage(c)
 	if s == nil && c.last != nil && about(c.last.Kind) != nothing {
-		s = g.scopes[c.key(about(c.last.Kind))]
+		s = g.scope(c.key(about(c.last.Kind)), now)
 	}
 	if s == nil {
 		g.asleep.why = Asleep
@@ -186,7 +188,7 @@ func (g *Gate) sleep(c *Call, d time.Duration) {
 		return
 	}
 	s.sleepers.push(c)
-	s.arm(g.now())
+	s.arm(now)
 }
 
 // awake ends a call's sleep. One that is on a ramp stays there: Enter goes on

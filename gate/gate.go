@@ -8,7 +8,8 @@
 // call that is wary. Who comes soon after a failed probe shares its failure
 // without a request. Probes are the farther apart the older the outage is, and
 // go out evenly: where callers' own schedules would run in step, one of them is
-// sent early as a scout.
+// sent early as a scout. So is, one by one, who was refused by an upstream that
+// answers others again and would sleep for long.
 //
 // A [Gate] stands for one upstream. Each logical call takes a [Call] from it,
 // which is the Gate of a retry.Engine. The gate decides who goes when; how

@@ -61,6 +61,9 @@ func (g *Gate) succeeded(c *Call, now time.Time) {
 		if s.open && s.level < widest.level {
 			widest = s.key
 		}
+		if c.resting {
+			s.lag /= 2
+		}
 		free = append(free, s.recover(now)...)
 	}
 	g.release(free, widest, now)
@@ -68,10 +71,13 @@ func (g *Gate) succeeded(c *Call, now time.Time) {
 
 // recover ends the scope's outage and gives who waits for that.
 func (s *scope) recover(now time.Time) (free []*Call) {
-	s.run, s.used = 0, now
+	s.run, s.used, s.answered = 0, now, now
 	if s.open {
 		s.shut()
 		free = append(s.queue.drain(), s.sleepers.drain()...)
+	}
+	if s.sleepers.n > 0 {
+		s.arm(now)
 	}
 	s.tidy()
 	return free
@@ -97,6 +103,9 @@ func (g *Gate) faulted(c *Call, f *fault.Error, now time.Time) {
 	closed := l == credential && hint > 0
 	if closed {
 		s.close(hint, now)
+	}
+	if c.resting && !s.open {
+		s.lag = min(2*s.apart(), latest)
 	}
 	if !s.open && (c.Wary || s.run >= enough) {
 		s.start(now)

@@ -94,6 +94,10 @@ type scope struct {
 	hurry  bool      // the next probe is to go at once, even before its time
 	looked time.Time // when no sleeper could go as a scout
 
+	answered time.Time     // when it was proved last that it is not down
+	strayed  time.Time     // when the latest straggler was sent
+	lag      time.Duration // between two of them, as those before have fared; 0: as little as may be
+
 	sleepers list // in Wait
 	queue    list // in Enter, for the probe's outcome
 	ramp     list // on their way out since the recovery

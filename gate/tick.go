@@ -28,6 +28,9 @@ func (s *scope) tick(now time.Time) {
 			s.scout(now)
 		}
 	}
+	if at := s.straying(); !at.IsZero() && !at.After(now) {
+		s.stray(now)
+	}
 	s.arm(now)
 }
 
@@ -122,7 +125,9 @@ func (s *scope) coming(now time.Time) time.Time {
 		return s.pace.at.Add(interval)
 	case s.stated() && s.probe != nil:
 		return s.probed.Add(refusalLimit)
-	case !s.open || s.queue.n+s.sleepers.n == 0:
+	case !s.open:
+		return s.straying()
+	case s.queue.n+s.sleepers.n == 0:
 		return time.Time{}
 	case now.Round(0).Before(s.until):
 		return now.Add(s.until.Sub(now.Round(0)))
