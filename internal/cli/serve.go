@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -97,11 +98,15 @@ func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served ser
 	following := &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
 	following.shown.Store(&t.config)
 	defer c.follow(ctx, following)()
+	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
 	served.Gateway, served.Metrics, served.Policies = g, tell, following.policies
 	return server.New(served).Run(ctx, l)
 }
+
+// startTime is after how long everything that only the start needs has been run.
+const startTime = 5 * time.Second
 
 // start makes the gateway that is to be reached at an address.
 func start(addr string, t terms) (*gateway.Gateway, error) {
