@@ -49,5 +49,28 @@ for (const [name, to, options] of takes) {
   await page.screenshot({ path: join(out, name + '.png') })
   await context.close()
 }
+
+// A council, in which one member waits for its provider and one has failed.
+const said = (words) => `say:${JSON.stringify(words)}`
+const k = await world(t, {
+  replies: `${said('Rayleigh scattering: air scatters short waves more than long ones.')}, 429;retry-after=12, 401, ${said('It is blue because blue light is scattered most.')}`,
+  then: said('Air scatters **short waves** far more than long ones, so blue light reaches us from all over the sky.\n\nViolet is scattered even more, but there is less of it in sunlight, and our eyes are less open to it.'),
+})
+const context = await (await browser()).newContext({ viewport: { width: 1100, height: 860 } })
+const page = await context.newPage()
+await page.goto(k.page + '#/council')
+await page.getByLabel('Question').fill('Why is the sky blue, and not violet?')
+await page.getByLabel(/^Models/).fill('anthropic/claude-opus-4-5\nopenai/gpt-5\nanthropic/claude-sonnet-4-5')
+await page.getByRole('button', { name: 'Ask the council' }).click()
+await until('one waits and two have ended', async () => (await page.locator('.seat.waiting').count()) === 1 && (await page.locator('.seat.failed, .seat.answered').count()) === 2)
+await page.waitForTimeout(600)
+await page.screenshot({ path: join(out, 'council.png') })
+await shown(page, 'The council has answered')
+await page.setViewportSize(narrow)
+await page.emulateMedia({ colorScheme: 'dark' })
+await page.locator('#sitting').evaluate((e) => e.scrollIntoView())
+await page.waitForTimeout(300)
+await page.screenshot({ path: join(out, 'council-320.png') })
+await context.close()
 await close()
 for (const undo of undoing) await undo()

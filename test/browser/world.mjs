@@ -2,7 +2,8 @@
 // page that may not break the rules of its own server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import readline from 'node:readline'
@@ -57,7 +58,7 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
   const base = simulator.found.url
   const serve = (listen) => run(
     ['serve', '--listen', listen, '--config', join(dir, 'config.yaml'), '--data', join(dir, 'data'), '--upstream', `anthropic=${base}`, '--upstream', `openai=${base}/v1`],
-    { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'test', RIDETHROUGH_MODEL: 'anthropic/claude-sonnet-4-5', TOKEN: token }, 'listening')
+    { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'test', OPENAI_BASE_URL: base + '/v1', OPENAI_API_KEY: 'test', RIDETHROUGH_MODEL: 'anthropic/claude-sonnet-4-5', TOKEN: token }, 'listening')
   let server = await serve('127.0.0.1:0')
   const url = server.found.url
   const w = {
@@ -125,3 +126,13 @@ export const text = (page, selector) => page.locator(selector).first().textConte
 // shown waits for words to be seen. It looks again and again by itself: a wait of
 // the library's that begins as the address changes has been seen never to end.
 export const shown = (page, words) => until(`to see ${words}`, () => page.getByText(words).first().isVisible())
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+// unhindered holds what is shown to the rules for everybody's use. Its page was
+// opened with bypassCSP: the checker is a script of ours.
+export async function unhindered(page, what) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
+  assert.deepEqual(found.violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.target + ' ' + n.failureSummary).join('; ')}`), [])
+}

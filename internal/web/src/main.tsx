@@ -10,6 +10,7 @@ import { hello, link, waiting } from './store'
 import { label } from './title'
 import { adopt, keep } from './token'
 import { Chat } from './views/chat'
+import { CouncilView } from './views/council'
 import { Incidents } from './views/incidents'
 import { Now } from './views/now'
 import { Policies } from './views/policy'
@@ -20,6 +21,7 @@ const views: Record<Name, { title: string; show: () => preact.ComponentChild }> 
   upstreams: { title: 'Upstreams', show: () => <Upstreams /> },
   incidents: { title: 'Incidents', show: () => <Incidents /> },
   chat: { title: 'Chat', show: () => <Chat /> },
+  council: { title: 'Council', show: () => <CouncilView /> },
   policy: { title: 'Policy', show: () => <Policies /> },
 }
 

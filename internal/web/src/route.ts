@@ -6,7 +6,7 @@ const hash = signal(location.hash)
 addEventListener('hashchange', () => (hash.value = location.hash))
 
 // names are the views in the order of the navigation.
-export const names = ['now', 'upstreams', 'incidents', 'chat', 'policy'] as const
+export const names = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy'] as const
 export type Name = (typeof names)[number]
 
 // parts are those of the address behind #/.

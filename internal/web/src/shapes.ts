@@ -239,3 +239,21 @@ export interface Happening {
   inputTokens?: number
   outputTokens?: number
 }
+
+// Standing is where a member of a council stands; '': it has not begun.
+export type Standing = '' | 'asking' | 'waiting' | 'answered' | 'failed' | 'cut-off'
+
+// Sat is an event of a council: what is told of its judge's turn is as in
+// conversations.
+export interface Sat extends Happening {
+  members?: string[]
+  judge?: string
+  quorum?: number
+  budgetMs?: number
+  graceMs?: number
+  member?: number
+  state?: Standing
+  tries?: number
+  tookMs?: number
+  answer?: string
+}

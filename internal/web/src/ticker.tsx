@@ -25,6 +25,7 @@ interface Ticking {
   due: number // on the page's own monotonic clock
   at: string | undefined // the same by the server's clock, to be shown
   brief: boolean
+  words: ((left: number) => string) | undefined
 }
 
 const ticking = new Map<HTMLElement, Ticking>()
@@ -37,12 +38,14 @@ function tick(): void {
   let next = Infinity
   for (const [node, t] of ticking) {
     const left = t.due - now
-    write(node, until(left, t.at, t.brief))
+    write(node, say(t, left))
     next = Math.min(next, changes(left))
   }
   clearTimeout(timer)
   timer = next === Infinity || document.hidden ? undefined : setTimeout(tick, Math.max(least, next + 5))
 }
+
+const say = (t: Ticking, left: number): string => t.words?.(left) ?? until(left, t.at, t.brief)
 
 function write(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text
@@ -52,21 +55,23 @@ document.addEventListener('visibilitychange', tick)
 
 // Countdown is the number in "retrying in 5s…". due is the moment on the page's
 // clock, at the server's instant; a brief one has the clock without the minutes.
-export function Countdown({ due, at, brief = false }: { due: number; at: string | undefined; brief?: boolean }) {
+// Where it is no instant that is counted to, words says what is left.
+export function Countdown({ due, at, brief = false, words }: { due: number; at?: string | undefined; brief?: boolean; words?: (left: number) => string }) {
   const ref = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     const node = ref.current
     if (!node) return
+    const t = { due, at, brief, words }
     const unsee = seen(node, (inView) => {
-      if (inView) ticking.set(node, { due, at, brief })
+      if (inView) ticking.set(node, t)
       else ticking.delete(node)
       if (inView) tick()
     })
-    write(node, until(due - performance.now(), at, brief))
+    write(node, say(t, due - performance.now()))
     return () => {
       unsee()
       ticking.delete(node)
     }
-  }, [due, at, brief])
+  }, [due, at, brief, words])
   return <span ref={ref} class="timer" role="timer" />
 }

@@ -11,7 +11,7 @@ import { Act } from './parts'
 
 interface Shown {
   turn: Turn
-  conversation: string
+  conversation: string // '': it is that of a council's judge
   last: boolean // none comes after it
 }
 
@@ -87,10 +87,12 @@ function Bubble({ turn: t, conversation }: Shown) {
     <aside class="bubble" aria-label="The provider fails, and the turn waits">
       <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(p))} — retrying <Countdown due={p.due} at={p.at} />… <span class="aside">({attempt(p)})</span></p>
       <p class="words">{p.message}</p>
-      <p class="acts">
-        <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
-        <Act label="Stop" busy="Stopping…" act={() => post(at + 'stop', { turnId: t.id })} name="Stop this turn" />
-      </p>
+      {conversation ? (
+        <p class="acts">
+          <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
+          <Act label="Stop" busy="Stopping…" act={() => post(at + 'stop', { turnId: t.id })} name="Stop this turn" />
+        </p>
+      ) : null}
     </aside>
   )
 }
