@@ -26,7 +26,7 @@ type Call struct {
 	Blocked func(Block) // told when Enter begins to block, and when the reason changes; nil: nobody. Set it before the first try
 	Wary    bool        // a fault of its own opens an outage at once, since its fellows are about to try again as well. Set it before the first try
 
-	tries int32 // beside Wary: a call is to fit into 144 bytes
+	tries      int32 // beside Wary: a call is to fit into 144 bytes
 	gate       *Gate
 	scope      Scope
 	in         *list

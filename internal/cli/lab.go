@@ -32,6 +32,7 @@ func labCommand(s Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
+	c.given = f.Changed
 	reads := &cobra.Command{} // its own --policy is another than the configuration's
 	c.from.fileFlag(reads)
 	f.AddFlag(reads.Flags().Lookup("config"))
@@ -58,6 +59,7 @@ type playing struct {
 	show, svg, folder         string
 	callers                   int
 	seed                      uint64
+	given                     func(flag string) bool
 }
 
 func (c *playing) run(ctx context.Context, args []string) error {
@@ -104,10 +106,13 @@ func (c *playing) scenario(name string) (config.Scenario, error) {
 			return s, explainedIn(err, "the scenario")
 		}
 	}
-	if c.callers != 0 {
+	switch given := c.given("callers"); {
+	case given && c.callers < 1:
+		return s, fmt.Errorf("--callers %d: %d is no number of callers", c.callers, c.callers)
+	case given:
 		s.Callers.Number = c.callers
 	}
-	if c.seed != 0 {
+	if c.given("seed") {
 		s.Seed = c.seed
 	}
 	if err := s.Bounds(); err != nil {
@@ -176,9 +181,33 @@ func (c *playing) play(ctx context.Context, s config.Scenario, all []lab.Strateg
 	out := newScreen(looks, false)
 	out.set(fmt.Sprintf("playing %s with %d policies …", s.Name, len(all)))
 	defer out.set("")
-	return lab.Run(ctx, s, all, func(played int) {
-		out.set(fmt.Sprintf("playing %s: %d of %d policies …", s.Name, played, len(all)))
+	return promptly(ctx, func() (lab.Report, error) {
+		return lab.Run(ctx, s, all, func(played int) {
+			if ctx.Err() == nil {
+				out.set(fmt.Sprintf("playing %s: %d of %d policies …", s.Name, played, len(all)))
+			}
+		})
 	})
+}
+
+// promptly does something, but for no longer than ctx lasts: who has interrupted
+// it is not to wait until twenty thousand callers have been sent home, which is
+// the last thing that the program does.
+func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	var v T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		v, err = do()
+	}()
+	select {
+	case <-done:
+		return v, err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }
 
 // report writes what came of it in the forms that were asked for.

@@ -46,6 +46,9 @@ func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
 	if _, other, _ := run(t, nil, append(args, "--seed", "5")...); other == out {
 		t.Error("another seed says the same")
 	}
+	if _, zero, _ := run(t, nil, append(args, "--seed", "0")...); !strings.Contains(zero, "; seed 0\n") {
+		t.Error("seed 0 is another")
+	}
 	_, ascii, _ := run(t, []string{"LANG=C"}, args...)
 	if i := strings.IndexFunc(ascii, func(r rune) bool { return r > '~' }); i >= 0 {
 		t.Errorf("no letters of ASCII's: %.30q", ascii[i:])
@@ -120,6 +123,7 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 		{[]string{"lab", file, "--policy", "patent"}, 2, `no policy is named "patent", and there is no such file; there are patient+gate, `},
 		{[]string{"lab", file, "--policy", wrong}, 78, "4 mistakes in the policy\n"},
 		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than can be played, 20000"},
+		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: 0 is no number of callers"},
 		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: -1 is no number of callers"},
 		{[]string{"lab", "--show", "nope"}, 2, "--show nope: the gallery has four-hours-529, "},
 		{[]string{"lab", file, "--policy", "simple", "--svg", dir + "/no/x.svg"}, 1, "no such file"},

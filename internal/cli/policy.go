@@ -216,12 +216,20 @@ func bar(ascii bool) string {
 // comesTo says in a line what a policy does in an outage without end.
 func comesTo(p policy.Policy, o policy.Outlook) string {
 	switch {
-	case p.Retries == 0:
+	case p.Retries == 0, len(o.Retries) == 0 && o.Stop == policy.OverBudget:
 		return "never tries again"
 	case o.Stop == "":
 		return "tries again without end"
 	}
 	return fmt.Sprintf("%s in %s of waiting", retried(len(o.Retries)), plainly(o.Total))
+}
+
+// budget gives the smaller of a policy's two budgets, of those that it has.
+func budget(p policy.Policy) time.Duration {
+	if p.Wall == 0 || p.Sleep > 0 && p.Sleep < p.Wall {
+		return p.Sleep
+	}
+	return p.Wall
 }
 
 func retried(n int) string {
@@ -234,11 +242,15 @@ func retried(n int) string {
 // whyItEnds says where a policy ends and why.
 func whyItEnds(p policy.Policy, o policy.Outlook) string {
 	n := len(o.Retries)
-	switch {
+	switch first := p.Wait.At(1, 0.5); {
 	case p.Retries == 0:
 		return "It tries once, and the first failure is the end."
 	case o.Stop == "":
 		return "It has no end."
+	case n == 0 && o.Stop == policy.OverBudget && p.Wall > 0 && p.Reserve >= p.Wall:
+		return fmt.Sprintf("The first failure is the end: another try wants more than %s to be left of the %s that it may take in all.", plainly(p.Reserve), plainly(p.Wall))
+	case n == 0 && o.Stop == policy.OverBudget:
+		return fmt.Sprintf("The first failure is the end: its first wait of %s does not fit the %s that it may take in all.", plainly(first), plainly(budget(p)))
 	case o.Stop == policy.Exhausted:
 		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: that is how many it has.", n, plainly(o.Total))
 	case o.Stop == policy.OverBudget && p.Wall > 0 && (p.Sleep == 0 || p.Wall < p.Sleep):

@@ -116,3 +116,20 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicyShowSaysWhyNothingIsTriedAgain(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"waits: [10m]\nwall: 5m", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
+		{"waits: [10m]\nsleep: 5m\nwall: 1h", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
+		{"waits: [1s]\nwall: 5m\nreserve: 10m", "never tries again\n\nThe first failure is the end: another try wants more than 10m to be left of the 5m that it may take in all.\n"},
+		{"waits: [1s]\nretries: 0", "never tries again\n\nIt tries once, and the first failure is the end.\n"},
+	} {
+		file := write(t, t.TempDir(), "p.yaml", tt.text)
+		if code, out, errs := run(t, nil, "policy", "show", file); code != 0 || out != file+": "+tt.want {
+			t.Errorf("%q: code %d, %s\n%s", tt.text, code, errs, out)
+		}
+		if code, out, _ := run(t, nil, "policy", "check", file); code != 0 || !strings.Contains(out, "warning: this policy never tries again") {
+			t.Errorf("%q: code %d\n%s", tt.text, code, out)
+		}
+	}
+}

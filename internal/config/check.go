@@ -89,9 +89,17 @@ func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, 
 
 // doubtful tells what is odd about a policy; "": nothing.
 func doubtful(p policy.Policy) string {
-	switch {
+	switch o := p.Outlook(1); {
+	case p.Retries == 0 && len(p.Wait.Steps) > 0:
+		return "this policy never tries again, since retries is 0; its waits never come"
 	case p.Retries == 0:
 		return ""
+	case p.Wall == 0 && p.Reserve > 0:
+		return "reserve is a part of wall, and says nothing without it"
+	case p.Wall > 0 && p.Reserve >= p.Wall:
+		return "this policy never tries again: reserve leaves nothing of wall"
+	case len(o.Retries) == 0 && o.Stop == policy.OverBudget:
+		return "this policy never tries again: its first wait does not fit its sleep or wall"
 	case p.Retries == policy.Unlimited && p.Sleep == 0 && p.Wall == 0:
 		return "this policy never gives up; want one of retries, sleep and wall"
 	case min(bound(p.Sleep), bound(p.Wall)) > day && p.Retries == policy.Unlimited:

@@ -104,7 +104,7 @@ var mistakes = []struct{ text, want string }{
 	{"listen: a:1\nlisten: b:2", `2:1: "listen" stands here twice, before on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
-	{"hosts: []", `1:8: a list; want a list of host names`},
+	{"hosts: []", `1:8: an empty list; want a list of host names`},
 	{"hosts: [http://x]", `1:9: "http://x"; want a host without scheme and port, such as gateway.internal`},
 	{"policy: patent", `1:9: no policy is named "patent"; did you mean patient?`},
 	{"policy: {waits: [5]}", `1:18: "5"; want a time above zero, such as 30s, 5m or 1d12h`},

@@ -63,6 +63,9 @@ func (r *reader) want(n *node, s *schema, why string) {
 	if n.kind == text || n.kind == number {
 		got = strconv.Quote(n.text)
 	}
+	if n.kind == sequence && len(n.items) == 0 {
+		got = "an empty list"
+	}
 	if why != "" {
 		got += ": " + why
 	}

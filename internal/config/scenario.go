@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Scenario is an outage that can be played: who calls, what answers, and what
@@ -87,8 +89,8 @@ const (
 func scenarios() form[Scenario] {
 	f := object(
 		schema{words: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
-		of("title", anyName("a sentence"), func(s *Scenario) *string { return &s.Title }, says{"What it is called.", "", "the file's name"}),
-		of("about", anyName("sentences"), func(s *Scenario) *string { return &s.About }, says{"What it shows.", "", "nothing"}),
+		of("title", prose("a sentence"), func(s *Scenario) *string { return &s.Title }, says{"What it is called.", "", "the file's name"}),
+		of("about", prose("sentences"), func(s *Scenario) *string { return &s.About }, says{"What it shows.", "", "nothing"}),
 		of("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, says{"The time in which calls begin. What is under way then is played to its end.", "", "needed"}),
 		of("seed", whole[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, says{"Where chance begins. The same seed gives the same figures.", "1", ""}),
 		of("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, says{"Who calls.", "", "needed"}),
@@ -97,6 +99,34 @@ func scenarios() form[Scenario] {
 		of("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, says{"The policies that are played, as `ridethrough lab --policies` lists them.", "", "all of the list"}),
 	)
 	return checked(f, checkScenario)
+}
+
+// prose is the form of a text for people. It comes on terminals and into
+// pictures as it is, so there is nothing in it that those would obey.
+func prose(words string) form[string] {
+	return scalar(schema{words: words}, func(s string) (string, error) {
+		switch {
+		case s == "":
+			return "", errForm
+		case strings.ContainsFunc(s, unseen):
+			return "", errors.New("there is a letter in it that nobody sees")
+		}
+		return s, nil
+	}, itself)
+}
+
+// unseen tells whether a letter is a command for a terminal, or turns the order
+// of others around.
+func unseen(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// seen takes away what is unseen.
+func seen(r rune) rune {
+	if unseen(r) {
+		return -1
+	}
+	return r
 }
 
 func callers() form[Callers] {
@@ -205,8 +235,6 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	switch {
 	case s.Lasts > maxLasts:
 		return [2]string{"lasts"}, fmt.Errorf("%s is longer than a scenario may last, %s", showDuration(s.Lasts), showDuration(maxLasts))
-	case c.Number < 0:
-		return [2]string{"callers", "number"}, fmt.Errorf("%d is no number of callers", c.Number)
 	case c.Number > MaxCallers:
 		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than can be played, %d", c.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:
@@ -294,7 +322,7 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 	if err := r.done(); err != nil {
 		return Scenario{}, err
 	}
-	s.Name = bare(name)
+	s.Name = strings.Map(seen, bare(name))
 	if s.Title == "" {
 		s.Title = s.Name
 	}

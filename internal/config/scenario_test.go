@@ -64,7 +64,9 @@ var scenarioMistakes = []struct {
 }{
 	{"", "1:1: the field lasts is needed", false},
 	{"lasts: 1h\ncallers: {number: 1}\noutages: [{kind: total, for: 1m}]", "2:10: the field every is needed", false},
-	{"lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: []", "3:10: a list; want a list of outages", false},
+	{"lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: []", "3:10: an empty list; want a list of outages", false},
+	{"title: \"a\\e[31m\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\x1b[31m": there is a letter in it that nobody sees; want a sentence`, true},
+	{"about: \"a\\u202eb\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\u202eb": there is a letter in it that nobody sees; want sentences`, true},
 	{body("{kind: totally, for: 1m}"), `3:18: "totally"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited`, false},
 	{body("{kind: total}"), "3:11: the field for is needed", false},
 	{body("{kind: partial, for: 1m}"), "3:11: an outage that is partial needs the field share", true},

@@ -28,6 +28,7 @@ type world struct {
 	passed int                        // how many of them have had it
 	dozing map[<-chan struct{}]*actor // those who can be rung for
 	cast   []*actor
+	over   bool
 }
 
 // errOver ends everybody when a play is broken off.
@@ -87,8 +88,8 @@ func (w *world) rouse(a *actor) {
 // go on.
 const beat = 256
 
-// run lets time pass until nothing is left to happen, or ctx ends. Then all who
-// live in the world are gone.
+// run lets time pass until nothing is left to happen, it is over, or ctx ends.
+// Then all who live in the world are gone.
 func (w *world) run(ctx context.Context) error {
 	defer w.close()
 	for step := 0; ; step++ {
@@ -96,6 +97,8 @@ func (w *world) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		switch {
+		case w.over:
+			return nil
 		case len(w.ready) > 0:
 			w.turn()
 		case len(w.events) > 0:

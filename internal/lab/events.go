@@ -34,7 +34,7 @@ func (e *event) Reset(d time.Duration) bool {
 	was := e.Stop()
 	w := e.world
 	w.seq++
-	w.events.add(slot{w.at + max(d, 0), w.seq, e})
+	w.events.add(slot{w.at + min(max(d, 0), endless-w.at), w.seq, e})
 	return was
 }
 

@@ -26,7 +26,7 @@ func (f Figure) Of(r Result) string { return f.of(r) }
 func (r Report) Figures() []Figure {
 	all := []Figure{
 		{Name: "answered", About: "the share of all calls that were answered", of: func(r Result) string { return share(r.Answered, r.Calls) }, worth: func(r Result) float64 { return rate(r.Answered, r.Calls) }},
-		{Name: "gave up", About: "calls that ended with an error", of: func(r Result) string { return count(r.GaveUp) }, worth: func(r Result) float64 { return -float64(r.GaveUp) }},
+		{Name: "gave up", About: "calls that ended with an error, or waited on a day later", of: func(r Result) string { return count(r.GaveUp) }, worth: func(r Result) float64 { return -float64(r.GaveUp) }},
 		{Name: "left", About: "calls whose caller had no patience left", of: func(r Result) string { return count(r.Left) }, worth: func(r Result) float64 { return -float64(r.Left) }},
 		{Name: "median", About: "the median wait of the calls that met a fault and were answered", of: waited(func(r Result) time.Duration { return r.Median }), worth: quick(func(r Result) time.Duration { return r.Median }), spare: 3},
 		{Name: "95 %", About: "the wait that 95 % of them did not exceed", of: waited(func(r Result) time.Duration { return r.P95 }), worth: quick(func(r Result) time.Duration { return r.P95 }), spare: most},

@@ -337,3 +337,20 @@ func BenchmarkEightHours(b *testing.B) {
 		})
 	}
 }
+
+func TestWhoWaitsLongerThanThePlayIsNotAnswered(t *testing.T) {
+	s := scenario(config.Outage{Kind: config.BrownOut, From: 59 * m, For: m, Slower: 1e6})
+	s.Upstream.Takes = 100 * 365 * 24 * time.Hour // to be out of all bounds
+	r := run(t, s, "simple", "patient+gate")
+	for _, one := range r.Results {
+		if one.Answered > 0 || one.GaveUp != 200 || one.Calls != 200 || one.Requests != 200 {
+			t.Errorf("%s: %d of %d calls answered, %d gave up, %d requests", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Requests)
+		}
+	}
+	endless := lab.Own("endless", policy.Policy{Retries: 3, Wait: policy.Schedule{Steps: []time.Duration{1<<63 - 1}}}, false)
+	s = scenario(config.Outage{Kind: config.Total, From: 30 * m, For: 30 * m, Status: 529})
+	r, err := lab.Run(t.Context(), s, []lab.Strategy{endless}, nil)
+	if one := r.Results[0]; err != nil || one.GaveUp != 200 || one.Calls != one.Answered+200 {
+		t.Errorf("%v, %d of %d calls answered, %d gave up", err, one.Answered, one.Calls, one.GaveUp)
+	}
+}

@@ -43,13 +43,11 @@ func newStage(s config.Scenario, how Strategy) *stage {
 
 // play plays the scenario once.
 func (s *stage) play(ctx context.Context) (Result, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	s.world.AfterFunc(s.Lasts+tail, func() { end(errOver) })
+	s.world.AfterFunc(s.Lasts+tail, func() { s.world.over = true })
 	for i := range s.Callers.Number {
 		s.world.start(func(a *actor) { s.calls(a, i) })
 	}
-	if err := s.world.run(ctx); err != nil && !errors.Is(err, errOver) {
+	if err := s.world.run(ctx); err != nil {
 		return Result{}, err
 	}
 	return s.tally.result(s.strategy), nil

@@ -63,11 +63,8 @@ func bump(series []int, at time.Duration) []int {
 	return series
 }
 
-// count counts a call that has ended.
+// count counts a call that has ended, if only with the play.
 func (t *tally) count(c call, err error) {
-	if errors.Is(err, errOver) {
-		return // it has not
-	}
 	t.calls++
 	if c.hit {
 		t.hit++
@@ -95,9 +92,9 @@ func (t *tally) count(c call, err error) {
 // first request to the one that was answered.
 type Result struct {
 	Strategy Strategy
-	Calls    int // that have ended
+	Calls    int
 	Answered int
-	GaveUp   int // ended with an error
+	GaveUp   int // ended with an error, or had no answer a day after calls had ceased to begin
 	Left     int // the caller's patience was at its end
 	Hit      int // calls that met a fault
 	Ridden   int // those of them that were answered

@@ -45,12 +45,15 @@ func newUpstream(w *world, s config.Scenario) *upstream {
 	return u
 }
 
+// never is a time, in nanoseconds, after which no play goes on.
+const never = 365 * 24 * float64(time.Hour)
+
 // ask is one request. luck in [0, 1) says how long its answer takes.
 func (u *upstream) ask(ctx context.Context, luck float64) error {
 	no, slower := u.decide(u.world.at)
 	takes := u.serves.Refuses
 	if no.status == 0 {
-		takes = time.Duration((0.5 + luck) * slower * float64(u.serves.Takes))
+		takes = time.Duration(min((0.5+luck)*slower*float64(u.serves.Takes), never))
 	}
 	if _, err := u.world.Doze(ctx, takes, nil); err != nil {
 		return err
