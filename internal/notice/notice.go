@@ -23,6 +23,7 @@ import (
 const (
 	BrokeOff  = "… the answer broke off here"
 	Restarted = "▲ its worker died: the answer begins anew"
+	Missed    = "· some of the answer was not heard as it came: from there again"
 	Compacted = "· the conversation was too long and has been shortened"
 	Canceled  = "Canceled."
 )

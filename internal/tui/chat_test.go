@@ -335,3 +335,20 @@ func TestAPromptOnTheCommandLineIsSaidFirst(t *testing.T) {
 		s.sees("> The question\n\nThe answer.\n")
 	})
 }
+
+func TestWhatIsHeardOfAnAnswerAfterLeavingIsNotSaidOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "The beginning"}))
+		s := play(t, config(h), 80, 24)
+		s.types("x")
+		s.sees("The beginning")
+		s.keys("ctrl+d")
+		if err := h.host.Stop(t.Context(), h.made[0], ""); err != nil {
+			t.Error(err)
+		}
+		s.wait(time.Second)
+		if n := strings.Count(s.screen(), "The beginning"); n != 1 {
+			t.Errorf("it is there %d times:\n%s", n, s.screen())
+		}
+	})
+}

@@ -17,7 +17,7 @@ import (
 
 // told takes in a batch of what has happened.
 func (m *model) told(msg told) tea.Cmd {
-	if msg.of != m.feed {
+	if msg.of != m.feed || m.leaving {
 		return nil // it is of a conversation that was left
 	}
 	var cmds []tea.Cmd
@@ -174,10 +174,11 @@ func (m *model) restarted() {
 
 // answered takes in a whole answer, or what had come of one.
 func (m *model) answered(e turn.AssistantMessage) {
-	whole, streamed := e.Content.Text(), m.answer.said.String()
-	if rest, ok := strings.CutPrefix(whole, streamed); ok {
-		m.write(m.answer.add(rest))
+	blocks, missed := m.answer.amend(e.Content.Text())
+	if missed {
+		m.print1(m.paint.faint, notice.Missed)
 	}
+	m.write(blocks)
 	m.endAnswer()
 	if e.Partial {
 		m.emit(m.paint.faint(notice.BrokeOff))

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -27,6 +28,21 @@ func Blocks(pieces ...string) (texts []string, glued []bool) {
 		texts, glued = append(texts, b.text), append(glued, b.glued)
 	}
 	return texts, glued
+}
+
+// Amended gives what is printed of an answer of which these pieces were heard,
+// and whether people have to be told that some was missed.
+func Amended(whole string, heard ...string) (printed string, missed bool) {
+	var s stream
+	var all []block
+	for _, piece := range heard {
+		all = append(all, s.add(piece)...)
+	}
+	rest, missed := s.amend(whole)
+	for _, b := range slices.Concat(all, rest, s.end()) {
+		printed += b.text
+	}
+	return printed, missed
 }
 
 // Render renders a block of Markdown, with colors or without.

@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/session"
@@ -55,6 +58,7 @@ type model struct {
 
 	out      []string // lines that are to be printed
 	printing bool
+	calm     time.Time // nothing is printed before
 	print    func(text string, then tea.Msg) tea.Cmd
 	dense    bool // what was printed last is no blank line
 
@@ -196,37 +200,49 @@ func (m *model) gap() {
 }
 
 // flush prints what is to be printed. Only one lot is under way at a time:
-// commands are in no order. A lot is no longer than the screen has room for,
-// or it would push what is below into the scrollback.
+// commands are in no order.
 func (m *model) flush() tea.Cmd {
-	if m.printing || len(m.out) == 0 {
+	if m.printing || len(m.out) == 0 || time.Now().Before(m.calm) {
 		return nil
 	}
-	lot := min(len(m.out), max(1, m.height-m.liveHeight()))
-	var text []byte
-	for i, line := range m.out[:lot] {
-		if i > 0 {
-			text = append(text, '\n')
+	var text strings.Builder
+	rows := 0
+	for len(m.out) > 0 && (rows == 0 || rows+rowsOf(m.out[0], m.width) <= m.lot()) {
+		if rows > 0 {
+			text.WriteByte('\n')
 		}
-		text = append(text, line...)
-		if line == "" {
-			text = append(text, ' ') // of nothing at all, nothing is printed
-		}
+		text.WriteString(cmp.Or(m.out[0], " ")) // of nothing at all, nothing is printed
+		rows += rowsOf(m.out[0], m.width)
+		m.out = m.out[1:]
 	}
-	m.out = m.out[lot:]
 	m.printing = true
-	return m.print(string(text), printed{})
+	return m.print(text.String(), printed{})
 }
 
-// resize fits what is shown to the window.
+// lot is how many rows are printed at once. The view, of which an earlier state
+// may still be on the screen, never takes what is left for them: lines for
+// which there is no room would take others off the screen that are kept nowhere.
+func (m *model) lot() int { return max(1, m.height/3) }
+
+// rowsOf gives how many rows a line takes.
+func rowsOf(line string, width int) int { return 1 + max(0, lipgloss.Width(line)-1)/width }
+
+// resize fits what is shown to the window. In one that has become smaller the
+// view has to be drawn before there is room to print.
 func (m *model) resize(width, height int) tea.Cmd {
+	if height < m.height || width < m.width {
+		m.calm = time.Now().Add(calmTime)
+	}
 	m.width, m.height = max(1, width), max(1, height)
 	m.composer.SetWidth(max(4, m.width-1))
 	m.fitComposer()
 	return nil
 }
 
-// say prints a hint for a while.
+// calmTime is some frames.
+const calmTime = 100 * time.Millisecond
+
+// tell shows a hint for a while.
 func (m *model) tell(hint string) {
 	m.hint, m.hintEnds = hint, time.Now().Add(hintTime)
 }

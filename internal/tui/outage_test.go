@@ -235,6 +235,24 @@ func TestFortyColumnsHaveRoomForTheSentence(t *testing.T) {
 	})
 }
 
+// However small the window is, what is going on goes before all else.
+func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 20, 5)
+		s.types("x")
+		s.types("y")
+		s.types("z")
+		s.keys("d")
+		for _, height := range []int{5, 4, 3} {
+			s.send(tea.WindowSizeMsg{Width: 20, Height: height})
+			s.wait(0)
+			if live := s.live(); !strings.HasPrefix(live, "▲ overloaded · 1s\n") || strings.Count(live, "\n") >= height {
+				t.Errorf("of %d lines there is\n%s", height, live)
+			}
+		}
+	})
+}
+
 func TestWithoutColorsTheGlyphsAndWordsAreTheSameAndWithoutLettersThereAreOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(newHouse(t, fails(1, llmtest.Says("*ok*"))...))

@@ -67,6 +67,28 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
+func TestOfAnAnswerThatWasNotHeardInFullNothingIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		whole   string
+		heard   []string
+		printed string
+		missed  bool
+	}{
+		{"one\n\ntwo\n\nthree", []string{"one\n", "\ntwo\n\nthree"}, "one\n\ntwo\n\nthree", false},
+		{"one\n\ntwo", nil, "one\n\ntwo", false},
+		{"one\n\ntwo three", []string{"one\n\ntw"}, "one\n\ntwo three", false},
+		{"one\n\ntwo three four", []string{"one\n\ntwo ", "four"}, "one\n\ntwo three four", false},
+		{"one\n\ntwo\n\nthree", []string{"one\n\n", "three"}, "one\n\ntwo\n\nthree", false},
+		{"one\n\ntwo\n\nthree\n\nfour", []string{"one\n\n", "three\n\n", "four"}, "one\n\nthree\n\ntwo\n\nthree\n\nfour", true},
+		{"one\n\ntwo", []string{"e\n\n", "two"}, "e\n\none\n\ntwo", true},
+		{"```\na\nb\n```\n\nc", []string{"```\na\n```\n\n", "c"}, "```\na\n```\n\n```\nb\n```\n\nc", true},
+	} {
+		if printed, missed := tui.Amended(c.whole, c.heard...); printed != c.printed || missed != c.missed {
+			t.Errorf("of %q was heard %q: got %q, %v", c.whole, c.heard, printed, missed)
+		}
+	}
+}
+
 func TestMarkdownLooksAsItWasMeant(t *testing.T) {
 	const text = "# Title\n\nSome **bold**, *slanted* and `code`, <b>tags</b>, [a link](https://example.com/x) and 漢字 that are wide.\n\n" +
 		"1. one\n2. two\n   - deep\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc main() { println(\"<x>\") }\n```\n\n---\n\n- [x] done\n- [ ] open\n"

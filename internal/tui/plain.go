@@ -316,9 +316,13 @@ func (a *appended) happened(id string, e turn.Event) {
 }
 
 func (a *appended) answered(e turn.AssistantMessage) {
-	if rest, ok := strings.CutPrefix(e.Content.Text(), a.streamed); ok {
-		a.write(rest)
+	whole := e.Content.Text()
+	from := alike(whole, a.streamed)
+	if from < len(a.streamed) {
+		a.line(notice.Missed)
+		from = strings.LastIndexByte(whole[:from], '\n') + 1
 	}
+	a.write(whole[from:])
 	a.finishLine()
 	a.streamed = ""
 	if e.Partial {

@@ -37,6 +37,51 @@ func (s *stream) add(text string) (done []block) {
 	}
 }
 
+// amend takes in the whole of the answer, of which some may have been missed as
+// it came. Where that is not printed yet it is put right unseen; else missed is
+// true, and the answer goes on from the line in which something is missing.
+func (s *stream) amend(whole string) (done []block, missed bool) {
+	said := s.said.String()
+	if rest, ok := strings.CutPrefix(whole, said); ok {
+		return s.add(rest), false
+	}
+	if printed, ok := strings.CutSuffix(said, s.tail); ok && strings.HasPrefix(whole, printed) {
+		cont := s.cont
+		s.reset()
+		s.said.WriteString(printed)
+		s.cont = cont
+		return s.add(whole[len(printed):]), false
+	}
+	from := strings.LastIndexByte(whole[:alike(whole, said)], '\n') + 1
+	s.reset()
+	if fence, first := openFence(whole[:from]); fence != "" {
+		return s.add(first + "\n" + whole[from:]), true
+	}
+	return s.add(whole[from:]), true
+}
+
+// alike gives how many bytes two texts begin with alike.
+func alike(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// openFence gives the fence of the code that is open at the end of a text, and
+// the line with which it began; "": none is.
+func openFence(text string) (fence, first string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if after := fenceAfter(fence, line); after != fence {
+			fence, first = after, line
+		}
+	}
+	return fence, first
+}
+
 // end gives what is left.
 func (s *stream) end() []block {
 	defer s.reset()
@@ -94,16 +139,11 @@ func cutLong(text string) (head, rest string, glue bool) {
 		}
 	}
 	head, rest = text[:end], text[end:]
-	fence, first := "", ""
-	for line := range strings.Lines(head) {
-		if after := fenceAfter(fence, strings.TrimSuffix(line, "\n")); after != fence {
-			fence, first = after, line
-		}
-	}
+	fence, first := openFence(head)
 	if fence == "" {
 		return head, rest, true
 	}
-	return strings.TrimSuffix(head, "\n") + "\n" + fence + "\n", strings.TrimSuffix(first, "\n") + "\n" + rest, true
+	return strings.TrimSuffix(head, "\n") + "\n" + fence + "\n", first + "\n" + rest, true
 }
 
 // fenceAfter gives the fence of the code block that is open behind a line; "":

@@ -48,8 +48,8 @@ func (m *model) ticked(t ticked) tea.Cmd {
 	return nil
 }
 
-// nextChange gives how long it is until words on the screen change; false: they
-// do not.
+// nextChange gives how long it is until words on the screen change or may be
+// printed; false: they do not.
 func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	soonest := func(d time.Duration) {
 		if d > 0 && (!need || d < after) {
@@ -64,6 +64,9 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	case m.turn.id != "":
 		worked := now.Sub(m.turn.began)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)
+	}
+	if len(m.out) > 0 {
+		soonest(m.calm.Sub(now))
 	}
 	if m.hint != "" {
 		soonest(m.hintEnds.Sub(now))

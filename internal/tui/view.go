@@ -20,11 +20,8 @@ func (m *model) View() tea.View {
 	if m.leaving {
 		return v
 	}
-	above, below := m.spaced(m.above()), m.below()
-	typed := strings.Split(m.composer.View(), "\n")
-	if room := max(0, m.height-1-len(typed)-len(below)); len(above) > room {
-		above = above[len(above)-room:]
-	}
+	typed, below := strings.Split(m.composer.View(), "\n"), m.below()
+	above := m.above(max(0, m.height-m.lot()-len(typed)-len(below)))
 	v.SetContent(strings.Join(slices.Concat(above, typed, below), "\n"))
 	if v.Cursor = m.composer.Cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(above)
@@ -32,37 +29,46 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// liveHeight is how many lines the view takes.
-func (m *model) liveHeight() int {
-	return min(m.height-1, len(m.spaced(m.above()))+m.composer.Height()+len(m.below()))
-}
-
-// spaced sets off the composer where there is room for it.
-func (m *model) spaced(above []string) []string {
-	if m.height < 12 || len(above) == 0 && !m.dense {
-		return above
+// above are the lines above the composer, of which there may be so many. Where
+// that is too few, what is going on goes before what is known besides, and the
+// end of the answer has what is left.
+func (m *model) above(room int) []string {
+	if m.height >= 12 {
+		room-- // the composer is set off
 	}
-	return append(above, "")
+	take := func(lines []string) []string {
+		lines = lines[:min(len(lines), max(0, room))]
+		room -= len(lines)
+		return lines
+	}
+	status, question, failed := take(m.statusLines()), take(m.question()), take(m.failureLines())
+	picks, queue, details := take(m.pickLines()), take(m.queueLines()), take(m.detailLines())
+	answer := append(m.tailLines(), m.callLines()...)
+	answer = answer[max(0, len(answer)-max(0, room)):]
+	all := slices.Concat(answer, failed, status, details, question, queue, picks)
+	if m.height >= 12 && (len(all) > 0 || m.dense) {
+		all = append(all, "")
+	}
+	return all
 }
 
-// above are the lines above the composer.
-func (m *model) above() []string {
-	lines := m.tailLines()
+// callLines are the tool calls that are under way.
+func (m *model) callLines() (lines []string) {
 	for _, c := range m.calls {
 		lines = append(lines, m.paint.faint(cutTo(callLine("…", c), m.width)))
 	}
-	if m.failed != nil {
-		for i, line := range m.failure(m.failed.Error) {
-			lines = append(lines, m.painted(m.failureColor(i), line)...)
-		}
+	return lines
+}
+
+// failureLines are what the last turn has failed of, while that is shown.
+func (m *model) failureLines() (lines []string) {
+	if m.failed == nil {
+		return nil
 	}
-	if status := m.status(time.Now()); status != "" {
-		lines = append(lines, status)
+	for i, line := range m.failure(m.failed.Error) {
+		lines = append(lines, m.painted(m.failureColor(i), line)...)
 	}
-	lines = append(lines, m.detailLines()...)
-	lines = append(lines, m.question()...)
-	lines = append(lines, m.queueLines()...)
-	return append(lines, m.pickLines()...)
+	return lines
 }
 
 func (m *model) failureColor(line int) func(string) string {
@@ -92,6 +98,13 @@ func (m *model) tailLines() []string {
 		lines = append([]string{""}, lines...)
 	}
 	return lines
+}
+
+func (m *model) statusLines() []string {
+	if status := m.status(time.Now()); status != "" {
+		return []string{status}
+	}
+	return nil
 }
 
 // status is the one line that says what is going on.
@@ -196,8 +209,11 @@ func (m *model) pickLines() []string {
 // something now.
 func (m *model) below() []string {
 	line := m.keysLine()
-	if m.hint != "" {
+	switch {
+	case m.hint != "":
 		line = m.hint
+	case m.height < 4:
+		return nil
 	}
 	return []string{m.paint.faint(cutTo("  "+line, m.width))}
 }

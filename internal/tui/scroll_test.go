@@ -1,0 +1,44 @@
+//go:build unix
+
+package tui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+)
+
+// What is printed above goes out while the end of the answer takes all of the
+// screen: what the terminal keeps must be the answer, each line of it once.
+func TestOfALongAnswerEachLineIsKeptOnce(t *testing.T) {
+	for what, apart := range map[string]string{"paragraphs": "\n\n", "a list": "\n", "one paragraph": " "} {
+		t.Run(what, func(t *testing.T) {
+			var parts []llm.Part
+			for i := range 20 { // few enough that none is missed
+				var some strings.Builder
+				for j := range 50 {
+					fmt.Fprintf(&some, "- word%04d is%s", 50*i+j, apart)
+				}
+				parts = append(parts, llm.Text{Text: some.String()})
+			}
+			parts = append(parts, llm.Text{Text: "\n\nZqx!"})
+			w := sit(t, config(newHouse(t, llmtest.Parts(parts...))), false)
+			w.shows("/help")
+			w.types("hello\r")
+			w.shows("Zqx!")
+			w.types("\x04")
+			if err := w.end(); err != nil {
+				t.Error(err)
+			}
+			all := strings.Join(unroll(w.written(), 80, 24), " ")
+			for i := range 1000 {
+				if n := strings.Count(all, fmt.Sprintf("word%04d", i)); n != 1 {
+					t.Fatalf("word%04d is there %d times:\n%s", i, n, strings.Join(unroll(w.written(), 80, 24), "\n"))
+				}
+			}
+		})
+	}
+}
