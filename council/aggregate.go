@@ -23,7 +23,7 @@ func (s *sitting) aggregate(ctx context.Context) error {
 	defer release()
 	began, v := time.Now(), &s.aggregator
 	v.State = Asking
-	err := s.judged(bounded)
+	err := safely(s.Aggregator, func() error { return s.judged(bounded) })
 	v.Took = time.Since(began)
 	v.Left = max(0, s.AggregatorBudget-v.Took)
 	switch {

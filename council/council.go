@@ -53,7 +53,7 @@ type Council struct {
 
 	Attempts bool // the aggregator reads in how many tries each member has answered or failed
 
-	Gates *gate.Set   // what those who are at one provider share, by its name; nil: the members of this council only
+	Gates *gate.Set   // what those who are at one provider share, by its name: one fault of a member holds up whoever else goes through them; nil: the members of this council only
 	Watch func(Event) // told of what happens, one event after the other; it must not block. nil: nobody
 }
 

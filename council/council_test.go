@@ -261,6 +261,18 @@ func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
 	}
 }
 
+func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := three(member("a", says(0, "maybe")))
+		c.Aggregator = member("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
+		s := sit(t.Context(), c)
+		if f := faultOf(s.err); f == nil || f.Message != "panic: no such map" || s.Count(council.Answered) != 3 || s.Aggregator.State != council.Failed {
+			t.Errorf("%v, %+v", s.err, s.Result)
+		}
+		expect(t, s.lines[len(s.lines)-1:], "0s closed failed")
+	})
+}
+
 func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", says(0, "so"), says(0, "it is so")))

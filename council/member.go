@@ -49,12 +49,13 @@ func (m *member) sit(ctx context.Context) {
 		Wait:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
 		Dice:   m.dice,
 	}
-	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (turn.AssistantMessage, error) {
+	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (said turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
-			return turn.AssistantMessage{}, context.Cause(ctx) // it comes too late
+			return said, context.Cause(ctx) // it comes too late
 		}
 		m.change(m.number, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
-		return m.safely(ctx)
+		err = safely(m.world, func() (err error) { said, err = m.ask(ctx); return err })
+		return said, err
 	})
 	m.change(m.number, func(v *Voice) { m.end(ctx, v, said, err) })
 }
@@ -106,17 +107,18 @@ func (m *member) dice() float64 {
 	return (float64(at) + 0.5) / float64(len(models))
 }
 
-// safely asks. A model or a tool that panics takes nobody else's answer with it.
-func (m *member) safely(ctx context.Context) (said turn.AssistantMessage, err error) {
+// safely does what a model or a tool may panic in: that takes nobody else's
+// answer with it.
+func safely(w agent.World, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if m.world.Log != nil {
-				m.world.Log.Error("a member of a council panicked", "model", m.world.Model.Name().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if w.Log != nil {
+				w.Log.Error("a model of a council panicked", "model", w.Model.Name().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			err = &fault.Error{Kind: fault.Unknown, Message: fmt.Sprintf("panic: %v", p), Rule: "council/panic"}
 		}
 	}()
-	return m.ask(ctx)
+	return do()
 }
 
 // ask makes one try. A turn of several steps goes on where it was: no tool is

@@ -124,7 +124,7 @@ test('what no council can be made of is said beside the button', async (t) => {
 
 for (const colorScheme of ['light', 'dark']) {
   test(`a council stands in nobody's way, ${colorScheme}, and fits into 320 pixels`, async (t) => {
-    const w = await world(t, { replies: `${slow}*2, 401`, then: 'say:"# One\\n\\nTwo, and `three`."' })
+    const w = await world(t, { replies: `${slow}*2, 401`, then: 'say:"## One\\n\\nTwo, and `three`.\\n\\n#### Four\\n\\n> # Five"' })
     const page = await open(t, w.page + '#/council', { context: { colorScheme, bypassCSP: true, viewport: { width: 320, height: 640 } } })
     const fits = async () => assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320)
     await page.getByLabel('Question').fill('Is it so?')

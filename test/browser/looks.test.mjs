@@ -11,7 +11,7 @@ const views = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 // troubled is a world with an outage in it, on both sides, and one that is over;
 // it gives the addresses of all views and of a conversation that waits.
 async function troubled(t) {
-  const w = await world(t, { replies: '529*2, ok, say:"One **two** `three`.\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
+  const w = await world(t, { replies: '529*2, ok, say:"## Headings\\n\\nOne **two** `three`.\\n\\n#### More\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
   await w.call('early')
   const c = await w.post('conversations', { title: 'Files in the attic' })
   await w.post(`conversations/${c.id}/turns`, { text: 'How many?' })

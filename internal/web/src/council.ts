@@ -44,7 +44,7 @@ export function fold(c: Council, e: Sat, now: number): Council {
     case 'council-quorum':
       return { ...c, grace: now + (e.graceMs ?? 0) }
     case 'council-end':
-      return { ...c, end: { status: e.status ?? 'done', message: e.message ?? '', tookMs: e.tookMs ?? 0 } }
+      return { ...c, talk: hushed(c.talk, 'failed'), end: { status: e.status ?? 'done', message: e.message ?? '', tookMs: e.tookMs ?? 0 } }
   }
   return { ...c, talk: happen(c.talk, e, now) }
 }

@@ -5,24 +5,29 @@ import { Component, type ComponentChildren } from 'preact'
 import { inline, parse, type Inline, type Part } from './markdown'
 import { Copy } from './views/parts'
 
-// Prose draws Markdown.
-export class Prose extends Component<{ text: string }> {
+// Prose draws Markdown. Its headings follow one of the page of that level, and
+// none is more than one below the last, however they were written.
+export class Prose extends Component<{ text: string; under?: number }> {
   override shouldComponentUpdate(next: { text: string }): boolean {
     return next.text !== this.props.text
   }
 
   override render() {
-    return <div class="prose">{parse(this.props.text).map((p, i) => <Piece key={i} of={p} print={JSON.stringify(p)} />)}</div>
+    const under = this.props.under ?? 1
+    let last = under
+    const level = (p: Part) => (p.is === 'heading' ? (last = Math.min(last + 1, under + p.level, 6)) : 0)
+    return <div class="prose">{parse(this.props.text).map((p, i) => <Piece key={i} of={p} level={level(p)} print={JSON.stringify(p)} />)}</div>
   }
 }
 
-class Piece extends Component<{ of: Part; print: string }> {
-  override shouldComponentUpdate(next: { print: string }): boolean {
-    return next.print !== this.props.print
+class Piece extends Component<{ of: Part; level: number; print: string }> {
+  override shouldComponentUpdate(next: { level: number; print: string }): boolean {
+    return next.print !== this.props.print || next.level !== this.props.level
   }
 
   override render() {
-    return piece(this.props.of, 0)
+    const { of: p, level } = this.props
+    return p.is === 'heading' ? heading(p.text, level) : piece(p, 0)
   }
 }
 
@@ -33,10 +38,8 @@ function piece(p: Part, depth: number): ComponentChildren {
   switch (p.is) {
     case 'p':
       return <p>{line(p.text)}</p>
-    case 'heading': {
-      const Tag = `h${Math.min(6, p.level + 3)}` as 'h4' // below those of the page
-      return <Tag>{line(p.text)}</Tag>
-    }
+    case 'heading':
+      return <p><strong>{line(p.text)}</strong></p> // in a quote or a list it is none of this text's own
     case 'code':
       return <Code of={p} />
     case 'quote':
@@ -50,6 +53,11 @@ function piece(p: Part, depth: number): ComponentChildren {
     case 'rule':
       return <hr />
   }
+}
+
+function heading(text: string, level: number): ComponentChildren {
+  const Tag = `h${level}` as 'h2'
+  return <Tag>{line(text)}</Tag>
 }
 
 function Code({ of: p }: { of: Part & { is: 'code' } }) {

@@ -68,6 +68,11 @@ test('what has come stays when somebody stops it, or the line breaks', () => {
   }
 })
 
+test('a judge whose turn has no end of its own is not at work for ever', () => {
+  const c = play([start(), told('turn-start'), told('text-delta', { text: 'It dep' }), told('council-end', { status: 'failed', message: 'panic' })])
+  assert.deepEqual([turnOf(c).status, turnOf(c).items.at(-1).text], ['failed', 'It dep'])
+})
+
 test('models are read from lines and commas', () => {
   assert.deepEqual(read(' a/x\n\n b/y , c/z,\r\n'), ['a/x', 'b/y', 'c/z'])
   assert.deepEqual(named(['a/x', 'b/y', 'a/x', 'a/x']), ['a/x', 'b/y', 'a/x #2', 'a/x #3'])

@@ -123,7 +123,7 @@ function Row({ of: s }: { of: Seat }) {
         {s.state === 'asking' || s.state === 'waiting' ? <span class="aside left">budget <Countdown due={s.spent} words={whole} /> left</span> : null}
       </p>
       {s.message && s.state !== 'answered' && s.state !== 'asking' ? <p class="words">{s.message}</p> : null}
-      {s.answer ? <details class="thought"><summary>What it answered</summary><Prose text={s.answer} /></details> : null}
+      {s.answer ? <details class="thought"><summary>What it answered</summary><Prose text={s.answer} under={3} /></details> : null}
     </li>
   )
 }

@@ -25,7 +25,7 @@ export class TurnView extends Component<Shown> {
     const { turn: t, conversation, last } = this.props
     return (
       <article class={`turn ${t.status}`} aria-label="Turn">
-        {t.items.map((i, n) => <Thing key={n} of={i} />)}
+        {t.items.map((i, n) => <Thing key={n} of={i} under={conversation ? 1 : 3} />)}
         {t.pause ? <Bubble turn={t} conversation={conversation} last={last} /> : null}
         {t.status === 'open' && !t.pause && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
         {t.status === 'open' && !t.pause && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">At work…</p> : null}
@@ -36,14 +36,15 @@ export class TurnView extends Component<Shown> {
   }
 }
 
-function Thing({ of: i }: { of: Item }) {
+// Thing draws what was said or done, below a heading of that level.
+function Thing({ of: i, under }: { of: Item; under: number }) {
   switch (i.is) {
     case 'user':
       return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p></div>
     case 'answer':
-      return <Answer of={i} />
+      return <Answer of={i} under={under} />
     case 'thought':
-      return <details class="thought"><summary>Thinking{i.streaming ? '…' : ''}</summary><Prose text={i.text} /></details>
+      return <details class="thought"><summary>Thinking{i.streaming ? '…' : ''}</summary><Prose text={i.text} under={under} /></details>
     case 'tool':
       return <Used of={i} />
     case 'note':
@@ -51,11 +52,11 @@ function Thing({ of: i }: { of: Item }) {
   }
 }
 
-function Answer({ of: a }: { of: Said }) {
+function Answer({ of: a, under }: { of: Said; under: number }) {
   return (
     <div class={a.streaming ? 'answer streaming' : 'answer'}>
       {a.late ? <p class="aside">… its beginning passed by before this page was here; the whole answer follows</p> : null}
-      <Prose text={a.text} />
+      <Prose text={a.text} under={under} />
       {a.partial ? <p class="broke">… the answer broke off here</p> : null}
     </div>
   )
