@@ -97,11 +97,11 @@ func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
 	switch {
 	case k == "ctrl+d":
 		return m.leave(), true
-	case k == "r" && m.wait != nil:
+	case k == "r" && m.wait != nil && m.lost == nil:
 		return m.hurry(), true
 	case k == "r" && m.turn.again && m.turn.id == "":
 		return m.again(), true
-	case k == "d" && (m.wait != nil || m.failed != nil):
+	case k == "d" && m.wait != nil && m.lost == nil:
 		m.details = !m.details
 		return nil, true
 	}
@@ -117,11 +117,11 @@ func (m *model) interrupt() tea.Cmd {
 	switch {
 	case m.leaving:
 		return tea.Quit
-	case m.turn.id != "" && !m.turn.stopping.IsZero():
+	case m.turn.id != "" && (!m.turn.stopping.IsZero() || m.turn.stuck):
 		return m.leave()
 	case m.turn.id != "":
 		return m.stop()
-	case len(m.queue) > 0:
+	case len(m.queue) > 0 && !twice:
 		return m.takeBack()
 	case m.typed():
 		m.prompts.remember(m.text())
@@ -166,8 +166,9 @@ func (m *model) stop() tea.Cmd {
 			return nil
 		}
 		return func(m *model) tea.Cmd {
-			m.turn.stopping = time.Time{}
+			m.turn.stopping, m.turn.stuck = time.Time{}, true
 			m.trouble("It could not be canceled: " + err.Error())
+			m.tell("Press Ctrl+C again to leave; the conversation is kept")
 			return nil
 		}
 	})

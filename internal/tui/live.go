@@ -12,6 +12,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
 // live is the conversation on a screen whose last lines change.
@@ -81,21 +83,36 @@ func environment(env func(string) string) []string {
 	return all
 }
 
-// close closes the conversation that is open. What the program had still to
-// do for it was to be done with it.
+// close closes the conversation that is open. Who has not answered a question is
+// asked again when it goes on.
 func (m *model) close() error {
-	m.refuse()
 	if m.feed != nil {
 		m.feed.cancel()
 	}
 	if m.talk == nil {
 		return nil
 	}
-	return m.talk.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- m.talk.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeTime):
+		return errStuck
+	}
 }
+
+// closeTime is how long somebody who leaves is kept by something that does not
+// end. What was accepted has long been kept.
+const closeTime = 5 * time.Second
+
+var errStuck = errors.New("something under way does not end; the conversation is kept as it stood")
 
 // farewell says how to go on.
 func (m *model) farewell(out io.Writer) {
+	for _, in := range m.unsaid {
+		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Not said, as far as is known; ↑ has it next time: "+notice.OneLine(in.text)))
+	}
 	if m.talk == nil {
 		return
 	}

@@ -76,6 +76,7 @@ type turnState struct {
 	began    time.Time
 	blocks   int       // of its answers that are printed
 	stopping time.Time // since when somebody wants it to end; zero: nobody does
+	stuck    bool      // it could not be ended
 	again    bool      // the last one has failed and can be asked again
 }
 

@@ -16,7 +16,6 @@ type paper struct {
 	screen     [][]rune
 	x, y       int
 	last       rune
-	rest       string // the beginning of a sequence
 }
 
 // unroll gives all that a terminal of that size shows after what was written,

@@ -52,9 +52,6 @@ func plain(ctx context.Context, c Config) error {
 		asked: map[string]bool{}, always: map[string]bool{},
 	}
 	err := a.talkOn(ctx)
-	for _, one := range a.asking {
-		one.Answer(false)
-	}
 	if a.feed != nil {
 		a.feed.cancel()
 	}
@@ -99,6 +96,7 @@ func (a *appended) talkOn(ctx context.Context) error {
 			switch {
 			case !ok:
 				lines = nil
+				a.nobody()
 			case l.err != nil:
 				return l.err
 			default:
@@ -264,7 +262,7 @@ func (a *appended) take(e wire.Event) {
 		a.done(b.TurnID)
 	case wire.ConnectionLost:
 		if b.Attempt == 0 {
-			a.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now()))
+			a.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now(), endless))
 		}
 	case wire.ConnectionBack:
 		a.line("✓ The server is reached again")

@@ -86,6 +86,15 @@ func (a *appended) ask(one Approval, nobody bool) {
 	}
 }
 
+// nobody takes in that the input has ended: what was asked will not be answered.
+func (a *appended) nobody() {
+	asking := a.asking
+	a.asking = nil
+	for _, one := range asking {
+		a.ask(one, true)
+	}
+}
+
 func (a *appended) question() {
 	call := a.asking[0].Call
 	a.line("? May " + notice.OneLine(call.Name) + " run with " + notice.Cut(notice.Arguments(call), 2000) + "? (y, n, or a for always in this conversation)")

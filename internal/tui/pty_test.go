@@ -306,3 +306,19 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 		w.isAsItWas()
 	})
 }
+
+func TestWhatDoesNotEndKeepsNobodyFromLeaving(t *testing.T) {
+	c := config(newHouse(t, llmtest.Says("Good day.")))
+	c.Talks = stuckHouse{newHouse(t, llmtest.Says("Good day."))}
+	c.Resume = func(id string) string { return "resume " + id }
+	w := sit(t, c, false)
+	w.shows("/help")
+	w.types("hello\r")
+	w.shows("Good day.")
+	w.types("\x04")
+	if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
+		t.Errorf("got %v", err)
+	}
+	w.shows("To resume: resume talk-a")
+	w.isAsItWas()
+}

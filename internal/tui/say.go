@@ -156,7 +156,8 @@ func opened(talk Talk, err error) did {
 	}
 }
 
-// enterTalk begins to show a conversation; the one before is closed.
+// enterTalk begins to show a conversation; the one before is closed. Not before:
+// who cannot have the other keeps what is there.
 func (m *model) enterTalk(talk Talk) tea.Cmd {
 	closing := m.leaveTalk()
 	m.talk, m.known, m.always = talk, map[string]bool{}, map[string]bool{}
@@ -188,7 +189,10 @@ func (m *model) leaveTalk() tea.Cmd {
 	}
 	m.fold(true)
 	m.endAnswer()
-	m.refuse()
+	if m.talk != nil && (m.turn.id != "" || len(m.queue) > 0) {
+		m.print1(m.paint.amber, "· What is under way there is kept: /resume "+m.talk.ID()+" goes on with it")
+	}
+	m.asking = nil // without an answer: that is asked again when the conversation goes on
 	m.feed, m.past, m.turn, m.queue, m.calls, m.wait, m.lost = nil, past{}, turnState{}, nil, nil, nil, nil
 	talk := m.talk
 	m.talk = nil

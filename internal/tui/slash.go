@@ -40,6 +40,10 @@ func slashes() []pick {
 
 // command does what was asked for. What cannot be done stays in the composer.
 func (m *model) command(c command) tea.Cmd {
+	if (c.name == "new" || c.name == "resume") && (len(m.unsaid) > 0 || m.opening) {
+		m.tell("What was said is still on its way into this conversation")
+		return nil
+	}
 	switch c.name {
 	case "help":
 		m.clear()
@@ -130,7 +134,7 @@ func (m *model) resume(id string) tea.Cmd {
 		m.tell("That is this conversation")
 		return nil
 	}
-	return tea.Batch(m.leaveTalk(), m.open(id))
+	return m.open(id)
 }
 
 // offer has the latest conversations offered for completion.

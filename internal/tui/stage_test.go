@@ -33,14 +33,15 @@ var large = llm.Name{Provider: "acme", Model: "large"}
 
 // house keeps conversations in memory and works on them.
 type house struct {
-	host    *session.Host
-	model   *llmtest.Model
-	tools   []tool.Tool
-	approve func(context.Context, llm.ToolCall) error
-	made    []string
-	stuck   chan struct{} // a Stop ends with it; nil: at once
-	refuses error         // of Say
-	patient bool          // waits for as long as it takes
+	host      *session.Host
+	model     *llmtest.Model
+	tools     []tool.Tool
+	approve   func(context.Context, llm.ToolCall) error
+	made      []string
+	stuck     chan struct{} // a Stop ends with it; nil: at once
+	refuses   error         // of Say
+	unstopped error         // of Stop
+	patient   bool          // waits for as long as it takes
 }
 
 // newHouse makes a house with a model that answers so, in a bubble.
@@ -127,6 +128,9 @@ func (t *talk) Stop(ctx context.Context, turnID string) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	if t.h.unstopped != nil {
+		return t.h.unstopped
 	}
 	return t.h.host.Stop(ctx, t.id, turnID)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -113,7 +114,7 @@ func (m *model) status(now time.Time) string {
 	case !m.turn.stopping.IsZero():
 		return m.paint.amber(cutTo("Canceling… (Ctrl+C again leaves; the conversation is kept)", m.width))
 	case m.lost != nil:
-		return m.paint.amber(cutTo(lostLine(m.lostDue.Sub(now), m.lost.Attempt+1, now), m.width))
+		return m.paint.amber(cutTo(lostLine(m.lostDue.Sub(now), m.lost.Attempt+1, now, m.width), m.width))
 	case m.wait != nil:
 		var keys []string
 		if !m.typed() {
@@ -130,8 +131,12 @@ func (m *model) status(now time.Time) string {
 
 // lostLine says that it is the server that cannot be reached, and not a
 // provider: what is under way goes on there.
-func lostLine(left time.Duration, attempt int, now time.Time) string {
-	return fmt.Sprintf("▲ Server of the conversation not reached — %s (attempt %d)", notice.When(left, now), attempt)
+func lostLine(left time.Duration, attempt int, now time.Time, width int) string {
+	line := fmt.Sprintf("▲ Server of the conversation not reached — %s (attempt %d)", notice.When(left, now), attempt)
+	if utf8.RuneCountInString(line) < width {
+		return line
+	}
+	return fmt.Sprintf("▲ server not reached · %s · %d · ^C", notice.Seconds(left), attempt)
 }
 
 func workingLine(since time.Duration) string {
@@ -143,7 +148,7 @@ func workingLine(since time.Duration) string {
 
 // detailLines are what d shows of what fails.
 func (m *model) detailLines() []string {
-	if !m.details || m.wait == nil {
+	if !m.details || m.wait == nil || m.lost != nil {
 		return nil
 	}
 	var lines []string
@@ -226,7 +231,7 @@ func (m *model) keysLine() string {
 		}
 	}
 	busy, empty := m.turn.id != "", !m.typed()
-	add(m.wait != nil && empty, "r now · d details")
+	add(m.wait != nil && m.lost == nil && empty, "r now · d details")
 	add(!busy && m.turn.again && empty, "r tries again")
 	add(busy && !empty, "Enter queues")
 	add(len(m.queue) > 0 && empty, "↑ takes back")
