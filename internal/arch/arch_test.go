@@ -169,6 +169,7 @@ var clocks = []clock{
 	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
 	{"internal/server", "AfterFunc", "tells that a request still waits"},
 	{"internal/remote", "AfterFunc", "ends a connection of which nothing is heard"},
+	{"internal/tui", "After", "lets somebody leave whom something keeps that does not end"},
 	{"internal/cli", "AfterFunc", "opens what has happened a little later"},
 	{"internal/cli", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
