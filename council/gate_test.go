@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
@@ -28,6 +29,45 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 		}
 		if waits := s.only("waiting, tries 1, left 4m28.499999999s, wait 0s"); len(waits) != 2 { // two for the third, with what is left of their budgets
 			t.Errorf("%q", s.lines)
+		}
+	})
+}
+
+// What failed in another council, minutes ago and of another model, is no reason
+// not to ask at all.
+func TestEachMemberIsAskedWhateverOtherCouncilsHaveMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gates := &gate.Set{}
+		down := &fault.Error{Kind: fault.Unavailable, Status: 500}
+		failing := llmtest.New(name("a/broken"))
+		failing.Then = llmtest.Fails(down)
+		broken := agent.World{Model: failing}
+		for range 5 {
+			_ = sit(t.Context(), council.Council{Members: []agent.World{broken, broken}, Gates: gates})
+			time.Sleep(3 * time.Minute)
+		}
+		well := member("a/well", says(time.Second, "yes"))
+		s := sit(t.Context(), council.Council{Members: []agent.World{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Gates: gates, Grace: time.Hour})
+		if v := s.Members[1]; v.State != council.Answered || v.Tries != 1 || v.Took != time.Second || s.Members[0].Tries != 2 {
+			t.Errorf("%+v: %q", v, s.lines)
+		}
+	})
+}
+
+// A stated wait is kept by all the same, and by those who come later.
+func TestAMemberKeepsAStatedWaitOfWhichAnotherWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gates := &gate.Set{}
+		limit := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 100 * time.Second}
+		model := llmtest.New(name("a"), llmtest.Fails(limit), says(0, "yes"), says(0, "yes"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(40*time.Second, cancel)
+		two := []agent.World{{Model: model}, member("b", says(0, "no"))}
+		_ = sit(ctx, council.Council{Members: two, Gates: gates, Aggregator: member("judge"), Grace: time.Hour})
+		two[1] = member("b", says(0, "no"))
+		s := sit(t.Context(), council.Council{Members: two, Gates: gates, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		if v := s.Members[0]; v.State != council.Answered || v.Tries != 1 || v.Took != 60*time.Second {
+			t.Errorf("%+v: %q", v, s.lines)
 		}
 	})
 }

@@ -50,6 +50,8 @@ func (s *scope) admits(c *Call, now time.Time) bool {
 	switch {
 	case now.Round(0).Before(s.until):
 		c.share(s.said(now))
+	case c.Wary && c.tries == 0 && c.last == nil:
+		return true // it has not many tries: its first is its own
 	case s.probing(now):
 		s.queue.push(c)
 		s.arm(now)

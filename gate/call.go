@@ -24,7 +24,12 @@ const (
 // One try at a time is made with it; its commands may come from any goroutine.
 type Call struct {
 	Blocked func(Block) // told when Enter begins to block, and when the reason changes; nil: nobody. Set it before the first try
-	Wary    bool        // a fault of its own opens an outage at once, since its fellows are about to try again as well. Set it before the first try
+
+	// Wary is a call of few tries, whose fellows have as few. Its first goes even
+	// in an outage, unless the upstream has asked for quiet, and a fault of its own
+	// opens one at once, since the fellows are about to try again as well. Set it
+	// before the first try.
+	Wary bool
 
 	tries      int32 // beside Wary: a call is to fit into 144 bytes
 	gate       *Gate

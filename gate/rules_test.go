@@ -130,6 +130,48 @@ func TestOneFaultOfAWaryCallOpensAnOutage(t *testing.T) {
 	})
 }
 
+func TestAWaryCallIsAskedOnceEvenInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		fail(t, &g, opus, errBroken)
+		for range 3 { // also beside a probe
+			c := g.Call(gate.Scope{Model: "sonnet"})
+			defer c.Close()
+			c.Wary = true
+			pass, err := c.Enter(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pass.Leave(errBroken)
+		}
+		var quiet gate.Gate
+		meet(t, &quiet, opus, limited(time.Minute))
+		c := quiet.Call(opus)
+		defer c.Close()
+		c.Wary = true
+		if _, err := c.Enter(t.Context()); err == nil {
+			t.Error("it goes although the upstream has asked for quiet")
+		}
+	})
+}
+
+func TestAWaryCallsOtherTryIsAsAnybodys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate.Gate
+		c := g.Call(opus)
+		defer c.Close()
+		c.Wary = true
+		pass, err := c.Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass.Leave(errBusy)
+		if _, err := c.Enter(t.Context()); err == nil {
+			t.Error("it goes, soon after the failure that has opened the outage")
+		}
+	})
+}
+
 func TestAFinalFaultProvesThatTheHostIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, f := range []*fault.Error{errDenied, {Kind: fault.Invalid}, {Kind: fault.TooLong}, limited(0)} {

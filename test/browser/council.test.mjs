@@ -32,10 +32,11 @@ test('members wait, are asked again and answer, and the judge makes one answer o
   assert.equal(await text(page, '.sitting .turn .prose strong'), 'depends')
   await shown(page, 'made by openai/gpt-5')
   await shown(page, /^3 of 3 members answered · \d+s$/)
-  assert.equal(await row(page, 'anthropic/claude-x').locator('.prose').isVisible(), false)
+  assert.equal(await row(page, 'anthropic/claude-x').locator('.prose').count(), 0)
   await page.getByText('What it answered').first().click()
   await shown(page, 'The provider is well again')
   assert.equal(await page.locator('.together').count(), 0)
+  await until('it is said', async () => (await text(page, '[role=status]')).includes('The council has answered.'))
 })
 
 test('the same model twice, and what was written stays', async (t) => {
@@ -88,6 +89,22 @@ test('a council is stopped by a button, goes on in another view, and another may
   await shown(page, 'Yes.')
   await page.getByRole('button', { name: 'Ask the council' }).click()
   await shown(page, 'The council has answered')
+})
+
+test('whoever leaves the page with a council under way is asked first, and not afterwards', async (t) => {
+  const w = await world(t, { replies: 'silence*2' })
+  const page = await open(t, w.page + '#/council')
+  const asked = []
+  page.on('dialog', (d) => (asked.push(d.type()), d.accept()))
+  await convene(page)
+  await until('both are asked', async () => (await page.locator('.seat.asking').count()) === 2)
+  await page.reload()
+  assert.deepEqual(asked, ['beforeunload'])
+  assert.equal(await page.locator('.sitting').count(), 0)
+  await convene(page)
+  await shown(page, 'The council has answered')
+  await page.reload()
+  assert.deepEqual(asked, ['beforeunload'])
 })
 
 test('an answer that is stopped in the middle stays as far as it came', async (t) => {

@@ -123,8 +123,19 @@ function Row({ of: s }: { of: Seat }) {
         {s.state === 'asking' || s.state === 'waiting' ? <span class="aside left">budget <Countdown due={s.spent} words={whole} /> left</span> : null}
       </p>
       {s.message && s.state !== 'answered' && s.state !== 'asking' ? <p class="words">{s.message}</p> : null}
-      {s.answer ? <details class="thought"><summary>What it answered</summary><Prose text={s.answer} under={3} /></details> : null}
+      {s.answer ? <Answer text={s.answer} /> : null}
     </li>
+  )
+}
+
+// Answer is a member's, drawn when somebody opens it: it may be long.
+function Answer({ text }: { text: string }) {
+  const [open, set] = useState(false)
+  return (
+    <details class="thought" onToggle={(e) => set(e.currentTarget.open)}>
+      <summary>What it answered</summary>
+      {open ? <Prose text={text} under={3} /> : null}
+    </details>
   )
 }
 
