@@ -31,6 +31,15 @@ func labCommand(s Streams) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
+	c.flags(cmd)
+	return cmd
+}
+
+// instead are the flags that ask for something else than a play.
+var instead = [...]string{"list", "policies", "show", "schema", "gallery"}
+
+// flags adds the command's flags.
+func (c *playing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.given = f.Changed
 	reads := &cobra.Command{} // its own --policy is another than the configuration's
@@ -46,8 +55,12 @@ func labCommand(s Streams) *cobra.Command {
 	f.StringVar(&c.svg, "svg", "", "write the chart to a file as a picture")
 	f.BoolVar(&c.schema, "schema", false, "print the JSON Schema of a scenario, for editors")
 	f.StringVar(&c.folder, "gallery", "", "play the whole gallery and write outages.md and its pictures into a folder")
-	cmd.MarkFlagsMutuallyExclusive("list", "policies", "show", "schema", "gallery")
-	return cmd
+	cmd.MarkFlagsMutuallyExclusive(instead[:]...)
+	for _, flag := range instead {
+		for _, play := range []string{"policy", "callers", "seed", "json", "svg"} {
+			cmd.MarkFlagsMutuallyExclusive(flag, play)
+		}
+	}
 }
 
 // playing is what `lab` was asked for.
@@ -64,6 +77,8 @@ type playing struct {
 
 func (c *playing) run(ctx context.Context, args []string) error {
 	switch {
+	case c.instead() != "" && len(args) > 0:
+		return fmt.Errorf("%s and --%s: want one of them", args[0], c.instead())
 	case c.list:
 		return failed(c.gallery())
 	case c.known:
@@ -91,6 +106,17 @@ func (c *playing) run(ctx context.Context, args []string) error {
 		return failed(err)
 	}
 	return failed(c.report(r))
+}
+
+// instead names the flag that asks for something else than a play; "": none
+// does.
+func (c *playing) instead() string {
+	for _, flag := range instead {
+		if c.given(flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // scenario gives the scenario of a name or a file, with what the flags change.
@@ -160,6 +186,9 @@ func (c *playing) strategy(conf *config.Config, name string) (lab.Strategy, erro
 		return known[0], nil
 	}
 	plain, shared := strings.CutSuffix(name, "+gate")
+	if known, err := lab.Choose([]string{plain}); err == nil && shared {
+		return known[0], fmt.Errorf("%s is not ours, and its callers share nothing; want it without +gate", plain)
+	}
 	if slices.Contains(conf.Policies(), plain) {
 		p, err := conf.Named(plain)
 		return lab.Own(plain, p, shared), err

@@ -125,6 +125,10 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than can be played, 20000"},
 		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: 0 is no number of callers"},
 		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: -1 is no number of callers"},
+		{[]string{"lab", file, "--policy", "codex+gate"}, 2, "codex is not ours, and its callers share nothing; want it without +gate"},
+		{[]string{"lab", file, "--list"}, 2, file + " and --list: want one of them"},
+		{[]string{"lab", "--gallery", dir, "--policy", "codex"}, 2, "[gallery policy]"},
+		{[]string{"lab", "--gallery", file + "/x"}, 1, "not a directory"},
 		{[]string{"lab", "--show", "nope"}, 2, "--show nope: the gallery has four-hours-529, "},
 		{[]string{"lab", file, "--policy", "simple", "--svg", dir + "/no/x.svg"}, 1, "no such file"},
 	} {

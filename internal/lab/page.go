@@ -18,11 +18,11 @@ const ours = "patient" + withGate
 // page outages.md and a picture for each scenario in outages. told is told of
 // each scenario before it is played.
 func Publish(ctx context.Context, folder string, told func(config.Scenario)) error {
-	files, err := Pages(ctx, told)
-	if err != nil {
+	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
+	files, err := Pages(ctx, told)
+	if err != nil {
 		return err
 	}
 	for name, text := range files {
@@ -131,6 +131,6 @@ func sources(b *strings.Builder) {
 		"What the others do is in `internal/lab/strategies.yaml`. A correction with its source is welcome.\n\n" +
 		"| policy | what | retries | where it is published | version | not verified |\n|---|---|---:|---|---|---|\n")
 	for _, s := range Others() {
-		fmt.Fprintf(b, "| `%s` | %s. %s | %d | %s | %s | %s |\n", s.Name, s.Title, s.Note, s.Policy.Retries, s.Source, s.Seen, s.Doubt)
+		fmt.Fprintf(b, "| `%s` | %s | %d | %s | %s | %s |\n", s.Name, strings.TrimSpace(s.Title+". "+s.Note), s.Policy.Retries, s.Source, s.Seen, s.Doubt)
 	}
 }
