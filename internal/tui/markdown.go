@@ -1,247 +1,253 @@
 package tui
 
 import (
-	"html"
-	"regexp"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ridethrough/ridethrough/internal/notice"
 )
 
-// markdown renders blocks of Markdown for a terminal: near to how they were
-// written, since what is not understood must not get lost. HTML is shown as it
-// is, and so are the addresses of links.
+// markdown renders blocks of Markdown for a terminal: CommonMark with tables
+// and what is struck out, near to how it was written, since what is not
+// understood must not get lost. HTML is shown as it is, and so are the
+// addresses of links.
 type markdown struct{ paint paint }
 
-// The forms of lines that are more than text.
-var (
-	headingLine = regexp.MustCompile(`^ {0,3}#{1,6} `)
-	itemLine    = regexp.MustCompile(`^(\s*)([-*+]|\d{1,9}[.)]) +(?:(\[[ xX]\]) )?(.*)$`)
-	quoteLine   = regexp.MustCompile(`^ {0,3}> ?(.*)$`)
-	ruleLine    = regexp.MustCompile(`^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$`)
-	tableRule   = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$`)
+// Bounds of what is drawn inside of something else. Beyond them the marks stay
+// and nothing is indented.
+const (
+	nestBound = 12
+	nestWidth = 5
 )
-
-// page is what a block becomes, line by line.
-type page struct {
-	m     markdown
-	width int
-	lines []string
-
-	text   []string // lines of the paragraph that is open
-	first  string   // what stands before its first line
-	indent string   // and before the others
-}
 
 // render gives a block as lines of less than width columns, without blank ones
 // around them.
 func (m markdown) render(text string, width int) []string {
-	p := &page{m: m, width: width}
-	fence := ""
 	source := strings.Split(notice.Visible(text), "\n")
-	for i := 0; i < len(source); i++ {
-		line := source[i]
-		after := fenceAfter(fence, line)
-		switch {
-		case after != fence:
-			p.end()
-			fence = after
-		case fence != "":
-			p.code(line)
-		case i+1 < len(source) && strings.Contains(line, "|") && tableRule.MatchString(source[i+1]) && strings.Contains(source[i+1], "|"):
-			p.end()
-			rows := tableRows(source[i:])
-			p.table(rows)
-			i += len(rows)
-		default:
-			p.line(line)
-		}
+	for i, line := range source {
+		source[i] = untabbed(line)
+	}
+	return m.blocks(source, max(1, width), 0)
+}
+
+// page is what lines become: of a document, of a quotation or of an item.
+type page struct {
+	m     markdown
+	width int
+	depth int
+	lines []string
+	text  []string // lines of the paragraph that is open
+}
+
+func (m markdown) blocks(source []string, width, depth int) []string {
+	p := &page{m: m, width: width, depth: depth}
+	for len(source) > 0 {
+		source = source[p.take(source):]
 	}
 	p.end()
 	return trimBlank(p.lines)
 }
 
-// line takes in a line that is no code.
-func (p *page) line(line string) {
-	item, quote := itemLine.FindStringSubmatch(line), quoteLine.FindStringSubmatch(line)
+// take draws the block that begins there, or takes in a line of a paragraph.
+// It gives how many lines it has taken.
+func (p *page) take(source []string) int {
+	line := source[0]
 	switch {
-	case strings.TrimSpace(line) == "":
+	case isBlank(line):
 		p.end()
 		p.lines = append(p.lines, "")
-	case headingLine.MatchString(line):
-		p.end()
-		for _, l := range wrapped(p.m.inline(strings.TrimSpace(line)), p.width) {
-			p.lines = append(p.lines, p.m.paint.strong(l))
-		}
-	case ruleLine.MatchString(line):
-		p.end()
-		p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", 8)))
-	case item != nil:
-		p.end()
-		p.first = item[1] + p.m.mark(item[2]) + " "
-		p.indent = strings.Repeat(" ", lipgloss.Width(p.first))
-		p.text = append(p.text, strings.TrimSpace(item[3]+" "+item[4]))
-	case quote != nil:
-		if bar := p.m.paint.letters("│ "); p.first != bar {
-			p.end()
-			p.first, p.indent = bar, bar
-		}
-		p.text = append(p.text, quote[1])
+	case fenceOf(line) != "" && fenceAfter("", line) != "":
+		return p.fenced(source)
+	case len(p.text) > 0 && underline(line) > 0:
+		p.heading(strings.Repeat("#", underline(line))+" ", p.joined())
+	case indentOf(line) > 3 && len(p.text) == 0:
+		return p.indented(source)
+	case indentOf(line) > 3:
+		p.text = append(p.text, strings.TrimLeft(line, " "))
+	case len(p.text) == 0 && isHTML(line):
+		return p.html(source)
+	case isTable(source):
+		return p.table(source)
 	default:
-		if len(p.text) == 0 {
-			p.first = line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-			p.indent = p.first
-		}
-		p.text = append(p.text, strings.TrimLeft(line, " \t"))
+		return p.marked(source)
 	}
+	return 1
 }
 
-// mark gives the mark of an item of a list.
-func (m markdown) mark(written string) string {
-	if strings.Contains("-*+", written) {
-		if m.paint.ascii {
-			return "*"
+// marked draws what begins with a mark of its own, or takes in a line of text.
+func (p *page) marked(source []string) int {
+	line := source[0]
+	body := strings.TrimLeft(line, " ")
+	it, item := itemOf(line)
+	switch {
+	case headingMark(line) != "":
+		p.end()
+		mark := headingMark(line)
+		p.heading(mark, strings.TrimRight(body[min(len(body), len(mark)):], "# "))
+	case isRule(line):
+		p.end()
+		p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", min(8, max(1, p.width-1)))))
+	case body[0] == '>' && p.nests("> "):
+		return p.quote(source)
+	case item && p.nests(it.before()) && (len(p.text) == 0 || it.interrupts()):
+		return p.item(it, source)
+	default:
+		if body[0] == '>' || item && it.interrupts() {
+			p.end()
 		}
-		return "•"
+		p.text = append(p.text, body)
 	}
-	return written
+	return 1
 }
 
-// end ends the paragraph that is open. Two blanks at the end of a line, or a
-// backslash, keep it apart from the next.
+// nests tells whether there is room for something behind a mark.
+func (p *page) nests(mark string) bool {
+	return p.depth < nestBound && p.width-len(mark) >= nestWidth
+}
+
+// end ends the paragraph that is open.
 func (p *page) end() {
-	if len(p.text) == 0 {
-		return
+	if len(p.text) > 0 {
+		p.lines = append(p.lines, fold(p.m.inline(p.joined(), 0), p.width)...)
 	}
+}
+
+// joined gives the text of the paragraph and closes it. Two blanks at the end
+// of a line, or a backslash, keep it apart from the next.
+func (p *page) joined() string {
 	var text strings.Builder
 	for i, line := range p.text {
 		body := strings.TrimRight(line, " ")
-		apart := len(line)-len(body) > 1 || strings.HasSuffix(body, `\`)
-		text.WriteString(strings.TrimSuffix(body, `\`))
+		broken := strings.HasSuffix(body, `\`) && !strings.HasSuffix(body, `\\`)
 		switch {
 		case i == len(p.text)-1:
-		case apart:
-			text.WriteByte('\n')
+			text.WriteString(body)
+		case broken || len(line)-len(body) > 1:
+			text.WriteString(strings.TrimSuffix(body, `\`) + "\n")
 		default:
-			text.WriteByte(' ')
+			text.WriteString(body + " ")
 		}
 	}
-	before := strings.ReplaceAll(p.first, "\t", "    ")
-	for _, line := range wrapped(p.m.inline(text.String()), p.width-lipgloss.Width(before)) {
-		p.lines = append(p.lines, before+line)
-		before = strings.ReplaceAll(p.indent, "\t", "    ")
-	}
-	p.text, p.first, p.indent = nil, "", ""
+	p.text = nil
+	return text.String()
 }
 
-// code takes in a line of code, which is broken where it does not fit: cut off
-// it would be of no use.
-func (p *page) code(line string) {
-	lines := wrapped(line, p.width-2)
+func (p *page) heading(mark, text string) {
+	p.lines = append(p.lines, fold(p.m.look(mark, bold)+p.m.inline(text, bold), p.width)...)
+}
+
+// fenced draws code between fences.
+func (p *page) fenced(source []string) int {
+	p.end()
+	lead, fence := indentOf(source[0]), fenceAfter("", source[0])
+	for i, line := range source[1:] {
+		if fence = fenceAfter(fence, line); fence == "" {
+			return i + 2
+		}
+		p.code(lead, line[min(lead, indentOf(line)):])
+	}
+	return len(source)
+}
+
+// indented draws code that is told by its indentation.
+func (p *page) indented(source []string) int {
+	n := 0
+	for i, line := range source {
+		if !isBlank(line) && indentOf(line) < 4 {
+			break
+		}
+		if !isBlank(line) {
+			n = i + 1
+		}
+	}
+	for _, line := range source[:n] {
+		p.code(0, line[min(4, indentOf(line)):])
+	}
+	return n
+}
+
+// code draws a line of code, broken where it does not fit: cut off it would be
+// of no use.
+func (p *page) code(lead int, line string) {
+	before := strings.Repeat(" ", min(lead+2, p.width/4))
+	for _, l := range fold(line, p.width-len(before)) {
+		p.lines = append(p.lines, strings.TrimRight(before+p.m.paint.teal(l), " "))
+	}
+}
+
+// html gives HTML as it was said, line by line.
+func (p *page) html(source []string) int {
+	for i, line := range source {
+		if isBlank(line) {
+			return i
+		}
+		p.lines = append(p.lines, fold(line, p.width)...)
+	}
+	return len(source)
+}
+
+// quote draws a quotation. Text below it that has no mark goes on with it.
+func (p *page) quote(source []string) int {
+	p.end()
+	var inner []string
+	fence := ""
+	for _, line := range source {
+		body, marked := strings.CutPrefix(strings.TrimLeft(line, " "), ">")
+		if !marked && (isBlank(line) || fence != "" || begins(line) || isBlank(inner[len(inner)-1])) {
+			break
+		}
+		body = strings.TrimPrefix(body, " ")
+		fence = fenceAfter(fence, body)
+		inner = append(inner, body)
+	}
+	bar := p.m.paint.letters("│ ")
+	p.within(bar, bar, inner)
+	return len(inner)
+}
+
+// item draws an item of a list.
+func (p *page) item(it listItem, source []string) int {
+	p.end()
+	inner := it.lines(source)
+	mark := it.before()
+	if len(it.mark) == 1 {
+		mark = strings.Replace(mark, it.mark, p.m.paint.letters("•"), 1)
+	}
+	p.within(mark, strings.Repeat(" ", lipgloss.Width(mark)), inner)
+	return len(inner)
+}
+
+// within draws blocks behind what stands before their first line and before
+// the others.
+func (p *page) within(first, others string, source []string) {
+	lines := p.m.blocks(source, p.width-lipgloss.Width(first), p.depth+1)
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
-	for _, l := range lines {
-		p.lines = append(p.lines, strings.TrimRight("  "+p.m.paint.teal(l), " "))
+	for _, line := range lines {
+		p.lines = append(p.lines, strings.TrimRight(first+line, " "))
+		first = others
 	}
 }
 
-// tableRows gives the cells of the table that begins there, without the line
-// below its head.
-func tableRows(source []string) [][]string {
-	var rows [][]string
-	for i, line := range source {
-		if i == 1 {
+// fold breaks a text into lines of less than so many columns, at words where
+// it can.
+func fold(text string, width int) []string { return filled(text, width-1) }
+
+// filled breaks a text into lines of so many columns.
+func filled(text string, width int) []string {
+	width = max(2, width) // of one letter
+	var lines []string
+	for line := range strings.SplitSeq(lipgloss.Wrap(text, width, ""), "\n") {
+		if lipgloss.Width(line) > width {
+			lines = append(lines, strings.Split(ansi.Hardwrap(line, width, true), "\n")...)
 			continue
 		}
-		if !strings.Contains(line, "|") {
-			break
-		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for j, c := range cells {
-			cells[j] = strings.TrimSpace(c)
-		}
-		rows = append(rows, cells)
+		lines = append(lines, line)
 	}
-	return rows
-}
-
-// table draws a table, cell below cell where it fits, and else row by row as
-// it was written.
-func (p *page) table(rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for j, c := range row {
-			if j == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[j] = max(widths[j], lipgloss.Width(p.m.inline(c)))
-		}
-	}
-	total := 3 * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	for i, row := range rows {
-		cells := slices.Clone(row)
-		for j, c := range cells {
-			cells[j] = p.m.inline(c)
-			if total < p.width {
-				cells[j] += strings.Repeat(" ", widths[j]-lipgloss.Width(cells[j]))
-			}
-		}
-		for _, line := range wrapped(strings.TrimRight(strings.Join(cells, " | "), " "), p.width) {
-			if i == 0 {
-				line = p.m.paint.strong(line)
-			}
-			p.lines = append(p.lines, line)
-		}
-		if i == 0 && total < p.width {
-			p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", total)))
-		}
-	}
-}
-
-// The forms of text in a line.
-var (
-	codeSpan  = regexp.MustCompile("`([^`]+)`")
-	boldSpan  = regexp.MustCompile(`\*\*(\S|\S[^\n]*?\S)\*\*`)
-	slantSpan = regexp.MustCompile(`(^|[\s(])\*([^\s*]|[^\s*][^*\n]*?[^\s*])\*($|[\s).,;:!?])`)
-	linkSpan  = regexp.MustCompile(`\[([^\[\]\n]+)\]\((\S+?)\)`)
-)
-
-// inline renders what stands in a line. Code is left alone.
-func (m markdown) inline(text string) string {
-	var b strings.Builder
-	at := 0
-	for _, span := range codeSpan.FindAllStringIndex(text, -1) {
-		b.WriteString(m.words(text[at:span[0]]))
-		if m.paint.color {
-			b.WriteString(m.paint.teal(text[span[0]+1 : span[1]-1]))
-		} else {
-			b.WriteString(text[span[0]:span[1]])
-		}
-		at = span[1]
-	}
-	b.WriteString(m.words(text[at:]))
-	return b.String()
-}
-
-// words renders what is no code. Without colors the marks stay.
-func (m markdown) words(text string) string {
-	text = notice.Visible(html.UnescapeString(text))
-	text = linkSpan.ReplaceAllString(text, "$1 ($2)")
-	if !m.paint.color {
-		return text
-	}
-	text = boldSpan.ReplaceAllStringFunc(text, func(s string) string { return m.paint.strong(s[2 : len(s)-2]) })
-	return slantSpan.ReplaceAllStringFunc(text, func(s string) string {
-		parts := slantSpan.FindStringSubmatch(s)
-		return parts[1] + m.paint.slanted(parts[2]) + parts[3]
-	})
+	return lines
 }
 
 func trimBlank(lines []string) []string {

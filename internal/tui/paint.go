@@ -35,19 +35,12 @@ func (p paint) faint(line string) string { return p.with(lipgloss.NewStyle().Fai
 
 func (p paint) strong(line string) string { return p.with(lipgloss.NewStyle().Bold(true), line) }
 
-// teal and slanted are for words of somebody else's: their letters stay.
+// teal is for words of somebody else's: their letters stay.
 func (p paint) teal(text string) string {
 	if !p.color || text == "" {
 		return text
 	}
 	return lipgloss.NewStyle().Foreground(lipgloss.Cyan).TabWidth(4).Render(text)
-}
-
-func (p paint) slanted(text string) string {
-	if !p.color {
-		return text
-	}
-	return lipgloss.NewStyle().Italic(true).Render(text)
 }
 
 func (p paint) with(s lipgloss.Style, line string) string {

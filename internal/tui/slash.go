@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,16 +14,19 @@ import (
 // command is what begins with a slash: it is for us and not for the model.
 type command struct{ name, rest string }
 
-// commandForm tells a command from a path and from other things that begin
+// parseCommand tells a command from a path and from other things that begin
 // with a slash.
-var commandForm = regexp.MustCompile(`^/([a-zA-Z]+)(?:[ \t]+(.*))?$`)
-
 func parseCommand(text string) (command, bool) {
-	found := commandForm.FindStringSubmatch(strings.TrimSpace(text))
-	if found == nil {
+	text, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	end := strings.IndexFunc(text, func(r rune) bool { return !isLetter(r) })
+	if end < 0 {
+		end = len(text)
+	}
+	name, rest := text[:end], text[end:]
+	if !ok || name == "" || rest != "" && rest[0] != ' ' && rest[0] != '\t' || strings.Contains(rest, "\n") {
 		return command{}, false
 	}
-	return command{found[1], strings.TrimSpace(found[2])}, true
+	return command{name, strings.TrimSpace(rest)}, true
 }
 
 // slashes are the commands there are, with what they are for.
