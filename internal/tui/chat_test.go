@@ -176,7 +176,7 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		s.types("/help")
 		s.sees("/resume", "Ctrl+C")
 		s.types("/quit")
-		s.wait(time.Second)
+		s.wait(2 * time.Second)
 		if !s.gone() {
 			t.Error("it is still there")
 		}

@@ -137,7 +137,7 @@ func (m *model) leave() tea.Cmd {
 	m.fold(true)
 	m.endAnswer()
 	m.leaving = true
-	return tea.Batch(m.fence.ask(), tea.Tick(fenceTime, func(time.Time) tea.Msg { return left{} }))
+	return tea.Batch(m.fence.ask(), tea.Tick(time.Until(m.fence.due), func(time.Time) tea.Msg { return left{} }))
 }
 
 // gone tells whether everything is said and answered.
@@ -147,11 +147,14 @@ func (m *model) gone() bool {
 
 // fence is a question to the terminal behind all the others: terminals answer
 // in order, so with its answer there all are.
-type fence struct{ asked, passed, late bool }
+type fence struct {
+	due          time.Time // the answer is waited for until then; zero: nothing was asked
+	passed, late bool
+}
 
-// fenceTime is how long the answer may take. Every terminal answers this
-// question; what does not is none.
-const fenceTime = 500 * time.Millisecond
+// fenceTime is how long the answer may take, over however slow a line. Every
+// terminal answers this question; what does not is none.
+const fenceTime = 2 * time.Second
 
 // fenceDelay is when it is asked: what the program asks by itself goes out with
 // its first frames.
@@ -159,10 +162,10 @@ const fenceDelay = 100 * time.Millisecond
 
 // ask asks, once.
 func (f *fence) ask() tea.Cmd {
-	if f.asked {
+	if !f.due.IsZero() {
 		return nil
 	}
-	f.asked = true
+	f.due = time.Now().Add(fenceTime)
 	return tea.Tick(fenceDelay, func(time.Time) tea.Msg { return tea.Raw(ansi.RequestPrimaryDeviceAttributes)() })
 }
 

@@ -88,11 +88,15 @@ func (a *appended) talkOn(ctx context.Context) error {
 		if a.feed != nil {
 			events = a.feed.events
 		}
+		more := lines
+		if a.open >= session.QueueBound/2 && len(a.asking) == 0 {
+			more = nil // whoever writes into a pipe can wait
+		}
 		select {
 		case <-ctx.Done():
 			a.finishLine()
 			return nil
-		case l, ok := <-lines:
+		case l, ok := <-more:
 			switch {
 			case !ok:
 				lines = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/session"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -120,6 +121,22 @@ func TestOverPipesTheKeysAreCommands(t *testing.T) {
 		p.line("/quit")
 		if err := <-p.end; err != nil || !strings.Contains(p.said(), "There is no command /nonsense") {
 			t.Errorf("%v:\n%s", err, p.said())
+		}
+	})
+}
+
+func TestOverPipesMoreLinesCanComeThanTheQueueHasRoomFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := talkOver(t, config(newHouse(t, llmtest.Hangs())))
+		go func() {
+			for range session.QueueBound + 10 {
+				p.line("and?")
+			}
+		}()
+		select {
+		case err := <-p.end:
+			t.Errorf("it has ended with what could not be said: %v\n%s", err, p.said())
+		case <-time.After(time.Minute):
 		}
 	})
 }
