@@ -50,7 +50,7 @@ func TestAnAnswerIsCutIntoBlocksAsItComes(t *testing.T) {
 
 func FuzzBlocks(f *testing.F) {
 	f.Add("one\n\n```go\nx\n\ny\n```\n\n- a\n\n  b\n", 3)
-	f.Add(strings.Repeat("ä", 5000), 7)
+	f.Add(strings.Repeat("ä", 5000), 11)
 	f.Add(strings.Repeat("word ", 2000), 1000)
 	f.Add("- ```go\n"+strings.Repeat("x", 5000)+"\n```\n|a|\n|-|\n"+strings.Repeat("|b|\n", 2000), 100)
 	f.Fuzz(func(t *testing.T, text string, step int) {
