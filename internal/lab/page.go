@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,11 +19,14 @@ const ours = "patient" + withGate
 // page outages.md and a picture for each scenario in outages. told is told of
 // each scenario before it is played.
 func Publish(ctx context.Context, folder string, told func(config.Scenario)) error {
-	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
-		return err
+	if _, err := os.Stat(filepath.Join(folder, "outages")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err // before all is played for nothing
 	}
 	files, err := Pages(ctx, told)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
 		return err
 	}
 	for name, text := range files {
