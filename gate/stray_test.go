@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// hours waits so long before each of three retries.
-func hours(wait time.Duration) policy.Policy {
+// thrice waits so long before each of three retries.
+func thrice(wait time.Duration) policy.Policy {
 	return policy.Policy{Retries: 3, Wait: policy.Schedule{Steps: []time.Duration{wait}}}
 }
 
@@ -30,7 +30,7 @@ func stray(t *testing.T, f *fault.Error, wait time.Duration, fails int, others t
 		all.Go(func() {
 			c := g.Call(opus)
 			defer c.Close()
-			e := retry.Engine{Policy: hours(wait), Gate: c, Watch: func(n retry.Note) { notes = append(notes, n) }}
+			e := retry.Engine{Policy: thrice(wait), Gate: c, Watch: func(n retry.Note) { notes = append(notes, n) }}
 			tries := 0
 			if _, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 				if tries++; tries <= fails {
@@ -91,7 +91,7 @@ func TestNobodyIsSentBeforeTheEndOfAStatedWait(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			u := down(time.Second, reset)
-			if err := ask(t.Context(), &g, hours(5*time.Minute), opus, u); err != nil || time.Since(begun) != 10*time.Minute || u.total() != 2 {
+			if err := ask(t.Context(), &g, thrice(5*time.Minute), opus, u); err != nil || time.Since(begun) != 10*time.Minute || u.total() != 2 {
 				t.Errorf("%v after %v with %d requests", err, time.Since(begun), u.total())
 			}
 		})
@@ -123,7 +123,7 @@ func stragglers(t *testing.T, n int, back, until time.Duration) (sent []time.Dur
 			all.Go(func() {
 				c := g.Call(opus)
 				defer c.Close()
-				_, _ = retry.Do(ctx, retry.Engine{Policy: hours(2 * time.Hour), Gate: c}, func(context.Context, int) (int, error) {
+				_, _ = retry.Do(ctx, retry.Engine{Policy: thrice(2 * time.Hour), Gate: c}, func(context.Context, int) (int, error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if first {
