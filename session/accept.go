@@ -159,7 +159,7 @@ func (h *Host) Delete(ctx context.Context, conversation string) error {
 		return err
 	}
 	h.recent.drop(conversation)
-	h.lose(ctx, conversation)
+	h.lose(ctx, conversation, true)
 	err = h.Engine.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
 		return err

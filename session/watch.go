@@ -36,6 +36,7 @@ type Event struct {
 	Took         time.Duration // of Tried: until the first content or the fault
 	Retries      int           // of Recovered and Lost
 	Waited       time.Duration // of Recovered and Lost
+	Stopped      bool          // of Lost: somebody has stopped it
 }
 
 // measure tells whoever measures.
@@ -60,10 +61,14 @@ func (w *worker) told(e turn.Event) {
 	w.h.measure(out)
 }
 
-// lose is for a turn that is at its end: if it waits, it does so in vain.
-func (h *Host) lose(ctx context.Context, conversation string) {
+// lose is for a turn that is at its end, perhaps because somebody has stopped
+// it: if it waits, it does so in vain.
+func (h *Host) lose(ctx context.Context, conversation string, stopped bool) {
 	if p, ok := h.over(ctx, conversation); ok {
-		h.measure(Event{Type: Lost, Conversation: conversation, Turn: p.Turn, Name: p.Name, Retries: p.Retries, Waited: p.Slept})
+		if p.Trying && !stopped {
+			p.Retries++ // what it says is from before that
+		}
+		h.measure(Event{Type: Lost, Conversation: conversation, Turn: p.Turn, Name: p.Name, Retries: p.Retries, Waited: p.Slept, Stopped: stopped})
 	}
 }
 
@@ -71,7 +76,7 @@ func (h *Host) lose(ctx context.Context, conversation string) {
 // may go on to wait.
 func (h *Host) settle(ctx context.Context, l *log) {
 	if l.now.id == "" {
-		h.lose(ctx, l.id)
+		h.lose(ctx, l.id, l.state.Status() == turn.Aborted)
 	}
 }
 

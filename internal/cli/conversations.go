@@ -9,6 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/history"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/session"
 )
 
 // dataDir gives the directory of the conversations, and whether somebody has
@@ -26,7 +27,7 @@ func (c *serving) dataDir() (dir string, named bool) {
 // them, a gateway without them is better than none.
 func (c *serving) converse(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
 	to.History = history.Open("", to.Log)
-	w := app.Worlds{Env: c.s.Env, Policy: from.Named, Watch: to.History.WatchTurns}
+	w := app.Worlds{Env: c.s.Env, Policy: from.Named, Watch: watching(to.Feed, to.History)}
 	to.Council = w.Councils()
 	if c.storing.url() != "" {
 		return c.converseOn(ctx, to, w)
@@ -36,7 +37,7 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 		return func() {}, nil
 	}
 	measured := history.Open(filepath.Join(dir, "history.json"), to.Log)
-	w.Watch = measured.WatchTurns
+	w.Watch = watching(to.Feed, measured)
 	host, end, err := w.Converse(ctx, dir, to.Log)
 	switch {
 	case err != nil && named:
@@ -48,6 +49,14 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 	to.Log.Info("conversations", "data", dir)
 	to.Sessions, to.Settle, to.History = host, w.Settle, measured
 	return keeping(ctx, measured, end), nil
+}
+
+// watching tells both of what happens to turns.
+func watching(feed *server.Feed, measured *history.History) func(session.Event) {
+	return func(e session.Event) {
+		measured.WatchTurns(e)
+		feed.WatchTurns(e)
+	}
 }
 
 // keeping writes what is measured into its file until end is called and all is

@@ -152,12 +152,8 @@ func (h *History) Keep(ctx context.Context) {
 
 // save writes the file if there is something new.
 func (h *History) save() error {
-	h.mu.Lock()
-	dirty := h.dirty
-	h.dirty = false
-	text, err := json.Marshal(record{version, h.born, h.upstreams, h.incidents})
-	h.mu.Unlock()
-	if err != nil || !dirty {
+	text, err := h.text()
+	if err != nil || text == nil {
 		return err
 	}
 	if err := replace(h.path, text); err != nil {
@@ -167,6 +163,17 @@ func (h *History) save() error {
 		return err
 	}
 	return nil
+}
+
+// text gives what is to be in the file; nil: nothing is new.
+func (h *History) text() ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.dirty {
+		return nil, nil
+	}
+	h.dirty = false
+	return json.Marshal(record{version, h.born, h.upstreams, h.incidents})
 }
 
 // replace puts a file into the place of another, so that there is always a

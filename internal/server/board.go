@@ -93,7 +93,6 @@ func handOut(kind, page string) http.HandlerFunc {
 func (s *Server) serveBoard(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	s.board.ServeHTTP(w, r)
 }
 

@@ -192,7 +192,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, kind string, news 
 		return
 	}
 	for {
-		if len(news) == 0 && out.flush() != nil {
+		if !out.bears(len(news) > 0) {
 			return
 		}
 		e, ok := receive(out, news)

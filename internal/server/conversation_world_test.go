@@ -37,12 +37,15 @@ func newParlor(t *testing.T, answers ...llmtest.Answer) *parlor {
 
 // furnish opens a server on an engine.
 func furnish(t *testing.T, c server.Config, e engine.Engine, answers ...llmtest.Answer) *parlor {
+	if c.Feed == nil {
+		c.Feed = server.NewFeed()
+	}
 	p := &parlor{engine: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
 	p.host = session.New(session.Config{Engine: e, World: func(context.Context, session.Settings) (agent.World, error) {
 		w := agent.World{Model: p.model}
 		w.Retry.Policy = policy.Patient()
 		return w, nil
-	}})
+	}, Watch: c.Feed.WatchTurns})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -1,6 +1,11 @@
 package server
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/session"
+)
 
 // endsBound is how many ends are remembered, for those who have seen the calls
 // wait.
@@ -8,21 +13,22 @@ const endsBound = 4096
 
 // end is how the waiting of a call has come to its end, as JSON.
 type end struct {
-	How     string `json:"how"` // "recovered", "failed", or "left" by the client
+	How     string `json:"how"` // "recovered", "failed", or "left" by the client, or stopped
 	Retries int    `json:"retries"`
 	Waited  int64  `json:"waitedMs"`
 }
 
-// endings are those of the latest calls, by their numbers.
-type endings struct {
-	by    map[int64]end
-	order []int64 // the oldest first
+// endings are those of the latest calls, by their numbers, or of the latest
+// turns, by their conversations.
+type endings[K comparable] struct {
+	by    map[K]end
+	order []K // the oldest first
 }
 
 // note adds one, and forgets the oldest where there are too many.
-func (e *endings) note(id int64, how string, retries int, waited time.Duration) {
+func (e *endings[K]) note(id K, how string, retries int, waited time.Duration) {
 	if e.by == nil {
-		e.by = map[int64]end{}
+		e.by = map[K]end{}
 	}
 	if _, known := e.by[id]; known {
 		return // one whose answer breaks off has recovered first
@@ -34,6 +40,14 @@ func (e *endings) note(id int64, how string, retries int, waited time.Duration) 
 	}
 }
 
+// drop forgets one: what it was of waits again.
+func (e *endings[K]) drop(id K) {
+	if _, known := e.by[id]; known {
+		delete(e.by, id)
+		e.order = slices.DeleteFunc(e.order, func(k K) bool { return k == id })
+	}
+}
+
 // ended gives how the waiting of a call has come to its end; false: it is not
 // known, or not any more.
 func (f *Feed) ended(id int64) (end, bool) {
@@ -41,4 +55,33 @@ func (f *Feed) ended(id int64) (end, bool) {
 	defer f.mu.Unlock()
 	e, ok := f.ends.by[id]
 	return e, ok
+}
+
+// settled is ended for the latest turn of a conversation that has waited.
+func (f *Feed) settled(conversation string) (end, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.turns.by[conversation]
+	return e, ok
+}
+
+// WatchTurns is told of what happens to turns: it is for session.Config. It
+// remembers how their waiting ends; their events are in their conversations.
+func (f *Feed) WatchTurns(e session.Event) {
+	how := "failed"
+	switch {
+	case e.Type == session.Recovered:
+		how = "recovered"
+	case e.Type == session.Lost && e.Stopped:
+		how = "left"
+	case e.Type != session.Lost && e.Type != session.Waits:
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Type == session.Waits {
+		f.turns.drop(e.Conversation)
+		return
+	}
+	f.turns.note(e.Conversation, how, e.Retries, e.Waited)
 }

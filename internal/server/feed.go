@@ -39,7 +39,8 @@ type Feed struct {
 	passing ring
 	news    chan struct{}     // closed with the next event
 	calls   map[int64]*waiter // those that wait, or try again
-	ends    endings           // how others have ended that had
+	ends    endings[int64]    // how others have ended that had
+	turns   endings[string]   // the same of turns
 }
 
 // waiter is a call that has failed and is not over.

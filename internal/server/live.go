@@ -54,7 +54,7 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 func (o *stream) live(lists []followed, seen []int, news <-chan told) {
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
-	for len(news) > 0 || o.flush() == nil {
+	for o.bears(len(news) > 0) {
 		e, came, ok := either(o, ticker.C, news)
 		switch {
 		case !ok:

@@ -18,15 +18,20 @@ import (
 // pagePath is where the page is.
 const pagePath = "/-/ui/"
 
-// pageHeaders let the page do what it does and nothing else: it runs and shows
-// its own files, talks to this server, and is part of no other page.
-var pageHeaders = map[string]string{
-	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-	"Referrer-Policy":              "no-referrer",
-	"Cross-Origin-Opener-Policy":   "same-origin",
-	"Cross-Origin-Resource-Policy": "same-origin",
-	"Vary":                         "Accept-Encoding",
+// pagePolicy lets the page do what it does and nothing else: it runs and shows its
+// own files, talks to this server, and is part of no other page.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// guard sets the headers of every answer that is not an upstream's, so that
+// nothing in one that a browser is led to, an error or a text among them, runs
+// or is part of a page.
+func guard(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
 // hashed is a name that changes with what the file says, as bundlers make it.
@@ -112,9 +117,8 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	for name, value := range pageHeaders {
-		h.Set(name, value)
-	}
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Type", l.kind)
 	h.Set("Cache-Control", "no-cache")
 	if hashed.MatchString(name) {

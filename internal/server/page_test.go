@@ -56,6 +56,27 @@ func TestThePageIsServedWithWhatItMayDo(t *testing.T) {
 	}
 }
 
+func TestWhateverIsAnsweredBelowTheBoardRunsNothing(t *testing.T) {
+	for _, path := range []string{"/-/", "/-/ui/none.js", "/-/waits", "/-/waits/1", "/-/incidents/x", "/-/policies", "/-/conversations", "/-/openapi.json", "/-/livez", "/-/none", "/"} {
+		for _, token := range []string{"", "t0ken"} {
+			r := request("GET", path, "")
+			r.Header.Set("Accept", "text/html")
+			h := ask(paged(token), r).Header()
+			if got := h.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'") || strings.Contains(got, "self") || !strings.Contains(got, "frame-ancestors 'none'") {
+				t.Errorf("%s: %q", path, got)
+			}
+			if h.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("%s: %v", path, h)
+			}
+		}
+	}
+	r := request("GET", "/-/ui/", "")
+	r.Host = "evil.example"
+	if w := ask(paged(""), r); w.Code != 421 || w.Header().Get("Content-Security-Policy") == "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
 func TestFilesOfThePage(t *testing.T) {
 	for _, c := range []struct {
 		method, path string

@@ -116,7 +116,7 @@ func New(c Config) *Server {
 	}
 	s.waits = follower[int64, wait]{one: "wait", all: "waits", load: s.loadWaits, same: wait.same, fate: s.config.Feed.ended}
 	s.upstreams = follower[string, upstream]{one: "upstream", all: "upstreams", load: s.loadUpstreams, same: upstream.same}
-	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same}
+	s.turns = follower[string, turnWait]{one: "turn", all: "turns", load: s.loadTurns, same: turnWait.same, fate: s.config.Feed.settled}
 	s.tallies = follower[string, tally]{one: "count", all: "counts", load: s.loadTallies, same: equals[tally]}
 	s.recent = follower[string, recent]{one: "conversation", all: "conversations", load: s.loadRecent, same: equals[recent]}
 	s.incidents = follower[string, incident]{one: "incident", all: "incidents", load: s.loadIncidents, same: incident.same}
@@ -133,10 +133,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b := bounded(w, r)
 	switch {
 	case !s.named(r.Host, r):
+		guard(w.Header())
 		s.misdirected(w, r)
 	case ours(r):
+		guard(w.Header())
 		s.serveBoard(w, r)
 	case s.browses(r):
+		guard(w.Header())
 		lead(w)
 	case s.foreign(r):
 		reject(w, r, http.StatusForbidden, "requests of web pages are not served, and this one's Origin is another site")

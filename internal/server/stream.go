@@ -104,6 +104,16 @@ func (o *stream) flush() error {
 	return o.push()
 }
 
+// packet is how much is sent at a time where there is more, in bytes: what a
+// reader has not taken must not pile up.
+const packet = 64 << 10
+
+// bears sends what there is, unless more is about to come. false: nobody reads
+// any more.
+func (o *stream) bears(more bool) bool {
+	return more && o.buf.Len() < packet || o.flush() == nil
+}
+
 // push is flush where there may be nothing yet but a header.
 func (o *stream) push() error {
 	_ = o.conn.SetWriteDeadline(time.Now().Add(stallTime)) // not every connection has deadlines

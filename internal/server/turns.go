@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -59,7 +60,7 @@ func (s *Server) loadTurns() []turnWait {
 func viewTurn(p *session.Pending, now time.Time) turnWait {
 	v := turnWait{
 		Conversation: p.Conversation, Title: p.Title, Turn: p.Turn, State: "waiting", Provider: p.Name.Provider, Model: p.Name.Model,
-		Upstream: history.OfTurns(p.Name.Provider), Kind: p.Kind, Cause: fault.KindOf(p.Kind).Words(), Message: p.Message, Code: p.Code,
+		Upstream: history.OfTurns(p.Name.Provider), Kind: p.Kind, Cause: causeOf(p), Message: p.Message, Code: p.Code,
 		Retries: p.Retries, MaxRetries: p.Limit, Began: instant(p.Began), Due: instant(p.Due), Deadline: instant(p.Deadline),
 		Remaining: until(p.Due, now),
 	}
@@ -68,6 +69,12 @@ func viewTurn(p *session.Pending, now time.Time) turnWait {
 		v.State, v.Due, v.Remaining, v.Waited = "trying", time.Time{}, 0, p.Slept.Milliseconds()
 	}
 	return v
+}
+
+// causeOf gives what a turn waits for in plain words.
+func causeOf(p *session.Pending) string {
+	status, _ := strconv.Atoi(p.Code) // a word, where no server has answered
+	return (&fault.Error{Kind: fault.KindOf(p.Kind), Status: status}).Cause()
 }
 
 // tally is how many there are of something of which only some are shown, as

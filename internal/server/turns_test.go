@@ -81,8 +81,54 @@ func TestATurnThatWaitsIsShownAndItsEndIsToo(t *testing.T) {
 			t.Errorf("%v", trying)
 		}
 		time.Sleep(15 * time.Second)
-		if all := r.seen(); len(of(all, "gone")) != 1 || of(all, "gone")[0] != `{"turn":"c1"}` {
+		if all := r.seen(); len(of(all, "gone")) != 1 || of(all, "gone")[0] != `{"how":"recovered","retries":2,"turn":"c1","waitedMs":15000}` {
 			t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestItIsSaidHowTheWaitOfATurnHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, down(60)...)
+		r := p.read("/-/live")
+		defer r.close()
+		ended := func(what string) string {
+			t.Helper()
+			r.seen()
+			p.say("c1", what)
+			time.Sleep(time.Second)
+			if what == "stop" {
+				if err := p.host.Stop(t.Context(), "c1", ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(10 * time.Hour)
+			gone := of(r.seen(), "gone")
+			if len(gone) != 1 {
+				t.Fatalf("%s: %q", what, gone)
+			}
+			return gone[0]
+		}
+		p.create("c1")
+		if got, want := ended("stop"), `{"how":"left","retries":0,"turn":"c1","waitedMs":5000}`; got != want {
+			t.Errorf("stopped: %s, want %s", got, want)
+		}
+		if got, want := ended("give up"), `{"how":"failed","retries":21,"turn":"c1","waitedMs":27105000}`; got != want {
+			t.Errorf("given up: %s, want %s", got, want)
+		}
+	})
+}
+
+func TestWhoCannotBeReachedIsToldByTheNameThatCallsHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParlor(t, llmtest.Fails(&fault.Error{Kind: fault.Unavailable, Code: "ECONNREFUSED", Message: "refused"}))
+		r := p.read("/-/live")
+		defer r.close()
+		p.create("c1")
+		p.say("c1", "hello")
+		time.Sleep(time.Second)
+		if shown := decoded(t, of(r.seen(), "turn")[0]); shown["cause"] != "network" {
+			t.Errorf("%v", shown)
 		}
 	})
 }

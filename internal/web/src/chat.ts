@@ -5,9 +5,9 @@ import { batch, effect, signal } from '@preact/signals'
 import { Failure, get, part, post } from './call'
 import { talk as followed } from './live'
 import { announce } from './say'
-import type { Conversation, Happening, Problem } from './shapes'
+import type { Conversation, Happening, Heading, Problem } from './shapes'
 import type { Sent } from './sse'
-import { link } from './store'
+import { conversations, link } from './store'
 import { attached, begin, fold, type Talk } from './talk'
 import { attempt, capital, causeOf, headline } from './words'
 
@@ -75,8 +75,32 @@ function hear(sent: Sent[], now: number): void {
 // change takes in that the turns to come are made with something else.
 function change(e: Happening): void {
   const c = about.peek()
-  if (c) about.value = { ...c, ...(e.model ? { model: e.model } : {}), ...(e.title ? { title: e.title } : {}) }
+  if (c && e.seq > c.seq) about.value = { ...c, model: e.model ?? c.model, title: e.title ?? '' }
 }
+
+// older are conversations beside those that the stream lists, the newest first.
+export const older = signal<readonly Heading[]>([])
+
+// beneath is where the list goes on; undefined: it is at its end.
+export const beneath = signal<string | undefined>('')
+
+// dig lists more of them.
+export async function dig(): Promise<void> {
+  for (let found = 0; found === 0 && beneath.value !== undefined; ) {
+    const from = beneath.value
+    const page = await get<{ conversations: Heading[]; before?: string }>('conversations?limit=100' + (from ? '&before=' + part(from) : ''))
+    const known = new Set([...conversations.keys.peek(), ...older.peek().map((c) => c.id)])
+    const fresh = page.conversations.filter((c) => !known.has(c.id))
+    found = fresh.length
+    batch(() => {
+      older.value = [...older.peek(), ...fresh]
+      beneath.value = page.before
+    })
+  }
+}
+
+// forget takes a conversation out of what was listed beside the stream's.
+export const forget = (id: string): void => void (older.value = older.peek().filter((c) => c.id !== id))
 
 // say tells of a turn's troubles and of its end, if it happens now.
 function say(e: Happening): void {

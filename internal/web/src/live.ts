@@ -14,6 +14,7 @@ const rest = 60_000 // hidden for that long, a page gives its stream up
 const look = 15_000 // between two looks of a page that rests
 const silence = 40_000 // the server says something every 15 s
 const longest = 30_000 // between two attempts to connect
+const locked = 600_000 // the same without a right token: somebody has to bring one
 
 // Follow is the conversation that the stream is to tell of as well.
 export interface Follow {
@@ -29,7 +30,7 @@ let follow: Follow | null = null
 let pending: (Sent & { of: Follow | null })[] = []
 let cut = new AbortController() // of the stream under way, or of the wait for the next
 let misses = 0
-let hiddenSince = document.hidden ? performance.now() : Infinity
+let hiddenSince = document.hidden ? -Infinity : Infinity // one that was opened behind others has never been looked at
 let heard = 0
 let beat = Date.now()
 
@@ -79,15 +80,23 @@ async function run(): Promise<void> {
     if (ended === 'denied') link.value = 'denied'
     else if (brief && ended === 'enough') link.value = 'resting'
     else if (misses > 0) link.value = 'offline'
-    const pause = brief && ended === 'enough' ? look : Math.min(longest, misses === 0 ? 0 : 500 * 2 ** misses)
-    misses++
-    await wait(pause * (0.8 + 0.4 * Math.random()), cut.signal)
+    await wait(pause(ended, brief) * (0.8 + 0.4 * Math.random()), cut.signal)
   }
 }
 
+// pause gives how long it is until the next attempt.
+function pause(ended: Ended, brief: boolean): number {
+  if (ended === 'denied') return locked
+  if (brief && ended === 'enough') return look
+  const n = misses++
+  return n === 0 ? 0 : Math.min(longest, 500 * 2 ** n)
+}
+
+type Ended = 'enough' | 'lost' | 'denied'
+
 // stream reads until the stream ends; a brief one only until all lists of what
 // waits have come.
-async function stream(signal: AbortSignal, brief: boolean): Promise<'enough' | 'lost' | 'denied'> {
+async function stream(signal: AbortSignal, brief: boolean): Promise<Ended> {
   const f = brief ? null : follow
   try {
     const answer = await fetch(address(f), { headers: headers({ Accept: 'text/event-stream' }), signal, cache: 'no-store' })

@@ -1,5 +1,5 @@
 // The page: what stands around the views, and what runs as long as it is there.
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
@@ -72,12 +72,17 @@ function Offline() {
 }
 
 const typed = signal('')
+const refused = signal(false) // what was typed
+effect(() => void (link.value === 'live' && (refused.value = false)))
 
 // Locked asks for the token of a server that wants one.
 function Locked() {
   const open = (e: Event) => {
     e.preventDefault()
     keep(typed.value.trim())
+    typed.value = ''
+    refused.value = true // unless the page opens
+    link.value = 'connecting'
     again()
   }
   return (
@@ -85,12 +90,14 @@ function Locked() {
       <h1 tabIndex={-1}>This server asks for its token</h1>
       <p>It is the one of its configuration. The page keeps it until this tab is closed.</p>
       <label>Token<input type="password" autoComplete="off" value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} /></label>
+      {refused.value ? <p class="failed" role="alert">The server does not take that one.</p> : null}
       <button class="first">Open</button>
     </form>
   )
 }
 
 adopt()
+addEventListener('hashchange', () => adopt() && again()) // an address with another token, in the tab that is open
 label()
 listen()
 begin()

@@ -53,7 +53,7 @@ function block(lines: string[], at: number): Taken {
   if (rule.test(line)) return [{ is: 'rule' }, at + 1]
   if (quote.test(line)) return quoted(lines, at)
   if (bullet.test(line)) return list(lines, at)
-  if (line.includes('|') && cells.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-')) return table(lines, at)
+  if (line.includes('|') && cells.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-') && row(line).length <= columns) return table(lines, at)
   return paragraph(lines, at)
 }
 
@@ -106,11 +106,15 @@ function task(text: string): { text: string; done?: boolean } {
   return box ? { text: text.slice(box[0].length), done: box[1] !== ' ' } : { text }
 }
 
+// columns are the most of a table: each of its rows has as many cells as its
+// head, so a short text with a wide head would make a page of millions.
+const columns = 64
+
 function table(lines: string[], at: number): Taken {
   let next = at + 2
   while (!blank(lines[next]) && (lines[next] ?? '').includes('|')) next++
   const head = row(lines[at] ?? '')
-  const rows = lines.slice(at + 2, next).map((l) => head.map((_, i) => row(l)[i] ?? ''))
+  const rows = lines.slice(at + 2, next).map(row).map((r) => head.map((_, i) => r[i] ?? ''))
   return [{ is: 'table', head, rows }, next]
 }
 

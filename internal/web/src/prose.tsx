@@ -1,13 +1,35 @@
 // What a model has said, as nodes of the document. Only the block that has
 // changed is drawn again, which while an answer streams is the last one.
 import { Component, type ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 
 import { inline, parse, type Inline, type Part } from './markdown'
 import { Copy } from './views/parts'
+import { count } from './words'
 
-// Prose draws Markdown. Its headings follow one of the page of that level, and
-// none is more than one below the last, however they were written.
-export class Prose extends Component<{ text: string; under?: number }> {
+const most = 100_000 // characters of a text that are drawn before somebody asks for all: a browser takes long for more
+
+interface Writing {
+  text: string
+  under?: number | undefined // the level of the heading that it stands below
+}
+
+// Prose draws Markdown.
+export function Prose({ text, under }: Writing) {
+  const [whole, show] = useState(false)
+  const rest = whole ? 0 : text.length - most
+  if (rest <= 0) return <Blocks text={text} under={under} />
+  return (
+    <>
+      <Blocks text={text.slice(0, most)} under={under} />
+      <p class="acts"><button type="button" onClick={() => show(true)}>Show {count(rest)} more characters</button><Copy label="Copy all" text={() => text} /></p>
+    </>
+  )
+}
+
+// Blocks draws all of a text. Its headings follow one of the page of that level,
+// and none is more than one below the last, however they were written.
+class Blocks extends Component<Writing> {
   override shouldComponentUpdate(next: { text: string }): boolean {
     return next.text !== this.props.text
   }

@@ -3,7 +3,9 @@
 import { computed, signal } from '@preact/signals'
 
 const hash = signal(location.hash)
-addEventListener('hashchange', () => (hash.value = location.hash))
+addEventListener('hashchange', () => {
+  if (!location.hash.startsWith('#token=')) hash.value = location.hash // that is no place
+})
 
 // names are the views in the order of the navigation.
 export const names = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy'] as const

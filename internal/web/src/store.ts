@@ -7,7 +7,7 @@ import type { Sent } from './sse'
 import { Table, type Told } from './table'
 
 export const waits = new Table<number, Wait>((w) => w.id)
-export const turns = new Table<string, TurnWait>((t) => t.turn)
+export const turns = new Table<string, TurnWait>((t) => t.conversation) // of which each has one under way at the most
 export const upstreams = new Table<string, Upstream>((u) => u.name)
 export const incidents = new Table<string, Incident>((i) => i.id, (a, b) => b.began.localeCompare(a.began))
 export const tallies = new Table<string, Tally>((t) => t.of)

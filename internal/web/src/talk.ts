@@ -2,7 +2,7 @@
 // at a clock: fold takes what there is and one event, and gives what there is
 // then; turns that an event does not touch stay the same objects.
 import type { Block, Conversation, Happening, Input } from './shapes'
-import type { Ended, Tried } from './words'
+import { compacted, restarted, switched, type Ended, type Tried } from './words'
 
 export interface Said {
   is: 'user' | 'answer' | 'thought'
@@ -45,7 +45,7 @@ export interface Turn {
   status: 'open' | 'done' | 'failed' | 'aborted'
   items: readonly Item[]
   pause?: Pause
-  error?: Ended & { message: string; requestId?: string | undefined; waitedMs: number }
+  error?: Ended & { message: string }
   retries?: number
   waitedMs?: number
   tookMs?: number
@@ -143,7 +143,7 @@ function pauseOf(e: Happening, now: number): Pause {
 
 function errorOf(e: Happening): NonNullable<Turn['error']> {
   return {
-    kind: e.kind, code: e.code, retries: e.retries ?? 0, committed: e.committed, provider: e.provider,
+    kind: e.kind, code: e.code, retries: e.retries ?? 0, committed: e.committed, provider: e.provider, model: e.model,
     message: e.message ?? '', requestId: e.requestId, waitedMs: e.waitedMs ?? 0,
   }
 }
@@ -179,9 +179,9 @@ function keep(turn: Turn, e: Happening): Turn {
     case 'tool-result':
       return tool(turn, e, { state: e.failed ? 'failed' : 'done', output: String(e.output ?? '') })
     case 'provider-switched':
-      return add(calm(turn), { is: 'note', text: `${e.from || 'The model'} does not answer${e.why ? ` (${e.why})` : ''}: going on with ${e.to}` })
+      return add(calm(turn), { is: 'note', text: switched(e.from, e.why, e.to) })
     case 'compacted':
-      return add(turn, { is: 'note', text: 'The conversation was too long for the model and has been shortened' })
+      return add(turn, { is: 'note', text: compacted })
     case 'turn-restarted':
       return restart(turn)
   }
@@ -194,7 +194,7 @@ const add = (turn: Turn, item: Item): Turn => ({ ...turn, items: [...turn.items,
 function restart(turn: Turn): Turn {
   const had = turn.items.some(streams)
   const rest = { ...calm(turn), items: turn.items.filter((i) => !streams(i)) }
-  return had ? add(rest, { is: 'note', text: 'Its worker died: the answer begins anew' }) : rest
+  return had ? add(rest, { is: 'note', text: restarted }) : rest
 }
 
 // answer puts the whole answer in the place of what has streamed of it.

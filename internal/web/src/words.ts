@@ -1,6 +1,6 @@
 // The sentences that people see while they wait and at the end, the same ones
-// as in the terminal.
-import { clock, seconds } from './time'
+// as in the terminal: test/words.json has them from package notice.
+import { clock, seconds, until, whole } from './time'
 
 // causes holds the plain words for the kinds of faults; a test holds them to
 // those of package fault.
@@ -20,7 +20,7 @@ export const causes: Record<string, string> = {
   'canceled': 'canceled',
 }
 
-const passing = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncated', 'upstream-timeout'])
+const passing = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncated', 'upstream-timeout', 'timeout'])
 
 export const capital = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1)
 
@@ -38,10 +38,13 @@ export interface Faulty {
   code?: string | undefined
 }
 
+// answered tells whether a server has said something, and be it an error.
+const answered = (f: Faulty): boolean => /^\d+$/.test(f.code ?? '')
+
 // causeOf gives a fault in plain words.
 export function causeOf(f: Faulty): string {
   if (f.cause) return f.cause
-  if (f.kind === 'unavailable' && !/^\d+$/.test(f.code ?? '')) return 'network'
+  if (f.kind === 'unavailable' && !answered(f)) return 'network'
   return causes[f.kind ?? ''] ?? f.kind ?? 'unknown failure'
 }
 
@@ -52,21 +55,46 @@ export interface Tried {
   deadline?: string | undefined
 }
 
-// attempt counts retries from 1; without a limit it says when waiting ends.
-export function attempt(t: Tried): string {
+// attempt counts retries from 1; without a limit it says when waiting ends. now
+// is only asked which day it is.
+export function attempt(t: Tried, now = Date.now()): string {
   if (t.maxRetries) return `attempt ${t.retries + 1}/${t.maxRetries}`
-  return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline)}` : '')
+  return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline, now)}` : '')
 }
+
+// sentence is what is said while something waits that is tried again in left
+// milliseconds, at an instant of the server's.
+export const sentence = (w: Faulty & Tried, left: number, due: string): string =>
+  `${capital(causeOf(w))} — retrying ${until(left, due)}… (${attempt(w, Date.parse(due) - left)})`
 
 // recovered ends a wait well.
 export const recovered = (retries: number, waitedMs: number): string =>
-  `Recovered after ${plural(retries, 'retry', 'retries')} (waited ${seconds(Math.round(waitedMs / 1000) * 1000)})`
+  `Recovered after ${plural(retries, 'retry', 'retries')} (waited ${whole(waitedMs)})`
+
+// Lines that are said as they are.
+export const brokeOff = '… the answer broke off here'
+export const restarted = '▲ its worker died: the answer begins anew'
+export const compacted = '· the conversation was too long and has been shortened'
+
+// switched tells of another model that goes on.
+export const switched = (from: string | undefined, why: string | undefined, to: string | undefined): string =>
+  `▲ ${from || 'the model'} does not answer (${why ?? ''}): going on with ${to ?? ''}`
 
 // Ended is what a call has failed of.
 export interface Ended extends Faulty {
   retries: number
   committed?: boolean | undefined
   provider?: string | undefined
+  model?: string | undefined
+  waitedMs?: number | undefined
+  requestId?: string | undefined
+}
+
+// details are what stands below the headline and the provider's words: who was
+// asked, how long it was tried, and the request's id.
+export function details(e: Ended): string {
+  const waited = (e.waitedMs ?? 0) > 0 ? 'waited ' + seconds(e.waitedMs ?? 0) : ''
+  return [[e.provider, e.model].filter(Boolean).join('/'), waited, e.requestId ? 'request ' + e.requestId : ''].filter(Boolean).join(' · ')
 }
 
 // headline is the first line of a failure.
@@ -88,6 +116,6 @@ function remedy(e: Ended): string {
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
   if (!passing.has(e.kind ?? '')) return ''
-  if (local.has(at) && causeOf(e) === 'network' && !e.committed) return `Check that ${at} is running and try again.`
+  if (local.has(at) && !answered(e) && !e.committed) return `Check that ${at} is running and try again.`
   return 'Check your connection and try again.'
 }

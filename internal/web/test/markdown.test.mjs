@@ -67,3 +67,10 @@ test('a text made to be slow is not', () => {
     assert.ok(performance.now() - began < 3000, `${text.slice(0, 10)}: ${performance.now() - began} ms`)
   }
 })
+
+test('a head of very many columns makes no table, and so no page of millions of cells', () => {
+  const wide = '|a'.repeat(5000) + '|\n' + '|-'.repeat(5000) + '|\n' + 'x|\n'.repeat(5000)
+  assert.ok(parse(wide).every((p) => p.is !== 'table'))
+  const [table] = parse('|a|b|\n|-|-|\n' + '|1|2|3|\n' + '|x\n')
+  assert.deepEqual(table.rows, [['1', '2'], ['x', '']])
+})

@@ -10,10 +10,10 @@ const due = '2026-11-21T15:04:07Z'
 test('a countdown rounds up to whole seconds and never says 0s', () => {
   for (const [left, want] of [
     [5000, 'in 5s'], [4999, 'in 5s'], [4001, 'in 5s'], [4000, 'in 4s'], [1, 'in 1s'], [0, 'now'], [-1, 'now'], [-1e9, 'now'],
-    [60_000, 'in 1m0s'], [90_000, 'in 1m30s'], [5 * minute, 'in 5m0s'], [5 * minute + 1, 'at 15:04 (6 min)'], [12.4 * minute, 'at 15:04 (13 min)'], [3e7, 'at 15:04 (500 min)'],
+    [60_000, 'in 1m0s'], [90_000, 'in 1m30s'], [5 * minute, 'in 5m0s'], [5 * minute + 1, 'at 15:04, in 6m'], [12.4 * minute, 'at 15:04, in 13m'], [3e7, 'at 15:04, in 8h20m'],
   ]) assert.equal(until(left, due), want)
   assert.equal(until(12 * minute, due, true), 'at 15:04')
-  assert.equal(until(12 * minute, undefined), 'in 12m0s')
+  assert.equal(until(12 * minute, undefined), 'in 12m')
 })
 
 test('a countdown says something else exactly when changes says so', () => {
@@ -32,11 +32,11 @@ test('durations are rough, in two units at the most', () => {
   for (const [ms, want] of [
     [0, '0ms'], [850, '850ms'], [1000, '1s'], [1500, '1.5s'], [12_000, '12s'], [59_999, '1m'], [61_000, '1m 1s'], [3_599_900, '1h'], [26_400_000, '7h 20m'], [86_400_000, '1d'], [183_600_000, '2d 3h'],
   ]) assert.equal(roughly(ms), want)
-  assert.equal(seconds(3_661_000), '1h1m1s')
+  assert.equal(seconds(3_661_000), '1h2m')
 })
 
 test('instants are those of the server, on the clock of the reader', () => {
-  assert.equal(clock('2026-11-21T00:04:07Z'), '00:04')
+  assert.equal(clock('2026-11-21T00:04:07Z', Date.parse(due)), '00:04')
   assert.equal(moment(due), '15:04:07')
   assert.equal(dated(due, new Date('2026-11-21T20:00:00Z')), '15:04')
   assert.equal(dated(due, new Date('2026-11-22T20:00:00Z')), 'Sat, Nov 21, 15:04')
@@ -45,9 +45,9 @@ test('instants are those of the server, on the clock of the reader', () => {
 test('attempts count retries from 1, and say when waiting ends where there is no limit', () => {
   assert.equal(attempt({ retries: 0, maxRetries: 10 }), 'attempt 1/10')
   assert.equal(attempt({ retries: 6 }), 'attempt 7')
-  assert.equal(attempt({ retries: 6, deadline: '2026-11-21T05:12:00Z' }), 'attempt 7, gives up 05:12')
+  assert.equal(attempt({ retries: 6, deadline: '2026-11-21T05:12:00Z' }, Date.parse(due)), 'attempt 7, gives up 05:12')
   assert.equal(recovered(3, 22_400), 'Recovered after 3 retries (waited 22s)')
-  assert.equal(recovered(1, 400), 'Recovered after 1 retry (waited 0s)')
+  assert.equal(recovered(1, 400), 'Recovered after 1 retry (waited 1s)')
 })
 
 test('the first line of a failure is that of the terminal', () => {

@@ -35,7 +35,7 @@ const groups = computed(() => {
     return g
   }
   for (const w of waits.all()) at(w.upstream, w).calls.push(w.id)
-  for (const t of turns.all()) at(t.upstream ?? t.provider, t).turns.push(t.turn)
+  for (const t of turns.all()) at(t.upstream ?? t.provider, t).turns.push(t.conversation)
   before = [...by].map(([name, g]) => settled({ name, ...g }))
   return before
 })

@@ -41,6 +41,15 @@ interface Acting {
   sure?: string // a question that is asked first
 }
 
+let focused: Node | null = null // the latest that had the focus, be it gone by now
+addEventListener('focusin', (e) => (focused = e.target as Node))
+
+// catchFocus gives the focus of something that is gone to the title of the view,
+// so that who uses the keyboard is not thrown back to the beginning of the page.
+function catchFocus(): void {
+  if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
+}
+
 // Act is a button that does something at the server: disabled while it does,
 // with the reason beside it if it cannot.
 export function Act({ label, busy, act, kind, name, sure }: Acting) {
@@ -48,11 +57,20 @@ export function Act({ label, busy, act, kind, name, sure }: Acting) {
   const [failed, fail] = useState('')
   const alive = useRef(true)
   const first = useRef<HTMLButtonElement>(null)
-  useEffect(() => () => void (alive.current = false), [])
+  const last = useRef(state)
+  const node = useRef<HTMLElement | null>(null)
+  const self = (e: HTMLElement | null) => void (node.current = e ?? node.current) // it is asked for as it goes
+  useEffect(() => () => {
+    alive.current = false
+    if (node.current?.contains(focused)) setTimeout(catchFocus)
+  }, [])
   useEffect(() => {
     if (state === 'asking') first.current?.focus()
+    else if (last.current === 'asking' && document.activeElement === document.body) node.current?.querySelector('button')?.focus()
+    last.current = state
   }, [state])
   const run = async () => {
+    if (state === 'busy') return // a button that is disabled would lose the focus
     set('busy')
     fail('')
     const error = await act().then(() => '', (e: Error) => e.message)
@@ -62,7 +80,7 @@ export function Act({ label, busy, act, kind, name, sure }: Acting) {
   }
   if (state === 'asking') {
     return (
-      <span class="sure" role="group" aria-label={sure} onKeyDown={(e) => e.key === 'Escape' && set('idle')}>
+      <span class="sure" ref={self} role="group" aria-label={sure} onKeyDown={(e) => e.key === 'Escape' && set('idle')}>
         <span>{sure}</span>
         <button type="button" ref={first} onClick={run}>Yes</button>
         <button type="button" class="quiet" onClick={() => set('idle')}>No</button>
@@ -70,8 +88,8 @@ export function Act({ label, busy, act, kind, name, sure }: Acting) {
     )
   }
   return (
-    <span class="act">
-      <button type="button" class={kind} disabled={state === 'busy'} aria-label={name} onClick={() => (sure ? set('asking') : void run())}>
+    <span class="act" ref={self}>
+      <button type="button" class={kind} aria-disabled={state === 'busy'} aria-label={name} onClick={() => (sure ? set('asking') : void run())}>
         {state === 'busy' ? (busy ?? label) : label}
       </button>
       {failed && <span class="failed" role="alert">Not done: {failed}</span>}

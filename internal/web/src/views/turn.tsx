@@ -6,7 +6,7 @@ import { Prose } from '../prose'
 import type { Item, Said, Tool, Turn } from '../talk'
 import { Countdown } from '../ticker'
 import { roughly, seconds } from '../time'
-import { attempt, capital, causeOf, count, headline, plural, recovered } from '../words'
+import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered } from '../words'
 import { Act } from './parts'
 
 interface Shown {
@@ -57,7 +57,7 @@ function Answer({ of: a, under }: { of: Said; under: number }) {
     <div class={a.streaming ? 'answer streaming' : 'answer'}>
       {a.late ? <p class="aside">… its beginning passed by before this page was here; the whole answer follows</p> : null}
       <Prose text={a.text} under={under} />
-      {a.partial ? <p class="broke">… the answer broke off here</p> : null}
+      {a.partial ? <p class="broke">{brokeOff}</p> : null}
     </div>
   )
 }
@@ -113,7 +113,7 @@ function End({ of: t }: { of: Turn }) {
         <div class="error">
           <p><b>{headline(e)}</b></p>
           <p class="words">{e.message}</p>
-          <p class="aside">{[e.provider, e.waitedMs > 0 ? `waited ${seconds(e.waitedMs)}` : '', e.requestId ? `request ${e.requestId}` : '', 'nothing that was said is lost'].filter(Boolean).join(' · ')}</p>
+          <p class="aside">{[details(e), 'nothing that was said is lost'].filter(Boolean).join(' · ')}</p>
         </div>
       ) : null}
       {t.status === 'aborted' ? <p>Stopped.</p> : null}
