@@ -352,3 +352,34 @@ func TestWhatIsHeardOfAnAnswerAfterLeavingIsNotSaidOnceMore(t *testing.T) {
 		}
 	})
 }
+
+func TestConversationsAreOfferedThatBeginAsIsTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(t, config(newHouse(t, llmtest.Says("one"), llmtest.Says("two"))), 80, 24)
+		s.types("question one")
+		s.types("/new")
+		s.types("question two")
+		for _, r := range "/resume talk-b" {
+			s.keys(string(r))
+		}
+		s.wait(0)
+		if live := s.live(); !strings.Contains(live, "  /resume talk-b") || strings.Contains(live, "/resume talk-a") {
+			t.Errorf("what is offered is\n%s", live)
+		}
+	})
+}
+
+func TestWhatWasPastedIsSaidAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("one"))
+		s := play(t, config(h), 80, 24)
+		long := strings.Repeat("line\n", 30)
+		s.send(tea.PasteMsg{Content: long + "[pasted 2: 31 lines]"})
+		s.send(tea.PasteMsg{Content: long + "[pasted 1: 31 lines]"})
+		s.keys("enter")
+		s.wait(0)
+		if want, got := long+"[pasted 2: 31 lines]"+long+"[pasted 1: 31 lines]", h.model.Requests()[0].Messages[0].Text(); got != want {
+			t.Errorf("the model is told %q", got)
+		}
+	})
+}

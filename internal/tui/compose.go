@@ -35,11 +35,11 @@ func (m *model) paste(text string) tea.Cmd {
 
 // text gives what is in the composer, with what was pasted in its place.
 func (m *model) text() string {
-	text := m.composer.Value()
+	var pairs []string
 	for stands, pasted := range m.pastes {
-		text = strings.ReplaceAll(text, stands, pasted)
+		pairs = append(pairs, stands, pasted)
 	}
-	return text
+	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one go: what was pasted may look like that as well
 }
 
 // fill puts a text into the composer.

@@ -157,10 +157,15 @@ func (m *model) offer() tea.Cmd {
 			}
 		}
 		return func(m *model) tea.Cmd {
-			m.picks = picks{typed: m.composer.Value(), all: found, at: -1}
+			typed := m.composer.Value()
+			if !strings.HasPrefix(typed, "/resume") {
+				return nil
+			}
 			if len(found) == 0 {
 				m.tell("There is no other conversation")
 			}
+			found = slices.DeleteFunc(found, func(p pick) bool { return !strings.HasPrefix(p.value, typed) })
+			m.picks = picks{typed: typed, all: found, at: -1}
 			return nil
 		}
 	})
