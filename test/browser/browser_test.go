@@ -42,7 +42,7 @@ func TestThePageInABrowser(t *testing.T) {
 		}
 		t.Skip(why)
 	}
-	binary := filepath.Join(t.TempDir(), "ridethrough")
+	binary := filepath.Join(t.TempDir(), "ridethrough") // built with the GOFLAGS of the tests: with -race, what the detector says of it fails a test
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}

@@ -201,3 +201,47 @@ test('a turn that has waited recovers, and then another one waits in the same co
   await shown(page, 'attempt 1/60')
   await until('one row is left', async () => (await page.locator('.rows > li').count()) === 1)
 })
+
+const quarter = 900_000 // ms, as the server counts
+
+// swift is the file of a server that had 50 answers within a tenth of a second,
+// three quarters of an hour ago.
+function swift() {
+  const n = Math.floor(Date.now() / quarter) - 3
+  const quarters = Array.from({ length: 96 }, () => ({ n: 0 }))
+  quarters[n % 96] = { n, ok: 50, first: [{ s: 80, n: 50 }] }
+  const then = new Date(n * quarter).toISOString()
+  return { v: 1, born: then, upstreams: { anthropic: { strip: { quarters }, saved: {}, last: then } }, incidents: [] }
+}
+
+test('an upstream that takes longer than usual to begin is slow, and says by how much', async (t) => {
+  const w = await world(t, { then: 'silence:2500ms', measured: swift() })
+  const page = await open(t, w.page + '#/upstreams')
+  await shown(page, 'Operational') // by what was measured before
+  const answers = await Promise.all(Array.from({ length: 5 }, (_, i) => w.call(`number ${i}`, null, 'claude-cli/2.1.329', true)))
+  for (const a of answers) await a.text()
+  await page.locator('.card.slow', { hasText: 'anthropic' }).waitFor()
+  await shown(page, /The first token takes [2-9]\.\d s; in the day before it took 0\.1 s\./)
+  assert.equal(await page.locator('.card.slow .strip').count(), 1)
+})
+
+test('an upstream that fails and for which nobody waits is down, and what it was is an incident', async (t) => {
+  const w = await world(t, { then: '529', wait: '50ms', retries: 2 })
+  const page = await open(t, w.page + '#/upstreams')
+  assert.equal((await w.call()).status, 529)
+  await page.locator('.card.down', { hasText: 'anthropic' }).waitFor()
+  await shown(page, 'Server overloaded when it was asked last, and nobody waits for it.')
+  await page.goto(w.page + '#/incidents')
+  await page.locator('.incidents summary', { hasText: 'under way' }).waitFor()
+})
+
+test('what the page says was held is what was held', async (t) => {
+  const w = await world(t, { replies: '529*6', wait: '100ms', retries: 60 })
+  const page = await open(t, w.page + '#/upstreams')
+  const answers = await Promise.all(['one', 'two', 'three'].map((name) => w.call(name)))
+  assert.deepEqual(answers.map((a) => a.status), [200, 200, 200])
+  await shown(page, 'Held 3 calls through 1 outage this week.')
+  await page.goto(w.page + '#/incidents')
+  await page.locator('.incidents summary').click()
+  for (const fact of [/Failures6/, /Held and answered3 calls/, /Lost0 calls/]) await page.locator('.facts div', { hasText: fact }).waitFor()
+})

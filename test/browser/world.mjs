@@ -2,7 +2,7 @@
 // page that may not break the rules of its own server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,8 @@ const clean = () => Object.fromEntries(Object.entries(process.env).filter(([k]) 
 const children = new Set()
 process.on('exit', () => children.forEach((c) => c.kill('SIGKILL')))
 
+const races = [] // what the race detector has said of the program, where it was built with it
+
 // run starts the program and gives what it logs with a message.
 async function run(args, env, message) {
   const child = spawn(binary, args, { env: { ...clean(), ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -27,6 +29,7 @@ async function run(args, env, message) {
     const lines = []
     readline.createInterface({ input: child.stderr }).on('line', (text) => {
       lines.push(text)
+      if (text.includes('WARNING: DATA RACE')) races.push(lines) // with what follows
       const line = JSON.parse(text.startsWith('{') ? text : '{}')
       if (line.msg === message) yes(line)
     })
@@ -50,10 +53,15 @@ function undo(t, what) {
   undoing.get(t).push(what)
 }
 
-// world starts a provider that does as it is told and the server before it.
-export async function world(t, { replies = '', then = 'ok', provider = [], wait = '3s', retries = 60, config = '', token = '' } = {}) {
+// world starts a provider that does as it is told and the server before it, which
+// may have measured something before.
+export async function world(t, { replies = '', then = 'ok', provider = [], wait = '3s', retries = 60, config = '', token = '', measured } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'ridethrough-browser-'))
   writeFileSync(join(dir, 'config.yaml'), `policy: quick\npolicies: {quick: {waits: [${wait}], retries: ${retries}}}\n${token ? 'token: {env: TOKEN}\n' : ''}${config}`)
+  if (measured) {
+    mkdirSync(join(dir, 'data'), { mode: 0o700 })
+    writeFileSync(join(dir, 'data', 'history.json'), JSON.stringify(measured))
+  }
   const simulator = await run(['simulator', '--listen', '127.0.0.1:0', '--replies', replies, '--then', then, ...provider], {}, 'simulating a provider')
   const base = simulator.found.url
   const serve = (listen) => run(
@@ -64,10 +72,10 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
   const w = {
     url, page: url + '/-/ui/',
     // call asks the provider through the gateway, as a program does.
-    call: (text = 'Hi', signal = null, program = 'claude-cli/2.1.329') => fetch(url + '/v1/messages', {
+    call: (text = 'Hi', signal = null, program = 'claude-cli/2.1.329', stream = false) => fetch(url + '/v1/messages', {
       method: 'POST', signal,
       headers: { 'Content-Type': 'application/json', 'x-api-key': token || 'test', 'anthropic-version': '2023-06-01', 'User-Agent': program },
-      body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 64, messages: [{ role: 'user', content: text }] }),
+      body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 64, stream, messages: [{ role: 'user', content: text }] }),
     }),
     get: async (path) => (await fetch(url + '/-/' + path, { headers: token ? { 'X-Ridethrough-Token': token } : {} })).json(),
     post: async (path, body) => (await fetch(url + '/-/' + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).json(),
@@ -78,6 +86,7 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
     await server.stop('SIGKILL')
     await simulator.stop('SIGKILL')
     rmSync(dir, { recursive: true, force: true })
+    assert.deepEqual(races.splice(0).map((lines) => lines.slice(-60).join('\n')), [])
   })
   return w
 }

@@ -115,6 +115,7 @@ export interface Incident {
   open?: boolean
   tries: number
   failures: number
+  calls: number
   callers: number
   held: number
   lost: number

@@ -44,6 +44,7 @@ function Entry({ id }: { id: string }) {
             ['Callers', String(i.callers)],
             ['Held and answered', plural(i.held, 'call')],
             ['Lost', plural(i.lost, 'call')],
+            ['Still waiting', isOpen(i) ? plural(Math.max(0, i.calls - i.held - i.lost), 'call') : ''],
             ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
           ]}
         />
