@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/internal/app"
@@ -69,7 +70,7 @@ func (c *chatting) here(ctx context.Context, at place, w app.Worlds, log *slog.L
 	if dir != nowhere {
 		f.Dir = filepath.Join(dir, chats)
 	}
-	at.talks, at.models = f, func() []string { return c.names(ctx, f) }
+	at.talks, at.models = f, sync.OnceValue(func() []string { return c.names(ctx, f) })
 	if c.last || c.id != "" {
 		f.With = c.with
 		return c.resume(ctx, at, f)
@@ -195,6 +196,10 @@ func (c *chatting) policy() string {
 // ownPolicy is what the configuration calls a policy without a name.
 const ownPolicy = "own"
 
+// lately is how many conversations are looked at for the models that were used:
+// a key that was pressed waits for it.
+const lately = 20
+
 // names gives models that /model may mean: those that were used, and how the
 // names begin of those that there are credentials for.
 func (c *chatting) names(ctx context.Context, in tui.Talks) (all []string) {
@@ -203,10 +208,14 @@ func (c *chatting) names(ctx context.Context, in tui.Talks) (all []string) {
 			all = append(all, name)
 		}
 	}
+	looked := 0
 	for e := range in.List(ctx) {
 		add(e.Settings.Model)
 		for _, name := range e.Settings.Fallback {
 			add(name)
+		}
+		if looked++; looked == lately {
+			break
 		}
 	}
 	add(c.s.Env("RIDETHROUGH_MODEL"))
