@@ -260,7 +260,7 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	m.Saved = u.Saved.sum(now)
 	m.Saved.Since = min(now.Sub(h.born), week)
 	m.Failing = u.failing()
-	m.Last, m.Kind = u.Last, fault.KindOf(u.Kind)
+	m.Last, m.Kind = u.Last, kindOf(u.Kind, 0)
 	return m
 }
 

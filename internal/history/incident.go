@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +48,35 @@ type Client struct {
 
 // Kind is a kind of fault, and how often it occurred.
 type Kind struct {
-	Kind  fault.Kind
-	Count int
+	Kind    fault.Kind
+	Network bool // no server has answered
+	Count   int
+}
+
+// Cause gives the kind in plain words, as [fault.Error.Cause] does.
+func (k Kind) Cause() string {
+	f := fault.Error{Kind: k.Kind, Status: http.StatusServiceUnavailable}
+	if k.Network {
+		f.Status = 0
+	}
+	return f.Cause()
+}
+
+// unreached is behind a kind where no server has answered.
+const unreached = "/network"
+
+// nameOf names the kind of a fault in what is kept; kindOf understands that.
+func nameOf(f *fault.Error) string {
+	k := Kind{Kind: f.Kind, Network: true}
+	if f.Kind == fault.Unavailable && f.Cause() == k.Cause() {
+		return f.Kind.String() + unreached
+	}
+	return f.Kind.String()
+}
+
+func kindOf(name string, count int) Kind {
+	kind, network := strings.CutSuffix(name, unreached)
+	return Kind{fault.KindOf(kind), network, count}
 }
 
 // incident is an Incident as it is counted.
@@ -98,7 +126,7 @@ func (h *History) failed(u *upstream, m made) {
 	}
 	r.N++
 	r.Last = m.ended
-	kind := m.fault.Kind.String()
+	kind := nameOf(m.fault)
 	u.Kind = kind
 	if r.in != nil {
 		r.in.shown = nil
@@ -283,11 +311,13 @@ func (in *incident) view() Incident {
 		v.Clients = append(v.Clients, Client{name, n})
 	}
 	for kind, n := range in.Kinds {
-		v.Kinds = append(v.Kinds, Kind{fault.KindOf(kind), n})
+		v.Kinds = append(v.Kinds, kindOf(kind, n))
 	}
 	slices.Sort(v.Models)
 	slices.SortFunc(v.Clients, func(a, b Client) int { return cmp.Or(b.Calls-a.Calls, strings.Compare(a.Name, b.Name)) })
-	slices.SortFunc(v.Kinds, func(a, b Kind) int { return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind)) })
+	slices.SortFunc(v.Kinds, func(a, b Kind) int {
+		return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind), strings.Compare(a.Cause(), b.Cause()))
+	})
 	return v
 }
 

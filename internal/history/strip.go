@@ -1,10 +1,6 @@
 package history
 
-import (
-	"time"
-
-	"github.com/ridethrough/ridethrough/fault"
-)
+import "time"
 
 // A strip is the last day in quarters of an hour.
 const (
@@ -21,7 +17,7 @@ type Measured struct {
 	Slow    bool          // First is clearly more than Before
 	Failing bool          // the last tries of a model have failed, more than one
 	Last    time.Time     // the last answer; zero: none is known of
-	Kind    fault.Kind    // of the last failure
+	Kind    Kind          // of the last failure
 	Saved   Saved
 }
 

@@ -38,7 +38,7 @@ func (in Incident) Text(now time.Time) string {
 	}
 	b.WriteString("\nCauses\n------\n\n")
 	for _, k := range in.Kinds {
-		fmt.Fprintf(&b, "%6d  %s (%s)\n", k.Count, k.Kind.Words(), k.Kind)
+		fmt.Fprintf(&b, "%6d  %s (%s)\n", k.Count, k.Cause(), k.Kind)
 	}
 	if in.Message != "" {
 		fmt.Fprintf(&b, "\nThe first one, in the provider's words:\n\n    %s\n", strings.ReplaceAll(in.Message, "\n", "\n    "))

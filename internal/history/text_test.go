@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -50,6 +52,28 @@ The first one, in the provider's words:
 `
 		if diff := cmp.Diff(want, w.Incidents(time.Now())[0].Text(time.Now())); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+func TestWhoCouldNotBeReachedIsNoServerThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "history.json")
+		w := newWorld(t, path)
+		for range 3 {
+			w.try(1, "m", 0, &fault.Error{Kind: fault.Unavailable, Code: "ECONNREFUSED"})
+		}
+		w.try(1, "m", 0, &fault.Error{Kind: fault.Unavailable, Status: 502})
+		w.try(1, "m", 0, &fault.Error{Kind: fault.Unavailable, Code: "ECONNREFUSED"})
+		w.keep()
+		for _, h := range []*world{w, newWorld(t, path)} {
+			text := h.Incidents(time.Now())[0].Text(time.Now())
+			if !strings.Contains(text, "     4  network (unavailable)\n     1  server error (unavailable)\n") {
+				t.Error(text)
+			}
+			if got := h.Upstream("work", time.Now()).Kind.Cause(); got != "network" {
+				t.Error(got)
+			}
 		}
 	})
 }

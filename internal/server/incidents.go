@@ -82,7 +82,7 @@ func viewIncident(in *history.Incident) incident {
 		v.Clients = append(v.Clients, affected{c.Name, c.Calls})
 	}
 	for _, k := range in.Kinds {
-		v.Kinds = append(v.Kinds, cause{k.Kind.String(), k.Kind.Words(), k.Count})
+		v.Kinds = append(v.Kinds, cause{k.Kind.String(), k.Cause(), k.Count})
 	}
 	return v
 }

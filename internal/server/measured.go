@@ -162,7 +162,7 @@ func (v *upstream) reason(c crowd, m history.Measured) string {
 	for _, o := range v.Outages {
 		cause = cmp.Or(o.Cause, cause)
 	}
-	cause = cmp.Or(cause, m.Kind.Words())
+	cause = cmp.Or(cause, m.Kind.Cause())
 	who := "request"
 	if v.Provider != "" {
 		who = "turn"
