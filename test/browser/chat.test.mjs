@@ -228,3 +228,13 @@ test('conversations beyond those that the stream lists are found', async (t) => 
   assert.equal(new Set(await page.locator('.talks li b').allTextContents()).size, 130)
   assert.equal(await page.getByRole('button', { name: 'Older ones' }).count(), 0)
 })
+
+test('of an answer that is very long the rest is shown when somebody asks for it', async (t) => {
+  const w = await world(t, { replies: `say:"${'a'.repeat(110_000)}"` })
+  const page = await open(t, w.page + '#/chat')
+  await begin(page, 'Hello')
+  await turnEnds(page)
+  assert.equal((await text(page, '.answer .prose')).length, 100_000)
+  await page.getByRole('button', { name: 'Show 10\u2009000 more characters' }).click()
+  assert.equal((await text(page, '.answer .prose')).length, 110_000)
+})
