@@ -182,7 +182,7 @@ func TestWhoFollowsTheWaitsSeesEachChangeOnce(t *testing.T) {
 		}
 		second.State = gateway.Trying
 		g.show([]gateway.Wait{second}, nil)
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // nobody says how it ended, which might come late
 		all := r.seen()
 		if len(all) != 2 || !strings.Contains(all[0].data, `"state":"trying"`) || all[1] != (event{name: "gone", data: `{"wait":17}`}) {
 			t.Errorf("one changed, one gone: %+v", all)

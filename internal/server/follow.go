@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type follower[K comparable, T item[K]] struct {
 	readers int
 	due     time.Time // the next look
 	list    []T
+	late    map[K]bool    // those of the list that have left it, to be told of with the next look
 	version int           // counts the looks that have found something new
 	lines   map[K]line    // those of the list
 	gone    []departed[K] // the latest that have left it
@@ -113,7 +115,7 @@ func (f *follower[K, T]) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.readers--; f.readers == 0 {
-		f.list, f.lines, f.gone = nil, nil, nil
+		f.list, f.late, f.lines, f.gone = nil, nil, nil, nil
 		f.missing = f.version
 	}
 }
@@ -153,9 +155,34 @@ func (f *follower[K, T]) look(now time.Time) {
 	before := f.list
 	f.list = f.load()
 	if f.changed(before) {
+		f.linger(before)
 		f.compare(before)
 	}
 	f.due = now.Add(max(lookTime, min(restBound, restTimes*time.Since(now))))
+}
+
+// linger keeps those in the list for one look more that have just left it and of
+// which nobody knows yet how they ended: what tells of that comes a moment after.
+func (f *follower[K, T]) linger(before []T) {
+	if f.fate == nil {
+		return
+	}
+	here := make(map[K]bool, len(f.list))
+	for _, v := range f.list {
+		here[v.key()] = true
+	}
+	late := make(map[K]bool)
+	for _, v := range before {
+		k := v.key()
+		if here[k] || f.late[k] {
+			continue
+		}
+		if _, known := f.fate(k); !known {
+			late[k] = true
+			f.list = append(slices.Clip(f.list), v)
+		}
+	}
+	f.late = late
 }
 
 // changed tells whether the list is not the one before but for the time.

@@ -50,8 +50,8 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 			t.Error(all[1].data)
 		}
 		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Waiting: 1, Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
-		time.Sleep(250 * time.Millisecond)
-		if all := r.seen(); names(all) != "gone upstream " || all[0].data != `{"wait":17}` || !strings.Contains(all[1].data, `"state":"waiting"`) {
+		time.Sleep(500 * time.Millisecond) // nobody says how the wait ended, which might come late
+		if all := r.seen(); names(all) != "upstream gone upstream " || all[1].data != `{"wait":17}` || !strings.Contains(all[0].data, `"state":"waiting"`) {
 			t.Errorf("%+v", all)
 		}
 		time.Sleep(15 * time.Second)
@@ -164,7 +164,7 @@ func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)
-		time.Sleep(250 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
 		if all := r.seen(); names(all) != "gone " {
 			t.Errorf("%+v", all)
 		}
@@ -233,7 +233,7 @@ func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, feed := &fake{}, server.NewFeed()
 		var all []gateway.Wait
-		for id := range int64(5) {
+		for id := range int64(6) {
 			feed.Watch(retrying(id, 1, time.Minute))
 			all = append(all, waiting(id, time.Minute))
 		}
@@ -248,6 +248,8 @@ func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 		feed.Watch(happens(gateway.Left, 2, n))
 		feed.Watch(happens(gateway.Ended, 3, n))
 		g.show(nil, nil)
+		time.Sleep(300 * time.Millisecond)
+		feed.Watch(happens(gateway.Recovered, 5, n)) // told of later than it was seen to be gone
 		time.Sleep(250 * time.Millisecond)
 		var got []string
 		for _, e := range r.seen() {
@@ -259,6 +261,7 @@ func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 			`gone {"how":"left","retries":0,"wait":2,"waitedMs":0}`,
 			`gone {"how":"failed","retries":0,"wait":3,"waitedMs":0}`,
 			`gone {"wait":4}`,
+			`gone {"how":"recovered","retries":3,"wait":5,"waitedMs":22000}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
