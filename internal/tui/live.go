@@ -30,6 +30,9 @@ func live(ctx context.Context, c Config) (err error) {
 			return msg
 		}))
 	in.ended = func() { go p.Send(leave{}) }
+	// Some terminals (tmux) keep what is erased from the first row on, so that
+	// a view which begins there is found in the scrollback, once a frame.
+	_, _ = io.WriteString(c.Out, "\r\n")
 	stop := context.AfterFunc(ctx, func() { p.Send(leave{}) })
 	defer stop()
 	_, err = p.Run()
