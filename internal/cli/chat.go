@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,10 +52,8 @@ type chatting struct {
 	settings settings
 	storing  storing
 
-	model, system, effort string
-	fallback              []string
-	patience              time.Duration
-	tools                 toolbox
+	asking
+	tools toolbox
 
 	last    bool   // the latest conversation is gone on with
 	id      string // or this one; "": a new one
@@ -73,12 +70,7 @@ type chatting struct {
 // flags adds the command's flags.
 func (c *chatting) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&c.model, "model", "m", "", "the model that is asked, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
-	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the one before stays down; repeatable")
-	f.DurationVar(&c.patience, "patience", 0, "how long faults may last before a fallback takes over; 0: not at all")
-	f.String("policy", "interactive", "when to try again: a preset, one of the configuration, none, or a file that holds one [RIDETHROUGH_POLICY]")
-	f.StringVar(&c.system, "system", "", "standing orders to the model, or @FILE")
-	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
+	c.asking.flags(cmd)
 	c.tools.flags(cmd)
 	f.BoolVarP(&c.last, "continue", "c", false, "go on with the latest conversation, one of this directory before others")
 	f.StringVar(&c.id, "session", "", "go on with the conversation of this id")

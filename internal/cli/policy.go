@@ -267,14 +267,7 @@ func plainly(d time.Duration) string {
 	if d > time.Second {
 		d = d.Round(10 * time.Millisecond)
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return config.ShowDuration(d)
 }
 
 // describedPolicy is what `policy show` says to programs.

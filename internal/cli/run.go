@@ -57,11 +57,10 @@ type running struct {
 	s        Streams
 	settings settings
 
-	model, system, effort string
-	fallback              []string
-	patience, maxWait     time.Duration
-	maxTokens             int
-	whole                 bool
+	asking
+	maxWait   time.Duration
+	maxTokens int
+	whole     bool
 
 	tools                  toolbox
 	json, plain, reasoning bool
@@ -75,16 +74,29 @@ type running struct {
 	saved string      // the file that it can be gone on with; "": there is none
 }
 
-// flags adds the command's flags.
-func (c *running) flags(cmd *cobra.Command) {
+// asking is what a model is asked with.
+type asking struct {
+	model, system, effort string
+	fallback              []string
+	patience              time.Duration
+}
+
+// flags adds the flags for it.
+func (c *asking) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "the model that is asked, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
 	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the one before stays down; repeatable")
 	f.DurationVar(&c.patience, "patience", 0, "how long faults may last before a fallback takes over; 0: not at all")
 	f.String("policy", "interactive", "when to try again: a preset, one of the configuration, none, or a file that holds one [RIDETHROUGH_POLICY]")
-	f.DurationVar(&c.maxWait, "max-wait", maxWait, "how long to wait in all; 0: as long as the policy says [RIDETHROUGH_MAX_WAIT]")
 	f.StringVar(&c.system, "system", "", "standing orders to the model, or @FILE")
 	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
+}
+
+// flags adds the command's flags.
+func (c *running) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.asking.flags(cmd)
+	f.DurationVar(&c.maxWait, "max-wait", maxWait, "how long to wait in all; 0: as long as the policy says [RIDETHROUGH_MAX_WAIT]")
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer, in tokens; 0: what is usual")
 	f.BoolVar(&c.whole, "whole", false, "ask for answers in one piece, without streaming")
 	c.tools.flags(cmd)

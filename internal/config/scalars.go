@@ -13,7 +13,7 @@ import (
 // duration is the form of a time above zero.
 func duration() form[time.Duration] {
 	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, words: "a time above zero, such as 30s, 5m or 1d12h"},
-		parseDuration, showDuration)
+		parseDuration, ShowDuration)
 }
 
 // limit is the form of a time that may be without end.
@@ -29,7 +29,7 @@ func limit() form[time.Duration] {
 			if d == gateway.Unlimited {
 				return "none"
 			}
-			return showDuration(d)
+			return ShowDuration(d)
 		})
 }
 

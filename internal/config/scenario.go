@@ -213,7 +213,7 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		item := at("outages").item(i)
 		switch {
 		case s.Lasts > 0 && o.From+o.For > s.Lasts:
-			r.fail(item, "this outage ends at %s, after the scenario, which lasts %s", showDuration(o.From+o.For), showDuration(s.Lasts))
+			r.fail(item, "this outage ends at %s, after the scenario, which lasts %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
 		case o.Kind == RateLimit && c.Tokens == 0:
 			r.fail(item, "a rate limit counts tokens; want the field tokens of callers")
 		case o.Kind == RateLimit && o.Tokens < c.Tokens:
@@ -234,7 +234,7 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	calls := float64(c.Number) * float64(s.Lasts) / float64(max(c.Every, 1))
 	switch {
 	case s.Lasts > maxLasts:
-		return [2]string{"lasts"}, fmt.Errorf("%s is longer than a scenario may last, %s", showDuration(s.Lasts), showDuration(maxLasts))
+		return [2]string{"lasts"}, fmt.Errorf("%s is longer than a scenario may last, %s", ShowDuration(s.Lasts), ShowDuration(maxLasts))
 	case c.Number > MaxCallers:
 		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than can be played, %d", c.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:

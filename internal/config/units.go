@@ -65,8 +65,9 @@ func decimal(s string) bool {
 	return digits(whole) && (!point || digits(part))
 }
 
-// showDuration writes a duration without the zeros that Go appends.
-func showDuration(d time.Duration) string {
+// ShowDuration writes a duration as a file may hold it, without the zeros that Go
+// appends: 8h, 1m30s.
+func ShowDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -48,7 +48,7 @@ func Of(e turn.Retry) Wait {
 // first, then the line is put shortly, then it is shed from the right.
 func (w Wait) Line(left time.Duration, now time.Time, width int, keys ...string) string {
 	fits := func(line string) bool { return utf8.RuneCountInString(line) < width }
-	state := fmt.Sprintf("▲ %s — %s (%s)", capital(w.Fault.Cause()), When(left, now), w.attempt(now))
+	state := fmt.Sprintf("▲ %s — %s (%s)", Capital(w.Fault.Cause()), When(left, now), w.attempt(now))
 	keys = append(append([]string{state}, keys...), "Press Ctrl+C to cancel")
 	for _, line := range []string{strings.Join(keys, " • "), state + " • Press Ctrl+C to cancel", state + " • ^C"} {
 		if fits(line) {
@@ -166,7 +166,8 @@ func several(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-func capital(s string) string {
+// Capital begins a text with a capital letter.
+func Capital(s string) string {
 	if s == "" {
 		return s
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/internal/notice"
 	"github.com/ridethrough/ridethrough/session"
 )
 
@@ -68,7 +69,7 @@ func (m *model) giveBack(text, why string) {
 	}
 	if m.typed() {
 		m.prompts.remember(text)
-		m.tell(capital(why))
+		m.tell(notice.Capital(why))
 		return
 	}
 	m.fill(text)
@@ -95,5 +96,3 @@ func (m *model) enter() tea.Cmd {
 	m.clear()
 	return m.say(text)
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
