@@ -28,9 +28,9 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// World is what a turn needs of the outside. It is plain data: a copy may
+// Agent is what a turn needs of the outside. It is plain data: a copy may
 // drive many turns at the same time, if its functions may be called so.
-type World struct {
+type Agent struct {
 	Model  llm.Model
 	System string      // standing orders to the model; "": none
 	Tools  []tool.Tool // what the model may call; names are unique
@@ -42,11 +42,11 @@ type World struct {
 	// Retry says when a model is asked again; zero: never. Its Wait may return
 	// retry.ErrParked: then Run ends with that error and the turn stays open, to
 	// go on later from its kept events.
-	Retry retry.Engine
+	Retry retry.Retrier
 
-	// Gate gives the place at the gate of the upstream that a model is at, and
+	// Breaker gives the place at the gate of the upstream that a model is at, and
 	// what gives it back. nil: Retry's Gate is that of every model.
-	Gate func(llm.Name) (g retry.Gate, leave func())
+	Breaker func(llm.Name) (g retry.Breaker, leave func())
 
 	// Spread makes a wait a little longer before anybody is told of it, so that
 	// many do not fall due at the same moment. It does not count against the
@@ -66,20 +66,20 @@ type World struct {
 	Fallback []llm.Model
 	Patience time.Duration // from the turn's first fault, and again from the first of each model that has taken over; 0: at once
 
-	// Keep makes events last. It is called before they are shown; those of one
+	// Persist makes events last. It is called before they are shown; those of one
 	// call are kept together or not at all. An error ends the run and leaves the
 	// turn open. It has no deadline, and goes on when somebody has stopped the
 	// turn: that has to be kept as well. nil: nothing lasts.
-	Keep func(ctx context.Context, events ...turn.Event) error
+	Persist func(ctx context.Context, events ...turn.Event) error
 
 	// Approve is asked before a tool that writes is run; an error, whose words
 	// the model gets to read, forbids it. It is asked about one call after the
 	// other. nil: what writes is not run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
-	// Inbox gives what the user has said meanwhile to steer the turn. It is asked
+	// Steering gives what the user has said meanwhile to steer the turn. It is asked
 	// before each question to a model. nil: nothing.
-	Inbox func() []turn.UserMessage
+	Steering func() []turn.UserMessage
 
 	Activity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
 	Log      *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
@@ -115,9 +115,9 @@ var errLeft = errors.New("the reader has left")
 // World that cannot work. A ctx that ends with the cause retry.ErrParked is
 // such a case too: the turn is handed back as it is. Breaking off leaves the
 // turn open as well.
-func (w World) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
+func (w Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		r := &run{World: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start, metrics: w.Before}
+		r := &run{Agent: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start, metrics: w.Before}
 		r.faulty = r.start.Started
 		err := w.check()
 		if err == nil {
@@ -133,7 +133,7 @@ func (w World) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.
 }
 
 // check finds what cannot work.
-func (w World) check() error {
+func (w Agent) check() error {
 	if w.Model == nil {
 		return errors.New("agent: there is no model")
 	}
@@ -157,7 +157,7 @@ func unfit(r rune) bool {
 
 // run is one call of Run.
 type run struct {
-	World
+	Agent
 	ctx   context.Context
 	state turn.State
 	yield func(turn.Event, error) bool
@@ -192,9 +192,9 @@ func (r *run) drive() error {
 
 // ask hears what the user has said meanwhile and has a model answer.
 func (r *run) ask() error {
-	if r.Inbox != nil {
+	if r.Steering != nil {
 		var said []turn.Event
-		for _, m := range r.Inbox() {
+		for _, m := range r.Steering() {
 			said = append(said, m)
 		}
 		if err := r.keep(said...); err != nil {
@@ -241,8 +241,8 @@ func (r *run) keep(events ...turn.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if r.Keep != nil {
-		if err := r.Keep(context.WithoutCancel(r.ctx), events...); err != nil {
+	if r.Persist != nil {
+		if err := r.Persist(context.WithoutCancel(r.ctx), events...); err != nil {
 			return fmt.Errorf("keeping %s: %w", events[0].Type(), err)
 		}
 	}
@@ -280,4 +280,4 @@ func (r *run) log(level slog.Level, message string, args ...any) {
 }
 
 // most gives how many answers the turn may have.
-func (w World) most() int { return cmp.Or(w.Steps, steps) }
+func (w Agent) most() int { return cmp.Or(w.Steps, steps) }

@@ -33,7 +33,7 @@ var (
 )
 
 // patient waits as the policy of that name, without waiting for long.
-func patient() retry.Engine { return retry.Engine{Policy: policy.Patient()} }
+func patient() retry.Retrier { return retry.Retrier{Policy: policy.Patient()} }
 
 // say tells of an event in a line.
 func say(e turn.Event) string {
@@ -83,8 +83,8 @@ type played struct {
 }
 
 // play runs a turn to its end.
-func play(ctx context.Context, w agent.World, s turn.State, input ...turn.Event) (p played) {
-	w.Keep = func(_ context.Context, events ...turn.Event) error {
+func play(ctx context.Context, w agent.Agent, s turn.State, input ...turn.Event) (p played) {
+	w.Persist = func(_ context.Context, events ...turn.Event) error {
 		p.kept = append(p.kept, events...)
 		return nil
 	}
@@ -121,7 +121,7 @@ func lines(text string) []string {
 }
 
 func TestATurnIsAnswered(t *testing.T) {
-	w := agent.World{Model: llmtest.New(large, llmtest.Says("hello you")), System: "be kind"}
+	w := agent.Agent{Model: llmtest.New(large, llmtest.Says("hello you")), System: "be kind"}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("t1", "hello")...)
 	p.expect(t, `
 		turn-start
@@ -138,7 +138,7 @@ func TestATurnIsAnswered(t *testing.T) {
 
 func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(cut), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(cut), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		p.expect(t, `
 			turn-start
@@ -167,7 +167,7 @@ func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
 func TestALongWaitIsHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hinted := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 70 * time.Second}
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(hinted), llmtest.Says("hi")), Retry: patient()}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(hinted), llmtest.Says("hi")), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		p.expect(t, `
 			turn-start
@@ -184,7 +184,7 @@ func TestALongWaitIsHeardOf(t *testing.T) {
 }
 
 func TestWithoutAStrategyThereIsOneTry(t *testing.T) {
-	w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy))}
+	w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy))}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	p.expect(t, `
 		turn-start
@@ -195,7 +195,7 @@ func TestWithoutAStrategyThereIsOneTry(t *testing.T) {
 
 func TestExhaustionIsTheSuppressedError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: retry.Engine{Policy: policy.Simple()}}
+		w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: retry.Retrier{Policy: policy.Simple()}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		p.expect(t, `
 			turn-start
@@ -221,7 +221,7 @@ func TestWhatCannotPassIsNotTriedAgain(t *testing.T) {
 		long,
 		{Kind: fault.Overloaded, Status: 529, Final: true},
 	} {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: retry.Engine{Policy: policy.Interactive()}}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: retry.Retrier{Policy: policy.Interactive()}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if len(p.lines) != 4 || !strings.HasPrefix(p.lines[2], "error") || len(w.Model.(*llmtest.Model).Requests()) != 1 {
 			t.Errorf("%v: %q", f, p.lines)
@@ -236,7 +236,7 @@ func TestNothingIsTriedAgainAfterContent(t *testing.T) {
 		model := llmtest.New(large, func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 			return func(yield func(llm.Part, error) bool) { _ = yield(content, nil) && yield(nil, cut) }
 		})
-		p := play(t.Context(), agent.World{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
+		p := play(t.Context(), agent.Agent{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
 		if len(model.Requests()) != 1 || p.lines[len(p.lines)-2] != "error of acme/large, truncated: the answer broke off (0 retries, 0ms)" {
 			t.Errorf("%q: %q", name, p.lines)
 		}
@@ -245,7 +245,7 @@ func TestNothingIsTriedAgainAfterContent(t *testing.T) {
 
 func TestWhatWasSaidBeforeTheAnswerBrokeOffStays(t *testing.T) {
 	model := llmtest.New(large, llmtest.Breaks("half an", cut), llmtest.Says("whole"))
-	w := agent.World{Model: model, Retry: patient()}
+	w := agent.Agent{Model: model, Retry: patient()}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	p.expect(t, `
 		turn-start
@@ -264,7 +264,7 @@ func TestWhatWasSaidBeforeTheAnswerBrokeOffStays(t *testing.T) {
 func TestAnAbortWhileWaitingSealsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: patient()}
+		w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: patient()}
 		time.AfterFunc(20*time.Second, cancel)
 		began := time.Now()
 		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
@@ -285,7 +285,7 @@ func TestAnAbortKeepsWhatWasSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
-		w := agent.World{Model: llmtest.New(large, llmtest.Hangs(llm.Usage{Input: 5}, llm.Text{Text: "well"}))}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Hangs(llm.Usage{Input: 5}, llm.Text{Text: "well"}))}
 		play(ctx, w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 			turn-start
 			user: hello
@@ -301,11 +301,11 @@ func TestATurnIsHandedBackAsItIs(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
 		model := llmtest.New(large, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
-		p := play(ctx, agent.World{Model: model}, turn.State{}, turn.Begin("", "hello")...)
+		p := play(ctx, agent.Agent{Model: model}, turn.State{}, turn.Begin("", "hello")...)
 		if !errors.Is(p.err, retry.ErrParked) || len(p.kept) != 2 {
 			t.Errorf("%v, kept %v", p.err, p.kept)
 		}
-		play(t.Context(), agent.World{Model: model}, turn.Replay(p.kept...)).expect(t, `
+		play(t.Context(), agent.Agent{Model: model}, turn.Replay(p.kept...)).expect(t, `
 			… hi
 			acme/large: hi [Text] stop
 			usage 10 1
@@ -316,9 +316,9 @@ func TestATurnIsHandedBackAsItIs(t *testing.T) {
 func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"))
-		w := agent.World{Model: model, Retry: patient()}
+		w := agent.Agent{Model: model, Retry: patient()}
 		var stored policy.Run
-		w.Retry.Wait = func(_ context.Context, n retry.Note) error {
+		w.Retry.Sleep = func(_ context.Context, n retry.Note) error {
 			stored = n.Run
 			return retry.ErrParked
 		}
@@ -326,7 +326,7 @@ func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
 		if p.lines[2] != "retry 0 in 5s: HTTP 529: busy" || !errors.Is(p.err, retry.ErrParked) {
 			t.Fatalf("%q, %v", p.lines, p.err)
 		}
-		w.Retry.Wait, w.Retry.Start = nil, stored
+		w.Retry.Sleep, w.Retry.Start = nil, stored
 		play(t.Context(), w, turn.Replay(p.kept...)).expect(t, `
 			retry 1 in 10s: HTTP 529: busy
 			retry 2 in 30s: HTTP 529: busy
@@ -343,7 +343,7 @@ func TestALimitOfSomebodysIsAFailureAndNoAbort(t *testing.T) {
 		budget := &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, budget)
 		defer cancel()
-		w := agent.World{Model: llmtest.New(large, llmtest.Hangs())}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Hangs())}
 		play(ctx, w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 			turn-start
 			user: hello
@@ -356,7 +356,7 @@ func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"})
 		defer cancel()
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Hangs(llm.Reasoning{Text: "hm"})), Retry: patient()}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Hangs(llm.Reasoning{Text: "hm"})), Retry: patient()}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
 		e, ok := p.events[len(p.events)-2].(turn.Error)
 		if !ok || !e.Committed || e.Retries != 1 || e.WaitedMs != 5000 {
@@ -367,8 +367,8 @@ func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
 
 func TestKeepingFailsBeforeShowing(t *testing.T) {
 	full := errors.New("disk full")
-	w := agent.World{Model: llmtest.New(large, llmtest.Says("hi"))}
-	w.Keep = func(_ context.Context, events ...turn.Event) error {
+	w := agent.Agent{Model: llmtest.New(large, llmtest.Says("hi"))}
+	w.Persist = func(_ context.Context, events ...turn.Event) error {
 		if events[0].Type() == "assistant-message" {
 			return full
 		}
@@ -392,7 +392,7 @@ func TestKeepingFailsBeforeShowing(t *testing.T) {
 func TestAReaderMayLeaveAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n := 1; ; n++ {
-			w := agent.World{Retry: patient(), Model: llmtest.New(large,
+			w := agent.Agent{Retry: patient(), Model: llmtest.New(large,
 				llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Wait: time.Minute}), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a b"))}
 			seen := 0
 			for range w.Run(t.Context(), turn.State{}, turn.Begin("", "hello")...) {
@@ -409,14 +409,14 @@ func TestAReaderMayLeaveAnywhere(t *testing.T) {
 }
 
 func TestAWorldThatCannotWorkSaysSo(t *testing.T) {
-	p := play(t.Context(), agent.World{}, turn.State{}, turn.Begin("", "hello")...)
+	p := play(t.Context(), agent.Agent{}, turn.State{}, turn.Begin("", "hello")...)
 	if p.err == nil || len(p.lines) != 0 {
 		t.Errorf("%v, %q", p.err, p.lines)
 	}
 }
 
 func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
-	w := agent.World{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, Steps: 3}
+	w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, Steps: 3}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
 		t.Errorf("%q", p.lines)
@@ -426,7 +426,7 @@ func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
 func TestWhatIsSaidMeanwhileSteersTheNextStep(t *testing.T) {
 	inbox := [][]turn.UserMessage{nil, {{Text: "shorter", ID: "2"}, {Text: "please"}}}
 	model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
-	w := agent.World{Model: model, Tools: []tool.Tool{gives("look", 0, "seen")}, Inbox: func() []turn.UserMessage {
+	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, "seen")}, Steering: func() []turn.UserMessage {
 		said := inbox[0]
 		inbox = inbox[1:]
 		return said
@@ -451,7 +451,7 @@ func TestWhatIsSaidMeanwhileSteersTheNextStep(t *testing.T) {
 
 func TestWhatATurnTookBeforeCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{
+		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient(),
 			Before: turn.Metrics{RetryCount: 3, TotalRetryDelayMs: 45_000, DurationMs: 50_000},
 			Spread: func(d time.Duration) time.Duration { return d + time.Second },
@@ -467,7 +467,7 @@ func TestWhatATurnTookBeforeCounts(t *testing.T) {
 // opens is a gate that wakes whoever waits after a time.
 type opens time.Duration
 
-func (opens) Enter(context.Context) (retry.Pass, error) { return nil, nil }
+func (opens) Acquire(context.Context) (retry.Permit, error) { return nil, nil }
 
 func (o opens) Wait(ctx context.Context, d time.Duration) error {
 	return retry.Sleep(ctx, min(d, time.Duration(o)))
@@ -476,20 +476,20 @@ func (o opens) Wait(ctx context.Context, d time.Duration) error {
 // scouts is a gate that makes the first wait a scout's after a second.
 type scouts struct{ sent bool }
 
-func (*scouts) Enter(context.Context) (retry.Pass, error) { return nil, nil }
+func (*scouts) Acquire(context.Context) (retry.Permit, error) { return nil, nil }
 
 func (s *scouts) Wait(ctx context.Context, d time.Duration) error {
 	if s.sent {
 		return retry.Sleep(ctx, d)
 	}
 	s.sent = true
-	return errors.Join(retry.Sleep(ctx, time.Second), retry.ErrScout)
+	return errors.Join(retry.Sleep(ctx, time.Second), retry.ErrEarlyProbe)
 }
 
 func TestAScoutThatFailsIsNotHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
-		w.Retry.Gate = &scouts{}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
+		w.Retry.Breaker = &scouts{}
 		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 			turn-start
 			user: hello

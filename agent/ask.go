@@ -24,11 +24,11 @@ type Answer struct {
 // answer that breaks off in the middle is asked for again, since nobody has
 // seen any of it.
 func Ask(ctx context.Context, m llm.Model, tools []llm.Tool, messages []llm.Message) (Answer, error) {
-	return AskWith(ctx, retry.Engine{Policy: policy.Simple()}, m, llm.Request{Tools: tools, Messages: messages})
+	return AskWith(ctx, retry.Retrier{Policy: policy.Simple()}, m, llm.Request{Tools: tools, Messages: messages})
 }
 
 // AskWith is Ask with any engine and everything that a request can hold.
-func AskWith(ctx context.Context, e retry.Engine, m llm.Model, q llm.Request) (Answer, error) {
+func AskWith(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (Answer, error) {
 	c, err := gather(ctx, e, m, q)
 	if err != nil {
 		return Answer{}, err
@@ -37,7 +37,7 @@ func AskWith(ctx context.Context, e retry.Engine, m llm.Model, q llm.Request) (A
 }
 
 // gather gives a whole answer.
-func gather(ctx context.Context, e retry.Engine, m llm.Model, q llm.Request) (llm.Collector, error) {
+func gather(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (llm.Collector, error) {
 	return retry.Do(ctx, e, func(ctx context.Context, _ int) (llm.Collector, error) {
 		var c llm.Collector
 		for part, err := range m.Stream(ctx, q) {

@@ -52,7 +52,7 @@ func TestAskGivesUpAfterThreeRetries(t *testing.T) {
 
 func TestAskWithAnotherPolicy(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("no"))
-	if _, err := agent.AskWith(t.Context(), retry.Engine{}, model, llm.Request{Messages: hello}); err == nil || len(model.Requests()) != 1 {
+	if _, err := agent.AskWith(t.Context(), retry.Retrier{}, model, llm.Request{Messages: hello}); err == nil || len(model.Requests()) != 1 {
 		t.Errorf("%v after %d", err, len(model.Requests()))
 	}
 }
@@ -73,7 +73,7 @@ func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var acts []agent.Activity
 		var log bytes.Buffer
-		w := agent.World{
+		w := agent.Agent{
 			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a secret")),
 			Tools:    []tool.Tool{gives("look", 0, "secret")},
 			Activity: func(a agent.Activity) { acts = append(acts, a) },
@@ -102,8 +102,8 @@ func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
 
 func TestARunInsideARunTriesOnce(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi"))
-	w := agent.World{Model: model, Retry: patient()}
-	_, _ = retry.Do(t.Context(), retry.Engine{}, func(ctx context.Context, _ int) (int, error) {
+	w := agent.Agent{Model: model, Retry: patient()}
+	_, _ = retry.Do(t.Context(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {
 		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
 		p.expect(t, `
 			turn-start
@@ -116,7 +116,7 @@ func TestARunInsideARunTriesOnce(t *testing.T) {
 
 func TestTimeToTheFirstTokenIsOfTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Late(time.Second, llmtest.Says("hi"))), Retry: patient()}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Late(time.Second, llmtest.Says("hi"))), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		m := p.events[len(p.events)-1].(turn.Sealed).Metrics
 		want := turn.Metrics{RetryCount: 1, TotalRetryDelayMs: 5000, TimeToFirstTokenMs: 6000, DurationMs: 6000, InputTokens: 10, OutputTokens: 1}

@@ -29,7 +29,7 @@ func TestOutputsOfToolsAreLeftOutFirst(t *testing.T) {
 	model := llmtest.New(large,
 		llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Calls(llmtest.Call("2", "look", "{}")),
 		llmtest.Calls(llmtest.Call("3", "look", "{}")), llmtest.Fails(long), llmtest.Says("done"))
-	w := agent.World{Model: model, Tools: []tool.Tool{gives("look", 0, big)}}
+	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, big)}}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
 	all := strings.Join(p.lines, "\n")
 	if !strings.Contains(all, "compacted [\"1\" \"2\"] 0 \"\"\n… done") {
@@ -47,7 +47,7 @@ func TestOutputsOfToolsAreLeftOutFirst(t *testing.T) {
 func TestASummaryTakesThePlaceOfWhatIsOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(long), llmtest.Fails(busy), llmtest.Says("they talked"), llmtest.Says("done"))
-		play(t.Context(), agent.World{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...).expect(t, `
+		play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...).expect(t, `
 			turn-start
 			user: and now?
 			retry 0 in 5s: HTTP 529: busy
@@ -70,7 +70,7 @@ func TestASummaryTakesThePlaceOfWhatIsOldest(t *testing.T) {
 
 func TestTheHistoryIsCompactedOncePerStep(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Fails(long), llmtest.Says("no"))
-	p := play(t.Context(), agent.World{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
+	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") || len(model.Requests()) != 3 {
 		t.Errorf("%q after %d requests", last, len(model.Requests()))
 	}
@@ -79,7 +79,7 @@ func TestTheHistoryIsCompactedOncePerStep(t *testing.T) {
 func TestALaterStepMayBeCompactedAgain(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"),
 		llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(long), llmtest.Says("done"))
-	w := agent.World{Model: model, Tools: []tool.Tool{gives("look", 0, strings.Repeat("x", 50_000))}}
+	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, strings.Repeat("x", 50_000))}}
 	p := play(t.Context(), w, talk(), turn.Begin("", "and now?")...)
 	if all := strings.Join(p.lines, "\n"); strings.Count(all, "compacted") != 2 || !strings.Contains(all, "sealed done") {
 		t.Errorf("%.500s … %s", all, all[max(0, len(all)-500):])
@@ -88,7 +88,7 @@ func TestALaterStepMayBeCompactedAgain(t *testing.T) {
 
 func TestWhatCannotBeMadeSmallerIsAnError(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("no"))
-	play(t.Context(), agent.World{Model: model, Retry: patient()}, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+	play(t.Context(), agent.Agent{Model: model, Retry: patient()}, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 		turn-start
 		user: hello
 		error of acme/large, too-long: HTTP 400: prompt is too long (0 retries, 0ms)
@@ -97,7 +97,7 @@ func TestWhatCannotBeMadeSmallerIsAnError(t *testing.T) {
 
 func TestASummaryThatFailsIsTheEnd(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Fails(denied), llmtest.Says("no"))
-	p := play(t.Context(), agent.World{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
+	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, auth") {
 		t.Errorf("%q", p.lines)
 	}
@@ -105,14 +105,14 @@ func TestASummaryThatFailsIsTheEnd(t *testing.T) {
 
 func TestASummaryOfNothingIsNone(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Parts(llm.End{Reason: llm.Stop}), llmtest.Says("no"))
-	p := play(t.Context(), agent.World{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
+	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") {
 		t.Errorf("%q", p.lines)
 	}
 }
 
 func TestACompactedConversationIsTheSameInAReplay(t *testing.T) {
-	w := agent.World{Model: llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Says("done"))}
+	w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Says("done"))}
 	p := play(t.Context(), w, talk(), turn.Begin("", "and now?")...)
 	live, replayed := talk(), talk()
 	for _, e := range p.events {

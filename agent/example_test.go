@@ -16,18 +16,18 @@ import (
 
 // A model that calls a tool and then answers. With a real one, Model would be
 // that of a package below provider.
-func ExampleWorld_Run() {
+func ExampleAgent_Run() {
 	type place struct {
 		City string `json:"city"`
 	}
 	weather := tool.Func("weather", "Tells the weather of a city.", func(_ context.Context, in place) (string, error) {
 		return "rain in " + in.City, nil
 	})
-	w := agent.World{
+	w := agent.Agent{
 		Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"},
 			llmtest.Calls(llmtest.Call("1", "weather", `{"city":"Cork"}`)), llmtest.Says("Take an umbrella.")),
 		Tools: []tool.Tool{weather},
-		Retry: retry.Engine{Policy: policy.Interactive()},
+		Retry: retry.Retrier{Policy: policy.Interactive()},
 	}
 	var s turn.State
 	for e, err := range w.Run(context.Background(), s, turn.Begin("", "What should I wear in Cork?")...) {
@@ -41,7 +41,7 @@ func ExampleWorld_Run() {
 		case turn.ToolResult:
 			fmt.Printf("(%s: %s)\n", e.Name, e.Output)
 		case turn.Retry:
-			fmt.Printf("(%s, trying again in %v)\n", e.Fault.Cause(), e.Delay)
+			fmt.Printf("(%s, trying again in %v)\n", e.Fault.Label(), e.Delay)
 		case turn.Sealed:
 			fmt.Printf("\n%s, %d messages\n", e.Status, len(s.Messages()))
 		}
@@ -53,13 +53,13 @@ func ExampleWorld_Run() {
 }
 
 // Retries are events of their own. They are not kept and never reach the model.
-func ExampleWorld_Run_retries() {
+func ExampleAgent_Run_retries() {
 	busy := &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
-	w := agent.World{
+	w := agent.Agent{
 		Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("Hello.")),
-		Retry: retry.Engine{
+		Retry: retry.Retrier{
 			Policy: policy.Patient(),
-			Wait:   func(context.Context, retry.Note) error { return nil }, // leave it out to wait really
+			Sleep:  func(context.Context, retry.Note) error { return nil }, // leave it out to wait really
 		},
 	}
 	for e, err := range w.Run(context.Background(), turn.State{}, turn.Begin("", "Hello?")...) {
@@ -95,7 +95,7 @@ func ExampleAsk() {
 // A policy of one's own, and everything that a request can hold.
 func ExampleAskWith() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Oui."))
-	patient := retry.Engine{Policy: policy.Patient()}
+	patient := retry.Retrier{Policy: policy.Patient()}
 	answer, err := agent.AskWith(context.Background(), patient, model, llm.Request{
 		System: "Answer in French.", Messages: []llm.Message{llm.Say("Is it raining?")}, MaxTokens: 100, Whole: true,
 	})

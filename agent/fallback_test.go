@@ -19,7 +19,7 @@ import (
 
 func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{
+		w := agent.Agent{
 			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
 			Fallback: []llm.Model{llmtest.New(small, llmtest.Fails(busy), llmtest.Says("hi"))},
 			Patience: 20 * time.Second, Retry: patient(),
@@ -44,7 +44,7 @@ func TestAProviderThatAsksForMoreThanPatienceIsLeftAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 5 * time.Minute}
 		first := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(limited))
-		w := agent.World{Model: first, Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}, Patience: time.Minute, Retry: patient()}
+		w := agent.Agent{Model: first, Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}, Patience: time.Minute, Retry: patient()}
 		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 			turn-start
 			user: hello
@@ -60,7 +60,7 @@ func TestAProviderThatAsksForMoreThanPatienceIsLeftAtOnce(t *testing.T) {
 func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &llmtest.Model{Then: llmtest.Fails(busy)}
-		w := agent.World{
+		w := agent.Agent{
 			Model: down, Fallback: []llm.Model{down, llmtest.New(small, llmtest.Says("hi"))},
 			Patience: 7 * time.Second, Retry: patient(),
 		}
@@ -82,7 +82,7 @@ func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
 
 func TestWithoutPatienceTheNextModelTakesOverAtOnce(t *testing.T) {
 	for _, f := range []*fault.Error{busy, cut, spent, {Kind: fault.Unavailable, Message: "fetch failed"}, {Kind: fault.UpstreamTimeout, Status: 504}} {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{
 			llmtest.New(small, llmtest.Fails(f)), llmtest.New(small, llmtest.Says("hi")),
 		}}
 		synctest.Test(t, func(t *testing.T) {
@@ -97,10 +97,10 @@ func TestWithoutPatienceTheNextModelTakesOverAtOnce(t *testing.T) {
 
 func TestTheNextModelTakesOverWhenThePolicyGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{
+		w := agent.Agent{
 			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
 			Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
-			Patience: time.Hour, Retry: retry.Engine{Policy: policy.Simple()},
+			Patience: time.Hour, Retry: retry.Retrier{Policy: policy.Simple()},
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.lines[5] != "switched from  to other/small: HTTP 529: busy" || p.lines[6] != "… hi" {
@@ -111,9 +111,9 @@ func TestTheNextModelTakesOverWhenThePolicyGivesUp(t *testing.T) {
 
 func TestWhatAnotherModelWouldRefuseAsWellStaysWhereItIs(t *testing.T) {
 	for _, f := range []*fault.Error{denied, long, {Kind: fault.Invalid}, {Kind: fault.Refused}, {Kind: fault.Unknown}} {
-		w := agent.World{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}}
 		if f.Kind == fault.Unknown {
-			w.Retry = retry.Engine{Policy: policy.Interactive()}
+			w.Retry = retry.Retrier{Policy: policy.Interactive()}
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if len(w.Fallback[0].(*llmtest.Model).Requests()) != 0 {
@@ -123,7 +123,7 @@ func TestWhatAnotherModelWouldRefuseAsWellStaysWhereItIs(t *testing.T) {
 }
 
 func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
-	w := agent.World{
+	w := agent.Agent{
 		Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
 		Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
 	}
@@ -136,12 +136,12 @@ func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
 
 func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{
+		w := agent.Agent{
 			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
 			Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
 			Patience: 3 * time.Second, Retry: patient(),
 		}
-		w.Retry.Gate = opens(time.Second)
+		w.Retry.Breaker = opens(time.Second)
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.lines[2] != "retry 0 in 3s: HTTP 529: busy" || p.lines[4] != "… back" {
 			t.Errorf("%q", p.lines)
@@ -157,11 +157,11 @@ func (closed) Wait(context.Context, time.Duration) error {
 }
 
 func TestWhoGivesUpDoesNotWantAnotherModel(t *testing.T) {
-	w := agent.World{
+	w := agent.Agent{
 		Model: llmtest.New(large, llmtest.Fails(busy)), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
 		Patience: time.Hour, Retry: patient(),
 	}
-	w.Retry.Gate = closed{}
+	w.Retry.Breaker = closed{}
 	play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 		turn-start
 		user: hello

@@ -107,8 +107,8 @@ func (l *life) count(_ context.Context, arguments json.RawMessage) (string, erro
 
 // live has all turns answered, by as many workers as it takes.
 func (l *life) live(ctx context.Context) {
-	w := agent.World{
-		Model: llmtest.New(large, l.answers...), Keep: l.keep, Retry: patient(),
+	w := agent.Agent{
+		Model: llmtest.New(large, l.answers...), Persist: l.keep, Retry: patient(),
 		Tools: []tool.Tool{{Tool: llm.Tool{Name: "count"}, Func: l.count}},
 	}
 	for n := range l.turns {
@@ -127,7 +127,7 @@ func (l *life) live(ctx context.Context) {
 }
 
 // worker runs a turn until it is sealed or the worker dies.
-func (l *life) worker(ctx context.Context, w agent.World, input []turn.Event) (died bool) {
+func (l *life) worker(ctx context.Context, w agent.Agent, input []turn.Event) (died bool) {
 	state := turn.Replay(l.kept...)
 	for e, err := range w.Run(ctx, state.Clone(), input...) {
 		switch {
@@ -205,7 +205,7 @@ func BenchmarkPart(b *testing.B) {
 	})
 	b.Run("turn", func(b *testing.B) {
 		b.ReportAllocs()
-		w := agent.World{Model: scripted, Retry: retry.Engine{Policy: patient().Policy}}
+		w := agent.Agent{Model: scripted, Retry: retry.Retrier{Policy: patient().Policy}}
 		for b.Loop() {
 			for range w.Run(b.Context(), turn.State{}, turn.Begin("", "go")...) {
 			}

@@ -48,7 +48,7 @@ func (a *attempt) failed() error {
 	next := a.next()
 	if next != nil && !a.begun && !a.givenUp && qualifies.Has(a.fault.Kind) {
 		a.faulty = time.Time{} // of the next one nothing is known yet
-		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Shown()})
+		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Redacted()})
 	}
 	return a.keep(append(a.said(true), a.failure(a.fault))...)
 }
@@ -58,7 +58,7 @@ func (a *attempt) failure(f *fault.Error) turn.Error {
 	who, n := a.model.Name(), a.note
 	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", n.Retries())
 	return turn.Error{
-		Name: who, Message: f.Shown(), Kind: f.Kind.String(), Code: f.Word(), RequestID: f.RequestID,
+		Name: who, Message: f.Redacted(), Kind: f.Kind.String(), Code: f.ShortCode(), RequestID: f.RequestID,
 		Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds(), Committed: a.begun, Fault: f,
 	}
 }

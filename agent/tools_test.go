@@ -41,7 +41,7 @@ func TestToolsRunSideBySideAndAnswerInTheOrderOfTheCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large,
 			llmtest.Calls(llmtest.Call("1", "slow", "{}"), llmtest.Call("2", "fast", "{}"), llmtest.Call("3", "none", "{}")), llmtest.Says("done"))
-		w := agent.World{Model: model, Tools: []tool.Tool{gives("slow", 2*time.Second, "s"), gives("fast", time.Second, "f")}}
+		w := agent.Agent{Model: model, Tools: []tool.Tool{gives("slow", 2*time.Second, "s"), gives("fast", time.Second, "f")}}
 		began := time.Now()
 		play(t.Context(), w, turn.State{}, turn.Begin("", "go")...).expect(t, `
 			turn-start
@@ -84,7 +84,7 @@ func TestWhatWritesIsRunOnlyIfSomebodyAllowsIt(t *testing.T) {
 		}, "result 1: written"},
 	}
 	for _, tt := range tests {
-		w := agent.World{Model: llmtest.New(large, llmtest.Calls(call), llmtest.Says("ok")), Approve: tt.approve, Tools: []tool.Tool{writes(gives("write", 0, "written"))}}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Calls(call), llmtest.Says("ok")), Approve: tt.approve, Tools: []tool.Tool{writes(gives("write", 0, "written"))}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
 		if !strings.Contains(strings.Join(p.lines, "\n"), tt.want) {
 			t.Errorf("%s: %q", tt.name, p.lines)
@@ -102,7 +102,7 @@ func TestNoToolThatHasGivenItsResultIsRunAgain(t *testing.T) {
 		return t
 	}
 	calls := llmtest.Calls(llmtest.Call("1", "look", "{}"), llmtest.Call("2", "look", "{}"), llmtest.Call("3", "write", "{}"), llmtest.Call("4", "set", "{}"))
-	first := play(t.Context(), agent.World{Model: llmtest.New(large, calls)}, turn.State{}, turn.Begin("", "go")...)
+	first := play(t.Context(), agent.Agent{Model: llmtest.New(large, calls)}, turn.State{}, turn.Begin("", "go")...)
 	answer := first.kept[2].(turn.AssistantMessage)
 	died := append(turn.Begin("", "go"), answer)
 	for _, c := range answer.Content.Calls() {
@@ -111,7 +111,7 @@ func TestNoToolThatHasGivenItsResultIsRunAgain(t *testing.T) {
 	died = append(died, turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "seen"}})
 
 	model := llmtest.New(large, llmtest.Says("ok"))
-	w := agent.World{
+	w := agent.Agent{
 		Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
 		Tools: []tool.Tool{count("look", tool.Tool{}), count("write", tool.Tool{Writes: true}), count("set", tool.Tool{Writes: true, Idempotent: true})},
 	}
@@ -131,7 +131,7 @@ func TestAnAbortAmongToolsKeepsTheirResults(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(errors.New("enough")) })
 		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}")), llmtest.Says("ok"))
-		w := agent.World{Model: model, Tools: []tool.Tool{gives("slow", time.Hour, "s"), gives("fast", time.Second, "f")}}
+		w := agent.Agent{Model: model, Tools: []tool.Tool{gives("slow", time.Hour, "s"), gives("fast", time.Second, "f")}}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
 		p.expect(t, `
 			turn-start
@@ -150,7 +150,7 @@ func TestAnAbortEndsTheQuestionWhetherAToolMayRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		w := agent.World{Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "write", "{}"))), Tools: []tool.Tool{writes(gives("write", 0, ""))}}
+		w := agent.Agent{Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "write", "{}"))), Tools: []tool.Tool{writes(gives("write", 0, ""))}}
 		w.Approve = func(ctx context.Context, _ llm.ToolCall) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -181,7 +181,7 @@ func TestWhatWritesRunsAloneAndInOrder(t *testing.T) {
 		}
 		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "read", "{}"), llmtest.Call("2", "slow", "{}"),
 			llmtest.Call("3", "write", "{}"), llmtest.Call("4", "set", "{}"), llmtest.Call("5", "read", "{}")), llmtest.Says("ok"))
-		w := agent.World{
+		w := agent.Agent{
 			Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
 			Tools: []tool.Tool{step("read", time.Second), step("slow", 3*time.Second), writes(step("write", 2*time.Second)), writes(step("set", time.Second))},
 		}
@@ -197,7 +197,7 @@ func TestWhatWritesRunsAloneAndInOrder(t *testing.T) {
 
 func TestToolsAreToldWhenTheReaderHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := agent.World{
+		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}"))),
 			Tools: []tool.Tool{gives("fast", time.Second, ""), gives("slow", time.Hour, "")},
 		}
@@ -218,7 +218,7 @@ func TestToolsThatWereInterruptedByAHandoverRunAgain(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
 		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}")), llmtest.Says("ok"))
-		w := agent.World{Model: model, Tools: []tool.Tool{gives("fast", time.Second, "f"), gives("slow", 90*time.Second, "s")}}
+		w := agent.Agent{Model: model, Tools: []tool.Tool{gives("fast", time.Second, "f"), gives("slow", 90*time.Second, "s")}}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
 		if !errors.Is(p.err, retry.ErrParked) || p.lines[len(p.lines)-1] != "result 1: f" {
 			t.Fatalf("%v, %q", p.err, p.lines)
@@ -236,7 +236,7 @@ func TestToolsThatWereInterruptedByAHandoverRunAgain(t *testing.T) {
 
 func TestToolsWhoseNamesNobodyTakesAreAnError(t *testing.T) {
 	for _, name := range []string{"", "two words", "ähnlich", strings.Repeat("x", 65)} {
-		w := agent.World{Model: llmtest.New(large), Tools: []tool.Tool{gives(name, 0, "")}}
+		w := agent.Agent{Model: llmtest.New(large), Tools: []tool.Tool{gives(name, 0, "")}}
 		if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {
 			t.Errorf("%q: %v, kept %v", name, p.err, p.kept)
 		}
@@ -244,7 +244,7 @@ func TestToolsWhoseNamesNobodyTakesAreAnError(t *testing.T) {
 }
 
 func TestTwoToolsOfOneNameAreAnError(t *testing.T) {
-	w := agent.World{Model: llmtest.New(large), Tools: []tool.Tool{gives("look", 0, ""), gives("look", 0, "")}}
+	w := agent.Agent{Model: llmtest.New(large), Tools: []tool.Tool{gives("look", 0, ""), gives("look", 0, "")}}
 	if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {
 		t.Errorf("%v, kept %v", p.err, p.kept)
 	}
@@ -257,7 +257,7 @@ func TestCallsThatShareAnIDAreToldApart(t *testing.T) {
 	m := llmtest.New(large,
 		llmtest.Calls(llmtest.Call("0", "echo", `{"n":1}`), llmtest.Call("0", "echo", `{"n":2}`), llmtest.Call("", "echo", `{"n":3}`)),
 		llmtest.Calls(llmtest.Call("0", "echo", `{"n":4}`)), llmtest.Says("done"))
-	p := play(t.Context(), agent.World{Model: m, Tools: []tool.Tool{echo}}, turn.State{}, turn.Begin("", "go")...)
+	p := play(t.Context(), agent.Agent{Model: m, Tools: []tool.Tool{echo}}, turn.State{}, turn.Begin("", "go")...)
 	called, answered := map[string]string{}, 0
 	for _, e := range p.kept {
 		switch e := e.(type) {

@@ -19,10 +19,10 @@ var errSwitch = errors.New("the next model takes over")
 
 // engine gives the engine for one run of the policy: the world's, with events.
 // leave is to be called when the run is over.
-func (a *attempt) engine() (e retry.Engine, leave func()) {
+func (a *attempt) engine() (e retry.Retrier, leave func()) {
 	e, leave = a.Retry, func() {}
-	if a.Gate != nil {
-		e.Gate, leave = a.Gate(a.model.Name())
+	if a.Breaker != nil {
+		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
 	e.Start, a.start = a.start, policy.Run{}
 	watch := e.Watch
@@ -32,16 +32,16 @@ func (a *attempt) engine() (e retry.Engine, leave func()) {
 		}
 		a.watch(n)
 	}
-	wait := e.Wait
+	wait := e.Sleep
 	if wait == nil {
-		wait = patient(e.Gate)
+		wait = patient(e.Breaker)
 	}
-	e.Wait = func(ctx context.Context, n retry.Note) error { return a.wait(ctx, n, wait) }
+	e.Sleep = func(ctx context.Context, n retry.Note) error { return a.wait(ctx, n, wait) }
 	return e, leave
 }
 
 // patient gives the wait of an engine that has none of its own.
-func patient(g retry.Gate) func(context.Context, retry.Note) error {
+func patient(g retry.Breaker) func(context.Context, retry.Note) error {
 	return func(ctx context.Context, n retry.Note) error {
 		if g != nil {
 			return g.Wait(ctx, n.Verdict.Wait)

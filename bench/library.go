@@ -35,7 +35,7 @@ type price struct{ ns, allocations, bytes float64 }
 func library(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	base := &memoryAnswer{header: http.Header{"Content-Type": {"application/json"}}, body: []byte(`{"choices":[{"message":{"content":"forty-two"}}]}`)}
 	bare := &http.Client{Transport: base}
-	ours := &http.Client{Transport: &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Patient()}}}
+	ours := &http.Client{Transport: &transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Patient()}}}
 	prompts := [][]byte{[]byte(b.book.Text(kb)), []byte(b.book.Text(512 * kb))}
 	var time, allocations, grown figure.Figure
 	for range pick(b, 15, 5) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -111,12 +111,12 @@ func (v *Voice) follow(e turn.Event, before int) {
 }
 
 // chair gives the aggregator's world.
-func (s *sitting) chair() agent.World {
+func (s *sitting) chair() agent.Agent {
 	w := asked(s.Aggregator)
 	w.Retry = s.Aggregator.Retry
 	w.System = strings.TrimSpace(orders + "\n\n" + w.System)
-	w.Gate = func(name llm.Name) (retry.Gate, func()) {
-		call := s.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
+	w.Breaker = func(name llm.Name) (retry.Breaker, func()) {
+		call := s.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 		return call, call.Close
 	}
 	return w

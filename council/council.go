@@ -9,7 +9,7 @@
 //
 // The package waits for members and decides when to wait no longer. When a
 // model is asked again is for package retry to say, what is said in a turn for
-// package agent, and who of those at one provider goes first for package gate.
+// package agent, and who of those at one provider goes first for package breaker.
 // The command line and the server are its users.
 package council
 
@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -40,8 +40,8 @@ const (
 // Tools, Approve, MaxTokens, Effort, Whole, Steps, Activity and Log. Of the
 // aggregator's, Retry as well.
 type Council struct {
-	Members    []agent.World // two at least; the same model may be there more than once
-	Aggregator agent.World   // makes one answer of theirs. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
+	Members    []agent.Agent // two at least; the same model may be there more than once
+	Aggregator agent.Agent   // makes one answer of theirs. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
 
 	Budget  time.Duration // of each member over all its tries, and the deadline of each; 0: 270 s
 	Reserve time.Duration // when a try has failed, more than this must be left of the budget for another; 0: 30 s
@@ -53,8 +53,8 @@ type Council struct {
 
 	Attempts bool // the aggregator reads in how many tries each member has answered or failed
 
-	Gates *gate.Set   // what those who are at one provider share, by its name: one fault of a member holds up whoever else goes through them; nil: the members of this council only
-	Watch func(Event) // told of what happens, one event after the other; it must not block. nil: nobody
+	Breakers *breaker.Set // what those who are at one provider share, by its name: one fault of a member holds up whoever else goes through them; nil: the members of this council only
+	OnEvent  func(Event)  // told of what happens, one event after the other; it must not block. nil: nobody
 }
 
 // State is where a member stands.
@@ -103,13 +103,13 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 // Settled gives the council with what holds where nothing is said.
 func (c Council) Settled() Council {
 	c.Budget = cmp.Or(c.Budget, policy.CouncilBudget)
-	c.Reserve = cmp.Or(c.Reserve, policy.Council(0).Reserve)
+	c.Reserve = cmp.Or(c.Reserve, policy.Council(0).MinRemaining)
 	c.Quorum = cmp.Or(c.Quorum, defaultQuorum)
 	c.Grace = cmp.Or(c.Grace, defaultGrace)
 	c.Cap = cmp.Or(c.Cap, defaultCap)
 	c.AggregatorBudget = cmp.Or(c.AggregatorBudget, defaultAggregator)
-	if c.Gates == nil {
-		c.Gates = &gate.Set{}
+	if c.Breakers == nil {
+		c.Breakers = &breaker.Set{}
 	}
 	if c.Aggregator.Model == nil && len(c.Members) > 0 {
 		c.Aggregator.Model = c.Members[0].Model
@@ -142,8 +142,8 @@ func (c Council) Check() error {
 }
 
 // asked gives of a world only what its model is asked with.
-func asked(w agent.World) agent.World {
-	return agent.World{
+func asked(w agent.Agent) agent.Agent {
+	return agent.Agent{
 		Model: w.Model, System: w.System, Tools: w.Tools, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
 		Whole: w.Whole, Steps: w.Steps, Activity: w.Activity, Log: w.Log,
 	}

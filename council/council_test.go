@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
@@ -20,14 +20,14 @@ import (
 func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := council.Council{
-			Members: []agent.World{
+			Members: []agent.Agent{
 				member("a", fails(time.Second, busy), says(time.Second, "yes")),
 				member("b", says(2*time.Second, "no")),
 				member("c", llmtest.Hangs()),
 			},
 			Aggregator: member("judge", fails(time.Second, busy), says(time.Second, "it depends")),
 		}
-		c.Aggregator.Retry.Dice = func() float64 { return 0.5 }
+		c.Aggregator.Retry.Rand = func() float64 { return 0.5 }
 		s := sit(t.Context(), c)
 		var lines []string
 		for _, line := range s.lines {
@@ -64,7 +64,7 @@ func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
-				Members:    []agent.World{member("a", says(after, "me too")), member("b", says(time.Second, "yes")), member("c", says(5*time.Second, "no"))},
+				Members:    []agent.Agent{member("a", says(after, "me too")), member("b", says(time.Second, "yes")), member("c", says(5*time.Second, "no"))},
 				Aggregator: member("judge", says(0, "so")),
 			}
 			s := sit(t.Context(), c)
@@ -110,7 +110,7 @@ func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		c := three(member("a", says(0, "so")))
-		c.Watch = func(e council.Event) {
+		c.OnEvent = func(e council.Event) {
 			if j, ok := e.(council.Judging); ok && j.Type() == "assistant-message" {
 				cancel()
 			}
@@ -134,7 +134,7 @@ func TestALargerQuorumIsWaitedFor(t *testing.T) {
 
 func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), council.Council{Members: []agent.World{
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{
 			member("a", fails(0, denied)), member("b", fails(0, denied)), member("c", says(200*time.Second, "what I have to say")),
 		}})
 		if s.Members[2].Text != "what I have to say" || s.err == nil || s.Took != 200*time.Second {
@@ -168,7 +168,7 @@ func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
 
 func TestTheCapOfACouncilWithoutAQuorumIsItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := council.Council{Members: []agent.World{member("a", says(time.Second, "yes")), member("b", llmtest.Hangs()), member("c", fails(3*time.Second, denied))}}
+		c := council.Council{Members: []agent.Agent{member("a", says(time.Second, "yes")), member("b", llmtest.Hangs()), member("c", fails(3*time.Second, denied))}}
 		c.Cap = 140 * time.Second
 		s := sit(t.Context(), c)
 		const want = "1 of 3 members answered, and 2 are needed: b/large was cut off after 20s (the time for the whole is over); " +
@@ -187,7 +187,7 @@ func (d deaf) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, err
 }
 
 func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
-	for what, first := range map[string]agent.World{
+	for what, first := range map[string]agent.Agent{
 		"in the wait for its other try": member("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
 		"held at the gate":              member("held", says(0, "never")),
 		"whose model is deaf":           {Model: deaf{llmtest.New(name("a"), says(12*time.Second, "too late"), says(0, "never"))}},
@@ -195,8 +195,8 @@ func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c := three(first)
-				c.Gates, c.Grace = &gate.Set{}, 10*time.Second
-				c.Gates.Of("held").Hold("a test")
+				c.Breakers, c.Grace = &breaker.Set{}, 10*time.Second
+				c.Breakers.Of("held").Pause("a test")
 				s := sit(t.Context(), c)
 				if v := s.Members[0]; v.State != council.CutOff || v.Text != "" || v.Tries > 1 || s.err != nil {
 					t.Errorf("%+v, %v", v, s.err)
@@ -229,7 +229,7 @@ func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
 func TestTheAggregatorWaitsOutWhatFitsItsBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", says(0, "so")))
-		c.Aggregator = agent.World{Model: &llmtest.Model{Then: llmtest.Fails(busy)}}
+		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}}
 		s := sit(t.Context(), c)
 		if f := faultOf(s.err); f != busy || s.Took > 120*time.Second || s.Aggregator.Tries < 7 {
 			t.Errorf("%v after %v and %d tries", s.err, s.Took, s.Aggregator.Tries)
@@ -276,7 +276,7 @@ func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", says(0, "so"), says(0, "it is so")))
-		c.Aggregator = agent.World{System: "Be brief."}
+		c.Aggregator = agent.Agent{System: "Be brief."}
 		s := sit(t.Context(), c)
 		asked := c.Members[0].Model.(*llmtest.Model).Requests()
 		if s.Answer() != "it is so" || s.Aggregator.Name != name("a") || !strings.HasSuffix(asked[1].System, "\n\nBe brief.") || asked[0].System != "" {
@@ -288,7 +288,7 @@ func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
 func TestTheSameModelMayHaveTwoVoices(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := member("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
-		s := sit(t.Context(), council.Council{Members: []agent.World{a, a}})
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{a, a}})
 		if s.Answer() != "it depends" || s.Members[0].Text == s.Members[1].Text {
 			t.Errorf("%+v, %v", s.Result, s.err)
 		}
@@ -303,16 +303,16 @@ func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
-				Members: []agent.World{
+				Members: []agent.Agent{
 					member("a", says(time.Second, "yes")),
 					member("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
 					member("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
 					member("held", says(0, "never")),
 				},
 				Aggregator: member("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
-				Grace:      time.Second, Gates: &gate.Set{},
+				Grace:      time.Second, Breakers: &breaker.Set{},
 			}
-			c.Gates.Of("held").Hold("a test")
+			c.Breakers.Of("held").Pause("a test")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(at, func() { cancel(enough) })
 			s := sit(ctx, c)

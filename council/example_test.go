@@ -17,16 +17,16 @@ import (
 // Three models, one of which lets the others down. With real ones, Model would
 // be that of a package below provider.
 func ExampleCouncil_Run() {
-	model := func(provider string, answers ...llmtest.Answer) agent.World {
-		return agent.World{Model: llmtest.New(llm.Name{Provider: provider, Model: "large"}, answers...)}
+	model := func(provider string, answers ...llmtest.Answer) agent.Agent {
+		return agent.Agent{Model: llmtest.New(llm.Name{Provider: provider, Model: "large"}, answers...)}
 	}
 	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
 	c := council.Council{
-		Members: []agent.World{
+		Members: []agent.Agent{
 			model("acme", llmtest.Says("Yes.")), model("other", llmtest.Says("No.")), model("third", llmtest.Fails(refused)),
 		},
 		Aggregator: model("judge", llmtest.Says("It depends.")),
-		Watch: func(e council.Event) {
+		OnEvent: func(e council.Event) {
 			if said, ok := e.(council.Judging); ok {
 				if delta, ok := said.Event.(turn.TextDelta); ok {
 					fmt.Print(delta.Text) // as it streams
@@ -52,7 +52,7 @@ func ExampleCouncil_Run() {
 // handed over.
 func ExampleShortfall() {
 	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
-	c := council.Council{Members: []agent.World{
+	c := council.Council{Members: []agent.Agent{
 		{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Yes."))},
 		{Model: llmtest.New(llm.Name{Provider: "other", Model: "large"}, llmtest.Fails(refused))},
 	}}
@@ -74,8 +74,8 @@ func ExampleBody() {
 }
 
 func ExampleCouncil_Check() {
-	one := agent.World{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"})}
-	fmt.Println(council.Council{Members: []agent.World{one}}.Check())
+	one := agent.Agent{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"})}
+	fmt.Println(council.Council{Members: []agent.Agent{one}}.Check())
 	// Output: council: want at least two members, and there are 1
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
@@ -19,8 +19,8 @@ import (
 func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
-		one := agent.World{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
+		one := agent.Agent{Model: model}
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
 		if len(model.Requests()) != 4 || s.Count(council.Failed) != 3 || s.err != nil {
 			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
 		}
@@ -37,17 +37,17 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 // not to ask at all.
 func TestEachMemberIsAskedWhateverOtherCouncilsHaveMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gates := &gate.Set{}
+		gates := &breaker.Set{}
 		down := &fault.Error{Kind: fault.Unavailable, Status: 500}
 		failing := llmtest.New(name("a/broken"))
 		failing.Then = llmtest.Fails(down)
-		broken := agent.World{Model: failing}
+		broken := agent.Agent{Model: failing}
 		for range 5 {
-			_ = sit(t.Context(), council.Council{Members: []agent.World{broken, broken}, Gates: gates})
+			_ = sit(t.Context(), council.Council{Members: []agent.Agent{broken, broken}, Breakers: gates})
 			time.Sleep(3 * time.Minute)
 		}
 		well := member("a/well", says(time.Second, "yes"))
-		s := sit(t.Context(), council.Council{Members: []agent.World{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Gates: gates, Grace: time.Hour})
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Breakers: gates, Grace: time.Hour})
 		if v := s.Members[1]; v.State != council.Answered || v.Tries != 1 || v.Took != time.Second || s.Members[0].Tries != 2 {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
@@ -57,15 +57,15 @@ func TestEachMemberIsAskedWhateverOtherCouncilsHaveMet(t *testing.T) {
 // A stated wait is kept by all the same, and by those who come later.
 func TestAMemberKeepsAStatedWaitOfWhichAnotherWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gates := &gate.Set{}
+		gates := &breaker.Set{}
 		limit := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 100 * time.Second}
 		model := llmtest.New(name("a"), llmtest.Fails(limit), says(0, "yes"), says(0, "yes"))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(40*time.Second, cancel)
-		two := []agent.World{{Model: model}, member("b", says(0, "no"))}
-		_ = sit(ctx, council.Council{Members: two, Gates: gates, Aggregator: member("judge"), Grace: time.Hour})
+		two := []agent.Agent{{Model: model}, member("b", says(0, "no"))}
+		_ = sit(ctx, council.Council{Members: two, Breakers: gates, Aggregator: member("judge"), Grace: time.Hour})
 		two[1] = member("b", says(0, "no"))
-		s := sit(t.Context(), council.Council{Members: two, Gates: gates, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		s := sit(t.Context(), council.Council{Members: two, Breakers: gates, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if v := s.Members[0]; v.State != council.Answered || v.Tries != 1 || v.Took != 60*time.Second {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
@@ -87,8 +87,8 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 				}
 			}
 		}
-		one := agent.World{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.World{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		one := agent.Agent{Model: model}
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if s.err != nil || s.Count(council.Answered) != 3 || len(model.Requests()) != 6 {
 			t.Errorf("%v, %+v", s.err, s.Members)
 		}
@@ -100,7 +100,7 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 
 func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var all []agent.World
+		var all []agent.Agent
 		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
 			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
 		}
@@ -119,11 +119,11 @@ func TestTheQuorumKnowsWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := three(member("held", says(0, "never")))
 		c.Members = append(c.Members, member("d", llmtest.Hangs()))
-		c.Gates, c.Grace = &gate.Set{}, 5*time.Second
-		c.Gates.Of("held").Hold("a test")
+		c.Breakers, c.Grace = &breaker.Set{}, 5*time.Second
+		c.Breakers.Of("held").Pause("a test")
 		c.Members[1] = member("b", says(time.Second, "yes"))
 		var q council.Quorate
-		c.Watch = func(e council.Event) {
+		c.OnEvent = func(e council.Event) {
 			if e, ok := e.(council.Quorate); ok {
 				q = e
 			}

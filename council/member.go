@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -25,7 +25,7 @@ const answerBound = 1 << 20
 type member struct {
 	*sitting
 	number int
-	world  agent.World
+	world  agent.Agent
 	place  *place
 	state  turn.State // what has been done so far: another try goes on from there
 }
@@ -37,17 +37,17 @@ func (s *sitting) member(i int) *member {
 // sit has the member answer, or end in another way.
 func (m *member) sit(ctx context.Context) {
 	name := m.world.Model.Name()
-	call := m.Gates.Of(name.Provider).Call(gate.Scope{Model: name.Model})
+	call := m.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 	defer call.Close()
-	call.Wary = true
-	call.Blocked = func(gate.Block) { m.change(m.number, func(v *Voice) { v.State = Waiting }) }
-	m.place = &place{Call: call}
-	e := retry.Engine{
-		Policy: m.policy(),
-		Gate:   m.place,
-		Watch:  m.watch,
-		Wait:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
-		Dice:   m.dice,
+	call.FewRetries = true
+	call.OnBlock = func(breaker.BlockReason) { m.change(m.number, func(v *Voice) { v.State = Waiting }) }
+	m.place = &place{Caller: call}
+	e := retry.Retrier{
+		Policy:  m.policy(),
+		Breaker: m.place,
+		Watch:   m.watch,
+		Sleep:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
+		Rand:    m.dice,
 	}
 	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (said turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
@@ -87,8 +87,8 @@ func (m *member) watch(n retry.Note) {
 // policy gives the member's: its wait lies between 1 and 2 seconds.
 func (m *member) policy() policy.Policy {
 	p := policy.Council(m.Budget)
-	p.Reserve = m.Reserve
-	p.Wait.Jitter = policy.Jitter{Down: 1. / 3, Up: 1. / 3}
+	p.MinRemaining = m.Reserve
+	p.Backoff.Jitter = policy.Jitter{Down: 1. / 3, Up: 1. / 3}
 	return p
 }
 
@@ -109,7 +109,7 @@ func (m *member) dice() float64 {
 
 // safely does what a model or a tool may panic in: that takes nobody else's
 // answer with it.
-func safely(w agent.World, do func() error) (err error) {
+func safely(w agent.Agent, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if w.Log != nil {
@@ -140,7 +140,7 @@ func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error
 		case turn.Sealed:
 			return last, conclude(ctx, last, e)
 		case turn.TextDelta, turn.ReasoningDelta:
-			m.place.Leave(nil)
+			m.place.Report(nil)
 			if heard.add(e); heard.bytes > answerBound {
 				last = heard.message()
 				return last, conclude(ctx, last, turn.Sealed{Status: turn.Done})
@@ -149,7 +149,7 @@ func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error
 			if e.Partial {
 				continue
 			}
-			m.place.Leave(nil)
+			m.place.Report(nil)
 			last, heard = e, draft{}
 		}
 		m.state = m.state.Apply(e)
@@ -195,13 +195,13 @@ func conclude(ctx context.Context, last turn.AssistantMessage, end turn.Sealed) 
 // place is a member's place at its gate. Its pass goes back with the first
 // content: others need not wait for the rest of a long answer.
 type place struct {
-	*gate.Call
-	pass retry.Pass // nil: it is back
+	*breaker.Caller
+	pass retry.Permit // nil: it is back
 }
 
-// Enter is of retry.Gate.
-func (p *place) Enter(ctx context.Context) (retry.Pass, error) {
-	pass, err := p.Call.Enter(ctx)
+// Enter is of retry.Breaker.
+func (p *place) Acquire(ctx context.Context) (retry.Permit, error) {
+	pass, err := p.Caller.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -210,9 +210,9 @@ func (p *place) Enter(ctx context.Context) (retry.Pass, error) {
 }
 
 // Leave gives the pass back, once.
-func (p *place) Leave(f *fault.Error) {
+func (p *place) Report(f *fault.Error) {
 	if p.pass != nil {
-		p.pass.Leave(f)
+		p.pass.Report(f)
 		p.pass = nil
 	}
 }

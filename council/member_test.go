@@ -220,12 +220,12 @@ func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
 func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
 	a, b := member("a"), member("b")
 	for want, c := range map[string]council.Council{
-		"council: want at least two members, and there are 1":                              {Members: []agent.World{a}},
-		"council: a quorum of 3; want from 2 to 2, the number of members":                  {Members: []agent.World{a, b}, Quorum: 3},
-		"council: a quorum of 1; want from 2 to 2, the number of members":                  {Members: []agent.World{a, b}, Quorum: 1},
-		"council: a time is below 0":                                                       {Members: []agent.World{a, b}, Grace: -1},
-		"council: member 2 has no model":                                                   {Members: []agent.World{a, {}}},
-		"council: the cap of 1m0s leaves the members nothing beside the aggregator's 2m0s": {Members: []agent.World{a, b}, Cap: time.Minute},
+		"council: want at least two members, and there are 1":                              {Members: []agent.Agent{a}},
+		"council: a quorum of 3; want from 2 to 2, the number of members":                  {Members: []agent.Agent{a, b}, Quorum: 3},
+		"council: a quorum of 1; want from 2 to 2, the number of members":                  {Members: []agent.Agent{a, b}, Quorum: 1},
+		"council: a time is below 0":                                                       {Members: []agent.Agent{a, b}, Grace: -1},
+		"council: member 2 has no model":                                                   {Members: []agent.Agent{a, {}}},
+		"council: the cap of 1m0s leaves the members nothing beside the aggregator's 2m0s": {Members: []agent.Agent{a, b}, Cap: time.Minute},
 	} {
 		if _, err := c.Run(t.Context(), "?"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -105,7 +105,7 @@ func (s *sitting) participation() string {
 		case Answered:
 			line += "answered"
 		case Failed:
-			line += "failed: " + v.Fault.Cause()
+			line += "failed: " + v.Fault.Label()
 		case CutOff:
 			line += fmt.Sprintf("was cut off after %v", v.Took.Round(time.Second))
 		}

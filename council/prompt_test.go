@@ -33,7 +33,7 @@ func prompted(t *testing.T, c council.Council) string {
 // some gives a council of which each member ends in another way.
 func some() council.Council {
 	return council.Council{
-		Members: []agent.World{
+		Members: []agent.Agent{
 			member("a", fails(time.Second, busy), says(0, "It is so. ")), member("b", says(0, "It is not.")),
 			member("c", llmtest.Fails(busy), llmtest.Fails(busy)), member("d", llmtest.Hangs()),
 		},
@@ -111,7 +111,7 @@ func long(bytes int) llmtest.Answer {
 
 func TestManyLongAnswersFitThePrompt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := council.Council{Members: []agent.World{member("short", says(0, "It is so."))}, Aggregator: member("judge", says(0, "so"))}
+		c := council.Council{Members: []agent.Agent{member("short", says(0, "It is so."))}, Aggregator: member("judge", says(0, "so"))}
 		for i := range 16 {
 			c.Members = append(c.Members, member(fmt.Sprint("long", i), long(1<<20)))
 		}
@@ -129,10 +129,10 @@ func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tooLong := &fault.Error{Kind: fault.TooLong, Status: 400, Message: "prompt is too long"}
 		c := council.Council{
-			Members:    []agent.World{member("a", long(100<<10)), member("b", long(60<<10)), member("c", says(0, "no"))},
+			Members:    []agent.Agent{member("a", long(100<<10)), member("b", long(60<<10)), member("c", says(0, "no"))},
 			Aggregator: member("judge", llmtest.Fails(tooLong), fails(time.Second, busy), llmtest.Fails(tooLong), says(0, "it depends")),
 		}
-		c.Aggregator.Retry.Dice = func() float64 { return 0.5 }
+		c.Aggregator.Retry.Rand = func() float64 { return 0.5 }
 		s := sit(t.Context(), c)
 		var lengths []int
 		for _, r := range c.Aggregator.Model.(*llmtest.Model).Requests() {
@@ -153,7 +153,7 @@ func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
 func TestAQuestionThatIsTooLongIsAnErrorInTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", long(100<<10)))
-		c.Aggregator = agent.World{Model: &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.TooLong, Message: "prompt is too long"})}}
+		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.TooLong, Message: "prompt is too long"})}}
 		s := sit(t.Context(), c)
 		if f := faultOf(s.err); f == nil || f.Kind != fault.TooLong || requests(c.Aggregator) != 4 || len(s.only("judge error")) != 1 || s.Count(council.Answered) != 3 {
 			t.Errorf("%v after %d requests: %q", s.err, requests(c.Aggregator), s.lines)

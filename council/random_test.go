@@ -59,9 +59,9 @@ func draw(rt *rapid.T) *chaos {
 		m.Then = llmtest.Says("it is so")
 		c.models = append(c.models, m)
 		if i == n {
-			c.council.Aggregator = agent.World{Model: m}
+			c.council.Aggregator = agent.Agent{Model: m}
 		} else {
-			c.council.Members = append(c.council.Members, agent.World{Model: m})
+			c.council.Members = append(c.council.Members, agent.Agent{Model: m})
 		}
 	}
 	c.council.Quorum = rapid.IntRange(2, n).Draw(rt, "quorum")
@@ -80,7 +80,7 @@ func (c *chaos) run(ctx context.Context) {
 	var terms council.Council
 	last := map[int]council.Voice{}
 	closed := 0
-	c.council.Watch = func(e council.Event) {
+	c.council.OnEvent = func(e council.Event) {
 		switch e := e.(type) {
 		case council.Opened:
 			terms = e.Terms

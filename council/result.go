@@ -97,11 +97,11 @@ func (e *Shortfall) Unwrap() []error {
 func (v Voice) fate() string {
 	switch {
 	case v.State == CutOff && v.Fault != nil:
-		return fmt.Sprintf("was cut off after %v (%v), having met: %s", v.Took.Round(time.Millisecond), v.Why, v.Fault.Shown())
+		return fmt.Sprintf("was cut off after %v (%v), having met: %s", v.Took.Round(time.Millisecond), v.Why, v.Fault.Redacted())
 	case v.State == CutOff:
 		return fmt.Sprintf("was cut off after %v (%v)", v.Took.Round(time.Millisecond), v.Why)
 	}
-	return fmt.Sprintf("failed %s: %s", inTries(v.Tries), v.Fault.Shown())
+	return fmt.Sprintf("failed %s: %s", inTries(v.Tries), v.Fault.Redacted())
 }
 
 // inTries tells how often a model was asked.

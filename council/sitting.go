@@ -43,10 +43,10 @@ func (s *sitting) opened() Opened {
 
 // tell tells whoever watches.
 func (s *sitting) tell(e Event) {
-	if s.Watch != nil {
+	if s.OnEvent != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.Watch(e)
+		s.OnEvent(e)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *sitting) beat(ended <-chan struct{}) {
 }
 
 func (s *sitting) stillThere() {
-	if s.Watch == nil {
+	if s.OnEvent == nil {
 		return
 	}
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func (s *sitting) stillThere() {
 	for i := range s.voices {
 		if v := &s.voices[i]; !v.State.ended() {
 			s.age(v)
-			s.Watch(Changed{Member: i, Voice: *v, Still: true})
+			s.OnEvent(Changed{Member: i, Voice: *v, Still: true})
 		}
 	}
 }
@@ -109,8 +109,8 @@ func (s *sitting) change(i int, do func(*Voice)) {
 	v.Wait = 0
 	s.age(v)
 	do(v)
-	if s.Watch != nil {
-		s.Watch(Changed{Member: i, Voice: *v})
+	if s.OnEvent != nil {
+		s.OnEvent(Changed{Member: i, Voice: *v})
 	}
 	if v.State == Answered && s.grace == nil && count(s.voices, Answered) >= s.Quorum {
 		s.quorate()
@@ -130,9 +130,9 @@ func (s *sitting) quorate() {
 		return
 	}
 	s.grace = time.AfterFunc(s.Grace, func() { s.cut(errGrace) })
-	if s.Watch != nil {
+	if s.OnEvent != nil {
 		capped := s.Cap - s.AggregatorBudget - time.Since(s.began)
-		s.Watch(Quorate{Members: slices.Clone(s.voices), Grace: min(s.Grace, capped)})
+		s.OnEvent(Quorate{Members: slices.Clone(s.voices), Grace: min(s.Grace, capped)})
 	}
 }
 

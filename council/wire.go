@@ -52,7 +52,7 @@ func (v Voice) body(call wire.Call, number int) wire.CouncilMember {
 		DelayMs: ms(v.Wait), Reason: v.reason(), Answer: v.Text,
 	}
 	if f := v.Fault; f != nil {
-		b.Kind, b.Code, b.Message = f.Kind.String(), f.Word(), f.Shown()
+		b.Kind, b.Code, b.Message = f.Kind.String(), f.ShortCode(), f.Redacted()
 	}
 	return b
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/council"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -19,7 +19,7 @@ import (
 // of its first moment, in which members begin in any order.
 func bodies(ctx context.Context, c council.Council) (lines []string) {
 	began := time.Now()
-	c.Watch = func(e council.Event) {
+	c.OnEvent = func(e council.Event) {
 		if _, opened := e.(council.Opened); !opened && time.Since(began) == 0 {
 			return
 		}
@@ -34,7 +34,7 @@ func bodies(ctx context.Context, c council.Council) (lines []string) {
 func TestEventsOnTheWire(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := council.Council{
-			Members: []agent.World{
+			Members: []agent.Agent{
 				member("a", fails(time.Second, busy), says(time.Second, "yes")), member("b", says(2*time.Second, "no")), member("c", llmtest.Hangs()),
 			},
 			Aggregator: member("judge", says(time.Second, "so")), Grace: 5 * time.Second,
@@ -71,10 +71,10 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 		hinted := *busy
 		hinted.Wait = 20 * time.Second
 		c := council.Council{
-			Members: []agent.World{member("hint", fails(1, &hinted), llmtest.Hangs()), member("held"), member("b", says(1, "so"))},
-			Cap:     time.Hour, Gates: &gate.Set{}, Watch: note,
+			Members: []agent.Agent{member("hint", fails(1, &hinted), llmtest.Hangs()), member("held"), member("b", says(1, "so"))},
+			Cap:     time.Hour, Breakers: &breaker.Set{}, OnEvent: note,
 		}
-		c.Gates.Of("held").Hold("a test")
+		c.Breakers.Of("held").Pause("a test")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := c.Run(ctx, "?")
@@ -84,7 +84,7 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T) {
 		c := three(member("cap", llmtest.Hangs()))
-		c.Quorum, c.Cap, c.AggregatorBudget, c.Watch = 3, 3*time.Second, time.Second, note
+		c.Quorum, c.Cap, c.AggregatorBudget, c.OnEvent = 3, 3*time.Second, time.Second, note
 		_, _ = c.Run(t.Context(), "?")
 	})
 	want := map[string]string{"hint waiting": "hint", "hint cut-off": "stopped", "held waiting": "gate", "held cut-off": "stopped", "cap cut-off": "cap"}
@@ -100,7 +100,7 @@ func TestWhatACouncilHasFailedOfIsInItsEndWithoutAKey(t *testing.T) {
 		c := three(member("a", llmtest.Fails(&leak)))
 		c.Members[1] = member("b", llmtest.Fails(&leak))
 		var end wire.CouncilEnd
-		c.Watch = func(e council.Event) { end, _ = council.Body("k1", e).(wire.CouncilEnd) }
+		c.OnEvent = func(e council.Event) { end, _ = council.Body("k1", e).(wire.CouncilEnd) }
 		_, _ = c.Run(t.Context(), "?")
 		const want = "1 of 3 members answered, and 2 are needed: a/large failed in 1 try: HTTP 401: wrong key: ***; b/large failed in 1 try: HTTP 401: wrong key: ***"
 		if end.Status != "failed" || end.Failed != 2 || end.Message != want {

@@ -34,8 +34,8 @@ func name(of string) llm.Name {
 }
 
 // member gives one that answers so, request by request.
-func member(of string, answers ...llmtest.Answer) agent.World {
-	return agent.World{Model: llmtest.New(name(of), answers...)}
+func member(of string, answers ...llmtest.Answer) agent.Agent {
+	return agent.Agent{Model: llmtest.New(name(of), answers...)}
 }
 
 // says gives an answer that comes after some time.
@@ -50,15 +50,15 @@ func fails(after time.Duration, f *fault.Error) llmtest.Answer {
 
 // three gives a council of the first member and two that answer at once, so
 // that all depends on the first. They leave it all the time there is.
-func three(first agent.World) council.Council {
+func three(first agent.Agent) council.Council {
 	return council.Council{
-		Members:    []agent.World{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
+		Members:    []agent.Agent{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
 		Aggregator: member("judge", says(time.Second, "it depends")), Grace: time.Hour,
 	}
 }
 
 // requests counts what a world's model was asked.
-func requests(w agent.World) int { return len(w.Model.(*llmtest.Model).Requests()) }
+func requests(w agent.Agent) int { return len(w.Model.(*llmtest.Model).Requests()) }
 
 // sat is what a council has brought.
 type sat struct {
@@ -70,8 +70,8 @@ type sat struct {
 // sit runs a council.
 func sit(ctx context.Context, c council.Council) (s sat) {
 	began := time.Now()
-	watch := c.Watch
-	c.Watch = func(e council.Event) {
+	watch := c.OnEvent
+	c.OnEvent = func(e council.Event) {
 		if watch != nil {
 			watch(e)
 		}

@@ -142,7 +142,7 @@ const line = 15 * time.Minute
 
 // drawLine applies the 15-minute line to a fault.
 func drawLine(f *Error, window bool, now time.Time) {
-	wait := f.Hint(now)
+	wait := f.RetryAfter(now)
 	switch {
 	case (f.Kind == RateLimited || f.Kind == Unknown && window) && wait > line:
 		f.Kind = Quota

@@ -60,7 +60,7 @@ func (s specimen) diagnose() *fault.Error {
 // the rounding of its fields.
 func (s specimen) waits(f *fault.Error) bool {
 	want := time.Duration(s.WaitMs * float64(time.Millisecond))
-	return want == 0 || (f.Hint(start)-want).Abs() <= max(time.Second, want/1000)
+	return want == 0 || (f.RetryAfter(start)-want).Abs() <= max(time.Second, want/1000)
 }
 
 // tally counts what was right.
@@ -139,7 +139,7 @@ func TestCorpusIsNamedWell(t *testing.T) {
 			scores[group].count(s, f)
 		}
 		if classes[f.Kind] != s.Class || !s.waits(f) {
-			t.Logf("%s is %s, named %v by %s, hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.Hint(start), s.WaitMs, s.Body)
+			t.Logf("%s is %s, named %v by %s, hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.RetryAfter(start), s.WaitMs, s.Body)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(scores)) {

@@ -19,7 +19,7 @@ func ExampleFromResponse() {
 	body := `{"type":"error","error":{"type":"rate_limit_error","message":"Too many tokens per minute."}}`
 	f := fault.FromResponse(http.StatusTooManyRequests, header, []byte(body), now)
 	fmt.Println(f)
-	fmt.Println(f.Kind, f.Code, f.Hint(now), f.RequestID)
+	fmt.Println(f.Kind, f.Code, f.RetryAfter(now), f.RequestID)
 	// Output:
 	// HTTP 429: Too many tokens per minute.
 	// rate-limited rate_limit_error 7s req_011
@@ -35,13 +35,13 @@ func ExampleFromEvent() {
 func ExampleOf() {
 	err := &url.Error{Op: "Post", URL: "https://api.example.com/v1/messages", Err: io.EOF}
 	f := fault.Of(err, time.Now())
-	fmt.Println(f.Kind, f.Cause(), errors.Is(f, io.EOF))
+	fmt.Println(f.Kind, f.Label(), errors.Is(f, io.EOF))
 	// Output: unavailable network true
 }
 
 func ExampleBroken() {
 	f := fault.Broken(io.ErrUnexpectedEOF, time.Now())
-	fmt.Println(f.Kind, f.Kind.Words())
+	fmt.Println(f.Kind, f.Kind.Text())
 	// Output: truncated stream dropped
 }
 

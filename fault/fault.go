@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 		words = e.Err.Error()
 	}
 	if words == "" {
-		words = e.Cause()
+		words = e.Label()
 	}
 	if e.Status == 0 || e.Kind == Truncated { // a broken answer's status says nothing
 		return words
@@ -55,29 +55,29 @@ func (e *Error) Error() string {
 	return "HTTP " + strconv.Itoa(e.Status) + ": " + words
 }
 
-// Cause gives the fault in the plain words that people see. It differs from
+// Label gives the fault in the plain words that people see. It differs from
 // the kind's words where there was no answer at all: "network".
-func (e *Error) Cause() string {
+func (e *Error) Label() string {
 	if e.Kind == Unavailable && e.Status == 0 {
 		return "network"
 	}
-	return e.Kind.Words()
+	return e.Kind.Text()
 }
 
 // shownBound is how much of a provider's words is shown, in bytes.
 const shownBound = 2 << 10
 
-// Shown gives Error as people may see it: bounded, in valid UTF-8, and without
+// Redacted gives Error as people may see it: bounded, in valid UTF-8, and without
 // what looks like a credential.
-func (e *Error) Shown() string {
+func (e *Error) Redacted() string {
 	words := e.Error()
 	words = Scrub(words[:min(len(words), 2*shownBound)]) // a key must not be cut in two first
 	return strings.ToValidUTF8(words[:min(len(words), shownBound)], "")
 }
 
-// Word gives the fault in one word: the status, such as "429", where that says
+// ShortCode gives the fault in one word: the status, such as "429", where that says
 // something, and the provider's own word otherwise.
-func (e *Error) Word() string {
+func (e *Error) ShortCode() string {
 	if e.Status == 0 || e.Status == http.StatusOK || e.Kind == Truncated {
 		return e.Code
 	}
@@ -87,10 +87,10 @@ func (e *Error) Word() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint gives how long the provider asks us to wait, counted from now: Wait, or
+// RetryAfter gives how long the provider asks us to wait, counted from now: Wait, or
 // the time until ResetAt. It is 0 where the provider said nothing or the
 // instant has passed.
-func (e *Error) Hint(now time.Time) time.Duration {
+func (e *Error) RetryAfter(now time.Time) time.Duration {
 	if e.Wait > 0 {
 		return e.Wait
 	}

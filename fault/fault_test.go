@@ -27,8 +27,8 @@ func TestErrorSaysWhatIsKnown(t *testing.T) {
 		{fault.Error{Kind: 99}, "unknown failure", "unknown failure"},
 	}
 	for _, tt := range tests {
-		if got := tt.fault.Error(); got != tt.text || tt.fault.Cause() != tt.cause {
-			t.Errorf("%q, %q; want %q, %q", got, tt.fault.Cause(), tt.text, tt.cause)
+		if got := tt.fault.Error(); got != tt.text || tt.fault.Label() != tt.cause {
+			t.Errorf("%q, %q; want %q, %q", got, tt.fault.Label(), tt.text, tt.cause)
 		}
 	}
 	if f := (&fault.Error{Err: io.EOF}); !errors.Is(f, io.EOF) {
@@ -47,7 +47,7 @@ func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
 		{fault.Error{ResetAt: start.Add(-time.Hour)}, 0},
 	}
 	for _, tt := range tests {
-		if got := tt.fault.Hint(start); got != tt.want {
+		if got := tt.fault.RetryAfter(start); got != tt.want {
 			t.Errorf("%+v: %v, want %v", tt.fault, got, tt.want)
 		}
 	}
@@ -56,11 +56,11 @@ func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
 func TestShownIsBoundedAndHasNoKeys(t *testing.T) {
 	key := "sk-ant-" + strings.Repeat("a1", 20)
 	f := &fault.Error{Kind: fault.Auth, Err: errors.New("refused " + key + " " + strings.Repeat("é", 4000))}
-	if m := f.Shown(); strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
+	if m := f.Redacted(); strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
 		t.Errorf("%d bytes: %.80q", len(m), m)
 	}
 	f = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: `{"type":"overloaded_error"}`}
-	if m := f.Shown(); m != `HTTP 529: {"type":"overloaded_error"}` {
+	if m := f.Redacted(); m != `HTTP 529: {"type":"overloaded_error"}` {
 		t.Errorf("%q", m)
 	}
 }
@@ -78,8 +78,8 @@ func TestSetsHoldKinds(t *testing.T) {
 func TestEveryKindHasNamesOfItsOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for k := fault.Unknown; k <= fault.Canceled; k++ {
-		if k.String() == "" || k.Words() == "" || seen[k.String()] {
-			t.Errorf("kind %d: %q, %q", k, k.String(), k.Words())
+		if k.String() == "" || k.Text() == "" || seen[k.String()] {
+			t.Errorf("kind %d: %q, %q", k, k.String(), k.Text())
 		}
 		seen[k.String()] = true
 		if fault.KindOf(k.String()) != k {

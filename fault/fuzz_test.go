@@ -33,7 +33,7 @@ func sound(t *testing.T, f *fault.Error) {
 	switch {
 	case f == nil:
 		t.Fatal("no fault")
-	case f.Wait < 0 || f.Wait > 400*24*time.Hour || f.Hint(start) > 400*24*time.Hour:
+	case f.Wait < 0 || f.Wait > 400*24*time.Hour || f.RetryAfter(start) > 400*24*time.Hour:
 		t.Fatalf("wait %v, reset at %v", f.Wait, f.ResetAt)
 	case len(f.Message) > 2<<10 || !utf8.ValidString(f.Message) || strings.ContainsAny(f.Message, "\x1b\x00\a"):
 		t.Fatalf("message %q", f.Message)

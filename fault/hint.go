@@ -97,7 +97,7 @@ func spent(h http.Header, name string) bool {
 
 // later gives the hint that asks for the longer wait.
 func later(a, b hint, now time.Time) hint {
-	span := func(h hint) time.Duration { return (&Error{Wait: h.wait, ResetAt: h.at}).Hint(now) }
+	span := func(h hint) time.Duration { return (&Error{Wait: h.wait, ResetAt: h.at}).RetryAfter(now) }
 	if span(b) > span(a) {
 		return b
 	}

@@ -49,7 +49,7 @@ func TestHeadersStateTheWait(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := fault.FromResponse(http.StatusTooManyRequests, tt.header, nil, start)
-		if got := f.Hint(start); got != tt.want || f.Kind != fault.RateLimited {
+		if got := f.RetryAfter(start); got != tt.want || f.Kind != fault.RateLimited {
 			t.Errorf("%v: %v, %v; want %v", tt.header, f.Kind, got, tt.want)
 		}
 	}
@@ -81,8 +81,8 @@ func TestBodiesStateTheWait(t *testing.T) {
 		{`{"error":{"message":"no","retry_after_ms":60}}`, 60 * time.Millisecond},
 	}
 	for _, tt := range tests {
-		if f := fault.FromResponse(http.StatusTooManyRequests, nil, []byte(tt.body), start); f.Hint(start) != tt.want {
-			t.Errorf("%s: %v, want %v", tt.body, f.Hint(start), tt.want)
+		if f := fault.FromResponse(http.StatusTooManyRequests, nil, []byte(tt.body), start); f.RetryAfter(start) != tt.want {
+			t.Errorf("%s: %v, want %v", tt.body, f.RetryAfter(start), tt.want)
 		}
 	}
 }

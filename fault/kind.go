@@ -59,8 +59,8 @@ func KindOf(name string) Kind {
 	return Unknown
 }
 
-// Words gives the kind in the plain words that people see: "server overloaded".
-func (k Kind) Words() string {
+// Text gives the kind in the plain words that people see: "server overloaded".
+func (k Kind) Text() string {
 	if k >= kinds {
 		return words[Unknown].plain
 	}

@@ -112,8 +112,8 @@ func TestErrorsWithoutTypesAreNamedByText(t *testing.T) {
 
 func TestAddressIsNoPartOfTheMessage(t *testing.T) {
 	f := fault.Of(&url.Error{Op: "Post", URL: "https://h/?key=secret", Err: io.EOF}, start)
-	if f.Message != "EOF" || f.Cause() != "network" {
-		t.Errorf("%q, %q; want EOF, network", f.Message, f.Cause())
+	if f.Message != "EOF" || f.Label() != "network" {
+		t.Errorf("%q, %q; want EOF, network", f.Message, f.Label())
 	}
 }
 

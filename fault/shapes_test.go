@@ -51,7 +51,7 @@ func TestShapesFromElsewhereAreNamedWell(t *testing.T) {
 		passes := again.Has(f.Kind) && !f.Final
 		if classes[f.Kind] != s.Class || passes != s.Retry || !s.waits(f) {
 			t.Logf("%s is %s (again %v, wait %v ms), named %v by %s (again %v, hint %v): %d %.200s",
-				s.ID, s.Class, s.Retry, s.WaitMs, f.Kind, f.Rule, passes, f.Hint(start), s.Status, s.Body)
+				s.ID, s.Class, s.Retry, s.WaitMs, f.Kind, f.Rule, passes, f.RetryAfter(start), s.Status, s.Body)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(scores)) {

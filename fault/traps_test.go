@@ -35,16 +35,16 @@ func TestA429MayBeOneRequestAboveTheBudgetOfAMinute(t *testing.T) {
 	if f := must(t, 429, above, fault.Invalid); f.Retryable() {
 		t.Error("it never passes")
 	}
-	if f := must(t, 429, within, fault.RateLimited); f.Hint(start) != 10*time.Second {
-		t.Errorf("hint %v, want 10s", f.Hint(start))
+	if f := must(t, 429, within, fault.RateLimited); f.RetryAfter(start) != 10*time.Second {
+		t.Errorf("hint %v, want 10s", f.RetryAfter(start))
 	}
 }
 
 func TestTheSameSentenceIsFinalFromOpenAIAndPassesFromGemini(t *testing.T) {
 	const sentence = "You exceeded your current quota, please check your plan and billing details."
 	must(t, 429, coded("insufficient_quota", "insufficient_quota", sentence), fault.Quota)
-	if f := must(t, 429, google("RESOURCE_EXHAUSTED", sentence, minuteQuota+","+inThirty), fault.RateLimited); f.Hint(start) != 30*time.Second {
-		t.Errorf("hint %v, want 30s", f.Hint(start))
+	if f := must(t, 429, google("RESOURCE_EXHAUSTED", sentence, minuteQuota+","+inThirty), fault.RateLimited); f.RetryAfter(start) != 30*time.Second {
+		t.Errorf("hint %v, want 30s", f.RetryAfter(start))
 	}
 }
 

@@ -29,8 +29,8 @@ func TestSentencesStateTheWait(t *testing.T) {
 		{"0 requests remaining this month", 0},
 	}
 	for _, tt := range tests {
-		if f := fault.FromResponse(503, nil, []byte(tt.says), start); f.Hint(start) != tt.wait {
-			t.Errorf("%s: %v, want %v", tt.says, f.Hint(start), tt.wait)
+		if f := fault.FromResponse(503, nil, []byte(tt.says), start); f.RetryAfter(start) != tt.wait {
+			t.Errorf("%s: %v, want %v", tt.says, f.RetryAfter(start), tt.wait)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/transport"
 )
 

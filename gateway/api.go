@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // api is a family of endpoints that one kind of server offers.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -45,7 +45,7 @@ type call struct {
 func newCall(g *Gateway, s *setup, up *upstream, to rest, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	return &call{
 		gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r,
-		arrived: time.Now(), secret: gate.Credential(r.Header, r.URL),
+		arrived: time.Now(), secret: breaker.Credential(r.Header, r.URL),
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *call) read() bool {
 // all of which will wait: then only some are read at a time, and each is packed
 // before the next.
 func (c *call) take() (err error) {
-	troubled := c.upstream.gate.Troubled()
+	troubled := c.upstream.gate.Degraded()
 	if troubled {
 		select {
 		case c.gateway.narrow <- struct{}{}:

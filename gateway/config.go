@@ -21,7 +21,7 @@ type Config struct {
 	Base      http.RoundTripper // reaches the upstreams that have no transport of their own; nil: pooled connections
 	Faults    fault.Classifier  // names the faults; zero: the built-in rules
 	Spool     Spool             // where the bodies of waiting requests are kept; zero: in memory up to 128 MiB, then on disk
-	Watch     func(Event)       // told of what happens, by concurrent callers; nil: nobody
+	OnEvent   func(Event)       // told of what happens, by concurrent callers; nil: nobody
 }
 
 // Upstream is one provider, or one account with it.

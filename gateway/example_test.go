@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -21,7 +21,7 @@ func ExampleGateway() {
 	defer provider.Close()
 
 	p := policy.Patient()
-	p.Wait.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
+	p.Backoff.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
 	g, err := gateway.New(gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "openai", API: "openai", Base: &url.URL{Scheme: "http", Host: "provider.test"}}},
 		Policy:    p,

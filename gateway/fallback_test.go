@@ -12,7 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -260,7 +260,7 @@ func TestFallbackWithoutItsKeySendsTheCallHome(t *testing.T) {
 func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
-		time.AfterFunc(time.Minute, func() { p.gateway.Act(1, gateway.Hold) })
+		time.AfterFunc(time.Minute, func() { p.gateway.Act(1, gateway.Pause) })
 		time.AfterFunc(10*time.Minute, func() { p.gateway.Act(1, gateway.Resume) })
 		_, text, err := p.get("/v1/messages", claude)
 		if err != nil || !strings.Contains(text, "message_stop") || time.Since(p.begun) != 10*time.Minute || len(p.second.Requests()) != 1 {
@@ -306,7 +306,7 @@ func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
 		defer away.Close()
 		hosts := map[string]http.RoundTripper{"first.test": home.Transport(), "second.test": away.Transport()}
 		w := newWorldWith(t, gateway.Config{
-			Policy: policy.Policy{Retries: 1, Wait: policy.Schedule{Steps: []time.Duration{time.Second}}, Sleep: time.Hour},
+			Policy: policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{time.Second}}, MaxWait: time.Hour},
 			Base:   roundTrip(func(req *http.Request) (*http.Response, error) { return hosts[req.URL.Host].RoundTrip(req) }),
 			Upstreams: []gateway.Upstream{
 				{

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -40,23 +40,23 @@ type flight struct {
 	drained func() bool // ends what a drained gateway does to a try that waits at the gate; nil: none does
 
 	mu        sync.Mutex
-	calls     []*call        // whose clients are there; the lead first, if it is
-	at        *upstream      // where it is
-	pass      *gate.Call     // there
-	state     string         // of waiting
-	kept      bool           // somebody said Hold, wherever it goes
-	over      bool           // somebody gave it up
-	note      retry.Note     // the latest that the engine has told
-	since     time.Time      // when it was told
-	due       time.Time      // of the next try, here or elsewhere
-	open      bool           // an answer has begun, and its content has not
-	elsewhere int            // tries at other upstreams
-	sent      int            // tries that went out or shared another's outcome
-	begun     time.Time      // of the try under way; zero: none
-	done      chan struct{}  // closed when it has landed; made when the first call joins
-	landed    bool           // there will be no other try
-	heir      *call          // who takes the response; nil: nobody, or it has not landed
-	resp      *http.Response // the outcome; nil: there is none
+	calls     []*call         // whose clients are there; the lead first, if it is
+	at        *upstream       // where it is
+	pass      *breaker.Caller // there
+	state     string          // of waiting
+	kept      bool            // somebody said Hold, wherever it goes
+	over      bool            // somebody gave it up
+	note      retry.Note      // the latest that the engine has told
+	since     time.Time       // when it was told
+	due       time.Time       // of the next try, here or elsewhere
+	open      bool            // an answer has begun, and its content has not
+	elsewhere int             // tries at other upstreams
+	sent      int             // tries that went out or shared another's outcome
+	begun     time.Time       // of the try under way; zero: none
+	done      chan struct{}   // closed when it has landed; made when the first call joins
+	landed    bool            // there will be no other try
+	heir      *call           // who takes the response; nil: nobody, or it has not landed
+	resp      *http.Response  // the outcome; nil: there is none
 	err       error
 }
 
@@ -101,7 +101,7 @@ func (f *flight) conclude(err error) {
 	case errors.Is(err, errSwitch): // the rest of the wait is not slept
 		f.note.Run.Slept -= max(0, f.note.Verdict.Wait-time.Since(f.since))
 		return
-	case errors.Is(err, gate.ErrGivenUp):
+	case errors.Is(err, breaker.ErrGivenUp):
 		if !f.since.IsZero() {
 			f.note.Waited += time.Since(f.since)
 		}
@@ -130,7 +130,7 @@ func (f *flight) ask() (*http.Response, error) {
 	defer f.pass.Close()
 	t := &transport.Transport{
 		Base:   f.at.reach,
-		Engine: retry.Engine{Policy: f.route.terms.policy, Start: f.route.start, Gate: f, Watch: f.watch, Wait: f.wait},
+		Retry:  retry.Retrier{Policy: f.route.terms.policy, Start: f.route.start, Breaker: f, Watch: f.watch, Sleep: f.wait},
 		Faults: f.setup.faults,
 		Limits: transport.Limits{FirstByte: bound(f.route.terms.limits.FirstByte), Idle: bound(f.route.terms.limits.Idle)},
 		Opened: f.opened,

@@ -4,7 +4,7 @@
 // notices.
 //
 // Retrying, and what may be retried, is package transport's; what all callers
-// of an upstream share while it fails is package gate's. The gateway adds what
+// of an upstream share while it fails is package breaker's. The gateway adds what
 // a client on the other side of a connection needs: it finds the upstream,
 // keeps the request's body and the client's connection while the request
 // waits, says in the API's own form what went wrong once the headers are out,
@@ -21,8 +21,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // Gateway is the handler. Its methods may be called by many goroutines at the

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -58,7 +58,7 @@ func newWorldOf(t *testing.T, p policy.Policy, base http.RoundTripper) *world {
 // its own.
 func newWorldWith(t *testing.T, c gateway.Config) *world {
 	w := &world{t: t, begun: time.Now()}
-	c.Watch = w.watch
+	c.OnEvent = w.watch
 	w.gateway = newGateway(t, c)
 	pipe := simulator.NewPipe()
 	server := &http.Server{Handler: w.gateway}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/retry"
 )
 

@@ -124,7 +124,7 @@ func TestThousandCallersShareOneOutage(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		b := &blackout{}
-		own := &transport.Transport{Base: b, Engine: retry.Engine{Policy: policy.Patient()}}
+		own := &transport.Transport{Base: b, Retry: retry.Retrier{Policy: policy.Patient()}}
 		alone = measure(b, func(n int) error {
 			resp, err := own.RoundTrip(request(t, n))
 			if err == nil {

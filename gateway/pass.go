@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -22,11 +22,11 @@ import (
 func brief() policy.Policy {
 	return policy.Policy{
 		Retries: 3,
-		Wait: policy.Schedule{
+		Backoff: policy.Backoff{
 			Steps:  []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second},
 			Jitter: policy.Jitter{Down: 0.1, Up: 0.1},
 		},
-		Sleep: 4 * time.Second,
+		MaxWait: 4 * time.Second,
 	}
 }
 
@@ -39,7 +39,7 @@ func (g *Gateway) passThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: &transport.Transport{
 			Base: up.reach, Faults: s.faults, Resent: true,
-			Engine: retry.Engine{Policy: brief()},
+			Retry:  retry.Retrier{Policy: brief()},
 			Limits: transport.Limits{FirstByte: bound(up.Limits.FirstByte), Idle: bound(up.Limits.Idle)},
 		},
 		FlushInterval: -1,

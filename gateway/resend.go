@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )

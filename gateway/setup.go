@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
@@ -30,7 +30,7 @@ type upstream struct {
 	target  url.URL // the base URL
 	prefix  string  // of the base URL's path, without a version that the requests' paths have
 	escaped string  // the same, escaped
-	gate    *gate.Gate
+	gate    *breaker.Breaker
 	base    http.RoundTripper      // its connections
 	reach   http.RoundTripper      // the same, with what stands before them
 	proxy   *httputil.ReverseProxy // for what asks for no answer
@@ -42,7 +42,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	if len(c.Upstreams) == 0 {
 		c.Upstreams = Defaults()
 	}
-	s := &setup{faults: c.Faults, watch: c.Watch}
+	s := &setup{faults: c.Faults, watch: c.OnEvent}
 	for _, u := range c.Upstreams {
 		if u.Policy.Retries == 0 {
 			u.Policy = c.Policy
@@ -81,11 +81,11 @@ func (s *setup) same(up *upstream) *upstream {
 }
 
 // gateOf gives an upstream its gate, or the one that it had before.
-func (s *setup) gateOf(up *upstream) *gate.Gate {
+func (s *setup) gateOf(up *upstream) *breaker.Breaker {
 	if old := s.same(up); old != nil {
 		return old.gate
 	}
-	return gate.New(up.Name)
+	return breaker.New(up.Name)
 }
 
 // transportOf gives what reaches an upstream: its own, the gateway's, or

@@ -216,8 +216,8 @@ func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 		t.Errorf("left: %d flights, %d waits, %d and %d bytes", flights, waits, memory, disk)
 	}
 	for _, u := range g.Upstreams() {
-		if u.Gate.Waiting != 0 {
-			t.Errorf("%d stand at the gate of %s", u.Gate.Waiting, u.Name)
+		if u.Breaker.Waiting != 0 {
+			t.Errorf("%d stand at the gate of %s", u.Breaker.Waiting, u.Name)
 		}
 	}
 	if n := e.open.Load(); n != 0 {
@@ -228,17 +228,17 @@ func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 // meddle gives commands and new configurations until it is told to stop, and
 // then lets everybody go.
 func meddle(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
-	commands := []gateway.Command{gateway.Now, gateway.Now, gateway.Hold, gateway.Resume, gateway.GiveUp}
+	commands := []gateway.Command{gateway.RetryNow, gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}
 	for retry.Sleep(ctx, time.Duration(rand.IntN(5000))*time.Millisecond) == nil {
 		switch all := g.Waits(); rand.IntN(10) {
 		case 0:
 			_ = g.Use(c)
 		case 1:
-			g.ActOn("first", gateway.Hold)
+			g.ActOn("first", gateway.Pause)
 		case 2, 3:
 			g.ActOn("first", gateway.Resume)
 		case 4:
-			g.ActOn("second", gateway.Now)
+			g.ActOn("second", gateway.RetryNow)
 		default:
 			if len(all) > 0 {
 				g.Act(all[rand.IntN(len(all))].ID, commands[rand.IntN(len(commands))])

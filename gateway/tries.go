@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -15,10 +15,10 @@ import (
 // somebody has said about it holds there as well. Nobody else knows the flight
 // yet, or mu is held.
 func (f *flight) enterGate() {
-	f.pass = f.at.gate.Call(gate.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
-	f.pass.Blocked = f.blocked
+	f.pass = f.at.gate.Caller(breaker.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
+	f.pass.OnBlock = f.blocked
 	if f.kept {
-		f.pass.Hold()
+		f.pass.Pause()
 	}
 	if f.over {
 		f.pass.GiveUp()
@@ -26,11 +26,11 @@ func (f *flight) enterGate() {
 }
 
 // Enter lets a try go as the upstream's gate says.
-func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
-	pass, err := f.pass.Enter(ctx)
+func (f *flight) Acquire(ctx context.Context) (retry.Permit, error) {
+	pass, err := f.pass.Acquire(ctx)
 	f.unblocked()
-	if errors.Is(err, gate.ErrGivenUp) {
-		return nil, gate.ErrGivenUp
+	if errors.Is(err, breaker.ErrGivenUp) {
+		return nil, breaker.ErrGivenUp
 	}
 	f.mu.Lock()
 	f.sent++
@@ -48,12 +48,12 @@ func (f *flight) Enter(ctx context.Context) (retry.Pass, error) {
 // passing is the pass of a try that tells of its outcome.
 type passing struct {
 	*flight
-	pass retry.Pass
+	pass retry.Permit
 }
 
 // Leave tells the gate and whoever watches.
-func (p passing) Leave(f *fault.Error) {
-	p.pass.Leave(f)
+func (p passing) Report(f *fault.Error) {
+	p.pass.Report(f)
 	p.tried(f, false)
 }
 
@@ -107,9 +107,9 @@ func (f *flight) held() []*call {
 
 // blocked is told that a try has to wait at the gate. Nothing of it is under
 // way, so that a gateway that is drained may end the whole flight there.
-func (f *flight) blocked(why gate.Block) {
+func (f *flight) blocked(why breaker.BlockReason) {
 	state := Queued
-	if why == gate.Held {
+	if why == breaker.Paused {
 		state = Paused
 	}
 	f.set(state)
@@ -155,8 +155,8 @@ func (f *flight) wait(ctx context.Context, n retry.Note) error {
 	switch {
 	case err == nil && last && time.Since(begun) >= d:
 		return errSwitch
-	case errors.Is(err, gate.ErrGivenUp):
-		return gate.ErrGivenUp // without its fault: the transport is to answer with nothing
+	case errors.Is(err, breaker.ErrGivenUp):
+		return breaker.ErrGivenUp // without its fault: the transport is to answer with nothing
 	}
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 )
 
 // Command is what can be done about a request that waits, or about all of an
@@ -16,10 +16,10 @@ type Command string
 
 // The commands.
 const (
-	Now    Command = "now"     // try at once
-	Hold   Command = "hold"    // wait until Resume, whatever the policy says
-	Resume Command = "resume"  // end the Hold
-	GiveUp Command = "give-up" // end it with the last fault
+	RetryNow Command = "now"     // try at once
+	Pause    Command = "hold"    // wait until Resume, whatever the policy says
+	Resume   Command = "resume"  // end the Hold
+	GiveUp   Command = "give-up" // end it with the last fault
 )
 
 // The states of a request that waits.
@@ -47,7 +47,7 @@ type Wait struct {
 type Health struct {
 	Name, API string
 	Base      string // its base URL
-	Gate      gate.State
+	Breaker   breaker.State
 }
 
 // waiting holds the requests that wait.
@@ -140,11 +140,11 @@ func (f *flight) act(do Command) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch do {
-	case Now:
-		f.pass.Now()
-	case Hold:
+	case RetryNow:
+		f.pass.RetryNow()
+	case Pause:
 		f.kept = true
-		f.pass.Hold()
+		f.pass.Pause()
 	case Resume:
 		f.kept = false
 		f.pass.Resume()
@@ -165,10 +165,10 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 		return false
 	}
 	switch do {
-	case Now:
-		up.gate.Now()
-	case Hold:
-		up.gate.Hold("a command")
+	case RetryNow:
+		up.gate.RetryNow()
+	case Pause:
+		up.gate.Pause("a command")
 	case Resume:
 		up.gate.Resume()
 	case GiveUp:
@@ -184,7 +184,7 @@ func (g *Gateway) Upstreams() []Health {
 	s := g.setup.Load()
 	all := make([]Health, len(s.upstreams))
 	for i, u := range s.upstreams {
-		all[i] = Health{Name: u.Name, API: u.API, Base: u.target.String(), Gate: u.gate.State()}
+		all[i] = Health{Name: u.Name, API: u.API, Base: u.target.String(), Breaker: u.gate.State()}
 	}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -51,16 +51,16 @@ func TestCommandsForOneRequest(t *testing.T) {
 		took time.Duration
 		says string
 	}{
-		{"now", func(w *world) { w.gateway.Act(1, gateway.Now) }, 80 * time.Minute, "message_stop"},
+		{"now", func(w *world) { w.gateway.Act(1, gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
 		{"hold", func(w *world) {
-			w.gateway.Act(1, gateway.Hold)
+			w.gateway.Act(1, gateway.Pause)
 			time.Sleep(3 * time.Hour)
 			w.gateway.Act(1, gateway.Resume)
 		}, 260 * time.Minute, "message_stop"},
 		{"give up", func(w *world) { w.gateway.Act(1, gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
-		{"now for all", func(w *world) { w.gateway.ActOn("anthropic", gateway.Now) }, 80 * time.Minute, "message_stop"},
+		{"now for all", func(w *world) { w.gateway.ActOn("anthropic", gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
 		{"hold all", func(w *world) {
-			w.gateway.ActOn("anthropic", gateway.Hold)
+			w.gateway.ActOn("anthropic", gateway.Pause)
 			time.Sleep(3 * time.Hour)
 			w.gateway.ActOn("anthropic", gateway.Resume)
 		}, 260 * time.Minute, "message_stop"},
@@ -82,7 +82,7 @@ func TestCommandsForOneRequest(t *testing.T) {
 		})
 	}
 	w := newWorld(t, policy.Patient(), simulator.Script{})
-	if w.gateway.Act(1, gateway.Now) || w.gateway.ActOn("nobody", gateway.Now) || w.gateway.ActOn("anthropic", "dance") {
+	if w.gateway.Act(1, gateway.RetryNow) || w.gateway.ActOn("nobody", gateway.RetryNow) || w.gateway.ActOn("anthropic", "dance") {
 		t.Error("a command that cannot be carried out is taken")
 	}
 }
@@ -105,7 +105,7 @@ func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {
 			if end := one[0].Deadline.Sub(w.begun); end <= 7*time.Hour || end > 8*time.Hour+time.Second {
 				t.Errorf("after %v it may last until %v", time.Since(w.begun), end)
 			}
-			w.gateway.Act(one[0].ID, gateway.Now)
+			w.gateway.Act(one[0].ID, gateway.RetryNow)
 		}
 		all.Wait()
 	})
@@ -114,7 +114,7 @@ func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {
 func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, policy.Patient(), simulator.Script{})
-		w.gateway.ActOn("anthropic", gateway.Hold)
+		w.gateway.ActOn("anthropic", gateway.Pause)
 		time.AfterFunc(time.Hour, func() { w.gateway.ActOn("anthropic", gateway.Resume) })
 		resp, err := w.ask(t.Context(), "/v1/messages", claude)
 		if err != nil || time.Since(w.begun) != 10*time.Second {
@@ -138,10 +138,10 @@ func TestUpstreamsTellTheirState(t *testing.T) {
 		w := newWorld(t, policy.Patient(), simulator.Script{})
 		_, _, _ = w.get("/v1/messages", claude)
 		all := w.gateway.Upstreams()
-		if len(all) != 5 || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Gate.LastSuccess.IsZero() {
+		if len(all) != 5 || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Breaker.LastSuccess.IsZero() {
 			t.Errorf("%+v", all)
 		}
-		if !all[2].Gate.LastSuccess.IsZero() {
+		if !all[2].Breaker.LastSuccess.IsZero() {
 			t.Errorf("%+v was never asked", all[2])
 		}
 	})
@@ -185,7 +185,7 @@ func TestClientsThatLeaveAreNoOutage(t *testing.T) {
 		}
 		all.Wait()
 		synctest.Wait()
-		if out := w.gateway.Upstreams()[0].Gate.Outages; len(out) != 0 {
+		if out := w.gateway.Upstreams()[0].Breaker.Outages; len(out) != 0 {
 			t.Errorf("%+v", out)
 		}
 		before := time.Now()

@@ -11,7 +11,7 @@ import (
 // A supervisor asks about a crash, waits by itself, and asks again.
 func ExamplePolicy_Next() {
 	p := policy.Worker()
-	p.Wait.Jitter = policy.Jitter{}
+	p.Backoff.Jitter = policy.Jitter{}
 	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 	run := policy.Run{Started: now}
 	crash := &fault.Error{Kind: fault.Unavailable, Message: "worker died"}
@@ -40,8 +40,8 @@ func ExamplePolicy_Next_hint() {
 	// hint too far
 }
 
-func ExampleSchedule_At() {
-	s := policy.Schedule{Steps: []time.Duration{time.Second, 5 * time.Second}, Factor: 3, Max: time.Minute}
+func ExampleBackoff_At() {
+	s := policy.Backoff{Steps: []time.Duration{time.Second, 5 * time.Second}, Factor: 3, Max: time.Minute}
 	for k := 1; k <= 5; k++ {
 		fmt.Print(s.At(k, 0), " ")
 	}

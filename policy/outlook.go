@@ -26,8 +26,8 @@ type Retry struct {
 // more than bound retries. The waits are those of the schedule, without jitter.
 func (p Policy) Outlook(bound int) Outlook {
 	var o Outlook
-	schedule := p.Wait
-	p.Wait.Jitter = Jitter{}
+	schedule := p.Backoff
+	p.Backoff.Jitter = Jitter{}
 	begun := time.Unix(0, 0)
 	r, refusal := Run{Started: begun}, &fault.Error{Kind: p.endured()}
 	for n := 1; ; n++ {
@@ -46,11 +46,11 @@ func (p Policy) Outlook(bound int) Outlook {
 // endured gives a kind of fault that the policy tries again: the plainest, if
 // it does so with that.
 func (p Policy) endured() fault.Kind {
-	if p.Kinds == 0 || p.Kinds.Has(fault.Overloaded) {
+	if p.RetryOn == 0 || p.RetryOn.Has(fault.Overloaded) {
 		return fault.Overloaded
 	}
 	for k := fault.Unknown; k < fault.Canceled; k++ {
-		if p.Kinds.Has(k) && k != fault.Quota {
+		if p.RetryOn.Has(k) && k != fault.Quota {
 			return k
 		}
 	}

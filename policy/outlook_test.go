@@ -12,7 +12,7 @@ func TestOutlookIsWhatThePolicyDoesTryByTry(t *testing.T) {
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
 		o := p.Outlook(100)
-		p.Wait.Jitter = policy.Jitter{}
+		p.Backoff.Jitter = policy.Jitter{}
 		all, r, stop := waits(p, overloaded, 0)
 		if len(o.Retries) != len(all) || o.Total != r.Slept || o.Stop != stop {
 			t.Fatalf("%s: %d retries, %v, %q; want %d, %v, %q", name, len(o.Retries), o.Total, o.Stop, len(all), r.Slept, stop)
@@ -48,7 +48,7 @@ func TestOutlookShowsHowFarJitterMovesAWait(t *testing.T) {
 }
 
 func TestOutlookOfAPolicyWithoutEndStopsAtItsBound(t *testing.T) {
-	p := policy.Policy{Retries: policy.Unlimited, Wait: policy.Schedule{Steps: []time.Duration{time.Second}}}
+	p := policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{time.Second}}}
 	if o := p.Outlook(7); len(o.Retries) != 7 || o.Stop != "" || o.Total != 7*time.Second {
 		t.Errorf("%d retries, %q, %v; want 7, no end, 7s", len(o.Retries), o.Stop, o.Total)
 	}
@@ -59,11 +59,11 @@ func TestOutlookOfAPolicyWithoutEndStopsAtItsBound(t *testing.T) {
 }
 
 func TestOutlookMeetsAFaultThatThePolicyTriesAgain(t *testing.T) {
-	p := policy.Policy{Retries: 2, Kinds: fault.Set(0).With(fault.RateLimited)}
+	p := policy.Policy{Retries: 2, RetryOn: fault.Set(0).With(fault.RateLimited)}
 	if o := p.Outlook(9); len(o.Retries) != 2 || o.Stop != policy.Exhausted {
 		t.Errorf("%d retries, %q; want 2, exhausted", len(o.Retries), o.Stop)
 	}
-	p.Kinds = fault.Set(0).With(fault.Quota) // without a stated reset it never passes
+	p.RetryOn = fault.Set(0).With(fault.Quota) // without a stated reset it never passes
 	if o := p.Outlook(9); len(o.Retries) != 0 || o.Stop != policy.Final {
 		t.Errorf("%d retries, %q; want none, final", len(o.Retries), o.Stop)
 	}

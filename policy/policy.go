@@ -19,13 +19,13 @@ const Unlimited = math.MaxInt
 
 // Policy says when to try again. The zero Policy never does.
 type Policy struct {
-	Retries int           // tries after the first; Unlimited for no limit; 0: none
-	Wait    Schedule      // the wait before retry 1, 2, 3 …; zero: none
-	Sleep   time.Duration // budget of scheduled waiting, hinted waits included; 0: no bound
-	Wall    time.Duration // budget on the clock over all tries and waits, also each try's deadline; 0: no bound
-	Reserve time.Duration // when a try has failed, more than this must be left of Wall, or no other is started; 0: anything above nothing
-	Hint    time.Duration // the longest provider's hint that is obeyed, a longer one ends the run; 0: what the budgets allow
-	Kinds   fault.Set     // what is worth another try; 0: fault.Transient
+	Retries       int           // tries after the first; Unlimited for no limit; 0: none
+	Backoff       Backoff       // the wait before retry 1, 2, 3 …; zero: none
+	MaxWait       time.Duration // budget of scheduled waiting, hinted waits included; 0: no bound
+	Deadline      time.Duration // budget on the clock over all tries and waits, also each try's deadline; 0: no bound
+	MinRemaining  time.Duration // when a try has failed, more than this must be left of Wall, or no other is started; 0: anything above nothing
+	MaxRetryAfter time.Duration // the longest provider's hint that is obeyed, a longer one ends the run; 0: what the budgets allow
+	RetryOn       fault.Set     // what is worth another try; 0: fault.Transient
 }
 
 // Run is what has happened so far to one call. The zero Run is a fresh one.
@@ -72,8 +72,8 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, dice 
 	case r.Tries > p.Retries:
 		return r, Verdict{Stop: Exhausted}
 	}
-	v := Verdict{Wait: p.Wait.At(r.Tries, dice)}
-	if hint := f.Hint(now); hint > v.Wait {
+	v := Verdict{Wait: p.Backoff.At(r.Tries, dice)}
+	if hint := f.RetryAfter(now); hint > v.Wait {
 		v = Verdict{Wait: hint, Hinted: true}
 	}
 	if v.Stop = p.over(r, v, now); v.Stop != "" {
@@ -88,16 +88,16 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, dice 
 // horizon is how many waits Deadline looks ahead.
 const horizon = 1000
 
-// Deadline gives the latest moment at which the run may still be waiting, if
+// LatestWait gives the latest moment at which the run may still be waiting, if
 // each try fails at once and no hint makes a wait longer; zero where no budget
 // bounds it. r is the run before its latest failure is counted in.
-func (p Policy) Deadline(r Run, now time.Time) time.Time {
+func (p Policy) LatestWait(r Run, now time.Time) time.Time {
 	var latest time.Time
-	if p.Sleep > 0 {
+	if p.MaxWait > 0 {
 		latest = now.Add(p.ahead(r))
 	}
-	if p.Wall > 0 {
-		if wall := r.Started.Add(p.Wall); latest.IsZero() || wall.Before(latest) {
+	if p.Deadline > 0 {
+		if wall := r.Started.Add(p.Deadline); latest.IsZero() || wall.Before(latest) {
 			latest = wall
 		}
 	}
@@ -107,10 +107,10 @@ func (p Policy) Deadline(r Run, now time.Time) time.Time {
 // ahead sums up the waits that still fit Sleep, with jitter at its longest.
 // Beyond the horizon it takes them for the whole rest of the budget.
 func (p Policy) ahead(r Run) time.Duration {
-	left := max(0, p.Sleep-r.Slept)
+	left := max(0, p.MaxWait-r.Slept)
 	sum := time.Duration(0)
 	for k := r.Tries + 1; k <= p.Retries; k++ {
-		wait := p.Wait.At(k, 1)
+		wait := p.Backoff.At(k, 1)
 		if wait > left-sum {
 			return sum
 		}
@@ -124,26 +124,26 @@ func (p Policy) ahead(r Run) time.Duration {
 // passes tells whether the fault can pass by itself as far as this policy is
 // concerned. A spent quota does so only at a stated reset.
 func (p Policy) passes(f *fault.Error, now time.Time) bool {
-	kinds := p.Kinds
+	kinds := p.RetryOn
 	if kinds == 0 {
 		kinds = fault.Transient
 	}
 	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) {
 		return false
 	}
-	return f.Kind != fault.Quota || f.Hint(now) > 0
+	return f.Kind != fault.Quota || f.RetryAfter(now) > 0
 }
 
 // over names the bound that a wait would break; "" : none. Waiting that the
 // provider asked for and that does not fit is a hint too far.
 func (p Policy) over(r Run, v Verdict, now time.Time) Stop {
-	if v.Hinted && p.Hint > 0 && v.Wait > p.Hint {
+	if v.Hinted && p.MaxRetryAfter > 0 && v.Wait > p.MaxRetryAfter {
 		return HintTooFar
 	}
-	fits := p.Sleep == 0 || v.Wait <= p.Sleep-r.Slept
-	if p.Wall > 0 {
-		left := p.Wall - now.Sub(r.Started)
-		if left <= p.Reserve {
+	fits := p.MaxWait == 0 || v.Wait <= p.MaxWait-r.Slept
+	if p.Deadline > 0 {
+		left := p.Deadline - now.Sub(r.Started)
+		if left <= p.MinRemaining {
 			return OverBudget
 		}
 		fits = fits && v.Wait < left

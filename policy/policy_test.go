@@ -130,7 +130,7 @@ func TestHintReplacesAShorterWaitExactly(t *testing.T) {
 }
 
 func TestHintBeyondTheBudgetStops(t *testing.T) {
-	p := policy.Policy{Retries: 9, Sleep: time.Minute}
+	p := policy.Policy{Retries: 9, MaxWait: time.Minute}
 	run(t, p, []failure{
 		{0, limited(40 * time.Second), 40 * time.Second, ""},
 		{40 * time.Second, limited(21 * time.Second), 0, policy.HintTooFar},
@@ -175,7 +175,7 @@ func TestCouncilRetriesOnlyWhileItsReserveIsLeft(t *testing.T) {
 }
 
 func TestWaitNeverReachesTheWall(t *testing.T) {
-	p := policy.Policy{Retries: 9, Wall: 10 * time.Second, Wait: policy.Schedule{Steps: []time.Duration{4 * time.Second}}}
+	p := policy.Policy{Retries: 9, Deadline: 10 * time.Second, Backoff: policy.Backoff{Steps: []time.Duration{4 * time.Second}}}
 	run(t, p, []failure{
 		{1 * time.Second, overloaded, 4 * time.Second, ""},
 		{6 * time.Second, overloaded, 0, policy.OverBudget},
@@ -191,12 +191,12 @@ func TestDeadlineIsTheNearestBudget(t *testing.T) {
 	}{
 		{policy.Policy{}, time.Time{}},
 		{policy.Patient(), now.Add(13 * 30 * time.Minute)}, // 27 105 s in all
-		{policy.Policy{Wall: 3 * time.Hour}, start.Add(3 * time.Hour)},
-		{policy.Policy{Wall: 3 * time.Hour, Sleep: 90 * time.Minute, Retries: 9, Wait: policy.Schedule{Steps: []time.Duration{7}}}, now.Add(7)},
-		{policy.Policy{Sleep: 90 * time.Minute, Retries: policy.Unlimited}, now.Add(1695 * time.Second)},
+		{policy.Policy{Deadline: 3 * time.Hour}, start.Add(3 * time.Hour)},
+		{policy.Policy{Deadline: 3 * time.Hour, MaxWait: 90 * time.Minute, Retries: 9, Backoff: policy.Backoff{Steps: []time.Duration{7}}}, now.Add(7)},
+		{policy.Policy{MaxWait: 90 * time.Minute, Retries: policy.Unlimited}, now.Add(1695 * time.Second)},
 	}
 	for i, tt := range tests {
-		if got := tt.p.Deadline(r, now); !got.Equal(tt.want) {
+		if got := tt.p.LatestWait(r, now); !got.Equal(tt.want) {
 			t.Errorf("row %d: %v, want %v", i, got, tt.want)
 		}
 	}
@@ -211,15 +211,15 @@ func FuzzNext(f *testing.F) {
 		sleep = max(sleep, 1)
 		p := policy.Policy{
 			Retries: policy.Unlimited,
-			Sleep:   time.Duration(sleep),
-			Wait: policy.Schedule{
+			MaxWait: time.Duration(sleep),
+			Backoff: policy.Backoff{
 				Steps: []time.Duration{time.Duration(step)}, Factor: factor,
 				Jitter: policy.Jitter{Down: down, Up: up}, Max: time.Duration(most),
 			},
 		}
 		f := fault.Error{Kind: fault.RateLimited, Wait: time.Duration(hint)}
 		r, v := p.Next(policy.Run{Started: start, Tries: min(max(tries, 0), 1<<50)}, &f, false, start, dice)
-		if v.Wait < 0 || r.Slept < 0 || r.Slept > p.Sleep {
+		if v.Wait < 0 || r.Slept < 0 || r.Slept > p.MaxWait {
 			t.Fatalf("%+v to %+v gives %+v, %+v", p, f, r, v)
 		}
 	})

@@ -13,12 +13,12 @@ import (
 func Patient() Policy {
 	return Policy{
 		Retries: Unlimited,
-		Wait: Schedule{Steps: []time.Duration{
+		Backoff: Backoff{Steps: []time.Duration{
 			5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
 			5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		}},
-		Sleep: 8 * time.Hour,
-		Kinds: fault.Transient.With(fault.Unknown, fault.Quota),
+		MaxWait: 8 * time.Hour,
+		RetryOn: fault.Transient.With(fault.Unknown, fault.Quota),
 	}
 }
 
@@ -27,13 +27,13 @@ func Patient() Policy {
 func Interactive() Policy {
 	return Policy{
 		Retries: 10,
-		Wait: Schedule{
+		Backoff: Backoff{
 			Steps:  []time.Duration{time.Second},
 			Factor: 2,
 			Jitter: Jitter{Down: 0.1, Up: 0.1},
 			Max:    30 * time.Second,
 		},
-		Hint: 5 * time.Minute,
+		MaxRetryAfter: 5 * time.Minute,
 	}
 }
 
@@ -43,13 +43,13 @@ func Interactive() Policy {
 func Worker() Policy {
 	return Policy{
 		Retries: 10,
-		Wait: Schedule{
+		Backoff: Backoff{
 			Steps: []time.Duration{
 				3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute,
 			},
 			Jitter: Jitter{Up: 0.1},
 		},
-		Hint: 15 * time.Minute,
+		MaxRetryAfter: 15 * time.Minute,
 	}
 }
 
@@ -57,9 +57,9 @@ func Worker() Policy {
 // It obeys hints up to a minute.
 func Simple() Policy {
 	return Policy{
-		Retries: 3,
-		Wait:    Schedule{Steps: []time.Duration{time.Second}, Factor: 2, Max: 30 * time.Second},
-		Hint:    time.Minute,
+		Retries:       3,
+		Backoff:       Backoff{Steps: []time.Duration{time.Second}, Factor: 2, Max: 30 * time.Second},
+		MaxRetryAfter: time.Minute,
 	}
 }
 
@@ -71,11 +71,11 @@ const CouncilBudget = 270 * time.Second
 // failed, and never after a limit of ours expired.
 func Council(budget time.Duration) Policy {
 	return Policy{
-		Retries: 1,
-		Wait:    Schedule{Steps: []time.Duration{1500 * time.Millisecond}},
-		Wall:    budget,
-		Reserve: 30 * time.Second,
-		Kinds:   fault.Transient.Without(fault.Timeout),
+		Retries:      1,
+		Backoff:      Backoff{Steps: []time.Duration{1500 * time.Millisecond}},
+		Deadline:     budget,
+		MinRemaining: 30 * time.Second,
+		RetryOn:      fault.Transient.Without(fault.Timeout),
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Schedule is the wait before each retry: the steps as listed, then the last
+// Backoff is the wait before each retry: the steps as listed, then the last
 // one again and again, times Factor each time. Each wait is moved within
 // Jitter and clamped to Max last. The zero Schedule does not wait.
-type Schedule struct {
+type Backoff struct {
 	Steps  []time.Duration // the wait before retry 1, 2, 3 …
 	Factor float64         // growth after the last step; 1 or below: none
 	Jitter Jitter          // zero: none
@@ -21,7 +21,7 @@ type Jitter struct{ Down, Up float64 }
 
 // At gives the wait before retry k, 1 for the first. dice in [0, 1) places it
 // within the jitter.
-func (s Schedule) At(k int, dice float64) time.Duration {
+func (s Backoff) At(k int, dice float64) time.Duration {
 	if len(s.Steps) == 0 {
 		return 0
 	}
@@ -37,7 +37,7 @@ func (s Schedule) At(k int, dice float64) time.Duration {
 
 // clamp turns nanoseconds into a duration within [0, Max]. Beyond the range of
 // a Duration it gives the longest one.
-func (s Schedule) clamp(ns float64) time.Duration {
+func (s Backoff) clamp(ns float64) time.Duration {
 	longest := time.Duration(math.MaxInt64)
 	if s.Max > 0 {
 		longest = s.Max

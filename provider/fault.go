@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // Event gives the fault of an error event inside a stream, for ask to return:

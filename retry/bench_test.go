@@ -11,7 +11,7 @@ import (
 func answer(context.Context, int) (int, error) { return 42, nil }
 
 func BenchmarkDo(b *testing.B) {
-	e, ctx := retry.Engine{Policy: policy.Patient()}, b.Context()
+	e, ctx := retry.Retrier{Policy: policy.Patient()}, b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := retry.Do(ctx, e, answer); err != nil {

@@ -9,14 +9,14 @@ import (
 // plays hours in seconds.
 type Clock interface {
 	Now() time.Time
-	// Doze is the function of that name by this clock.
-	Doze(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error)
+	// SleepOrWake is the function of that name by this clock.
+	SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error)
 	// WithDeadline is context.WithDeadlineCause by this clock.
 	WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc)
 }
 
 // now reads the engine's clock.
-func (e *Engine) now() time.Time {
+func (e *Retrier) now() time.Time {
 	if e.Clock == nil {
 		return time.Now()
 	}
@@ -24,16 +24,16 @@ func (e *Engine) now() time.Time {
 }
 
 // sleep waits by the engine's clock.
-func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
+func (e *Retrier) sleep(ctx context.Context, d time.Duration) error {
 	if e.Clock == nil {
 		return Sleep(ctx, d)
 	}
-	_, err := e.Clock.Doze(ctx, d, nil)
+	_, err := e.Clock.SleepOrWake(ctx, d, nil)
 	return err
 }
 
 // until gives a context that ends by the engine's clock.
-func (e *Engine) until(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
+func (e *Retrier) until(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
 	if e.Clock == nil {
 		return context.WithDeadlineCause(ctx, end, cause)
 	}

@@ -37,7 +37,7 @@ func (c *leaping) pass(d time.Duration) {
 	}
 }
 
-func (c *leaping) Doze(ctx context.Context, d time.Duration, _ <-chan struct{}) (bool, error) {
+func (c *leaping) SleepOrWake(ctx context.Context, d time.Duration, _ <-chan struct{}) (bool, error) {
 	c.pass(d)
 	return false, context.Cause(ctx)
 }
@@ -52,7 +52,7 @@ func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
 	c := leap()
 	start := c.now
 	var last retry.Note
-	e := retry.Engine{Policy: policy.Patient(), Clock: c, Watch: func(n retry.Note) { last = n }}
+	e := retry.Retrier{Policy: policy.Patient(), Clock: c, Watch: func(n retry.Note) { last = n }}
 	tries := 0
 	_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 		tries++
@@ -71,9 +71,9 @@ func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
 
 func TestWallEndsATryByTheClockThatItIsGiven(t *testing.T) {
 	c := leap()
-	e := retry.Engine{Policy: policy.Council(policy.CouncilBudget), Clock: c}
+	e := retry.Retrier{Policy: policy.Council(policy.CouncilBudget), Clock: c}
 	_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
-		_, err := c.Doze(ctx, time.Hour, nil)
+		_, err := c.SleepOrWake(ctx, time.Hour, nil)
 		return 0, err
 	})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "retry/wall" {

@@ -21,8 +21,8 @@ func flaky(_ context.Context, n int) (string, error) {
 
 func ExampleDo() {
 	p := policy.Simple()
-	p.Wait.Steps = []time.Duration{time.Millisecond}
-	answer, err := retry.Do(context.Background(), retry.Engine{
+	p.Backoff.Steps = []time.Duration{time.Millisecond}
+	answer, err := retry.Do(context.Background(), retry.Retrier{
 		Policy: p,
 		Watch: func(n retry.Note) {
 			if n.Fault != nil {
@@ -38,7 +38,7 @@ func ExampleDo() {
 
 func ExampleStream() {
 	p := policy.Simple()
-	p.Wait.Steps = []time.Duration{time.Millisecond}
+	p.Backoff.Steps = []time.Duration{time.Millisecond}
 	open := func(_ context.Context, n int) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {
 			if !yield("role: assistant", nil) {
@@ -52,7 +52,7 @@ func ExampleStream() {
 		}
 	}
 	content := func(part string) bool { return part != "role: assistant" }
-	for part, err := range retry.Stream(context.Background(), retry.Engine{Policy: p}, content, open) {
+	for part, err := range retry.Stream(context.Background(), retry.Retrier{Policy: p}, content, open) {
 		fmt.Println(part, err)
 	}
 	// Output:
@@ -62,9 +62,9 @@ func ExampleStream() {
 }
 
 // Somebody waits for an hour, or until the bell rings.
-func ExampleDoze() {
+func ExampleSleepOrWake() {
 	bell := make(chan struct{}, 1)
 	bell <- struct{}{}
-	fmt.Println(retry.Doze(context.Background(), time.Hour, bell))
+	fmt.Println(retry.SleepOrWake(context.Background(), time.Hour, bell))
 	// Output: true <nil>
 }

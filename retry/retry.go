@@ -3,7 +3,7 @@
 // stands below it tries once.
 //
 // [Do] is for a call with one result, [Stream] for one whose answer arrives in
-// parts. Both ask package policy before they wait and tell [Engine.Watch] of
+// parts. Both ask package policy before they wait and tell [Retrier.Watch] of
 // each failed try. A run inside a run tries once, because the outer one
 // decides: retries are never multiplied.
 package retry
@@ -17,27 +17,27 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// ErrParked is what [Engine.Wait] returns to unwind a run that is to go on
+// ErrParked is what [Engine.Sleep] returns to unwind a run that is to go on
 // later, perhaps in another process, from the Run in its Note.
 var ErrParked = errors.New("parked")
 
-// ErrScout is what [Gate.Wait] returns to have one try made before the wait is
+// ErrEarlyProbe is what [Breaker.Wait] returns to have one try made before the wait is
 // over, for all who wait. If it fails, that changes nothing for the call: it is
 // not counted, nobody is told, and the rest of the wait goes on, unless the
 // fault ends the run whenever it comes.
-var ErrScout = errors.New("scout")
+var ErrEarlyProbe = errors.New("scout")
 
-// Engine says how a call is tried again. The zero Engine tries once. It is
+// Retrier says how a call is tried again. The zero Retrier tries once. It is
 // plain data: a copy may serve many calls at the same time, if its functions
 // may be called so.
-type Engine struct {
-	Policy policy.Policy                     // when to try again
-	Start  policy.Run                        // zero: a fresh run; a stored one goes on where it stopped
-	Gate   Gate                              // nil: nobody to share an outage with
-	Watch  func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
-	Wait   func(context.Context, Note) error // nil: the gate's wait or a timer. An error other than ErrScout ends the run with that error
-	Dice   func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
-	Clock  Clock                             // the time to go by; nil: the machine's
+type Retrier struct {
+	Policy  policy.Policy                     // when to try again
+	Start   policy.Run                        // zero: a fresh run; a stored one goes on where it stopped
+	Breaker Breaker                           // nil: nobody to share an outage with
+	Watch   func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
+	Sleep   func(context.Context, Note) error // nil: the gate's wait or a timer. An error other than ErrEarlyProbe ends the run with that error
+	Rand    func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
+	Clock   Clock                             // the time to go by; nil: the machine's
 }
 
 // Note tells of a failed try and what follows, or of recovery.
@@ -58,26 +58,26 @@ func (n Note) Retries() int {
 	return max(0, n.Run.Tries-1) // it may have been given up before the first
 }
 
-// Gate is what all callers of an upstream share. Its methods may be called
+// Breaker is what all callers of an upstream share. Its methods may be called
 // from many goroutines at the same time.
-type Gate interface {
-	// Enter is called before a try. It lets the try go, or blocks while another
+type Breaker interface {
+	// Acquire is called before a try. It lets the try go, or blocks while another
 	// call probes the upstream; a shared failure comes back as its *fault.Error
 	// and counts as this call's own. Any other error, while the context lasts,
 	// ends the run with that error.
-	Enter(context.Context) (Pass, error)
-	// Wait sleeps for the duration, or returns early because the upstream is
-	// back, somebody said "now", or this call is to be the scout (ErrScout). Any
+	Acquire(context.Context) (Permit, error)
+	// Sleep sleeps for the duration, or returns early because the upstream is
+	// back, somebody said "now", or this call is to be the scout (ErrEarlyProbe). Any
 	// other error ends the run with that error.
 	Wait(context.Context, time.Duration) error
 }
 
-// Pass is the permission for one try.
-type Pass interface {
-	// Leave tells the outcome; nil: the upstream answered. It is called once. A
+// Permit is the permission for one try.
+type Permit interface {
+	// Report tells the outcome; nil: the upstream answered. It is called once. A
 	// fault of kind Canceled or Timeout says nothing about the upstream: the
 	// caller left, or a limit of ours expired.
-	Leave(*fault.Error)
+	Report(*fault.Error)
 }
 
 // Do calls try until it succeeds, the policy says stop, or ctx is done. try is
@@ -91,7 +91,7 @@ type Pass interface {
 // deadline is not begun: the last fault comes back at once. A try's error with
 // an io.Closer in its chain is closed before a wait: so it can hold what the
 // caller is to have if there is no other try.
-func Do[T any](ctx context.Context, e Engine, try func(ctx context.Context, n int) (T, error)) (T, error) {
+func Do[T any](ctx context.Context, e Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
 	r := run{engine: e}
 	r.begin(ctx)
 	for {

@@ -42,7 +42,7 @@ func TestPatientOutlastsSevenHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(7 * time.Hour)
 		begun := time.Now()
-		got, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+		got, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient()}, o.call)
 		if got != "answer" || err != nil {
 			t.Fatalf("got %q, %v", got, err)
 		}
@@ -56,7 +56,7 @@ func TestPatientGivesUpAfterTwentyOneRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(48 * time.Hour)
 		begun := time.Now()
-		_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+		_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient()}, o.call)
 		if !errors.Is(err, errOverloaded) || o.tries != 22 || time.Since(begun) != 27105*time.Second {
 			t.Errorf("%v after %d tries and %v; want 22 and 27105s", err, o.tries, time.Since(begun))
 		}
@@ -68,7 +68,7 @@ func TestAbortDuringAHalfHourWaitReturnsAtOnce(t *testing.T) {
 		left := errors.New("the user pressed escape")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var waits []time.Duration
-		e := retry.Engine{Policy: policy.Patient(), Watch: func(n retry.Note) { waits = append(waits, n.Verdict.Wait) }}
+		e := retry.Retrier{Policy: policy.Patient(), Watch: func(n retry.Note) { waits = append(waits, n.Verdict.Wait) }}
 		// the eighth wait, of 30 minutes, begins 1 905 s after the start
 		abort := time.Now().Add(1905*time.Second + 10*time.Minute)
 		time.AfterFunc(time.Until(abort), func() { cancel(left) })
@@ -86,7 +86,7 @@ func TestWatchIsToldBeforeEachWaitAndOfRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
 			said := "recovered"
 			if n.Fault != nil {
 				said = n.Fault.Error()
@@ -109,7 +109,7 @@ func TestWatchIsToldBeforeEachWaitAndOfRecovery(t *testing.T) {
 
 func TestFinalFaultEndsTheRunAtOnce(t *testing.T) {
 	o := &outage{until: time.Now().Add(time.Hour), err: errDenied}
-	_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Patient()}, o.call)
+	_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient()}, o.call)
 	if !errors.Is(err, errDenied) || o.tries != 1 {
 		t.Errorf("%v after %d tries", err, o.tries)
 	}
@@ -117,7 +117,7 @@ func TestFinalFaultEndsTheRunAtOnce(t *testing.T) {
 
 func TestZeroEngineTriesOnceAndKeepsTheCause(t *testing.T) {
 	cause := errors.New("boom")
-	_, err := retry.Do(t.Context(), retry.Engine{}, func(context.Context, int) (int, error) { return 1, cause })
+	_, err := retry.Do(t.Context(), retry.Retrier{}, func(context.Context, int) (int, error) { return 1, cause })
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Unknown || !errors.Is(err, cause) {
 		t.Errorf("got %#v", err)
@@ -126,7 +126,7 @@ func TestZeroEngineTriesOnceAndKeepsTheCause(t *testing.T) {
 
 func TestRunInsideARunTriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := retry.Engine{Policy: policy.Simple()}
+		e := retry.Retrier{Policy: policy.Simple()}
 		o := newOutage(time.Hour)
 		_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (string, error) {
 			return retry.Do(ctx, e, func(ctx context.Context, n int) (string, error) {
@@ -142,7 +142,7 @@ func TestRunInsideARunTriesOnce(t *testing.T) {
 func TestWallEndsATryAsOurTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		e := retry.Engine{Policy: policy.Council(100 * time.Second)}
+		e := retry.Retrier{Policy: policy.Council(100 * time.Second)}
 		_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -158,7 +158,7 @@ func TestCallersDeadlineIsTheCallerLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := retry.Do(ctx, retry.Engine{Policy: policy.Patient()}, func(ctx context.Context, _ int) (string, error) {
+		_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Patient()}, func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
 			return "", errors.New("cut off")
 		})
@@ -174,7 +174,7 @@ func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 		defer cancel()
 		begun := time.Now()
 		var last retry.Note
-		e := retry.Engine{Policy: policy.Patient(), Watch: func(n retry.Note) { last = n }}
+		e := retry.Retrier{Policy: policy.Patient(), Watch: func(n retry.Note) { last = n }}
 		_, err := retry.Do(ctx, e, newOutage(time.Hour).call)
 		if !errors.Is(err, errOverloaded) || last.Verdict.Stop != policy.OverBudget {
 			t.Errorf("got %v, %q; want the last fault, over budget", err, last.Verdict.Stop)
@@ -189,7 +189,7 @@ func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var parked policy.Run
-		e := retry.Engine{Policy: policy.Patient(), Wait: func(ctx context.Context, n retry.Note) error {
+		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, n retry.Note) error {
 			if n.Run.Tries < 8 {
 				return retry.Sleep(ctx, n.Verdict.Wait)
 			}
@@ -202,7 +202,7 @@ func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
 		}
 		var last retry.Note
 		var first int
-		e = retry.Engine{Policy: policy.Patient(), Start: parked, Watch: func(n retry.Note) { last = n }}
+		e = retry.Retrier{Policy: policy.Patient(), Start: parked, Watch: func(n retry.Note) { last = n }}
 		_, err := retry.Do(t.Context(), e, func(ctx context.Context, n int) (string, error) {
 			if first == 0 {
 				first = n
@@ -222,7 +222,7 @@ type onePass struct {
 	outcomes []string
 }
 
-func (g *onePass) Enter(context.Context) (retry.Pass, error) {
+func (g *onePass) Acquire(context.Context) (retry.Permit, error) {
 	if f := g.shared; f != nil {
 		g.shared = nil
 		return nil, f
@@ -230,7 +230,7 @@ func (g *onePass) Enter(context.Context) (retry.Pass, error) {
 	return g, nil
 }
 
-func (g *onePass) Leave(f *fault.Error) {
+func (g *onePass) Report(f *fault.Error) {
 	if f == nil {
 		g.outcomes = append(g.outcomes, "ok")
 		return
@@ -248,7 +248,7 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 		g := &onePass{shared: errOverloaded}
 		o := newOutage(6 * time.Minute)
 		var last retry.Note
-		e := retry.Engine{Policy: policy.Patient(), Gate: g, Watch: func(n retry.Note) { last = n }}
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, Watch: func(n retry.Note) { last = n }}
 		if _, err := retry.Do(t.Context(), e, o.call); err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
 		errOwn := errors.New("the window was closed") // a cause that nobody can classify
 		ctx, cancel := context.WithCancelCause(t.Context())
 		g := &onePass{}
-		_, err := retry.Do(ctx, retry.Engine{Policy: policy.Patient(), Gate: g}, func(ctx context.Context, _ int) (string, error) {
+		_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Patient(), Breaker: g}, func(ctx context.Context, _ int) (string, error) {
 			time.AfterFunc(time.Second, func() { cancel(errOwn) })
 			<-ctx.Done()
 			return "", fault.Of(context.Cause(ctx), time.Now()) // as a transport names it
@@ -281,7 +281,7 @@ func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
 func TestNestedRunDoesNotAskTheGateItsOuterRunHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := make(single, 1)
-		e := retry.Engine{Policy: policy.Simple(), Gate: g}
+		e := retry.Retrier{Policy: policy.Simple(), Breaker: g}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		_, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (int, error) {
@@ -298,7 +298,7 @@ func TestWallBoundsTheGateAsWell(t *testing.T) {
 		g := make(single, 1)
 		g <- struct{}{} // somebody probes for ever
 		begun := time.Now()
-		_, err := retry.Do(t.Context(), retry.Engine{Policy: policy.Council(100 * time.Second), Gate: g}, newOutage(0).call)
+		_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Council(100 * time.Second), Breaker: g}, newOutage(0).call)
 		f, _ := errors.AsType[*fault.Error](err)
 		if f == nil || f.Kind != fault.Timeout || time.Since(begun) != 100*time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
@@ -309,7 +309,7 @@ func TestWallBoundsTheGateAsWell(t *testing.T) {
 // single is a gate that lets one try through at a time.
 type single chan struct{}
 
-func (g single) Enter(ctx context.Context) (retry.Pass, error) {
+func (g single) Acquire(ctx context.Context) (retry.Permit, error) {
 	select {
 	case g <- struct{}{}:
 		return g, nil
@@ -318,7 +318,7 @@ func (g single) Enter(ctx context.Context) (retry.Pass, error) {
 	}
 }
 
-func (g single) Leave(*fault.Error) { <-g }
+func (g single) Report(*fault.Error) { <-g }
 
 func (g single) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
 
@@ -331,15 +331,15 @@ func (o *open) Close() error  { o.closed++; return nil }
 func TestWhatAFailedTryHoldsIsReleasedUnlessItsFaultIsReturned(t *testing.T) {
 	tests := []struct {
 		name string
-		e    retry.Engine
+		e    retry.Retrier
 		left bool
 		want int // closed, of a try that fails twice
 	}{
-		{"before a wait, not at the end", retry.Engine{Policy: policy.Policy{Retries: 1}}, false, 1},
-		{"when the caller has left", retry.Engine{Policy: policy.Policy{Retries: 1}}, true, 1},
-		{"when the run is parked", retry.Engine{Policy: policy.Policy{Retries: 1}, Wait: func(context.Context, retry.Note) error { return retry.ErrParked }}, false, 1},
-		{"when the watcher panics", retry.Engine{Watch: func(retry.Note) { panic("boom") }}, false, 1},
-		{"never", retry.Engine{}, false, 0},
+		{"before a wait, not at the end", retry.Retrier{Policy: policy.Policy{Retries: 1}}, false, 1},
+		{"when the caller has left", retry.Retrier{Policy: policy.Policy{Retries: 1}}, true, 1},
+		{"when the run is parked", retry.Retrier{Policy: policy.Policy{Retries: 1}, Sleep: func(context.Context, retry.Note) error { return retry.ErrParked }}, false, 1},
+		{"when the watcher panics", retry.Retrier{Watch: func(retry.Note) { panic("boom") }}, false, 1},
+		{"never", retry.Retrier{}, false, 0},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestPanickingTryLeavesTheGate(t *testing.T) {
 			t.Errorf("outcomes %q", g.outcomes)
 		}
 	}()
-	_, _ = retry.Do(t.Context(), retry.Engine{Gate: g}, func(context.Context, int) (int, error) { panic("boom") })
+	_, _ = retry.Do(t.Context(), retry.Retrier{Breaker: g}, func(context.Context, int) (int, error) { panic("boom") })
 }
 
 func TestSleepEndsToTheMoment(t *testing.T) {

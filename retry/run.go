@@ -14,7 +14,7 @@ import (
 // run is the state of one call.
 type run struct {
 	policy.Run
-	engine Engine
+	engine Retrier
 	ctx    context.Context // the caller's, marked: what stands below must not retry by itself
 	waited time.Duration
 	rest   *rest // what is left to wait when the try under way is a scout's and fails
@@ -26,13 +26,13 @@ type run struct {
 // holds the pass of its gate.
 func (r *run) begin(ctx context.Context) {
 	if e := &r.engine; Nested(ctx) {
-		*e = Engine{Policy: policy.Policy{Wall: e.Policy.Wall}, Clock: e.Clock}
+		*e = Retrier{Policy: policy.Policy{Deadline: e.Policy.Deadline}, Clock: e.Clock}
 	} else {
 		ctx = marked{ctx}
 	}
 	r.ctx = ctx
 	r.Run, r.waited = r.engine.Start, r.engine.Start.Slept
-	if r.Started.IsZero() && r.engine.Policy.Wall > 0 {
+	if r.Started.IsZero() && r.engine.Policy.Deadline > 0 {
 		r.Started = r.engine.now() // without a Wall the first failure is early enough: most calls have none
 	}
 }
@@ -40,10 +40,10 @@ func (r *run) begin(ctx context.Context) {
 // enter asks the gate for a try, for as long as ctx lasts. A gate's error that
 // is no fault ends the run.
 func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
-	if r.engine.Gate == nil {
+	if r.engine.Breaker == nil {
 		return gatePass{}, nil
 	}
-	pass, err := r.engine.Gate.Enter(ctx)
+	pass, err := r.engine.Breaker.Acquire(ctx)
 	if err != nil {
 		if _, shared := err.(*fault.Error); !shared && ctx.Err() == nil { // not AsType: a fault inside another error is not shared
 			r.ended = err
@@ -55,7 +55,7 @@ func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
 
 // bounded gives a try's context: the caller's, ended by the policy's Wall.
 func (r *run) bounded() (context.Context, context.CancelFunc) {
-	wall := r.engine.Policy.Wall
+	wall := r.engine.Policy.Deadline
 	if wall == 0 {
 		return r.ctx, func() {}
 	}
@@ -144,7 +144,7 @@ func (r *run) decide(f *fault.Error, committed bool) Note {
 	}
 	n := Note{
 		Run: next, Fault: f, Verdict: v, Limit: p.Retries,
-		Deadline: p.Deadline(r.Run, now), Waited: r.waited,
+		Deadline: p.LatestWait(r.Run, now), Waited: r.waited,
 	}
 	r.Run = next
 	return n
@@ -158,26 +158,26 @@ func (r *run) recovered() {
 }
 
 func (r *run) dice() float64 {
-	if r.engine.Dice == nil {
+	if r.engine.Rand == nil {
 		return rand.Float64()
 	}
-	return r.engine.Dice()
+	return r.engine.Rand()
 }
 
 // gatePass is a gate's pass that may be missing or used already.
-type gatePass struct{ Pass }
+type gatePass struct{ Permit }
 
 // leave tells the gate the outcome, once.
 func (p *gatePass) leave(f *fault.Error) {
-	if p.Pass != nil {
-		p.Pass.Leave(f)
-		p.Pass = nil
+	if p.Permit != nil {
+		p.Permit.Report(f)
+		p.Permit = nil
 	}
 }
 
 // abandon gives the pass of a try back that has panicked.
 func (p *gatePass) abandon() {
-	if p.Pass != nil {
+	if p.Permit != nil {
 		p.leave(&fault.Error{Kind: fault.Unknown, Message: "the try panicked", Rule: "retry/panic"})
 	}
 }

@@ -22,7 +22,7 @@ func (r *run) pause(n Note) error {
 	r.waited += now.Sub(begun)
 	r.rest = nil
 	switch {
-	case errors.Is(err, ErrScout):
+	case errors.Is(err, ErrEarlyProbe):
 		r.rest = &rest{n, a}
 	case err != nil:
 		return err

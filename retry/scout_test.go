@@ -17,8 +17,8 @@ import (
 // wait, so many times.
 type scouts struct{ left int }
 
-func (g *scouts) Enter(context.Context) (retry.Pass, error) { return g, nil }
-func (g *scouts) Leave(*fault.Error)                        {}
+func (g *scouts) Acquire(context.Context) (retry.Permit, error) { return g, nil }
+func (g *scouts) Report(*fault.Error)                           {}
 
 func (g *scouts) Wait(ctx context.Context, d time.Duration) error {
 	if g.left == 0 || d <= time.Second {
@@ -28,14 +28,14 @@ func (g *scouts) Wait(ctx context.Context, d time.Duration) error {
 	if err := retry.Sleep(ctx, time.Second); err != nil {
 		return err
 	}
-	return retry.ErrScout
+	return retry.ErrEarlyProbe
 }
 
 func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		e := retry.Engine{Policy: policy.Simple(), Gate: &scouts{left: 4}, Watch: func(n retry.Note) {
+		e := retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 4}, Watch: func(n retry.Note) {
 			got = append(got, fmt.Sprint(time.Since(begun), " ", n.Run.Tries, " ", n.Verdict.Wait, " ", n.Waited, " ", n.Run.Slept))
 		}}
 		var numbers []int
@@ -56,9 +56,9 @@ func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
 	for _, tt := range []struct{ slow, want time.Duration }{{500 * time.Millisecond, 5 * time.Second}, {time.Minute, 61 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, tries := time.Now(), 0
-			p := policy.Policy{Retries: 1, Wait: policy.Schedule{Steps: []time.Duration{5 * time.Second}}}
+			p := policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Second}}}
 			var waited time.Duration
-			e := retry.Engine{Policy: p, Gate: &scouts{left: 1}, Watch: func(n retry.Note) { waited = n.Waited }}
+			e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { waited = n.Waited }}
 			_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
 				switch tries++; tries {
 				case 2:
@@ -79,7 +79,7 @@ func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
 func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last retry.Note
-		e := retry.Engine{Policy: policy.Patient(), Gate: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
 		got, err := retry.Do(t.Context(), e, newOutage(time.Second).call)
 		if got != "answer" || err != nil || last.Fault != nil || last.Retries() != 1 || last.Waited != time.Second || last.Run.Slept != time.Second {
 			t.Errorf("%q, %v, %+v", got, err, last)
@@ -98,8 +98,8 @@ func TestAScoutsFaultEndsTheRunIfItWouldWheneverItCame(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			p := policy.Policy{Retries: 2, Hint: time.Minute, Wait: policy.Schedule{Steps: []time.Duration{10 * time.Second}}}
-			_, err := retry.Do(t.Context(), retry.Engine{Policy: p, Gate: &scouts{left: 2}}, func(context.Context, int) (int, error) {
+			p := policy.Policy{Retries: 2, MaxRetryAfter: time.Minute, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Second}}}
+			_, err := retry.Do(t.Context(), retry.Retrier{Policy: p, Breaker: &scouts{left: 2}}, func(context.Context, int) (int, error) {
 				if tries++; tries == 1 {
 					return 0, errOverloaded
 				}
@@ -115,7 +115,7 @@ func TestAScoutsFaultEndsTheRunIfItWouldWheneverItCame(t *testing.T) {
 func TestAScoutsResponseIsReleasedBeforeItWaitsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*open
-		_, _ = retry.Do(t.Context(), retry.Engine{Policy: policy.Simple(), Gate: &scouts{left: 1}}, func(context.Context, int) (int, error) {
+		_, _ = retry.Do(t.Context(), retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 1}}, func(context.Context, int) (int, error) {
 			for _, o := range all {
 				if o.closed != 1 {
 					t.Error("a try before is still open")
@@ -130,7 +130,7 @@ func TestAScoutsResponseIsReleasedBeforeItWaitsOn(t *testing.T) {
 // bar is a gate that turns everybody away.
 type bar struct{ err error }
 
-func (g bar) Enter(context.Context) (retry.Pass, error)       { return nil, g.err }
+func (g bar) Acquire(context.Context) (retry.Permit, error)   { return nil, g.err }
 func (g bar) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
 
 func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
 		own := errors.New("given up")
 		for _, err := range []error{own, fmt.Errorf("%w: %w", own, errOverloaded)} {
 			told := 0
-			e := retry.Engine{Policy: policy.Patient(), Gate: bar{err}, Watch: func(retry.Note) { told++ }}
+			e := retry.Retrier{Policy: policy.Patient(), Breaker: bar{err}, Watch: func(retry.Note) { told++ }}
 			if _, got := retry.Do(t.Context(), e, newOutage(0).call); got != err || told != 0 {
 				t.Errorf("%v, told %d times", got, told)
 			}
@@ -150,10 +150,10 @@ func TestSomebodyWhoDozesCanBeWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, wake := time.Now(), make(chan struct{}, 1)
 		time.AfterFunc(20*time.Second, func() { wake <- struct{}{} })
-		if woken, err := retry.Doze(t.Context(), time.Hour, wake); !woken || err != nil || time.Since(begun) != 20*time.Second {
+		if woken, err := retry.SleepOrWake(t.Context(), time.Hour, wake); !woken || err != nil || time.Since(begun) != 20*time.Second {
 			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
 		}
-		if woken, err := retry.Doze(t.Context(), time.Hour, wake); woken || err != nil || time.Since(begun) != time.Hour+20*time.Second {
+		if woken, err := retry.SleepOrWake(t.Context(), time.Hour, wake); woken || err != nil || time.Since(begun) != time.Hour+20*time.Second {
 			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
 		}
 	})
@@ -164,7 +164,7 @@ func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
 		begun := time.Now()
 		var last retry.Note
 		g := &onePass{} // no wait of it is longer than a minute
-		e := retry.Engine{Policy: policy.Patient(), Gate: g, Watch: func(n retry.Note) {
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, Watch: func(n retry.Note) {
 			if end := n.Deadline.Sub(begun); end <= 7*time.Hour || end > 8*time.Hour {
 				t.Errorf("after %v it may last until %v", time.Since(begun), end)
 			}
@@ -184,9 +184,9 @@ func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
 func TestAScoutIsJudgedByWhatWasSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, tries := time.Now(), 0
-		p := policy.Policy{Retries: 2, Sleep: time.Minute, Wait: policy.Schedule{Steps: []time.Duration{50 * time.Second}}}
+		p := policy.Policy{Retries: 2, MaxWait: time.Minute, Backoff: policy.Backoff{Steps: []time.Duration{50 * time.Second}}}
 		var last retry.Note
-		e := retry.Engine{Policy: p, Gate: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
 		_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 			switch tries++; tries {
 			case 1:

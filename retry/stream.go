@@ -20,7 +20,7 @@ const heldBound = 1024
 // The sequence yields at most one error, last, of the kinds that Do returns.
 // Breaking off releases everything. Ranging again makes a new run.
 func Stream[T any](
-	ctx context.Context, e Engine, content func(T) bool,
+	ctx context.Context, e Retrier, content func(T) bool,
 	open func(ctx context.Context, n int) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

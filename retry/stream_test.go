@@ -63,7 +63,7 @@ func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			e := retry.Engine{Policy: policy.Simple()}
+			e := retry.Retrier{Policy: policy.Simple()}
 			got, err := read(retry.Stream(t.Context(), e, isContent, script(tt.tries...)))
 			if got != tt.want || (err != nil) != strings.HasSuffix(tt.want, "!") {
 				t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.want)
@@ -74,7 +74,7 @@ func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
 
 func TestStreamSaysWhyItEnded(t *testing.T) {
 	var notes []retry.Note
-	e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) { notes = append(notes, n) }}
+	e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) { notes = append(notes, n) }}
 	_, err := read(retry.Stream(t.Context(), e, isContent, script("start a !")))
 	if !errors.Is(err, errOverloaded) || len(notes) != 1 || notes[0].Verdict.Stop != policy.Committed {
 		t.Errorf("%v, %+v", err, notes)
@@ -84,7 +84,7 @@ func TestStreamSaysWhyItEnded(t *testing.T) {
 func TestStreamRecoversAtItsFirstContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
 			told = append(told, fmt.Sprint(n.Fault == nil, n.Run.Tries))
 		}}
 		for word := range retry.Stream(t.Context(), e, isContent, script("start !", "start a b")) {
@@ -106,7 +106,7 @@ func TestBreakingOffReleasesTheStream(t *testing.T) {
 			}
 		}
 	}
-	for range retry.Stream(t.Context(), retry.Engine{Gate: g}, isContent, open) {
+	for range retry.Stream(t.Context(), retry.Retrier{Breaker: g}, isContent, open) {
 		break
 	}
 	if !released || fmt.Sprint(g.outcomes) != "[ok]" {
@@ -116,7 +116,7 @@ func TestBreakingOffReleasesTheStream(t *testing.T) {
 
 func TestRangingAgainMakesANewRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := retry.Stream(t.Context(), retry.Engine{Policy: policy.Simple()}, isContent, script("!", "a"))
+		s := retry.Stream(t.Context(), retry.Retrier{Policy: policy.Simple()}, isContent, script("!", "a"))
 		for range 2 {
 			if got, err := read(s); got != "a" || err != nil {
 				t.Errorf("got %q, %v", got, err)
@@ -129,7 +129,7 @@ func TestStreamEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := read(retry.Stream(ctx, retry.Engine{Policy: policy.Patient()}, isContent, script("!", "!")))
+		_, err := read(retry.Stream(ctx, retry.Retrier{Policy: policy.Patient()}, isContent, script("!", "!")))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}

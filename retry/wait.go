@@ -13,10 +13,10 @@ const slice = 15 * time.Second
 // wait lets the wait of a note pass, in the way the engine was told.
 func (r *run) wait(n Note) error {
 	switch {
-	case r.engine.Wait != nil:
-		return r.engine.Wait(r.ctx, n)
-	case r.engine.Gate != nil:
-		return r.engine.Gate.Wait(r.ctx, n.Verdict.Wait)
+	case r.engine.Sleep != nil:
+		return r.engine.Sleep(r.ctx, n)
+	case r.engine.Breaker != nil:
+		return r.engine.Breaker.Wait(r.ctx, n.Verdict.Wait)
 	}
 	return r.engine.sleep(r.ctx, n.Verdict.Wait)
 }
@@ -24,13 +24,13 @@ func (r *run) wait(n Note) error {
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is
 // there first. It returns early with context.Cause when ctx is done.
 func Sleep(ctx context.Context, d time.Duration) error {
-	_, err := Doze(ctx, d, nil)
+	_, err := SleepOrWake(ctx, d, nil)
 	return err
 }
 
-// Doze is Sleep for somebody who can be woken: it returns true as soon as
+// SleepOrWake is Sleep for somebody who can be woken: it returns true as soon as
 // wake is received from.
-func Doze(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
+func SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}

@@ -32,7 +32,7 @@ func (*memory) Close() error { return nil }
 func BenchmarkTransport(b *testing.B) {
 	json := &static{http.Header{"Content-Type": {"application/json"}}, []byte(answerJSON)}
 	stream := &static{http.Header{"Content-Type": {"text/event-stream"}}, []byte(start + hi + stop)}
-	engine := retry.Engine{Policy: policy.Patient()}
+	engine := retry.Retrier{Policy: policy.Patient()}
 	for _, size := range []int{1 << 10, 512 << 10} {
 		prompt := bytes.Repeat([]byte("x"), size)
 		for _, bb := range []struct {
@@ -41,10 +41,10 @@ func BenchmarkTransport(b *testing.B) {
 			rt   http.RoundTripper
 		}{
 			{"json/bare", "/v1/messages", json},
-			{"json/ours", "/v1/messages", &transport.Transport{Base: json, Engine: engine}},
+			{"json/ours", "/v1/messages", &transport.Transport{Base: json, Retry: engine}},
 			{"stream/bare", "/v1/messages", stream},
-			{"stream/ours", "/v1/messages", &transport.Transport{Base: stream, Engine: engine}},
-			{"stream/limits", "/v1/messages", &transport.Transport{Base: stream, Engine: engine, Limits: limits}},
+			{"stream/ours", "/v1/messages", &transport.Transport{Base: stream, Retry: engine}},
+			{"stream/limits", "/v1/messages", &transport.Transport{Base: stream, Retry: engine, Limits: limits}},
 		} {
 			b.Run(fmt.Sprintf("%s/%dKiB", bb.name, size>>10), func(b *testing.B) {
 				req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://api.test"+bb.path, bytes.NewReader(prompt))
@@ -75,7 +75,7 @@ func BenchmarkOverHTTP(b *testing.B) {
 	for _, bb := range []struct {
 		name string
 		rt   http.RoundTripper
-	}{{"bare", base}, {"ours", &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Patient()}}}} {
+	}{{"bare", base}, {"ours", &transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Patient()}}}} {
 		b.Run(bb.name, func(b *testing.B) {
 			req, _ := http.NewRequestWithContext(b.Context(), "POST", server.URL+"/v1/messages", bytes.NewReader([]byte(prompt)))
 			b.ReportAllocs()

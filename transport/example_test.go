@@ -29,8 +29,8 @@ func ExampleTransport() {
 	defer provider.Close()
 
 	p := policy.Patient()
-	p.Wait.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
-	client := &http.Client{Transport: &transport.Transport{Engine: retry.Engine{
+	p.Backoff.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
+	client := &http.Client{Transport: &transport.Transport{Retry: retry.Retrier{
 		Policy: p,
 		Watch: func(n retry.Note) {
 			if n.Fault != nil {
@@ -60,7 +60,7 @@ func ExampleLimits() {
 	defer silent.Close()
 	client := &http.Client{Transport: &transport.Transport{
 		Limits: transport.Limits{FirstByte: time.Millisecond},
-		Engine: retry.Engine{Policy: policy.Policy{Retries: 1}, Watch: func(n retry.Note) { fmt.Println(n.Fault) }},
+		Retry:  retry.Retrier{Policy: policy.Policy{Retries: 1}, Watch: func(n retry.Note) { fmt.Println(n.Fault) }},
 	}}
 	resp, err := client.Post(silent.URL+"/v1/messages", "application/json", strings.NewReader(`{"model":"m"}`))
 	if err != nil {

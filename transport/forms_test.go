@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -105,7 +105,7 @@ func (w wire) request(t *testing.T) *http.Request {
 
 // sent sends a request to the wire's API.
 func (w wire) sent(t *testing.T, u *upstream) (resp response) {
-	r, err := (&transport.Transport{Base: u, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(w.request(t))
+	r, err := (&transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(w.request(t))
 	if err != nil {
 		t.Fatalf("%s: %v", w.name, err)
 	}
@@ -213,7 +213,7 @@ func TestErrorWithoutABodyIsGivenOneInTheEnd(t *testing.T) {
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"X-Own": {"yes"}}, Body: http.NoBody}, nil
 	})
-	tr := &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Policy{Retries: 2}}}
+	tr := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Policy{Retries: 2}}}
 	req, _ := http.NewRequest("POST", "http://ollama.test/api/chat", strings.NewReader(`{"model":"m"}`))
 	resp, err := tr.RoundTrip(req)
 	if err != nil {

@@ -65,7 +65,7 @@ func (d *dawdling) RoundTrip(req *http.Request) (*http.Response, error) {
 // slowly sends a request to a provider that dawdles.
 func slowly(t *testing.T, d *dawdling, l transport.Limits, p policy.Policy, req *http.Request) (resp *http.Response, text string, err error) {
 	t.Helper()
-	resp, err = (&transport.Transport{Base: d, Limits: l, Engine: retry.Engine{Policy: p}}).RoundTrip(req)
+	resp, err = (&transport.Transport{Base: d, Limits: l, Retry: retry.Retrier{Policy: p}}).RoundTrip(req)
 	if err != nil {
 		return nil, "", err
 	}
@@ -94,12 +94,12 @@ func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
 			begun := time.Now()
 			d := &dawdling{scripts: [][]beat{tt.script, whole}, kind: "text/event-stream"}
 			var said []string
-			e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) {
+			e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
 				if n.Fault != nil {
 					said = append(said, n.Fault.Kind.String()+" "+n.Fault.Message)
 				}
 			}}
-			resp, err := (&transport.Transport{Base: d, Limits: tt.l, Engine: e}).RoundTrip(post(t.Context()))
+			resp, err := (&transport.Transport{Base: d, Limits: tt.l, Retry: e}).RoundTrip(post(t.Context()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestSilenceInPlaceOfHeadersIsTheFirstBytesLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		d := &dawdling{scripts: [][]beat{whole}, headers: time.Hour}
-		resp, text, err := slowly(t, d, limits, policy.Policy{Retries: 1, Kinds: 1 << 31}, post(t.Context()))
+		resp, text, err := slowly(t, d, limits, policy.Policy{Retries: 1, RetryOn: 1 << 31}, post(t.Context()))
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "no byte for 5m0s") || time.Since(begun) != 5*time.Minute {
 			t.Errorf("%v %q, %v after %v", resp, text, err, time.Since(begun))
 		}
@@ -144,7 +144,7 @@ func TestSilenceInPlaceOfHeadersIsTheFirstBytesLimit(t *testing.T) {
 func TestAReaderMayTakeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}
-		resp, err := (&transport.Transport{Base: d, Limits: limits, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: d, Limits: limits, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestAnAnswerThatOpensLongBeforeItsContentIsTold(t *testing.T) {
 		ping := beat{15 * time.Second, ": ping\n\n"}
 		d := &dawdling{scripts: [][]beat{{{time.Second, start}, ping, ping, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}
 		tr := &transport.Transport{
-			Base: d, Engine: retry.Engine{Policy: policy.Patient()},
+			Base: d, Retry: retry.Retrier{Policy: policy.Patient()},
 			Opened: func() { told = append(told, time.Since(begun)) },
 		}
 		resp, err := tr.RoundTrip(post(t.Context()))
@@ -217,7 +217,7 @@ func TestWhatIsHandedOnUnreadWaitsForItsReader(t *testing.T) {
 		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
 		for _, p := range []policy.Policy{policy.Simple(), {}} {
 			d := &dawdling{scripts: [][]beat{{{0, "{}"}, {0, eof}}}}
-			resp, err := (&transport.Transport{Base: d, Limits: limits, Engine: retry.Engine{Policy: p}}).RoundTrip(list)
+			resp, err := (&transport.Transport{Base: d, Limits: limits, Retry: retry.Retrier{Policy: p}}).RoundTrip(list)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestClosedAnswersLeaveNothingBehind(t *testing.T) {
 			sent = req.Context()
 			return &http.Response{StatusCode: 204, Body: http.NoBody}, nil
 		})
-		resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: retry.Engine{Policy: policy.Simple()}}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: retry.Retrier{Policy: policy.Simple()}}).RoundTrip(post(t.Context()))
 		if err != nil || sent.Err() == nil {
 			t.Errorf("%v, %v: the request without a body is not released", resp, err)
 		}
@@ -251,7 +251,7 @@ func TestSwitchedConnectionsAreHandedOnAsTheyAre(t *testing.T) {
 		})
 		for _, p := range []policy.Policy{policy.Simple(), {}} {
 			get, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/realtime", nil)
-			resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: retry.Engine{Policy: p}}).RoundTrip(get)
+			resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: retry.Retrier{Policy: p}}).RoundTrip(get)
 			if _, ok := resp.Body.(io.Writer); !ok || err != nil {
 				t.Errorf("%T, %v", resp.Body, err)
 			}
@@ -275,7 +275,7 @@ func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
 			}()
 			return &http.Response{StatusCode: 401, Body: r}, nil
 		})
-		resp, err := (&transport.Transport{Base: trickles, Limits: limits, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: trickles, Limits: limits, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 401 || time.Since(begun) > 10*time.Second {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
 		}
@@ -290,14 +290,14 @@ func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
 func TestADialThatTakesTooLongIsTheNetworks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds []fault.Kind
-		e := retry.Engine{Policy: policy.Simple(), Watch: func(n retry.Note) { kinds = append(kinds, n.Fault.Kind) }}
+		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) { kinds = append(kinds, n.Fault.Kind) }}
 		base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
 			<-ctx.Done()
 			return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded} // as net.Dialer says it
 		}}
-		resp, err := (&transport.Transport{Base: base, Limits: limits, Engine: e}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 || len(kinds) != 4 || kinds[0] != fault.UpstreamTimeout {
 			t.Errorf("%v, %v, %v", resp, err, kinds)
 		}

@@ -4,8 +4,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/dialect"
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // modelWithin is how much of a request is read to learn which model it is for.
@@ -13,8 +13,8 @@ import (
 const modelWithin = 4 << 10
 
 // place gives the request its place at the gate of its upstream.
-func (t *Transport) place(req *http.Request, d *dialect.Dialect) *gate.Call {
-	return t.Gates.Of(req.URL.Scheme + "://" + req.URL.Host).Call(gate.Scope{Model: model(req, d), Credential: gate.Credential(req.Header, req.URL)})
+func (t *Transport) place(req *http.Request, d *dialect.Dialect) *breaker.Caller {
+	return t.Breakers.Of(req.URL.Scheme + "://" + req.URL.Host).Caller(breaker.Scope{Model: model(req, d), Credential: breaker.Credential(req.Header, req.URL)})
 }
 
 // model gives the model that a request is for; "": nobody can tell.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -24,7 +24,7 @@ func TestRequestsOfOneHostShareItsOutage(t *testing.T) {
 			var mu sync.Mutex
 			begun := time.Now()
 			tr := &transport.Transport{
-				Engine: retry.Engine{Policy: policy.Patient()},
+				Retry: retry.Retrier{Policy: policy.Patient()},
 				Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 					mu.Lock()
 					asked[shared]++
@@ -37,7 +37,7 @@ func TestRequestsOfOneHostShareItsOutage(t *testing.T) {
 				}),
 			}
 			if shared {
-				tr.Gates = &gate.Set{}
+				tr.Breakers = &breaker.Set{}
 			}
 			var all sync.WaitGroup
 			for range 100 {
@@ -64,8 +64,8 @@ func TestOneModelsOutageIsNotTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		tr := &transport.Transport{
-			Gates:  &gate.Set{},
-			Engine: retry.Engine{Policy: policy.Patient()},
+			Breakers: &breaker.Set{},
+			Retry:    retry.Retrier{Policy: policy.Patient()},
 			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				body, _ := io.ReadAll(req.Body)
 				if strings.Contains(string(body), "opus") && time.Since(begun) < time.Hour {

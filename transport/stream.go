@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // stream is the body of a streamed answer. It hands on whole frames, with

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -20,8 +20,8 @@ func through(t *testing.T, w wire, src io.Reader) ([]byte, dialect.Form, error) 
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(src)}, nil
 	})
-	p := policy.Policy{Retries: 1, Kinds: 1 << 31} // decides, and lets nothing pass
-	resp, err := (&transport.Transport{Base: base, Engine: retry.Engine{Policy: p}}).RoundTrip(w.request(t))
+	p := policy.Policy{Retries: 1, RetryOn: 1 << 31} // decides, and lets nothing pass
+	resp, err := (&transport.Transport{Base: base, Retry: retry.Retrier{Policy: p}}).RoundTrip(w.request(t))
 	if err != nil {
 		t.Fatal(err)
 	}

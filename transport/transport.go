@@ -13,9 +13,9 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/dialect"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -40,14 +40,14 @@ const (
 // bounds the silence of a try in both.
 type Transport struct {
 	Base   http.RoundTripper // sends one try; nil: http.DefaultTransport
-	Engine retry.Engine      // when to try again and who is told; zero: never, nobody
+	Retry  retry.Retrier     // when to try again and who is told; zero: never, nobody
 	Faults fault.Classifier  // names the faults; zero: the built-in rules
 	Limits Limits            // on each try; zero: none
 
-	// Gates lets the requests of one host share its outages: one of them finds out
+	// Breakers lets the requests of one host share its outages: one of them finds out
 	// whether it is back, and all go on when it is. Several transports may have the
 	// same. nil: each request waits by itself, or at Engine.Gate.
-	Gates *gate.Set
+	Breakers *breaker.Set
 
 	// Opened is told that a try's answer has begun to stream and that its first
 	// content, which may take minutes, has not come; nil: nobody. What has come is
@@ -73,11 +73,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.once(req)
 	}
 	c := call{Transport: t, req: req, dialect: d}
-	engine := t.Engine
-	if t.Gates != nil && engine.Gate == nil {
+	engine := t.Retry
+	if t.Breakers != nil && engine.Breaker == nil {
 		place := t.place(req, d)
 		defer place.Close()
-		engine.Gate = place
+		engine.Breaker = place
 	}
 	resp, err := retry.Do(req.Context(), engine, c.try)
 	if c.sent == 0 && req.Body != nil {
@@ -106,7 +106,7 @@ func (t *Transport) base() http.RoundTripper {
 // decides tells whether it is for this transport to try the request again.
 func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 	switch {
-	case t.Engine.Policy.Retries == 0:
+	case t.Retry.Policy.Retries == 0:
 		return false
 	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
 		return false
@@ -123,7 +123,7 @@ func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 // run, for which an http.Transport has no use. It saves a copy of the request.
 func (t *Transport) plain() bool {
 	_, ok := t.base().(*http.Transport)
-	return ok && t.Engine.Policy.Wall == 0 && t.Limits == (Limits{})
+	return ok && t.Retry.Policy.Deadline == 0 && t.Limits == (Limits{})
 }
 
 // resent tells whether the SDK above says that it is sending the request again.

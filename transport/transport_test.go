@@ -113,7 +113,7 @@ func post(ctx context.Context) *http.Request {
 // send sends a request through a patient transport and reads the answer.
 func send(t *testing.T, u *upstream, p policy.Policy, req *http.Request) (resp *http.Response, text string, err error) {
 	t.Helper()
-	resp, err = (&transport.Transport{Base: u, Engine: retry.Engine{Policy: p}}).RoundTrip(req)
+	resp, err = (&transport.Transport{Base: u, Retry: retry.Retrier{Policy: p}}).RoundTrip(req)
 	if err != nil {
 		return nil, "", err
 	}
@@ -217,7 +217,7 @@ func TestFinishedAnswerMayEndCleanlyOnly(t *testing.T) {
 
 func TestWatchedBodyTellsTheProvidersOwnError(t *testing.T) {
 	u := &upstream{replies: []reply{events(start + hi + oops)}}
-	resp, err := (&transport.Transport{Base: u, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+	resp, err := (&transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +237,8 @@ func TestUnusualRoundTrippersDoNoHarm(t *testing.T) {
 		"response and error": func(*http.Request) (*http.Response, error) { return &http.Response{Body: b}, syscall.ECONNRESET },
 		"neither":            func(*http.Request) (*http.Response, error) { return nil, nil },
 	} {
-		e := retry.Engine{Policy: policy.Policy{Retries: 1}}
-		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
+		e := retry.Retrier{Policy: policy.Policy{Retries: 1}}
+		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 {
 			t.Errorf("%s: %v, %v", name, resp, err)
 		}
@@ -263,8 +263,8 @@ func TestBodyThatIsNeverSentIsClosed(t *testing.T) {
 	req := post(t.Context())
 	b := &body{Reader: strings.NewReader(prompt)}
 	req.Body = b
-	e := retry.Engine{Policy: policy.Policy{Retries: 1, Kinds: fault.Transient}, Gate: shut{}}
-	resp, err := (&transport.Transport{Base: &upstream{}, Engine: e}).RoundTrip(req)
+	e := retry.Retrier{Policy: policy.Policy{Retries: 1, RetryOn: fault.Transient}, Breaker: shut{}}
+	resp, err := (&transport.Transport{Base: &upstream{}, Retry: e}).RoundTrip(req)
 	if err != nil || resp.StatusCode != 503 || b.closed != 1 {
 		t.Errorf("%v, %v, closed %d times", resp, err, b.closed)
 	}
@@ -273,7 +273,7 @@ func TestBodyThatIsNeverSentIsClosed(t *testing.T) {
 // shut is a gate that shares a failure with everybody.
 type shut struct{}
 
-func (shut) Enter(context.Context) (retry.Pass, error) {
+func (shut) Acquire(context.Context) (retry.Permit, error) {
 	return nil, &fault.Error{Kind: fault.Overloaded}
 }
 func (shut) Wait(context.Context, time.Duration) error { return nil }
@@ -380,7 +380,7 @@ func TestSomeRequestsAreSentOnce(t *testing.T) {
 
 func TestOutcomeInsideARunIsHandedOnAsItIs(t *testing.T) {
 	u := &upstream{replies: []reply{overload}}
-	_, err := retry.Do(t.Context(), retry.Engine{}, func(ctx context.Context, _ int) (int, error) {
+	_, err := retry.Do(t.Context(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {
 		resp, text, err := send(t, u, policy.Patient(), post(ctx))
 		if err != nil || text != overloadJSON || len(u.bodies) != 1 || resp.Header.Get("X-Should-Retry") != "" {
 			t.Errorf("%d tries, %q, %v", len(u.bodies), text, err)
@@ -440,7 +440,7 @@ func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
 func TestResponsesMayLackBodyAndHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for status, want := range map[int]int{200: 503, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
-			tr := &transport.Transport{Base: bare{status}, Engine: retry.Engine{Policy: policy.Simple()}}
+			tr := &transport.Transport{Base: bare{status}, Retry: retry.Retrier{Policy: policy.Simple()}}
 			resp, err := tr.RoundTrip(post(t.Context()))
 			if err != nil || resp.StatusCode != want {
 				t.Fatalf("%d: %v, %v", status, resp, err)
@@ -460,7 +460,7 @@ func TestStalledErrorBodyIsNotWaitedFor(t *testing.T) {
 		stalls := roundTrip(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 401, Body: r}, nil
 		})
-		resp, err := (&transport.Transport{Base: stalls, Engine: retry.Engine{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: stalls, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 401 || time.Since(begun) > 10*time.Second {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
 		}
@@ -478,7 +478,7 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{events(start + oops), overload, ok(answerJSON)}}
 		var open []int
-		e := retry.Engine{Policy: policy.Patient(), Wait: func(ctx context.Context, n retry.Note) error {
+		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, n retry.Note) error {
 			held := 0
 			for _, b := range u.given {
 				held += 1 - b.closed
@@ -486,7 +486,7 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 			open = append(open, held)
 			return retry.Sleep(ctx, n.Verdict.Wait)
 		}}
-		resp, err := (&transport.Transport{Base: u, Engine: e}).RoundTrip(post(t.Context()))
+		resp, err := (&transport.Transport{Base: u, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,8 +537,8 @@ func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
 			io.WriteString(w, stop)
 			w.Close()
 		}()
-		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
-		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
+		e := retry.Retrier{Policy: policy.Council(4 * time.Minute)}
+		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -566,8 +566,8 @@ func TestWallDoesNotEndAnErrorThatIsBeingRead(t *testing.T) {
 			}()
 			return &http.Response{StatusCode: 401, Body: r}, nil
 		})
-		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
-		resp, err := (&transport.Transport{Base: base, Engine: e}).RoundTrip(post(t.Context()))
+		e := retry.Retrier{Policy: policy.Council(4 * time.Minute)}
+		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -586,8 +586,8 @@ func TestWallEndsASilentTry(t *testing.T) {
 			return nil, req.Context().Err()
 		})
 		begun := time.Now()
-		e := retry.Engine{Policy: policy.Council(4 * time.Minute)}
-		resp, err := (&transport.Transport{Base: silent, Engine: e}).RoundTrip(post(t.Context()))
+		e := retry.Retrier{Policy: policy.Council(4 * time.Minute)}
+		resp, err := (&transport.Transport{Base: silent, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 || time.Since(begun) != 4*time.Minute {
 			t.Errorf("%v, %v after %v", resp, err, time.Since(begun))
 		}

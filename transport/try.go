@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/dialect"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // call is one request over all its tries.
@@ -26,7 +26,7 @@ type call struct {
 // what fails before the first content is an error.
 func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 	var tied bond
-	if c.Engine.Policy.Wall > 0 {
+	if c.Retry.Policy.Deadline > 0 {
 		ctx, tied = tie(ctx, c.req.Context())
 		defer tied.try()
 	}
@@ -43,7 +43,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		tied.end()
 		return nil, c.Faults.Of(w.cause(err), time.Now())
 	}
-	if c.Engine.Policy.Wall > 0 {
+	if c.Retry.Policy.Deadline > 0 {
 		resp.Body = &bound{resp.Body, tied}
 	}
 	w.over(resp)

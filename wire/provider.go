@@ -128,7 +128,7 @@ func NewRetry(c Call, f *fault.Error, r policy.Run, v policy.Verdict, limit int,
 func newRetry(c Call, f *fault.Error, attempt int, v policy.Verdict, limit int, deadline time.Time) ProviderRetry {
 	e := ProviderRetry{
 		Call: c, Attempt: attempt, DelayMs: v.Wait.Milliseconds(),
-		Message: f.Shown(), Code: f.Word(), Kind: f.Kind.String(), RequestID: f.RequestID,
+		Message: f.Redacted(), Code: f.ShortCode(), Kind: f.Kind.String(), RequestID: f.RequestID,
 		MaxRetries: limit, Deadline: instant(deadline), Reason: "schedule",
 	}
 	if limit == policy.Unlimited {
@@ -144,7 +144,7 @@ func newRetry(c Call, f *fault.Error, attempt int, v policy.Verdict, limit int, 
 // retries and so much waiting.
 func NewError(c Call, f *fault.Error, retries int, waited time.Duration) Error {
 	return Error{
-		Call: c, Message: f.Shown(), Kind: f.Kind.String(), Code: f.Word(), RequestID: f.RequestID,
+		Call: c, Message: f.Redacted(), Kind: f.Kind.String(), Code: f.ShortCode(), RequestID: f.RequestID,
 		Retries: retries, WaitedMs: waited.Milliseconds(),
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // worlds are those of an environment.
@@ -32,15 +32,15 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 	const keys = "ANTHROPIC_API_KEY=k OPENAI_API_KEY=k"
 	for _, c := range []struct {
 		env  string
-		s    session.Settings
+		s    conversation.Settings
 		want string // "": nothing is wrong
 	}{
-		{keys, session.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, "no policy is named quick"},
-		{keys, session.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "patient"}, ""},
-		{keys + " RIDETHROUGH_MODEL=gpt-5", session.Settings{}, ""},
-		{keys, session.Settings{}, "no model is named"},
-		{keys, session.Settings{Model: "huge"}, "want PROVIDER/MODEL"},
-		{keys, session.Settings{Model: "gpt-5", Fallback: []string{"gemini/gemini-3"}}, "no credentials for gemini"},
+		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, "no policy is named quick"},
+		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "patient"}, ""},
+		{keys + " RIDETHROUGH_MODEL=gpt-5", conversation.Settings{}, ""},
+		{keys, conversation.Settings{}, "no model is named"},
+		{keys, conversation.Settings{Model: "huge"}, "want PROVIDER/MODEL"},
+		{keys, conversation.Settings{Model: "gpt-5", Fallback: []string{"gemini/gemini-3"}}, "no credentials for gemini"},
 	} {
 		s, err := worlds(c.env).Settle(c.s)
 		if c.want == "" && (err != nil || s.Model == "") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -50,13 +50,13 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 }
 
 func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
-	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").World(t.Context(), session.Settings{
+	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").World(t.Context(), conversation.Settings{
 		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: 1500, System: "Be kind.", Policy: "simple",
 	})
 	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if want, _ := policy.Preset("simple"); !slices.Equal(w.Retry.Policy.Wait.Steps, want.Wait.Steps) || w.Retry.Policy.Retries != want.Retries {
+	if want, _ := policy.Preset("simple"); !slices.Equal(w.Retry.Policy.Backoff.Steps, want.Backoff.Steps) || w.Retry.Policy.Retries != want.Retries {
 		t.Errorf("%+v", w.Retry.Policy)
 	}
 }
@@ -69,11 +69,11 @@ func TestConversationsAreThereAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.Converse(t.Context(), dir, log); !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), dir) {
+		if _, _, err := w.Converse(t.Context(), dir, log); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("two have it: %v", err)
 		}
-		id, err := host.Create(t.Context(), "c1", session.Settings{Model: "claude-opus-4-5", Title: "kept"})
-		if err != nil && !errors.Is(err, session.ErrExists) {
+		id, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "claude-opus-4-5", Title: "kept"})
+		if err != nil && !errors.Is(err, conversation.ErrExists) {
 			t.Error(err)
 		}
 		if v, err := host.Get(t.Context(), id); err != nil || v.Settings.Title != "kept" {
@@ -85,9 +85,9 @@ func TestConversationsAreThereAgain(t *testing.T) {
 
 func ExampleWorlds_Settle() {
 	w := worlds("OPENAI_API_KEY=sk RIDETHROUGH_MODEL=openai/gpt-5")
-	s, err := w.Settle(session.Settings{})
+	s, err := w.Settle(conversation.Settings{})
 	fmt.Println(s.Model, err)
-	_, err = w.Settle(session.Settings{Model: "anthropic/claude-opus-4-5"})
+	_, err = w.Settle(conversation.Settings{Model: "anthropic/claude-opus-4-5"})
 	fmt.Println(err)
 	// Output:
 	// openai/gpt-5 <nil>
@@ -106,7 +106,7 @@ func ExampleWorlds_Converse() {
 	if err != nil {
 		panic(err)
 	}
-	_, _ = host.Create(ctx, "c1", session.Settings{Model: "openai/gpt-5", Title: "Files"})
+	_, _ = host.Create(ctx, "c1", conversation.Settings{Model: "openai/gpt-5", Title: "Files"})
 	end()
 	if host, end, err = w.Converse(ctx, dir, slog.New(slog.DiscardHandler)); err != nil {
 		panic(err)

@@ -15,7 +15,7 @@ func TestACouncilIsOfModelsByTheirNames(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	again, err := convene([]string{"gpt-5", "gpt-5"}, "")
-	if err != nil || again.Aggregator.Model != nil || again.Gates != c.Gates {
+	if err != nil || again.Aggregator.Model != nil || again.Breakers != c.Breakers {
 		t.Errorf("%+v, %v", again, err)
 	}
 	for _, names := range [][2]string{{"gemini-3", ""}, {"gpt-5", "gemini-3"}} {

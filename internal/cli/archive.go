@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/internal/archive"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 func archiveCommand(s Streams) *cobra.Command {
@@ -118,12 +118,12 @@ func (c *archiving) each(ctx context.Context) error {
 
 // one archives a conversation, unless something is under way in it.
 func (c *archiving) one(ctx context.Context, id string) error {
-	records, end, err := engine.Load(ctx, c.engine, id, 0)
+	records, end, err := store.Load(ctx, c.engine, id, 0)
 	if err != nil {
 		return err
 	}
 	switch v, err := c.host.Get(ctx, id); {
-	case errors.Is(err, session.ErrNone):
+	case errors.Is(err, conversation.ErrNone):
 		return nil // somebody else's
 	case err != nil:
 		return err
@@ -139,7 +139,7 @@ func (c *archiving) one(ctx context.Context, id string) error {
 		return nil
 	}
 	if is, err := c.engine.End(ctx, id); err != nil || is != end { // somebody has gone on with it meanwhile
-		return cmp.Or(err, fmt.Errorf("%w: %s", engine.ErrConflict, id))
+		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrConflict, id))
 	}
 	if err := c.host.Delete(ctx, id); err != nil {
 		return err

@@ -14,22 +14,22 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
 // at works on the store in a directory, with a host that has a model with these
 // answers and parks every wait.
-func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*session.Host)) {
+func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Config{Dir: dir})
+	e, err := store.Open(t.Context(), store.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, 
 }
 
 // work is at for a store that is open, and closes it.
-func work(t *testing.T, e engine.Engine, wait time.Duration, answers []llmtest.Answer, do func(*session.Host)) {
+func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)
-	h := session.New(session.Config{Engine: e, Stay: 1, World: func(context.Context, session.Settings) (agent.World, error) {
-		w := agent.World{Model: model}
+	h := conversation.New(conversation.Config{Store: e, Stay: 1, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+		w := agent.Agent{Model: model}
 		w.Retry.Policy = policy.Patient()
-		w.Retry.Policy.Wait = policy.Schedule{Steps: []time.Duration{wait}}
+		w.Retry.Policy.Backoff = policy.Backoff{Steps: []time.Duration{wait}}
 		return w, nil
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,7 +57,7 @@ func work(t *testing.T, e engine.Engine, wait time.Duration, answers []llmtest.A
 }
 
 // until gives the first event of a conversation that somebody wants.
-func until(t *testing.T, h *session.Host, id string, wanted func(wire.Event) bool) wire.Event {
+func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Event) bool) wire.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -74,13 +74,13 @@ func until(t *testing.T, h *session.Host, id string, wanted func(wire.Event) boo
 }
 
 // ended gives how the turn of a conversation has ended.
-func ended(t *testing.T, h *session.Host, id string) turn.Sealed {
+func ended(t *testing.T, h *conversation.Runner, id string) turn.Sealed {
 	e := until(t, h, id, func(e wire.Event) bool { return e.Body.Type() == "turn-sealed" })
 	return e.Body.(wire.Turn).Event.(turn.Sealed)
 }
 
 // parked gives the wait of a conversation's turn.
-func parked(t *testing.T, h *session.Host, id string) session.Wait {
+func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 	t.Helper()
 	until(t, h, id, func(e wire.Event) bool { _, ok := e.Body.(wire.ProviderRetry); return ok })
 	for range 10_000 { // it is told of before it is kept
@@ -93,13 +93,13 @@ func parked(t *testing.T, h *session.Host, id string) session.Wait {
 		}
 	}
 	t.Fatal("it does not wait")
-	return session.Wait{}
+	return conversation.Wait{}
 }
 
 // converse has a conversation of one turn.
-func converse(t *testing.T, h *session.Host, id, text string) {
+func converse(t *testing.T, h *conversation.Runner, id, text string) {
 	t.Helper()
-	if _, err := h.Create(t.Context(), id, session.Settings{Model: "acme/large"}); err != nil {
+	if _, err := h.Create(t.Context(), id, conversation.Settings{Model: "acme/large"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.Say(t.Context(), id, "", text); err != nil {
@@ -119,8 +119,8 @@ var busy = llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Messa
 
 func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 	old, fresh := t.TempDir(), t.TempDir()
-	var wait session.Wait
-	at(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *session.Host) {
+	var wait conversation.Wait
+	at(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
 		converse(t, h, "a", "hello")
 		if s := ended(t, h, "a"); s.Status != turn.Done {
 			t.Error(s)
@@ -137,7 +137,7 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 			t.Fatalf("code %d, %s\n%s", code, errs, out)
 		}
 	}
-	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *session.Host) {
+	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
 		s := ended(t, h, "b")
 		if early := time.Until(wait.Until); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelayMs < 2400 || s.TotalRetryDelayMs > 2500 {
 			t.Errorf("%+v, %v before its instant", s, early)
@@ -162,8 +162,8 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 		t.Fatal("the server does not start")
 	}
 	dir, env := t.TempDir(), []string{"RIDETHROUGH_NATS=" + s.ClientURL()}
-	var wait session.Wait
-	at(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *session.Host) {
+	var wait conversation.Wait
+	at(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *conversation.Runner) {
 		converse(t, h, "a", "wait")
 		wait = parked(t, h, "a")
 	})
@@ -177,11 +177,11 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 			t.Errorf("code %d, %s: no %q in\n%s", code, errs, line, out)
 		}
 	}
-	e, err := engine.Dial(t.Context(), engine.Remote{URL: s.ClientURL()})
+	e, err := store.Dial(t.Context(), store.Remote{URL: s.ClientURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *session.Host) {
+	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
 		if s := ended(t, h, "a"); time.Until(wait.Until) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
 			t.Errorf("%+v, %v before its instant", s, time.Until(wait.Until))
 		}
@@ -201,7 +201,7 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
-		at(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *session.Host) {
+		at(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
 			for _, id := range []string{"a", "b", "gone-" + filepath.Base(d)} {
 				if d == other && id == "b" {
 					continue
@@ -229,7 +229,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 		{"", "no such file", []string{dir + "/none"}},
 		{"", "in use", []string{"--data", dir}},
 	}
-	held, err := engine.Open(t.Context(), engine.Config{Dir: dir})
+	held, err := store.Open(t.Context(), store.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,12 +248,12 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 	dir := t.TempDir()
 	var lines string
-	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *session.Host) {
+	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *conversation.Runner) {
 		converse(t, h, "a", "hello")
 		ended(t, h, "a")
 	})
 	_, lines, _ = run(t, nil, "export", "--data", dir)
-	at(t, dir, time.Hour, nil, func(h *session.Host) {
+	at(t, dir, time.Hour, nil, func(h *conversation.Runner) {
 		if err := h.Delete(t.Context(), "a"); err != nil {
 			t.Error(err)
 		}
@@ -268,7 +268,7 @@ func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 
 func TestWhatIsDamagedIsNamedAndNotExported(t *testing.T) {
 	dir := t.TempDir()
-	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *session.Host) {
+	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
 		for _, id := range []string{"a", "b", "c"} {
 			converse(t, h, id, "hello "+id+id+id)
 			ended(t, h, id)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/internal/config"
-	"github.com/ridethrough/ridethrough/internal/tui"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
 func chatCommand(s Streams) *cobra.Command {
@@ -180,7 +180,7 @@ func (c *chatting) aside(plain bool, log io.Writer) io.Writer {
 }
 
 // given gives settings with what flags say in the place of what there is.
-func (c *chatting) given(s session.Settings) (session.Settings, error) {
+func (c *chatting) given(s conversation.Settings) (conversation.Settings, error) {
 	changed := c.settings.cmd.Flags().Changed
 	if changed("model") {
 		s.Model = c.model

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
-	"github.com/ridethrough/ridethrough/internal/remote"
-	"github.com/ridethrough/ridethrough/internal/talks"
-	"github.com/ridethrough/ridethrough/internal/tui"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/internal/terminal/chat"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // chats is the folder of the terminals' conversations, in that of all data.
@@ -27,8 +27,8 @@ const chats = "chats"
 // place is where the conversations are.
 type place struct {
 	talks    tui.Talks
-	talk     tui.Talk         // the one to begin with; nil: a new one
-	settings session.Settings // of new ones
+	talk     tui.Talk              // the one to begin with; nil: a new one
+	settings conversation.Settings // of new ones
 	models   func() []string
 }
 
@@ -42,7 +42,7 @@ func (c *chatting) open(ctx context.Context, errs io.Writer, log *slog.Logger) (
 	if c.patience < 0 {
 		return at, end, errors.New("--patience is not below 0")
 	}
-	if at.settings, err = c.given(session.Settings{Model: c.s.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
+	if at.settings, err = c.given(conversation.Settings{Model: c.s.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
 		return at, end, err
 	}
 	if c.atServer() != "" {
@@ -65,7 +65,7 @@ func (c *chatting) here(ctx context.Context, at place, w app.Worlds, log *slog.L
 	if err != nil {
 		return at, err
 	}
-	f := talks.Folder{Settle: w.Settle, Log: log, Host: func(e engine.Engine) *session.Host { return w.Host(e, log) }}
+	f := chat.Folder{Settle: w.Settle, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Host(e, log) }}
 	f.Work, _ = os.Getwd() // without it conversations are found by their time
 	if dir != nowhere {
 		f.Dir = filepath.Join(dir, chats)
@@ -87,7 +87,7 @@ func (c *chatting) there(ctx context.Context, at place) (place, error) {
 	if c.tools.asked() || c.storing.dir != "" {
 		return at, errors.New("--files, --mcp, --yes and --data are for conversations that are kept here, and not at --server")
 	}
-	s := talks.Server{Client: remote.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}}
+	s := chat.Server{Client: client.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}}
 	at.talks, at.models = s, func() []string { return nil }
 	if c.last || c.id != "" {
 		s.With = c.with
@@ -103,7 +103,7 @@ func (c *chatting) there(ctx context.Context, at place) (place, error) {
 }
 
 // with gives the settings of a conversation that is gone on with.
-func (c *chatting) with(s session.Settings) session.Settings {
+func (c *chatting) with(s conversation.Settings) conversation.Settings {
 	if changed, err := c.given(s); err == nil {
 		return changed
 	}
@@ -156,9 +156,9 @@ func (c *chatting) latest(ctx context.Context, in tui.Talks) (id string, err err
 // unopened says why a conversation cannot be opened.
 func unopened(id string, err error) error {
 	switch {
-	case errors.Is(err, engine.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return failed(fmt.Errorf("the conversation %s is open in another terminal", id))
-	case errors.Is(err, session.ErrNone):
+	case errors.Is(err, conversation.ErrNone):
 		return failed(fmt.Errorf("there is no conversation %s", id))
 	}
 	return unsettled(err)

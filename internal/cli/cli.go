@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 )
 
 // Exit codes, after sysexits.h where that has one.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
 // run runs a command to its end, with the environment given as NAME=VALUE.

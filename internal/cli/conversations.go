@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
-	"github.com/ridethrough/ridethrough/internal/config"
-	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/session"
 )
 
 // dataDir gives the directory of the conversations, and whether somebody has
@@ -47,13 +47,13 @@ func (c *serving) converse(ctx context.Context, to *server.Config, from *config.
 		return func() {}, nil
 	}
 	to.Log.Info("conversations", "data", dir)
-	to.Sessions, to.Settle, to.History = host, w.Settle, measured
+	to.Conversations, to.Settle, to.History = host, w.Settle, measured
 	return keeping(ctx, measured, end), nil
 }
 
 // watching tells both of what happens to turns.
-func watching(feed *server.Feed, measured *history.History) func(session.Event) {
-	return func(e session.Event) {
+func watching(feed *server.Feed, measured *history.History) func(conversation.Event) {
+	return func(e conversation.Event) {
 		measured.WatchTurns(e)
 		feed.WatchTurns(e)
 	}
@@ -79,7 +79,7 @@ func (c *serving) converseOn(ctx context.Context, to *server.Config, w app.World
 	if err != nil {
 		return nil, err
 	}
-	to.Sessions, end = w.On(ctx, store, to.Log)
+	to.Conversations, end = w.On(ctx, store, to.Log)
 	to.Settle = w.Settle
 	to.Log.Info("conversations", "data", "nats") // the URL may hold a secret
 	return end, nil

@@ -94,7 +94,7 @@ func (c *convening) run(ctx context.Context, args []string) error {
 		return err
 	}
 	tell, shown := relay(c.view.show)
-	c.council.Watch = func(e council.Event) {
+	c.council.OnEvent = func(e council.Event) {
 		if end, ok := e.(council.Closed); ok {
 			c.closed = end
 		}
@@ -130,7 +130,7 @@ func (c *convening) seat() error {
 		seated.Members[i].System = system
 	}
 	seated.Aggregator.System = system
-	c.council.Members, c.council.Aggregator, c.council.Gates = seated.Members, seated.Aggregator, seated.Gates
+	c.council.Members, c.council.Aggregator, c.council.Breakers = seated.Members, seated.Aggregator, seated.Breakers
 	return c.council.Check()
 }
 

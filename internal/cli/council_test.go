@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cli"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
@@ -75,7 +75,7 @@ func (o *terminal) String() string {
 func films(t *testing.T, c council.Council, o *terminal, answers bool, moments ...time.Duration) (frames []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c.Watch = cli.Table(o, o, c.Aggregator.Model != nil, answers)
+	c.OnEvent = cli.Table(o, o, c.Aggregator.Model != nil, answers)
 	var sitting sync.WaitGroup
 	sitting.Go(func() { _, _ = c.Run(ctx, "Why is the sky blue?") })
 	began := time.Now()
@@ -91,13 +91,13 @@ func films(t *testing.T, c council.Council, o *terminal, answers bool, moments .
 // voices gives a council of five, of which three are at a provider that is
 // overloaded.
 func voices() council.Council {
-	named := func(provider, model string, answers ...llmtest.Answer) agent.World {
-		return agent.World{Model: llmtest.New(llm.Name{Provider: provider, Model: model}, answers...)}
+	named := func(provider, model string, answers ...llmtest.Answer) agent.Agent {
+		return agent.Agent{Model: llmtest.New(llm.Name{Provider: provider, Model: model}, answers...)}
 	}
 	busy := llmtest.Late(time.Second, llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 4 * time.Second}))
 	denied := llmtest.Fails(&fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"})
 	return council.Council{
-		Members: []agent.World{
+		Members: []agent.Agent{
 			named("anthropic", "claude-opus-4-5", busy, llmtest.Late(2*time.Second, llmtest.Says("It scatters."))),
 			named("anthropic", "claude-sonnet-4-5", busy, llmtest.Late(3*time.Second, llmtest.Says("Rayleigh."))),
 			named("anthropic", "claude-haiku-4-5", busy, busy),
@@ -175,7 +175,7 @@ func TestACouncilThatIsStoppedHandsItsAnswersOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := terminal{colors: true}
 		c := voices()
-		c.Aggregator = agent.World{}
+		c.Aggregator = agent.Agent{}
 		frames := films(t, c, &o, false, 3*time.Second)
 		const want = `-- end --
 f:· the judge is anthropic/claude-opus-4-5, the first member's model; --judge

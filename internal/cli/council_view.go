@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
-	"github.com/ridethrough/ridethrough/internal/notice"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -27,7 +27,7 @@ type councilView interface {
 // reads the answer any more.
 func (c *convening) newView(unread func()) councilView {
 	if c.json {
-		return &councilLines{lines: lines{w: c.s.Out, unread: unread, turn: session.NewID()}}
+		return &councilLines{lines: lines{w: c.s.Out, unread: unread, turn: conversation.NewID()}}
 	}
 	shown := (&running{s: c.s, plain: c.plain}).newView(unread).(*text)
 	shown.goOn = func() string { return "" }
@@ -259,7 +259,7 @@ func (t *table) close(e council.Closed) {
 func (t *table) details(members []council.Voice) {
 	for i, v := range members {
 		if v.State == council.Failed {
-			t.note("", "  %s: %s", t.names[i], notice.OneLine(v.Fault.Shown()))
+			t.note("", "  %s: %s", t.names[i], notice.OneLine(v.Fault.Redacted()))
 		}
 	}
 }

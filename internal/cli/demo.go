@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -142,7 +142,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	g, err := gateway.New(gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base}},
 		Policy:    policy.Worker(),
-		Watch:     d.watch,
+		OnEvent:   d.watch,
 	})
 	if err != nil {
 		return "", nil, err

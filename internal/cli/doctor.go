@@ -17,12 +17,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/app"
-	"github.com/ridethrough/ridethrough/internal/config"
-	"github.com/ridethrough/ridethrough/internal/doctor"
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/doctor"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 func doctorCommand(s Streams) *cobra.Command {
@@ -147,7 +147,7 @@ func (c *examining) store(ctx context.Context, t terms) error {
 		}
 	}
 	e, err := c.storing.open(ctx, slog.New(slog.DiscardHandler))
-	if errors.Is(err, engine.ErrInUse) {
+	if errors.Is(err, store.ErrInUse) {
 		c.held(ctx, t)
 		return nil
 	}

@@ -138,7 +138,7 @@ func (c *explaining) describe(f *fault.Error) explanation {
 // verdict says what a preset does about a first failure.
 func (c *explaining) verdict(name string, f *fault.Error) string {
 	p, _ := policy.Preset(name)
-	p.Wait.Jitter = policy.Jitter{} // the middle of what it may be
+	p.Backoff.Jitter = policy.Jitter{} // the middle of what it may be
 	_, v := p.Next(policy.Run{Started: c.now}, f, false, c.now, 0)
 	switch {
 	case v.Stop != "":
@@ -154,7 +154,7 @@ func (c *explaining) print(out io.Writer, f *fault.Error) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
 	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line, whatever was said
-	row("kind", "%s (%s)", f.Kind, f.Cause())
+	row("kind", "%s (%s)", f.Kind, f.Label())
 	row("rule", "%s", f.Rule)
 	if f.Reason != "" {
 		row("reason", "%s", f.Reason)
@@ -171,7 +171,7 @@ func (c *explaining) print(out io.Writer, f *fault.Error) error {
 
 // hint says how long the provider asks us to wait.
 func (c *explaining) hint(f *fault.Error) string {
-	wait := f.Hint(c.now)
+	wait := f.RetryAfter(c.now)
 	switch {
 	case f.Final:
 		return "the provider says not to send it again"
@@ -185,7 +185,7 @@ func (c *explaining) hint(f *fault.Error) string {
 
 // waitMs gives the stated wait in milliseconds, rounded up; nil: none is stated.
 func waitMs(f *fault.Error, now time.Time) *int64 {
-	wait := f.Hint(now)
+	wait := f.RetryAfter(now)
 	if wait == 0 {
 		return nil
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/internal/archive"
-	"github.com/ridethrough/ridethrough/internal/notice"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 func exportCommand(s Streams) *cobra.Command {
@@ -39,13 +39,13 @@ func exportCommand(s Streams) *cobra.Command {
 // carrying is a command that carries conversations from one place to another.
 type carrying struct {
 	storing
-	engine engine.Engine
-	host   *session.Host // only for what it knows of logs: it works on no turn
-	bad    int           // conversations that were not carried
+	engine store.Store
+	host   *conversation.Runner // only for what it knows of logs: it works on no turn
+	bad    int                  // conversations that were not carried
 }
 
 // with does something with a store.
-func (c *carrying) with(ctx context.Context, open func(context.Context, *slog.Logger) (engine.Engine, error), do func(context.Context) error) (err error) {
+func (c *carrying) with(ctx context.Context, open func(context.Context, *slog.Logger) (store.Store, error), do func(context.Context) error) (err error) {
 	log := logger(c.s.Err, slog.LevelWarn)
 	if c.engine, err = open(ctx, log); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *carrying) with(ctx context.Context, open func(context.Context, *slog.Lo
 			err = failed(closed)
 		}
 	}()
-	c.host = session.New(session.Config{Engine: c.engine, Log: log})
+	c.host = conversation.New(conversation.Config{Store: c.engine, Log: log})
 	if c.url() == "" { // nobody else works here
 		if err := c.host.Gather(ctx); err != nil {
 			return failed(stopped(ctx, err))
@@ -91,9 +91,9 @@ func (c *carrying) export(ctx context.Context, ids []string) error {
 		return err
 	}
 	for id, err := range c.chosen(ctx, ids) {
-		var records []engine.Record
+		var records []store.Record
 		if err == nil {
-			records, _, err = engine.Load(ctx, c.engine, id, 0)
+			records, _, err = store.Load(ctx, c.engine, id, 0)
 		}
 		switch {
 		case err != nil && !aboutOne(err):
@@ -101,7 +101,7 @@ func (c *carrying) export(ctx context.Context, ids []string) error {
 		case err != nil:
 			c.leave(err)
 		case len(records) == 0:
-			c.leave(fmt.Errorf("%w: %s", session.ErrNone, id))
+			c.leave(fmt.Errorf("%w: %s", conversation.ErrNone, id))
 		default:
 			if err := w.Add(archive.Conversation{ID: id, Records: records}); err != nil {
 				return err
@@ -114,10 +114,10 @@ func (c *carrying) export(ctx context.Context, ids []string) error {
 // aboutOne tells whether an error is about one conversation, so that others can
 // be gone on with.
 func aboutOne(err error) bool {
-	if _, ok := errors.AsType[*engine.Damage](err); ok {
+	if _, ok := errors.AsType[*store.Damage](err); ok {
 		return true
 	}
-	for _, one := range []error{engine.ErrDeleted, engine.ErrInvalid, engine.ErrConflict, session.ErrExists, session.ErrNone} {
+	for _, one := range []error{store.ErrDeleted, store.ErrInvalid, store.ErrConflict, conversation.ErrExists, conversation.ErrNone} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/council"
-	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // LiveScreen is a screen on a terminal that has colors.
@@ -41,9 +41,9 @@ func (b *inbox) Close() { b.close() }
 
 // Open opens a store as a command with these flags does; must: it has to be
 // there.
-func Open(ctx context.Context, env func(string) string, must bool, flags ...string) (engine.Engine, error) {
+func Open(ctx context.Context, env func(string) string, must bool, flags ...string) (store.Store, error) {
 	o := storing{s: Streams{Env: env}}
-	var e engine.Engine
+	var e store.Store
 	cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) (err error) {
 		open := o.open
 		if must {

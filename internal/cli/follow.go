@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
@@ -63,7 +63,7 @@ func (g *following) policies() []server.Policy {
 
 // use takes a new configuration. One that has a mistake changes nothing.
 func (g *following) use(t terms, err error) {
-	t.gateway.Watch = g.inForce.gateway.Watch
+	t.gateway.OnEvent = g.inForce.gateway.OnEvent
 	if was := g.inForce.config.File; err == nil && was != "" && t.config.File == "" {
 		err = fmt.Errorf("%s is gone", was)
 	}

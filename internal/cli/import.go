@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/internal/archive"
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 func importCommand(s Streams) *cobra.Command {
@@ -97,7 +97,7 @@ func (c *carrying) takeOne(ctx context.Context, one archive.Conversation, sum *t
 	switch {
 	case err != nil && !aboutOne(err):
 		return err
-	case errors.Is(err, engine.ErrDeleted):
+	case errors.Is(err, store.ErrDeleted):
 		c.leave(fmt.Errorf("%s: it was deleted here, and its id stays taken: take it into another store with --data", one.ID))
 		return nil
 	case err != nil:

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
-	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 const blip = `lasts: 20m

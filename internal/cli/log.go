@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ridethrough/ridethrough/internal/telemetry"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 )
 
 // logger writes text for people at a terminal and JSON for programs, from a

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -158,7 +158,7 @@ func (c *showing) print(out *screen, name string, p policy.Policy, o policy.Outl
 	shown := o.Retries[:min(len(o.Retries), c.most)]
 	if len(shown) > 0 {
 		out.print("", "")
-		c.table(out, shown, p.Wait.Jitter != policy.Jitter{}, now)
+		c.table(out, shown, p.Backoff.Jitter != policy.Jitter{}, now)
 	}
 	if more := len(o.Retries) - len(shown); more > 0 && o.Stop != "" {
 		out.print(faint, "… and %d more", more)
@@ -226,10 +226,10 @@ func comesTo(p policy.Policy, o policy.Outlook) string {
 
 // budget gives the smaller of a policy's two budgets, of those that it has.
 func budget(p policy.Policy) time.Duration {
-	if p.Wall == 0 || p.Sleep > 0 && p.Sleep < p.Wall {
-		return p.Sleep
+	if p.Deadline == 0 || p.MaxWait > 0 && p.MaxWait < p.Deadline {
+		return p.MaxWait
 	}
-	return p.Wall
+	return p.Deadline
 }
 
 func retried(n int) string {
@@ -242,22 +242,22 @@ func retried(n int) string {
 // whyItEnds says where a policy ends and why.
 func whyItEnds(p policy.Policy, o policy.Outlook) string {
 	n := len(o.Retries)
-	switch first := p.Wait.At(1, 0.5); {
+	switch first := p.Backoff.At(1, 0.5); {
 	case p.Retries == 0:
 		return "It tries once, and the first failure is the end."
 	case o.Stop == "":
 		return "It has no end."
-	case n == 0 && o.Stop == policy.OverBudget && p.Wall > 0 && p.Reserve >= p.Wall:
-		return fmt.Sprintf("The first failure is the end: another try wants more than %s to be left of the %s that it may take in all.", plainly(p.Reserve), plainly(p.Wall))
+	case n == 0 && o.Stop == policy.OverBudget && p.Deadline > 0 && p.MinRemaining >= p.Deadline:
+		return fmt.Sprintf("The first failure is the end: another try wants more than %s to be left of the %s that it may take in all.", plainly(p.MinRemaining), plainly(p.Deadline))
 	case n == 0 && o.Stop == policy.OverBudget:
 		return fmt.Sprintf("The first failure is the end: its first wait of %s does not fit the %s that it may take in all.", plainly(first), plainly(budget(p)))
 	case o.Stop == policy.Exhausted:
 		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: that is how many it has.", n, plainly(o.Total))
-	case o.Stop == policy.OverBudget && p.Wall > 0 && (p.Sleep == 0 || p.Wall < p.Sleep):
-		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: another does not fit the %s that it may take in all.", n, plainly(o.Total), plainly(p.Wall))
+	case o.Stop == policy.OverBudget && p.Deadline > 0 && (p.MaxWait == 0 || p.Deadline < p.MaxWait):
+		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: another does not fit the %s that it may take in all.", n, plainly(o.Total), plainly(p.Deadline))
 	case o.Stop == policy.OverBudget:
 		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: another wait of %s does not fit the %s that it may wait in all.",
-			n, plainly(o.Total), plainly(p.Wait.At(n+1, 0.5)), plainly(p.Sleep))
+			n, plainly(o.Total), plainly(p.Backoff.At(n+1, 0.5)), plainly(p.MaxWait))
 	}
 	return fmt.Sprintf("It ends at once (%s): what it tries again passes only at a stated moment.", o.Stop)
 }

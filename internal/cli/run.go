@@ -175,12 +175,12 @@ func (c *running) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	world.Tools, world.Keep = tools, talk.keep
+	world.Tools, world.Persist = tools, talk.keep
 	return c.drive(ctx, world, talk.state, input)
 }
 
 // drive runs the turn and shows it.
-func (c *running) drive(ctx context.Context, w agent.World, s turn.State, input []turn.Event) error {
+func (c *running) drive(ctx context.Context, w agent.Agent, s turn.State, input []turn.Event) error {
 	for e, err := range w.Run(ctx, s, input...) {
 		if err != nil {
 			return failure{err, exitFailed}

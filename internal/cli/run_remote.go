@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/remote"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -40,20 +40,20 @@ func (c *running) remotely(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	client := remote.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}
-	conversation, err := c.conversation(ctx, client)
+	api := client.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}
+	id, err := c.conversation(ctx, api)
 	if err != nil {
 		return refused(err)
 	}
-	err = c.watch(ctx, client, conversation, text)
+	err = c.watch(ctx, api, id, text)
 	if c.ended.Status != turn.Done {
-		c.talkID = conversation // to go on with
+		c.talkID = id // to go on with
 	}
 	return err
 }
 
 // conversation gives the one that was named, or makes one.
-func (c *running) conversation(ctx context.Context, client remote.Client) (string, error) {
+func (c *running) conversation(ctx context.Context, api client.Client) (string, error) {
 	if c.talkID != "" {
 		return c.talkID, nil
 	}
@@ -69,7 +69,7 @@ func (c *running) conversation(ctx context.Context, client remote.Client) (strin
 	if flag := c.settings.cmd.Flags().Lookup("policy"); flag.Changed || name == "" {
 		name = flag.Value.String()
 	}
-	return client.Create(ctx, remote.Settings{
+	return api.Create(ctx, client.Settings{
 		Model: model, Fallback: c.fallback, Patience: c.patience.Milliseconds(), System: system, Policy: name,
 	})
 }
@@ -80,7 +80,7 @@ func refused(err error) error {
 		return err
 	}
 	code := exitFailed
-	if p, ok := errors.AsType[*remote.Problem](err); ok && p.Code == "unauthorized" {
+	if p, ok := errors.AsType[*client.Problem](err); ok && p.Code == "unauthorized" {
 		code = exitNoAuth
 	}
 	return failure{err, code}
@@ -88,27 +88,27 @@ func refused(err error) error {
 
 // watch shows a turn until it is sealed: that of what is said, or the one that
 // is under way. Stopping us stops it.
-func (c *running) watch(ctx context.Context, client remote.Client, conversation, text string) error {
+func (c *running) watch(ctx context.Context, api client.Client, id, text string) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	stopped := context.AfterFunc(ctx, func() {
 		limit := time.AfterFunc(farewellTime, leave)
 		defer limit.Stop()
-		if err := client.Stop(watching, conversation, ""); err != nil {
+		if err := api.Stop(watching, id, ""); err != nil {
 			leave()
 		}
 	})
 	defer stopped()
-	events := client.Say(watching, conversation, session.NewID(), text)
+	events := api.Say(watching, id, conversation.NewID(), text)
 	if text == "" {
-		v, err := client.Get(watching, conversation)
+		v, err := api.Get(watching, id)
 		if err != nil {
 			return refused(err)
 		}
 		if v.TurnID == "" {
 			return errors.New("no turn is under way there; give a prompt")
 		}
-		events = client.Watch(watching, conversation, v.TurnID)
+		events = api.Watch(watching, id, v.TurnID)
 	}
 	for e, err := range events {
 		if err != nil {

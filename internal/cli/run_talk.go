@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/journal"
-	"github.com/ridethrough/ridethrough/session"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -41,7 +41,7 @@ func (c *running) open() (*talk, error) {
 		if name = c.folder(); c.noSave || name == "" {
 			return t, nil
 		}
-		name = filepath.Join(name, session.NewID()+".jsonl")
+		name = filepath.Join(name, conversation.NewID()+".jsonl")
 	}
 	file, err := journal.Open(name)
 	if err != nil {
@@ -159,9 +159,9 @@ func (c *running) input(ctx context.Context, t *talk, args []string) ([]turn.Eve
 	case goesOn(t.state):
 		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
 	case text != "":
-		return turn.Begin(session.NewID(), text), nil
+		return turn.Begin(conversation.NewID(), text), nil
 	case t.state.Unanswered():
-		return []turn.Event{turn.Start{ID: session.NewID()}}, nil
+		return []turn.Event{turn.Start{ID: conversation.NewID()}}, nil
 	}
 	return nil, errors.New("nothing is left to answer there; give a prompt")
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
 // agentEnv is the environment for `run`, with a provider that answers so and a

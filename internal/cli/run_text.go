@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -190,7 +190,7 @@ func (v *text) count(e turn.Retry) *countdown {
 		return c
 	}
 	if c.Attempt == 1 {
-		v.note(faint, "%s", notice.OneLine(e.Fault.Shown()))
+		v.note(faint, "%s", notice.OneLine(e.Fault.Redacted()))
 	} else if v.shared {
 		v.finishLine()
 	}

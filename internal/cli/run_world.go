@@ -15,8 +15,8 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
-	"github.com/ridethrough/ridethrough/internal/config"
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -28,7 +28,7 @@ const maxWait = 10 * time.Minute
 
 // world makes what the turn needs of the outside, but for the tools and the
 // journal.
-func (c *running) world() (w agent.World, err error) {
+func (c *running) world() (w agent.Agent, err error) {
 	if w.Retry.Policy, err = c.policy(); err != nil {
 		return w, err
 	}
@@ -141,15 +141,15 @@ func (c *running) bound() (time.Duration, error) {
 // Retries that would never come are taken out of the count, so that what
 // people read is true.
 func capped(p policy.Policy, bound time.Duration) policy.Policy {
-	if bound == 0 || p.Sleep > 0 && p.Sleep <= bound {
+	if bound == 0 || p.MaxWait > 0 && p.MaxWait <= bound {
 		return p
 	}
-	p.Sleep = bound
+	p.MaxWait = bound
 	if p.Retries == policy.Unlimited {
 		return p
 	}
 	even := p
-	even.Wait.Jitter, even.Kinds = policy.Jitter{}, fault.Transient
+	even.Backoff.Jitter, even.RetryOn = policy.Jitter{}, fault.Transient
 	run, refused := policy.Run{}, &fault.Error{Kind: fault.Overloaded}
 	for n := range p.Retries {
 		next, v := even.Next(run, refused, false, time.Time{}, 0)

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ridethrough/ridethrough/internal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
 )
 
 // screen writes lines that stay and, on a terminal, some at the bottom that are

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/web"
+	"github.com/ridethrough/ridethrough/internal/server/web"
 )
 
 func serveCommand(s Streams) *cobra.Command {
@@ -82,7 +82,7 @@ func (c *serving) serve(ctx context.Context, l net.Listener, t terms, served ser
 	defer flush(ctx, tell)
 	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
 	defer events.close()
-	t.gateway.Watch = events.Watch
+	t.gateway.OnEvent = events.Watch
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // storing is where a command keeps conversations: in a directory or on NATS
@@ -72,7 +72,7 @@ func (o *storing) place() (string, error) {
 
 // open opens the store, and makes it if it is not there. What goes wrong later
 // is told to log. Where nothing is to be kept, the error is errNowhere.
-func (o *storing) open(ctx context.Context, log *slog.Logger) (engine.Engine, error) {
+func (o *storing) open(ctx context.Context, log *slog.Logger) (store.Store, error) {
 	if url := o.url(); url != "" {
 		e, err := o.dial(ctx, url)
 		return e, failed(err)
@@ -84,15 +84,15 @@ func (o *storing) open(ctx context.Context, log *slog.Logger) (engine.Engine, er
 	if dir == nowhere {
 		return nil, failed(errNowhere)
 	}
-	e, err := engine.Open(ctx, engine.Config{Dir: dir, Log: log})
-	if errors.Is(err, engine.ErrInUse) {
+	e, err := store.Open(ctx, store.Config{Dir: dir, Log: log})
+	if errors.Is(err, store.ErrInUse) {
 		err = fmt.Errorf("%w; end it, or choose another directory with --data", err)
 	}
 	return e, failed(err)
 }
 
 // existing is open for commands that want a store that is there.
-func (o *storing) existing(ctx context.Context, log *slog.Logger) (engine.Engine, error) {
+func (o *storing) existing(ctx context.Context, log *slog.Logger) (store.Store, error) {
 	if o.url() != "" {
 		return o.open(ctx, log)
 	}
@@ -107,8 +107,8 @@ func (o *storing) existing(ctx context.Context, log *slog.Logger) (engine.Engine
 }
 
 // dial uses servers that are there.
-func (o *storing) dial(ctx context.Context, url string) (engine.Engine, error) {
-	r := engine.Remote{URL: url, Credentials: cmp.Or(o.creds, o.s.Env("RIDETHROUGH_NATS_CREDS"))}
+func (o *storing) dial(ctx context.Context, url string) (store.Store, error) {
+	r := store.Remote{URL: url, Credentials: cmp.Or(o.creds, o.s.Env("RIDETHROUGH_NATS_CREDS"))}
 	if file := cmp.Or(o.ca, o.s.Env("RIDETHROUGH_NATS_CA")); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -119,5 +119,5 @@ func (o *storing) dial(ctx context.Context, url string) (engine.Engine, error) {
 			return nil, fmt.Errorf("there is no certificate in %s", file)
 		}
 	}
-	return engine.Dial(ctx, r)
+	return store.Dial(ctx, r)
 }

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ridethrough/ridethrough/internal/http1"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
 // server answers each connection on a pipe with a function of its own making.

@@ -127,7 +127,7 @@ func (f *File) Events() []turn.Event { return f.events }
 // Turn gives the id of the last turn; "": there is none.
 func (f *File) Turn() string { return f.turn }
 
-// Append makes events last, all or none: it has the form of agent.World.Keep.
+// Append makes events last, all or none: it has the form of agent.Agent.Keep.
 // After an error the file is as it was, and may be appended to again.
 func (f *File) Append(_ context.Context, events ...turn.Event) error {
 	var lines bytes.Buffer

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // levels are the letters of a chart of one line, the lowest first: as they

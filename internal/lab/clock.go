@@ -7,11 +7,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
 )
 
 // world has a time of its own, which passes when nobody in it has anything left
-// to do. It is the clock of package retry and of package gate, and it runs
+// to do. It is the clock of package retry and of package breaker, and it runs
 // those who live in it one at a time, in an order that only their own doing
 // decides: so the same seed gives the same story. Nothing in it may be used by
 // two goroutines at once.
@@ -132,7 +132,7 @@ func (w *world) close() {
 // Doze lets an actor wait until its time has come, its context ends or
 // somebody rings. An actor that is sent home meanwhile is told so by its
 // context.
-func (w *world) Doze(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
+func (w *world) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -193,7 +193,7 @@ func (w *world) WithDeadline(ctx context.Context, end time.Time, cause error) (c
 
 // leaves has a context of the actor's ended after a time, and the actor told if
 // it dozes.
-func (w *world) leaves(ctx context.Context, after time.Duration, end func()) gate.Timer {
+func (w *world) leaves(ctx context.Context, after time.Duration, end func()) breaker.Timer {
 	a := ctx.Value(actorKey{}).(*actor)
 	return w.AfterFunc(after, func() {
 		end()

@@ -3,7 +3,7 @@ package lab
 import (
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
 )
 
 // event is something that happens at a moment.
@@ -14,7 +14,7 @@ type event struct {
 }
 
 // AfterFunc has something happen after a time.
-func (w *world) AfterFunc(d time.Duration, f func()) gate.Timer {
+func (w *world) AfterFunc(d time.Duration, f func()) breaker.Timer {
 	e := &event{f: f, world: w, place: -1}
 	e.Reset(d)
 	return e

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // A quarter of an hour of 503, in which a hundred callers want something every

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // Trace is what happened in a play, since its start.

@@ -1,8 +1,8 @@
 // Package lab plays outages in virtual time, so that people see what a way of
 // trying again does before an outage does it for them.
 //
-// What tries again is what does so in production: a retry.Engine with its
-// policy, and a gate.Gate that its callers share. Only the time, the callers
+// What tries again is what does so in production: a retry.Retrier with its
+// policy, and a breaker.Breaker that its callers share. Only the time, the callers
 // and the upstream are made up. Hours pass in seconds, and the same seed gives
 // the same figures to the byte. Other programs are played by the same engine
 // with their published numbers (strategies.yaml).
@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // Run plays a scenario once for each strategy, each time with the same callers

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -347,7 +347,7 @@ func TestWhoWaitsLongerThanThePlayIsNotAnswered(t *testing.T) {
 			t.Errorf("%s: %d of %d calls answered, %d gave up, %d requests", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Requests)
 		}
 	}
-	endless := lab.Own("endless", policy.Policy{Retries: 3, Wait: policy.Schedule{Steps: []time.Duration{1<<63 - 1}}}, false)
+	endless := lab.Own("endless", policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{1<<63 - 1}}}, false)
 	s = scenario(config.Outage{Kind: config.Total, From: 30 * m, For: 30 * m, Status: 529})
 	r, err := lab.Run(t.Context(), s, []lab.Strategy{endless}, nil)
 	if one := r.Results[0]; err != nil || one.GaveUp != 200 || one.Calls != one.Answered+200 {

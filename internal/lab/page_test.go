@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ridethrough/ridethrough/internal/config"
 	"github.com/ridethrough/ridethrough/internal/lab"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // TestWhatIsPublishedIsWhatTheLabSays plays the whole gallery again.

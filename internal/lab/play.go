@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -19,7 +19,7 @@ type stage struct {
 	strategy Strategy
 	world    *world
 	upstream *upstream
-	gate     *gate.Gate // nil: each caller is for itself
+	gate     *breaker.Breaker // nil: each caller is for itself
 	tally    tally
 	told     func(caller, n int) // of each call as it begins, n 0, and of its requests; nil: nobody
 }
@@ -35,7 +35,7 @@ func newStage(s config.Scenario, how Strategy) *stage {
 	w := newWorld()
 	st := &stage{Scenario: s, strategy: how, world: w, upstream: newUpstream(w, s), tally: newTally(s)}
 	if how.Gate {
-		st.gate = gate.New("lab")
+		st.gate = breaker.New("lab")
 		st.gate.Clock = w
 	}
 	return st
@@ -63,7 +63,7 @@ func (s *stage) calls(a *actor, i int) {
 		if s.world.at+pause >= s.Lasts {
 			return
 		}
-		if _, err := s.world.Doze(a.ctx, pause, nil); err != nil {
+		if _, err := s.world.SleepOrWake(a.ctx, pause, nil); err != nil {
 			return
 		}
 		s.call(a, i, luck)
@@ -81,11 +81,11 @@ func (s *stage) call(a *actor, caller int, luck *rand.Rand) {
 	if s.Callers.Patience > 0 {
 		defer s.world.leaves(ctx, s.Callers.Patience, func() { cancel(errLeft) }).Stop()
 	}
-	e := retry.Engine{Policy: s.strategy.Policy, Clock: s.world, Dice: luck.Float64}
+	e := retry.Retrier{Policy: s.strategy.Policy, Clock: s.world, Rand: luck.Float64}
 	if s.gate != nil {
-		c := s.gate.Call(gate.Scope{Model: "model", Credential: "key"})
+		c := s.gate.Caller(breaker.Scope{Model: "model", Credential: "key"})
 		defer c.Close()
-		e.Gate = c
+		e.Breaker = c
 	}
 	call := call{began: s.world.at}
 	e.Watch = func(retry.Note) { call.hit = true }

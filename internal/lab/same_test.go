@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/lab"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -25,9 +25,9 @@ import (
 // HTTP client with our transport, in front of a provider that follows the
 // same script.
 func production(s config.Scenario, how lab.Strategy, base http.RoundTripper) *http.Client {
-	t := &transport.Transport{Base: base, Engine: retry.Engine{Policy: how.Policy}}
+	t := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: how.Policy}}
 	if how.Gate {
-		t.Gates = &gate.Set{}
+		t.Breakers = &breaker.Set{}
 	}
 	return &http.Client{Transport: t}
 }
@@ -87,7 +87,7 @@ const atOnce = time.Nanosecond
 // of outages, and every request at the upstream at the same moment.
 func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
 	patient, worker := policy.Patient(), policy.Worker()
-	worker.Wait.Jitter = policy.Jitter{} // the dice are not the same
+	worker.Backoff.Jitter = policy.Jitter{} // the dice are not the same
 	worker.Retries = policy.Unlimited
 	for _, how := range []lab.Strategy{
 		lab.Own("patient", patient, false), lab.Own("patient", patient, true),
@@ -148,7 +148,7 @@ func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 		t.Skip("takes eight seconds of real time")
 	}
 	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 7 * time.Second}
-	how := lab.Own("scaled", policy.Policy{Retries: 9, Wait: policy.Schedule{Steps: waits}}, false)
+	how := lab.Own("scaled", policy.Policy{Retries: 9, Backoff: policy.Backoff{Steps: waits}}, false)
 	s := config.Scenario{
 		Lasts: 200 * time.Millisecond, Seed: 3,
 		Callers:  config.Callers{Number: 8, Every: 40 * time.Millisecond},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // call is what became of one call.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/config"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // upstream answers and refuses as the scenario says.
@@ -55,7 +55,7 @@ func (u *upstream) ask(ctx context.Context, luck float64) error {
 	if no.status == 0 {
 		takes = time.Duration(min((0.5+luck)*slower*float64(u.serves.Takes), never))
 	}
-	if _, err := u.world.Doze(ctx, takes, nil); err != nil {
+	if _, err := u.world.SleepOrWake(ctx, takes, nil); err != nil {
 		return err
 	}
 	if no.status == 0 {

@@ -72,5 +72,5 @@ func (e *explainer) end() {
 	h.Del("Content-Length")
 	h.Del("Content-Encoding")
 	reject(e.ResponseWriter, e.r, e.status, "the provider refuses the request (%s); it brought no credential but this gateway's token, which goes no further: "+
-		"give the upstream a key of its own, or send the provider's key as usual and the token as %s", f.Shown(), tokenHeader)
+		"give the upstream a key of its own, or send the provider's key as usual and the token as %s", f.Redacted(), tokenHeader)
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // null is where answers go that nobody looks at.
@@ -68,23 +68,23 @@ func (flushed) Flush() {}
 
 // Who comes back to a conversation in which a thousand things have happened.
 func BenchmarkAThousandEvents(b *testing.B) {
-	store := engine.Memory()
-	host := session.New(session.Config{Engine: store})
-	if _, err := host.Create(b.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+	kept := store.Memory()
+	host := conversation.New(conversation.Config{Store: kept})
+	if _, err := host.Create(b.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
 		b.Fatal(err)
 	}
-	at, err := store.End(b.Context(), "c1")
+	at, err := kept.End(b.Context(), "c1")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for n := range 500 {
-		said := engine.Record{Turn: fmt.Sprint(n), Type: "input-queued", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d","text":"hello"}`, n)}
-		gone := engine.Record{Turn: fmt.Sprint(n), Type: "input-removed", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d"}`, n)}
-		if at, err = store.Append(b.Context(), "c1", at, said, gone); err != nil {
+		said := store.Record{Turn: fmt.Sprint(n), Type: "input-queued", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d","text":"hello"}`, n)}
+		gone := store.Record{Turn: fmt.Sprint(n), Type: "input-removed", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d"}`, n)}
+		if at, err = kept.Append(b.Context(), "c1", at, said, gone); err != nil {
 			b.Fatal(err)
 		}
 	}
-	s := server.New(server.Config{Gateway: &fake{}, Sessions: host})
+	s := server.New(server.Config{Gateway: &fake{}, Conversations: host})
 	r := request("GET", "/-/conversations/c1/events?until=sealed", "")
 	b.ReportAllocs()
 	for b.Loop() {

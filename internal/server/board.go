@@ -55,7 +55,7 @@ func (s *Server) route() {
 	if s.config.Metrics != nil {
 		s.routes = append(s.routes, route{"/-/metrics", reads, "numbers for Prometheus", s.config.Metrics.ServeHTTP, false})
 	}
-	if s.config.Sessions != nil {
+	if s.config.Conversations != nil {
 		s.routes = append(s.routes, s.talks(s.operations())...)
 	}
 	if s.config.Council != nil {
@@ -138,7 +138,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // commands are what can be done.
-var commands = []gateway.Command{gateway.Now, gateway.Hold, gateway.Resume, gateway.GiveUp}
+var commands = []gateway.Command{gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}
 
 // order is the body of an action, and its answer.
 type order struct {
@@ -235,10 +235,10 @@ func (s *Server) actOn(ctx context.Context, v *upstream, do gateway.Command) boo
 	switch {
 	case v.Provider == "":
 		return s.config.Gateway.ActOn(v.Name, do)
-	case do == gateway.Now:
-		s.config.Sessions.NowAll(ctx, v.Provider)
+	case do == gateway.RetryNow:
+		s.config.Conversations.NowAll(ctx, v.Provider)
 	default:
-		if err := s.config.Sessions.StopAll(ctx, v.Provider); err != nil {
+		if err := s.config.Conversations.StopAll(ctx, v.Provider); err != nil {
 			s.config.Log.Error("stopping the turns that wait", "upstream", v.Name, "error", err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/policy"
@@ -53,14 +53,14 @@ func TestWaitsAreListedWithTheServersOwnCountdown(t *testing.T) {
 func TestUpstreamsSayHowTheyAre(t *testing.T) {
 	at := time.Date(2026, time.November, 2, 12, 0, 0, 0, time.UTC)
 	busy := &fault.Error{Kind: fault.Overloaded, Status: 529}
-	open := []gate.Outage{{Level: "model", Scope: gate.Scope{Model: "claude", Credential: "c4e1"}, Since: at, Fault: busy, Probes: 2, Waiting: 3}}
+	open := []breaker.Outage{{Level: "model", Scope: breaker.Scope{Model: "claude", Credential: "c4e1"}, Since: at, Fault: busy, Probes: 2, Waiting: 3}}
 	g := &fake{upstreams: []gateway.Health{
 		{Name: "fresh", API: "openai", Base: "https://api.openai.com"},
-		{Name: "well", API: "openai", Gate: gate.State{LastSuccess: at}},
-		{Name: "ill", API: "anthropic", Gate: gate.State{Outages: open, Waiting: 3, LastSuccess: at}},
-		{Name: "weak", Gate: gate.State{Waiting: 1}},
-		{Name: "better", Gate: gate.State{Outages: []gate.Outage{{Level: "host", Recovering: true}}}},
-		{Name: "stopped", Gate: gate.State{Paused: at, Outages: open}},
+		{Name: "well", API: "openai", Breaker: breaker.State{LastSuccess: at}},
+		{Name: "ill", API: "anthropic", Breaker: breaker.State{Outages: open, Waiting: 3, LastSuccess: at}},
+		{Name: "weak", Breaker: breaker.State{Waiting: 1}},
+		{Name: "better", Breaker: breaker.State{Outages: []breaker.Outage{{Level: "host", Recovering: true}}}},
+		{Name: "stopped", Breaker: breaker.State{Paused: at, Outages: open}},
 	}}
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g})
 	var got struct {
@@ -200,7 +200,7 @@ func TestWhoFollowsTheUpstreamsSeesAnOutageBegin(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/upstreams")
 		defer r.close()
 		r.next()
-		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Waiting: 1, Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
+		g.show(nil, []gateway.Health{{Name: "work", Breaker: breaker.State{Waiting: 1, Outages: []breaker.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
 		time.Sleep(250 * time.Millisecond)
 		all := r.seen()
 		if len(all) != 2 || all[0].name != "upstream" || !strings.Contains(all[0].data, `"state":"waiting"`) || all[1].data != `{"upstream":"spare"}` {

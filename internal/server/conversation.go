@@ -13,12 +13,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 )
 
 // Bounds of requests, in bytes. An input may come with six for each of its own.
 const (
-	textBound     = 6*session.TextBound + orderBound
+	textBound     = 6*conversation.TextBound + orderBound
 	settingsBound = 512 << 10
 )
 
@@ -133,13 +133,13 @@ func number(name, text string) (int64, error) {
 // founding is what a conversation is made with.
 type founding struct {
 	ID string `json:"id,omitzero"` // "": one is made up
-	session.Settings
+	conversation.Settings
 }
 
-// conversation is one, as JSON.
-type conversation struct {
+// conversationView is a conversation as JSON.
+type conversationView struct {
 	ID string `json:"id"`
-	session.Settings
+	conversation.Settings
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
 	Seq     int64     `json:"seq"`             // of what has happened last: who follows from here on misses nothing
@@ -165,8 +165,8 @@ type input struct {
 	Steers bool      `json:"steers,omitzero"` // the turn under way takes it up before it asks a model again
 }
 
-func viewConversation(v session.View) conversation {
-	c := conversation{
+func viewConversation(v conversation.View) conversationView {
+	c := conversationView{
 		ID: v.ID, Settings: v.Settings, Created: instant(v.Created), Changed: instant(v.Changed),
 		Seq: v.Last, TurnID: v.Turn, Queue: viewQueue(v.Inputs),
 	}
@@ -176,7 +176,7 @@ func viewConversation(v session.View) conversation {
 	return c
 }
 
-func viewQueue(inputs []session.Input) []input {
+func viewQueue(inputs []conversation.Input) []input {
 	queue := make([]input, len(inputs))
 	for i, in := range inputs {
 		queue[i] = input{ID: in.ID, Text: in.Text, At: instant(in.At), Steers: in.Steers}
@@ -215,7 +215,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		limit = min(max(limit, pageDefault), pageBound)
 	}
 	p := page{Conversations: []heading{}}
-	for v, err := range s.config.Sessions.List(r.Context(), q.Get("before")) {
+	for v, err := range s.config.Conversations.List(r.Context(), q.Get("before")) {
 		if err != nil {
 			return err
 		}
@@ -238,11 +238,11 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	id, err := s.config.Sessions.Create(r.Context(), b.ID, settings)
+	id, err := s.config.Conversations.Create(r.Context(), b.ID, settings)
 	if err != nil {
 		return err
 	}
-	v, err := s.config.Sessions.Get(r.Context(), id)
+	v, err := s.config.Conversations.Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.config.Sessions.Get(r.Context(), r.PathValue("id"))
+	v, err := s.config.Conversations.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
-	if err := s.config.Sessions.Delete(r.Context(), r.PathValue("id")); err != nil {
+	if err := s.config.Conversations.Delete(r.Context(), r.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

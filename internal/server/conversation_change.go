@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 )
 
 // amendment is what is to be changed of what a conversation is made with. What
@@ -19,7 +19,7 @@ type amendment struct {
 }
 
 // to gives settings with the changes made.
-func (a amendment) to(s session.Settings) session.Settings {
+func (a amendment) to(s conversation.Settings) conversation.Settings {
 	put(&s.Model, a.Model)
 	put(&s.Fallback, a.Fallback)
 	put(&s.Patience, a.Patience)
@@ -44,7 +44,7 @@ func (s *Server) changeConversation(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	id := r.PathValue("id")
-	v, err := s.config.Sessions.Get(r.Context(), id)
+	v, err := s.config.Conversations.Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -52,10 +52,10 @@ func (s *Server) changeConversation(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := s.config.Sessions.Change(r.Context(), id, settings); err != nil {
+	if err := s.config.Conversations.Change(r.Context(), id, settings); err != nil {
 		return err
 	}
-	if v, err = s.config.Sessions.Get(r.Context(), id); err != nil {
+	if v, err = s.config.Conversations.Get(r.Context(), id); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, viewConversation(v))
@@ -63,7 +63,7 @@ func (s *Server) changeConversation(w http.ResponseWriter, r *http.Request) erro
 }
 
 // settle completes settings, or says what is wrong with them.
-func (s *Server) settle(of session.Settings) (session.Settings, error) {
+func (s *Server) settle(of conversation.Settings) (conversation.Settings, error) {
 	if of.Patience < 0 {
 		return of, wrong(http.StatusBadRequest, "patienceMs is not below 0")
 	}

@@ -5,21 +5,21 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 func TestAConversationIsChangedInWhatIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{Settle: func(s session.Settings) (session.Settings, error) {
+		p := furnish(t, server.Config{Settle: func(s conversation.Settings) (conversation.Settings, error) {
 			if s.Model == "unheard-of" {
 				return s, errors.New("no such model")
 			}
 			return s, nil
-		}}, engine.Memory())
+		}}, store.Memory())
 		c := p.create("")
 		for i, body := range []string{
 			`{"title":"Files","system":"Be kind.","fallback":["acme/small"],"patienceMs":1500,"policy":"simple","effort":"low"}`,

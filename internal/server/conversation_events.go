@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -45,10 +45,10 @@ func (s *Server) converse(w http.ResponseWriter, r *http.Request, kind string, c
 		return nil
 	}
 	id := r.PathValue("id")
-	c.ID = cmp.Or(c.ID, session.NewID())
+	c.ID = cmp.Or(c.ID, conversation.NewID())
 	t := &thread{input: c.ID}
 	news, end := gather(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		return t.of(s.config.Sessions.Attach(ctx, id, 0)) // before anything passes by
+		return t.of(s.config.Conversations.Attach(ctx, id, 0)) // before anything passes by
 	})
 	defer end()
 	if _, err := s.do(r.Context(), id, c); err != nil {
@@ -121,7 +121,7 @@ func (s *Server) followConversation(w http.ResponseWriter, r *http.Request) erro
 	if end := q.Get("until"); end != "" && end != "sealed" {
 		return wrong(http.StatusBadRequest, "until: want sealed, and not %q", clip(end))
 	}
-	v, err := s.config.Sessions.Get(r.Context(), id)
+	v, err := s.config.Conversations.Get(r.Context(), id)
 	switch {
 	case err != nil:
 		return err
@@ -132,7 +132,7 @@ func (s *Server) followConversation(w http.ResponseWriter, r *http.Request) erro
 	}
 	news, end := gather(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		if q.Get("until") == "" {
-			return s.config.Sessions.Attach(ctx, id, after)
+			return s.config.Conversations.Attach(ctx, id, after)
 		}
 		return s.untilIdle(ctx, v, after)
 	})
@@ -149,9 +149,9 @@ func beyond(after, last int64) *problem {
 }
 
 // untilIdle gives the events of a conversation until nothing is left to do.
-func (s *Server) untilIdle(ctx context.Context, v session.View, after int64) iter.Seq2[wire.Event, error] {
-	host := s.config.Sessions
-	idle := func(v session.View) bool { return v.Turn == "" && len(v.Inputs) == 0 }
+func (s *Server) untilIdle(ctx context.Context, v conversation.View, after int64) iter.Seq2[wire.Event, error] {
+	host := s.config.Conversations
+	idle := func(v conversation.View) bool { return v.Turn == "" && len(v.Inputs) == 0 }
 	if idle(v) {
 		return host.History(ctx, v.ID, after)
 	}
@@ -252,7 +252,7 @@ func (o *stream) tell(e wire.Event) {
 }
 
 // over tells whether events have come to an end that needs no words.
-func over(err error) bool { return errors.Is(err, errOver) || errors.Is(err, engine.ErrClosed) }
+func over(err error) bool { return errors.Is(err, errOver) || errors.Is(err, store.ErrClosed) }
 
 // last ends a stream, and says why where that is no good end.
 func (o *stream) last(err error) {

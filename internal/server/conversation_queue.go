@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 )
 
 // command is something to do in a conversation.
@@ -27,7 +27,7 @@ type done struct {
 // not say that it has.
 func (s *Server) do(ctx context.Context, conversation string, c command) (d done, err error) {
 	d = done{Did: c.Do, ID: c.ID, TurnID: c.TurnID}
-	switch host := s.config.Sessions; c.Do {
+	switch host := s.config.Conversations; c.Do {
 	case "say":
 		d.ID = ""
 		d.TurnID, err = host.Say(ctx, conversation, c.ID, c.Text)
@@ -85,7 +85,7 @@ type queue struct {
 }
 
 func (s *Server) listQueue(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.config.Sessions.Get(r.Context(), r.PathValue("id"))
+	v, err := s.config.Conversations.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -104,23 +104,23 @@ func (s *Server) editInput(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id, in := r.PathValue("id"), r.PathValue("input")
-	if err := s.config.Sessions.Edit(r.Context(), id, in, b.Text); err != nil {
+	if err := s.config.Conversations.Edit(r.Context(), id, in, b.Text); err != nil {
 		return err
 	}
-	v, err := s.config.Sessions.Get(r.Context(), id)
+	v, err := s.config.Conversations.Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(v.Inputs, func(i session.Input) bool { return i.ID == in })
+	i := slices.IndexFunc(v.Inputs, func(i conversation.Input) bool { return i.ID == in })
 	if i < 0 {
-		return session.ErrInput // its turn has begun meanwhile, with the new words
+		return conversation.ErrInput // its turn has begun meanwhile, with the new words
 	}
 	answer(w, http.StatusOK, viewQueue(v.Inputs[i : i+1])[0])
 	return nil
 }
 
 func (s *Server) removeInput(w http.ResponseWriter, r *http.Request) error {
-	if err := s.config.Sessions.Remove(r.Context(), r.PathValue("id"), r.PathValue("input")); err != nil {
+	if err := s.config.Conversations.Remove(r.Context(), r.PathValue("id"), r.PathValue("input")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

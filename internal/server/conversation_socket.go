@@ -59,7 +59,7 @@ func (s *Server) openSocket(w http.ResponseWriter, r *http.Request) error {
 
 // reaches tells what is wrong with following a conversation from an event on.
 func (s *Server) reaches(r *http.Request, id string, after int64) error {
-	v, err := s.config.Sessions.Get(r.Context(), id)
+	v, err := s.config.Conversations.Get(r.Context(), id)
 	if err == nil && after > v.Last {
 		return beyond(after, v.Last)
 	}
@@ -87,7 +87,7 @@ func (k *socket) serve(ctx context.Context, cancel context.CancelFunc, after int
 		k.hear(ctx)
 	})
 	news, end := gather(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		return k.server.config.Sessions.Attach(ctx, k.id, after)
+		return k.server.config.Conversations.Attach(ctx, k.id, after)
 	})
 	status, why := k.tell(ctx, news)
 	if ctx.Err() == nil {

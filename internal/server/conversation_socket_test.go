@@ -14,10 +14,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // socket is a client at a WebSocket.
@@ -167,8 +167,8 @@ func TestAWebSocketSaysWhatCannotBeDoneAndGoesOn(t *testing.T) {
 
 func TestAWebSocketIsForPagesOfTheServerOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{Token: "let me in"}, engine.Memory())
-		if _, err := p.host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+		p := furnish(t, server.Config{Token: "let me in"}, store.Memory())
+		if _, err := p.host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {

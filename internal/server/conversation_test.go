@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // hello is a turn that goes well, as a stream tells it.
@@ -247,13 +247,13 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 }
 
 // full is an engine without room.
-type full struct{ engine.Engine }
+type full struct{ store.Store }
 
-func (full) Offer(context.Context, engine.Ticket) error { return engine.ErrFull }
+func (full) Enqueue(context.Context, store.Job) error { return store.ErrFull }
 
 func TestAFullStoreTakesNothingAndSaysWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{}, full{engine.Memory()})
+		p := furnish(t, server.Config{}, full{store.Memory()})
 		c := p.create("")
 		for _, kind := range []string{"application/json", "application/x-ndjson"} {
 			resp := p.send("POST", "/"+c+"/turns", `{"text":"hello"}`, "Accept", kind)
@@ -269,18 +269,18 @@ func TestAFullStoreTakesNothingAndSaysWhenToComeAgain(t *testing.T) {
 }
 
 // torn is an engine with a log of which something is missing.
-type torn struct{ engine.Engine }
+type torn struct{ store.Store }
 
-func (torn) Read(context.Context, string, int64) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
-		yield(engine.Record{}, &engine.Damage{Conversation: "c1", N: 1, Why: "missing"})
+func (torn) Read(context.Context, string, int64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		yield(store.Record{}, &store.Damage{Conversation: "c1", N: 1, Why: "missing"})
 	}
 }
 
 func TestADamagedConversationIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{}, torn{engine.Memory()})
-		if _, err := p.host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+		p := furnish(t, server.Config{}, torn{store.Memory()})
+		if _, err := p.host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
 			t.Fatal(err)
 		}
 		p.refused(500, "damaged", "GET", "/c1", "")
@@ -291,14 +291,14 @@ func TestADamagedConversationIsReported(t *testing.T) {
 
 func TestSettingsAreCheckedAndCompleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		settle := func(s session.Settings) (session.Settings, error) {
+		settle := func(s conversation.Settings) (conversation.Settings, error) {
 			if s.Model != "" {
 				return s, errors.New("no such model")
 			}
 			s.Model = "acme/usual"
 			return s, nil
 		}
-		p := furnish(t, server.Config{Settle: settle}, engine.Memory())
+		p := furnish(t, server.Config{Settle: settle}, store.Memory())
 		if status, c := p.ask("POST", "", ""); status != 201 || c["model"] != "acme/usual" {
 			t.Error(status, c)
 		}
@@ -372,11 +372,11 @@ func FuzzBody(f *testing.F) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	f.Fuzz(func(t *testing.T, text string) {
-		host := session.New(session.Config{Engine: engine.Memory()})
-		if _, err := host.Create(t.Context(), "c1", session.Settings{Model: "acme/large"}); err != nil {
+		host := conversation.New(conversation.Config{Store: store.Memory()})
+		if _, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
 			t.Fatal(err)
 		}
-		s := server.New(server.Config{Gateway: &fake{}, Sessions: host, Log: log})
+		s := server.New(server.Config{Gateway: &fake{}, Conversations: host, Log: log})
 		for _, path := range []string{"", "/c1/turns", "/c1/stop", "/c1/now", "/c1/queue/t1/steer"} {
 			w := ask(s, request("POST", "/-/conversations"+path, text, "Content-Type", "application/json"))
 			if w.Code >= 500 || !json.Valid(w.Body.Bytes()) {

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/engine"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -24,28 +24,28 @@ import (
 // parlor is a server with conversations, for a bubble.
 type parlor struct {
 	*world
-	engine engine.Engine
-	host   *session.Host
+	engine store.Store
+	host   *conversation.Runner
 	model  *llmtest.Model
 	end    func() // of the host: it hands back what it is at
 }
 
 // newParlor opens a server whose model gives these answers.
 func newParlor(t *testing.T, answers ...llmtest.Answer) *parlor {
-	return furnish(t, server.Config{}, engine.Memory(), answers...)
+	return furnish(t, server.Config{}, store.Memory(), answers...)
 }
 
 // furnish opens a server on an engine.
-func furnish(t *testing.T, c server.Config, e engine.Engine, answers ...llmtest.Answer) *parlor {
+func furnish(t *testing.T, c server.Config, e store.Store, answers ...llmtest.Answer) *parlor {
 	if c.Feed == nil {
 		c.Feed = server.NewFeed()
 	}
 	p := &parlor{engine: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
-	p.host = session.New(session.Config{Engine: e, World: func(context.Context, session.Settings) (agent.World, error) {
-		w := agent.World{Model: p.model}
+	p.host = conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+		w := agent.Agent{Model: p.model}
 		w.Retry.Policy = policy.Patient()
 		return w, nil
-	}, Watch: c.Feed.WatchTurns})
+	}, OnEvent: c.Feed.WatchTurns})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -54,7 +54,7 @@ func furnish(t *testing.T, c server.Config, e engine.Engine, answers ...llmtest.
 	}()
 	p.end = func() { cancel(); <-done }
 	t.Cleanup(func() { p.end(); _ = e.Close(context.Background()) })
-	c.Gateway, c.Sessions = &fake{}, p.host
+	c.Gateway, c.Conversations = &fake{}, p.host
 	p.world = run(t, c)
 	return p
 }

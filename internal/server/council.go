@@ -10,17 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
-	"github.com/ridethrough/ridethrough/session"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
 // Bounds of councils.
 const (
-	councilBound  = 8                 // that sit at a time
-	memberBound   = 16                // of one
-	questionBound = session.TextBound // in bytes, and of the standing orders as well
+	councilBound  = 8                      // that sit at a time
+	memberBound   = 16                     // of one
+	questionBound = conversation.TextBound // in bytes, and of the standing orders as well
 	summonsBound  = 12*questionBound + settingsBound
 	termBound     = 24 * time.Hour // of each time that is asked for
 )
@@ -98,7 +98,7 @@ func (s *Server) convene(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := s.begin(w, r, kind)
 	defer out.close()
-	s.hold(out, c, b.Question, &hearing{id: session.NewID(), whole: kind == wholly, news: make(chan struct{}, 1)})
+	s.hold(out, c, b.Question, &hearing{id: conversation.NewID(), whole: kind == wholly, news: make(chan struct{}, 1)})
 	return nil
 }
 
@@ -141,7 +141,7 @@ func after(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond
 func (s *Server) hold(out *stream, c council.Council, question string, h *hearing) {
 	ctx, stop := context.WithCancelCause(out.r.Context())
 	defer stop(nil)
-	c.Watch = h.add
+	c.OnEvent = h.add
 	var sitting sync.WaitGroup
 	sitting.Go(func() { _, _ = c.Run(ctx, question) }) // what it returns is its last event
 	for listens := out.push() == nil; listens && !h.tell(out); {

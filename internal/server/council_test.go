@@ -45,7 +45,7 @@ func newChamber(t *testing.T, c server.Config, answers map[string][]llmtest.Answ
 			if h.models[name] == nil {
 				return s, errors.New("nobody has the model " + name)
 			}
-			s.Members = append(s.Members, agent.World{Model: h.models[name]})
+			s.Members = append(s.Members, agent.Agent{Model: h.models[name]})
 		}
 		if judge != "" {
 			s.Aggregator.Model = h.models[judge]

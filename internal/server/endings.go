@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 )
 
 // endsBound is how many ends are remembered, for those who have seen the calls
@@ -65,21 +65,21 @@ func (f *Feed) settled(conversation string) (end, bool) {
 	return e, ok
 }
 
-// WatchTurns is told of what happens to turns: it is for session.Config. It
+// WatchTurns is told of what happens to turns: it is for conversation.Config. It
 // remembers how their waiting ends; their events are in their conversations.
-func (f *Feed) WatchTurns(e session.Event) {
+func (f *Feed) WatchTurns(e conversation.Event) {
 	how := "failed"
 	switch {
-	case e.Type == session.Recovered:
+	case e.Type == conversation.Recovered:
 		how = "recovered"
-	case e.Type == session.Lost && e.Stopped:
+	case e.Type == conversation.Lost && e.Stopped:
 		how = "left"
-	case e.Type != session.Lost && e.Type != session.Waits:
+	case e.Type != conversation.Lost && e.Type != conversation.Waits:
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e.Type == session.Waits {
+	if e.Type == conversation.Waits {
 		f.turns.drop(e.Conversation)
 		return
 	}

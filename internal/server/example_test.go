@@ -16,7 +16,7 @@ import (
 // The feed is told of what happens, the server shows it.
 func Example() {
 	feed := server.NewFeed()
-	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Watch: feed.Watch})
+	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: feed.Watch})
 	if err != nil {
 		panic(err)
 	}

@@ -28,7 +28,7 @@ type describer struct {
 
 func newDescriber(at string) (*describer, error) {
 	d := &describer{at: at, words: map[string]string{}, defs: object{}}
-	for _, dir := range []string{".", "../../wire", "../../turn", "../../llm", "../../session"} {
+	for _, dir := range []string{".", "../../wire", "../../turn", "../../llm", "../../conversation"} {
 		if err := d.listen(dir); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (d *describer) declared(pkg string, g *ast.GenDecl) {
 // names are what the types of this package are called outside.
 func names() map[reflect.Type]string {
 	return map[reflect.Type]string{
-		reflect.TypeFor[founding](): "NewConversation", reflect.TypeFor[conversation](): "Conversation",
+		reflect.TypeFor[founding](): "NewConversation", reflect.TypeFor[conversationView](): "Conversation",
 		reflect.TypeFor[pause](): "Wait", reflect.TypeFor[input](): "Input", reflect.TypeFor[heading](): "Heading",
 		reflect.TypeFor[page](): "Page", reflect.TypeFor[utterance](): "NewTurn", reflect.TypeFor[done](): "Done",
 		reflect.TypeFor[halt](): "Stop", reflect.TypeFor[queue](): "Queue", reflect.TypeFor[wording](): "Wording",

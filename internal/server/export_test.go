@@ -34,9 +34,9 @@ func descriptions() map[string]described {
 		"listConversations": {out: page{}, status: 200, codes: "invalid-input damaged internal busy", query: []string{
 			"before: the id behind which the list goes on", "limit: how many, 50 if it is left out, and 500 at most",
 		}},
-		"createConversation": {in: founding{}, out: conversation{}, status: 201, codes: "exists " + write},
-		"getConversation":    {out: conversation{}, status: 200, codes: here},
-		"changeConversation": {in: amendment{}, out: conversation{}, status: 200, codes: write},
+		"createConversation": {in: founding{}, out: conversationView{}, status: 201, codes: "exists " + write},
+		"getConversation":    {out: conversationView{}, status: 200, codes: here},
+		"changeConversation": {in: amendment{}, out: conversationView{}, status: 200, codes: write},
 		"deleteConversation": {status: 204, codes: here + " forbidden store-full"},
 		"say": {
 			in: utterance{}, out: done{}, status: 202, stream: true, codes: "queue-full " + write,

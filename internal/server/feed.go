@@ -96,7 +96,7 @@ func (f *Feed) watch(e gateway.Event, c *waiter) {
 	case e.Type == gateway.Tried:
 		c.stop()
 	case e.Type == gateway.Switched:
-		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Shown()})
+		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Redacted()})
 	case e.Type == gateway.Recovered:
 		f.ends.note(e.Call.ID, "recovered", n.Retries(), n.Waited)
 		f.forget(e.Call.ID, c)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // incident is a time in which an upstream has failed, as JSON.

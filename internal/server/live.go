@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -40,7 +40,7 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 	defer out.close()
 	news, end := gather(r.Context(), talk)
 	defer end()
-	out.event("", "hello", encode(hello{s.config.Version, s.config.Feed.boot, s.config.Token != "", s.config.Sessions != nil}))
+	out.event("", "hello", encode(hello{s.config.Version, s.config.Feed.boot, s.config.Token != "", s.config.Conversations != nil}))
 	lists := s.lists()
 	seen := make([]int, len(lists))
 	for i, l := range lists {
@@ -88,13 +88,13 @@ func (s *Server) overhear(r *http.Request) (attach func(context.Context) iter.Se
 	if err != nil {
 		return nil, err
 	}
-	id, host := q.Get("conversation"), s.config.Sessions
+	id, host := q.Get("conversation"), s.config.Conversations
 	return func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		switch {
 		case id == "":
 			return silence(errOver)
 		case host == nil:
-			return silence(session.ErrNone)
+			return silence(conversation.ErrNone)
 		}
 		if v, err := host.Get(ctx, id); err != nil {
 			return silence(err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gate"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
@@ -49,7 +49,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 		if !strings.HasPrefix(all[1].data, `{"waits":[{"id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
 			t.Error(all[1].data)
 		}
-		g.show(nil, []gateway.Health{{Name: "work", Gate: gate.State{Waiting: 1, Outages: []gate.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
+		g.show(nil, []gateway.Health{{Name: "work", Breaker: breaker.State{Waiting: 1, Outages: []breaker.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
 		time.Sleep(500 * time.Millisecond) // nobody says how the wait ended, which might come late
 		if all := r.seen(); names(all) != "upstream gone upstream " || all[1].data != `{"wait":17}` || !strings.Contains(all[0].data, `"state":"waiting"`) {
 			t.Errorf("%+v", all)

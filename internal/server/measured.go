@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
-	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // measureTime is how long what was measured is shown as it is: with every
@@ -99,7 +99,7 @@ func (s *Server) crowds() map[string]crowd {
 }
 
 // complete adds who waits and what was measured to what the gate knows.
-func (v *upstream) complete(g gate.State, c crowd, m measure, now time.Time) {
+func (v *upstream) complete(g breaker.State, c crowd, m measure, now time.Time) {
 	v.Waiting = max(v.Waiting, c.n)
 	if v.LastSuccess.IsZero() {
 		v.LastSuccess = instant(m.Last)
@@ -133,9 +133,9 @@ func (v *upstream) next(c crowd) time.Time {
 }
 
 // stateOf gives an upstream's state in one word, the worst that holds.
-func stateOf(v *upstream, g gate.State, m history.Measured) string {
-	over := func(o gate.Outage) bool { return o.Recovering }
-	fails := slices.ContainsFunc(g.Outages, func(o gate.Outage) bool { return !over(o) })
+func stateOf(v *upstream, g breaker.State, m history.Measured) string {
+	over := func(o breaker.Outage) bool { return o.Recovering }
+	fails := slices.ContainsFunc(g.Outages, func(o breaker.Outage) bool { return !over(o) })
 	recovers := slices.ContainsFunc(g.Outages, over)
 	switch {
 	case !g.Paused.IsZero():

@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/history"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // measured is a server whose history knows of some failures of the upstream
@@ -42,10 +42,10 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 
 func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
 	at := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-	open := []gate.Outage{{Level: "model", Fault: busy, Next: at.Add(time.Hour)}}
+	open := []breaker.Outage{{Level: "model", Fault: busy, Next: at.Add(time.Hour)}}
 	for _, c := range []struct {
 		name             string
-		gate             gate.State
+		gate             breaker.State
 		failed, answered int
 		waits            []gateway.Wait
 		state, reason    string
@@ -53,19 +53,19 @@ func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
 	}{
 		{name: "fresh", state: "no-data", reason: "Nothing has been asked of it."},
 		{name: "well", answered: 2, state: "operational", reason: "It answers: 2 answers in the last hour."},
-		{name: "long ago", gate: gate.State{LastSuccess: at}, state: "operational", reason: "It has answered when it was asked last."},
+		{name: "long ago", gate: breaker.State{LastSuccess: at}, state: "operational", reason: "It has answered when it was asked last."},
 		{name: "one fails", waits: []gateway.Wait{waiting(1, time.Minute)}, failed: 1, state: "waiting", reason: "Server overloaded: 1 request waiting.", next: true},
-		{name: "an outage", gate: gate.State{Outages: open, Waiting: 3}, state: "waiting", reason: "Server overloaded: 3 requests waiting.", next: true},
-		{name: "an outage for nobody", gate: gate.State{Outages: open}, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it.", next: true},
+		{name: "an outage", gate: breaker.State{Outages: open, Waiting: 3}, state: "waiting", reason: "Server overloaded: 3 requests waiting.", next: true},
+		{name: "an outage for nobody", gate: breaker.State{Outages: open}, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it.", next: true},
 		{name: "an incident for nobody", failed: 3, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
 		{name: "less than an incident", failed: 2, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
 		{name: "all that is known", failed: 1, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
 		{name: "an incident that is over", failed: 3, answered: 1, state: "operational", reason: "It answers: 1 answer in the last hour."},
-		{name: "on its way", gate: gate.State{Outages: []gate.Outage{{Recovering: true}}, Waiting: 1}, state: "recovering", reason: "It answers again. Who waited goes out one after the other: 1 request left."},
-		{name: "held", gate: gate.State{Paused: at, Outages: open}, state: "paused", reason: "Paused: nothing is sent until somebody resumes it."},
+		{name: "on its way", gate: breaker.State{Outages: []breaker.Outage{{Recovering: true}}, Waiting: 1}, state: "recovering", reason: "It answers again. Who waited goes out one after the other: 1 request left."},
+		{name: "held", gate: breaker.State{Paused: at, Outages: open}, state: "paused", reason: "Paused: nothing is sent until somebody resumes it."},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, _ := measured(&fake{waits: c.waits, upstreams: []gateway.Health{{Name: "work", Gate: c.gate}}}, c.failed, c.answered)
+			s, _ := measured(&fake{waits: c.waits, upstreams: []gateway.Health{{Name: "work", Breaker: c.gate}}}, c.failed, c.answered)
 			got := decoded(t, ask(s, request("GET", "/-/upstreams/work", "")).Body.String())
 			if got["state"] != c.state || got["reason"] != c.reason || (got["untilMs"] != nil) != c.next {
 				t.Errorf("%s: %v, %v, %v", c.name, got["state"], got["reason"], got["untilMs"])
@@ -158,7 +158,7 @@ func TestAnIncidentIsToldOfAsItGrows(t *testing.T) {
 func TestUpstreamsThatWereAskedBeforeAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
-		p := furnish(t, server.Config{History: h}, engine.Memory())
+		p := furnish(t, server.Config{History: h}, store.Memory())
 		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: history.OfTurns("acme"), Began: time.Now()}})
 		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: "removed", Began: time.Now()}})
 		r := p.read("/-/live")

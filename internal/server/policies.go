@@ -65,7 +65,7 @@ func viewPolicy(p Policy) outlook {
 	v := outlook{
 		Name: p.Name, Source: "configuration", UsedBy: p.UsedBy, Sentence: p.Sentence, Retries: []schedule{}, Kinds: kinds(p.Policy),
 		Count: len(o.Retries), Ends: ends(p.Policy, o.Stop), Total: o.Total.Milliseconds(),
-		Sleep: p.Policy.Sleep.Milliseconds(), Wall: p.Policy.Wall.Milliseconds(), Hint: p.Policy.Hint.Milliseconds(),
+		Sleep: p.Policy.MaxWait.Milliseconds(), Wall: p.Policy.Deadline.Milliseconds(), Hint: p.Policy.MaxRetryAfter.Milliseconds(),
 	}
 	if p.Preset {
 		v.Source = "preset"
@@ -92,7 +92,7 @@ func ends(p policy.Policy, why policy.Stop) string {
 	switch {
 	case why == "":
 		return "never"
-	case why == policy.OverBudget && p.Wall > 0 && (p.Sleep == 0 || p.Wall < p.Sleep):
+	case why == policy.OverBudget && p.Deadline > 0 && (p.MaxWait == 0 || p.Deadline < p.MaxWait):
 		return "wall"
 	case why == policy.OverBudget:
 		return "sleep"
@@ -103,7 +103,7 @@ func ends(p policy.Policy, why policy.Stop) string {
 // kinds names the faults that a policy tries again.
 func kinds(p policy.Policy) []string {
 	names := []string{}
-	set := p.Kinds
+	set := p.RetryOn
 	if set == 0 {
 		set = fault.Transient
 	}

@@ -17,9 +17,9 @@ func TestPoliciesShowWhenTheyTryAgain(t *testing.T) {
 		return []server.Policy{
 			{Name: "interactive", Preset: true, UsedBy: []string{"anthropic"}, Sentence: "10 retries.", Policy: policy.Interactive()},
 			{Name: "never", Policy: policy.Policy{}},
-			{Name: "ever", Policy: policy.Policy{Retries: policy.Unlimited, Wait: policy.Schedule{Steps: []time.Duration{time.Minute}}, Kinds: fault.Set(0).With(fault.Unknown)}},
+			{Name: "ever", Policy: policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{time.Minute}}, RetryOn: fault.Set(0).With(fault.Unknown)}},
 			{Name: "patient", Policy: policy.Patient()},
-			{Name: "council", Policy: policy.Policy{Retries: 100, Wait: policy.Schedule{Steps: []time.Duration{time.Second}}, Wall: 10 * time.Second}},
+			{Name: "council", Policy: policy.Policy{Retries: 100, Backoff: policy.Backoff{Steps: []time.Duration{time.Second}}, Deadline: 10 * time.Second}},
 		}
 	}})
 	got := decoded(t, ask(s, request("GET", "/-/policies", "")).Body.String())["policies"].([]any)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/engine"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // problem is an error of what is below /-/, in the form of RFC 9457. Its type
@@ -60,19 +60,19 @@ var problems = []struct {
 	status int
 	code   string
 }{
-	{session.ErrNone, http.StatusNotFound, "not-found"},
-	{engine.ErrDeleted, http.StatusGone, "gone"},
-	{session.ErrExists, http.StatusConflict, "exists"},
-	{session.ErrText, http.StatusBadRequest, "invalid-input"},
-	{session.ErrMany, http.StatusTooManyRequests, "queue-full"},
-	{engine.ErrInvalid, http.StatusBadRequest, "invalid-input"},
-	{session.ErrIdle, http.StatusConflict, "not-running"},
-	{session.ErrAnswered, http.StatusConflict, "answered"},
-	{session.ErrStopped, http.StatusConflict, "already-stopped"},
-	{session.ErrInput, http.StatusConflict, "not-queued"},
-	{engine.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
-	{engine.ErrFull, http.StatusServiceUnavailable, "store-full"},
-	{engine.ErrClosed, http.StatusServiceUnavailable, "busy"},
+	{conversation.ErrNone, http.StatusNotFound, "not-found"},
+	{store.ErrDeleted, http.StatusGone, "gone"},
+	{conversation.ErrExists, http.StatusConflict, "exists"},
+	{conversation.ErrText, http.StatusBadRequest, "invalid-input"},
+	{conversation.ErrMany, http.StatusTooManyRequests, "queue-full"},
+	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
+	{conversation.ErrIdle, http.StatusConflict, "not-running"},
+	{conversation.ErrAnswered, http.StatusConflict, "answered"},
+	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
+	{conversation.ErrInput, http.StatusConflict, "not-queued"},
+	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
+	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
+	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},
 }
 
 // problemOf gives what an error means to a client. One that is nobody's fault
@@ -88,7 +88,7 @@ func (s *Server) problemOf(r *http.Request, err error) *problem {
 	}
 	s.config.Log.Error("answering for a conversation", "method", r.Method, "path", clip(r.URL.Path), "error", err)
 	p := wrong(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")
-	if damage, ok := errors.AsType[*engine.Damage](err); ok {
+	if damage, ok := errors.AsType[*store.Damage](err); ok {
 		p.Code, p.Detail = "damaged", damage.Error()
 	}
 	return p

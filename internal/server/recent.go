@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/conversation"
 )
 
 // recentBound is how many conversations /-/live shows.
@@ -23,12 +23,12 @@ func (v recent) key() string { return v.ID }
 // loadRecent asks for the newest conversations. Where the store does not answer
 // it gives those that were there before: who needs one is told why not.
 func (s *Server) loadRecent() []recent {
-	if s.config.Sessions == nil {
+	if s.config.Conversations == nil {
 		return []recent{}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	views, err := s.config.Sessions.Recent(ctx, recentBound)
+	views, err := s.config.Conversations.Recent(ctx, recentBound)
 	if err != nil {
 		s.config.Log.Debug("reading the newest conversations", "error", err)
 	}
@@ -40,6 +40,6 @@ func (s *Server) loadRecent() []recent {
 }
 
 // head gives a conversation as it is in lists.
-func head(v session.View) heading {
+func head(v conversation.View) heading {
 	return heading{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: instant(v.Created), Changed: instant(v.Changed)}
 }

@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/simulator"
-	"github.com/ridethrough/ridethrough/internal/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -39,7 +39,7 @@ func newRide(t *testing.T, script simulator.Script, c server.Config) *ride {
 	c.Feed, c.Metrics = server.NewFeed(), told
 	g, err := gateway.New(gateway.Config{
 		Policy: policy.Patient(), Base: r.provider.Transport(),
-		Watch: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },
+		OnEvent: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/history"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // Gateway is what stands behind the server. It has more methods than an
@@ -48,8 +48,8 @@ type Config struct {
 	History  *history.History // what was measured; nil: nothing is
 	Page     fs.FS            // the files of the page at /-/ui/, of which index.html is the first; nil: there is none
 
-	Sessions *session.Host                                    // of the conversations; nil: there are none
-	Settle   func(session.Settings) (session.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
+	Conversations *conversation.Runner                                       // of the conversations; nil: there are none
+	Settle        func(conversation.Settings) (conversation.Settings, error) // completes and checks what a conversation is made with; nil: takes it as it is
 
 	Council func(models []string, judge string) (council.Council, error) // of models by their names, "": the usual judge; nil: there are none
 
@@ -96,7 +96,7 @@ func New(c Config) *Server {
 		c.Feed = NewFeed()
 	}
 	if c.Settle == nil {
-		c.Settle = func(s session.Settings) (session.Settings, error) { return s, nil }
+		c.Settle = func(s conversation.Settings) (conversation.Settings, error) { return s, nil }
 	}
 	if c.Policies == nil {
 		c.Policies = func() []Policy { return nil }

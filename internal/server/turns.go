@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/history"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // turnsBound is how many of the turns that wait are shown.
@@ -45,11 +45,11 @@ func (v turnWait) same(o turnWait) bool {
 
 // loadTurns asks the conversations which turns wait.
 func (s *Server) loadTurns() []turnWait {
-	if s.config.Sessions == nil {
+	if s.config.Conversations == nil {
 		return []turnWait{}
 	}
 	now := time.Now()
-	from, _ := s.config.Sessions.Pending(turnsBound)
+	from, _ := s.config.Conversations.Pending(turnsBound)
 	all := make([]turnWait, len(from))
 	for i := range from {
 		all[i] = viewTurn(&from[i], now)
@@ -57,7 +57,7 @@ func (s *Server) loadTurns() []turnWait {
 	return all
 }
 
-func viewTurn(p *session.Pending, now time.Time) turnWait {
+func viewTurn(p *conversation.Pending, now time.Time) turnWait {
 	v := turnWait{
 		Conversation: p.Conversation, Title: p.Title, Turn: p.Turn, State: "waiting", Provider: p.Name.Provider, Model: p.Name.Model,
 		Upstream: history.OfTurns(p.Name.Provider), Kind: p.Kind, Cause: causeOf(p), Message: p.Message, Code: p.Code,
@@ -72,9 +72,9 @@ func viewTurn(p *session.Pending, now time.Time) turnWait {
 }
 
 // causeOf gives what a turn waits for in plain words.
-func causeOf(p *session.Pending) string {
+func causeOf(p *conversation.Pending) string {
 	status, _ := strconv.Atoi(p.Code) // a word, where no server has answered
-	return (&fault.Error{Kind: fault.KindOf(p.Kind), Status: status}).Cause()
+	return (&fault.Error{Kind: fault.KindOf(p.Kind), Status: status}).Label()
 }
 
 // tally is how many there are of something of which only some are shown, as
@@ -89,10 +89,10 @@ func (v tally) key() string { return v.Of }
 
 // loadTallies counts the turns that wait.
 func (s *Server) loadTallies() []tally {
-	if s.config.Sessions == nil {
+	if s.config.Conversations == nil {
 		return []tally{}
 	}
-	_, n := s.config.Sessions.Pending(turnsBound)
+	_, n := s.config.Conversations.Pending(turnsBound)
 	return []tally{{"turns", n}}
 }
 

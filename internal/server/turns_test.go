@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/engine"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // down gives answers that fail.
@@ -135,7 +135,7 @@ func TestWhoCannotBeReachedIsToldByTheNameThatCallsHave(t *testing.T) {
 
 func TestAServerThatBeginsShowsTheTurnsThatWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := engine.Memory()
+		store := store.Memory()
 		p := furnish(t, server.Config{}, store, down(9)...)
 		p.create("c1")
 		p.say("c1", "hello")

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gate"
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/history"
-	"github.com/ridethrough/ridethrough/session"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // upstream is an upstream, as JSON.
@@ -74,15 +74,15 @@ func (v outage) same(o outage) bool {
 // What can be done about upstreams. A turn that is kept from trying would keep
 // its worker from others, so nobody holds those of conversations.
 var (
-	allActions  = []string{string(gateway.Now), string(gateway.Hold), string(gateway.Resume), string(gateway.GiveUp)}
-	talkActions = []string{string(gateway.Now), string(gateway.GiveUp)}
+	allActions  = []string{string(gateway.RetryNow), string(gateway.Pause), string(gateway.Resume), string(gateway.GiveUp)}
+	talkActions = []string{string(gateway.RetryNow), string(gateway.GiveUp)}
 )
 
 // loadUpstreams asks the gateway and the conversations about their upstreams.
 func (s *Server) loadUpstreams() []upstream {
 	now, waiting := time.Now(), s.crowds()
 	all := []upstream{}
-	add := func(v upstream, g gate.State) {
+	add := func(v upstream, g breaker.State) {
 		v.Paused, v.LastSuccess, v.Waiting = instant(g.Paused), instant(g.LastSuccess), max(v.Waiting, g.Waiting)
 		v.Outages = make([]outage, len(g.Outages))
 		for i := range g.Outages {
@@ -92,43 +92,43 @@ func (s *Server) loadUpstreams() []upstream {
 		all = append(all, v)
 	}
 	for _, h := range s.config.Gateway.Upstreams() {
-		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: allActions}, h.Gate)
+		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: allActions}, h.Breaker)
 	}
 	for _, u := range s.providers() {
 		add(upstream{
-			Name: history.OfTurns(u.Gate.Name), Source: "conversations", Provider: u.Gate.Name, Waiting: u.Waiting, Actions: talkActions,
-		}, u.Gate)
+			Name: history.OfTurns(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: talkActions,
+		}, u.Breaker)
 	}
 	return all
 }
 
 // providers lists the upstreams of conversations: those of this process, and
 // those that were asked before it was there.
-func (s *Server) providers() []session.Upstream {
-	if s.config.Sessions == nil {
+func (s *Server) providers() []conversation.Upstream {
+	if s.config.Conversations == nil {
 		return nil
 	}
-	all := s.config.Sessions.Upstreams()
+	all := s.config.Conversations.Upstreams()
 	if s.config.History == nil {
 		return all
 	}
 	for _, name := range s.config.History.Names() {
 		provider, ok := strings.CutPrefix(name, history.OfTurns(""))
-		if ok && !slices.ContainsFunc(all, func(u session.Upstream) bool { return u.Gate.Name == provider }) {
-			all = append(all, session.Upstream{Gate: gate.State{Name: provider}})
+		if ok && !slices.ContainsFunc(all, func(u conversation.Upstream) bool { return u.Breaker.Name == provider }) {
+			all = append(all, conversation.Upstream{Breaker: breaker.State{Name: provider}})
 		}
 	}
 	return all
 }
 
-func viewOutage(g *gate.Outage, now time.Time) outage {
+func viewOutage(g *breaker.Outage, now time.Time) outage {
 	v := outage{
 		Level: g.Level, Model: g.Scope.Model, Since: instant(g.Since), Probes: g.Probes, Probing: g.Probing,
 		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: instant(g.Next), QuietUntil: instant(g.Until),
 		Remaining: until(g.Next, now),
 	}
 	if f := g.Fault; f != nil {
-		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), f.Shown()
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
 	}
 	return v
 }

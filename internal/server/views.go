@@ -61,7 +61,7 @@ func viewWait(g *gateway.Wait, now time.Time) wait {
 		v.MaxRetries = 0
 	}
 	if f := g.Fault; f != nil {
-		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Cause(), f.Shown()
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
 	}
 	return v
 }

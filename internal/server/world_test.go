@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/simulator"
 )
 
 // fake is a gateway that notes what it is asked.

@@ -70,7 +70,7 @@ func (r *room) rides(tries int, kind fault.Kind, said string) {
 	r.Helper()
 	q := thinking()
 	q.Whole = r.whole
-	engine := retry.Engine{Policy: policy.Interactive()}
+	engine := retry.Retrier{Policy: policy.Interactive()}
 	answer := retry.Stream(r.Context(), engine, llm.IsContent, func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
 		return r.model.Stream(ctx, q)
 	})

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/gemini"

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/provider/lmstudio"
@@ -106,7 +106,7 @@ func TestModelThatIsBeingLoadedIsAskedAgainByWhoeverRetries(t *testing.T) {
 		}
 		open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return m.Stream(ctx, hello) }
 		var c llm.Collector
-		for p, err := range retry.Stream(t.Context(), retry.Engine{Policy: policy.Simple()}, llm.IsContent, open) {
+		for p, err := range retry.Stream(t.Context(), retry.Retrier{Policy: policy.Simple()}, llm.IsContent, open) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import http from 'node:http'
 import { fileURLToPath } from 'node:url'
 
-const dist = fileURLToPath(new URL('../../internal/web/dist/', import.meta.url))
+const dist = fileURLToPath(new URL('../../internal/server/web/dist/', import.meta.url))
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain' }
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -60,7 +60,7 @@ func TestOllamasSDKWantsTheLastLine(t *testing.T) {
 func exhausted(t *testing.T) *world {
 	t.Helper()
 	p := policy.Simple()
-	p.Wait = policy.Schedule{Steps: []time.Duration{5 * time.Millisecond}}
+	p.Backoff = policy.Backoff{Steps: []time.Duration{5 * time.Millisecond}}
 	return newWorld(t, p, simulator.Script{Then: simulator.Status{Code: 503}})
 }
 

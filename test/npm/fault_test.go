@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
 // call is one call of an SDK, by its name in calls.mjs.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -31,7 +31,7 @@ func TestLeavingEndsTheWait(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			patient := policy.Patient()
-			patient.Wait = policy.Schedule{Steps: []time.Duration{time.Hour}}
+			patient.Backoff = policy.Backoff{Steps: []time.Duration{time.Hour}}
 			w := newWorld(t, patient, simulator.Script{Then: simulator.Status{Code: 529}})
 			done, abort := w.node.call(t, c.name, w.url, false)
 			w.until(gateway.Retrying)

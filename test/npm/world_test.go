@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -42,7 +42,7 @@ type world struct {
 // hurried waits some milliseconds, as often as it takes.
 func hurried() policy.Policy {
 	p := policy.Patient()
-	p.Wait = policy.Schedule{Steps: []time.Duration{5 * time.Millisecond}}
+	p.Backoff = policy.Backoff{Steps: []time.Duration{5 * time.Millisecond}}
 	return p
 }
 
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 			upstreams[i].Limits = gateway.Limits{FirstByte: silence}
 		}
 	}
-	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p, Watch: func(e gateway.Event) { w.events <- e }})
+	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p, OnEvent: func(e gateway.Event) { w.events <- e }})
 	if err != nil {
 		t.Fatal(err)
 	}

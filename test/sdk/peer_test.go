@@ -27,7 +27,7 @@ func BenchmarkLibrary(b *testing.B) {
 	})
 	peer := retryablehttp.NewClient()
 	peer.HTTPClient, peer.Logger = &http.Client{Transport: base}, nil
-	ours := &transport.Transport{Base: base, Engine: retry.Engine{Policy: policy.Patient()}}
+	ours := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Patient()}}
 	prompt := bytes.Repeat([]byte("word "), 200)
 	for _, bench := range []struct {
 		name   string

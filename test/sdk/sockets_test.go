@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -58,7 +58,7 @@ func sockets(t *testing.T, script simulator.Script) (seat, *simulator.Provider) 
 	serving.Go(func() { _ = provider.Serve(l) })
 	upstream := &url.URL{Scheme: "http", Host: l.Addr().String()}
 	hurried := policy.Patient()
-	hurried.Wait = policy.Schedule{}
+	hurried.Backoff = policy.Backoff{}
 	server := httptest.NewServer(newGateway(t, gateway.Config{
 		Upstreams: everything(upstream),
 		Policy:    hurried,

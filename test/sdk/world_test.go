@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/simulator"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -44,7 +44,7 @@ func (w *world) direct() seat {
 // transport is a seat over package transport.
 func (w *world) transport(p policy.Policy) seat {
 	t := &transport.Transport{
-		Base: w.base, Engine: retry.Engine{Policy: p},
+		Base: w.base, Retry: retry.Retrier{Policy: p},
 		Limits: transport.Limits{FirstByte: time.Minute, Idle: time.Minute},
 	}
 	return seat{url: "http://provider.test", client: w.tapped(t)}

@@ -1,0 +1,120 @@
+package breaker_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// still is a clock that stands until somebody moves it. Who dozes on it gives
+// the test what it needs to go on, and nothing else runs meanwhile.
+type still struct {
+	now    time.Time
+	timers []*stillTimer
+	rung   int
+	doze   func(wake <-chan struct{})
+}
+
+type stillTimer struct {
+	clock *still
+	at    time.Time // zero: it is not set
+	f     func()
+}
+
+func (c *still) Now() time.Time { return c.now }
+
+func (c *still) AfterFunc(d time.Duration, f func()) breaker.Timer {
+	t := &stillTimer{c, c.now.Add(d), f}
+	c.timers = append(c.timers, t)
+	return t
+}
+
+func (t *stillTimer) Stop() bool {
+	set := !t.at.IsZero()
+	t.at = time.Time{}
+	return set
+}
+
+func (t *stillTimer) Reset(d time.Duration) bool {
+	set := t.Stop()
+	t.at = t.clock.now.Add(d)
+	return set
+}
+
+func (c *still) SleepOrWake(_ context.Context, _ time.Duration, wake <-chan struct{}) (bool, error) {
+	c.doze(wake)
+	<-wake
+	return true, nil
+}
+
+func (c *still) Rung(<-chan struct{}) { c.rung++ }
+
+// next moves the clock to the earliest timer and fires it.
+func (c *still) next(t *testing.T) {
+	t.Helper()
+	set := slices.DeleteFunc(slices.Clone(c.timers), func(t *stillTimer) bool { return t.at.IsZero() })
+	if len(set) == 0 {
+		t.Fatal("no timer is set")
+	}
+	first := slices.MinFunc(set, func(a, b *stillTimer) int { return a.at.Compare(b.at) })
+	c.now, first.at = first.at, time.Time{}
+	first.f()
+}
+
+// TestGateGoesByTheClockThatItIsGiven opens an outage, lets a call sleep in it,
+// and has its next probe sent by hours that pass in no time.
+func TestGateGoesByTheClockThatItIsGiven(t *testing.T) {
+	clock := &still{now: time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)}
+	g := &breaker.Breaker{Clock: clock}
+	asked := g.Caller(opus)
+	defer asked.Close()
+	pass, err := asked.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass.Report(limited(10 * time.Minute)) // a stated wait keeps everybody away
+	if until := g.State().Outages[0].Until; !until.Equal(clock.now.Add(10 * time.Minute)) {
+		t.Errorf("closed until %v, want ten minutes from %v", until, clock.now)
+	}
+
+	other := g.Caller(opus)
+	defer other.Close()
+	if _, err := other.Acquire(t.Context()); err == nil || err.(*fault.Error).Status != 429 {
+		t.Fatalf("a call inside the stated wait gets %v, want the fault that it shares", err)
+	}
+	clock.doze = func(<-chan struct{}) {
+		clock.now = clock.now.Add(10 * time.Minute)
+		g.RetryNow()
+	}
+	if err := other.Wait(t.Context(), time.Hour); err == nil {
+		t.Error("the wait was not broken off for a scout")
+	}
+	if clock.rung == 0 {
+		t.Error("the clock was not told of the wake-up")
+	}
+}
+
+// TestTokensComeByTheClockThatTheGateIsGiven has more retries than there are
+// tokens: the next comes by a timer of the clock's.
+func TestTokensComeByTheClockThatTheGateIsGiven(t *testing.T) {
+	clock := &still{now: time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)}
+	g := &breaker.Breaker{Clock: clock}
+	begun := clock.now
+	clock.doze = func(<-chan struct{}) { clock.next(t) }
+	c := g.Caller(opus)
+	defer c.Close()
+	for range 103 { // the first is no retry, a hundred have a token
+		pass, err := c.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass.Report(errExpired) // says nothing about the upstream
+	}
+	if waited := clock.now.Sub(begun); waited < time.Second || waited > 3*time.Second {
+		t.Errorf("two tokens took %v, want a second each", waited)
+	}
+}

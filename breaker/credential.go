@@ -1,0 +1,32 @@
+package breaker
+
+import (
+	"hash/maphash"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// seed is of this process: what is hashed with it means nothing elsewhere.
+var seed = maphash.MakeSeed()
+
+// carriers are the headers in which the APIs take credentials.
+var carriers = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
+
+// Credential gives a name for the credentials of a request, for a Scope: the
+// same for the same ones, and nothing from which they could be had back.
+func Credential(h http.Header, u *url.URL) string {
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	for _, name := range carriers {
+		for _, value := range h[name] {
+			_, _ = hash.WriteString(value) // it never fails
+		}
+		_ = hash.WriteByte(0)
+	}
+	if strings.Contains(u.RawQuery, "key=") || strings.Contains(u.RawQuery, "%") { // Gemini's clients may put theirs there
+		_, _ = hash.WriteString(u.Query().Get("key"))
+	}
+	return strconv.FormatUint(hash.Sum64(), 36)
+}

@@ -1,0 +1,35 @@
+package breaker_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/breaker"
+)
+
+func TestCredentialTellsCredentialsApartAndNothingElse(t *testing.T) {
+	name := func(query string, headers ...string) string {
+		h := http.Header{}
+		for i := 0; i+1 < len(headers); i += 2 {
+			h.Set(headers[i], headers[i+1])
+		}
+		return breaker.Credential(h, &url.URL{RawQuery: query})
+	}
+	mine := name("", "X-Api-Key", "sk-mine", "X-Request-Id", "1")
+	if mine != name("alt=sse", "X-Api-Key", "sk-mine", "X-Request-Id", "2") {
+		t.Error("the same credentials have two names")
+	}
+	for _, other := range []string{
+		name(""), name("", "X-Api-Key", "sk-other"), name("", "Authorization", "sk-mine"),
+		name("key=sk-mine"), name("key=sk-other"),
+	} {
+		if other == mine || strings.Contains(other, "mine") {
+			t.Errorf("%q and %q", mine, other)
+		}
+	}
+	if name("key=sk-mine&alt=sse") != name("key=sk-mine") {
+		t.Error("the rest of the query tells credentials apart")
+	}
+}

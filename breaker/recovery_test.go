@@ -1,0 +1,248 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// crowd has n patient callers ask an upstream that is down, and waits until all
+// of them are asleep.
+func crowd(t *testing.T, g *breaker.Breaker, u *upstream, n int) *sync.WaitGroup {
+	t.Helper()
+	before := g.State().Waiting
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			if err := ask(t.Context(), g, policy.Patient(), opus, u); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	synctest.Wait()
+	if st := g.State(); st.Waiting != before+n {
+		t.Fatalf("%d wait", st.Waiting)
+	}
+	return &all
+}
+
+func TestRecoveryWakesEverybodyInARamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(time.Hour, errBusy)
+		all := crowd(t, &g, u, 200)
+		time.Sleep(5 * time.Minute)
+		u.back()
+		for u.since(u.to) == 0 { // the probe
+			time.Sleep(time.Millisecond)
+		}
+		begun := time.Now()
+		all.Wait()
+		steps := map[int]int{}
+		for _, at := range u.asked[len(u.asked)-u.since(begun.Add(-time.Millisecond)):] {
+			steps[int(at.Sub(begun.Add(-time.Millisecond))/(25*time.Millisecond))]++
+		}
+		// the probe and 1, then 2, 4, and at the most 1.6 times the other 199 in a second
+		if got := fmt.Sprint(steps[0], steps[1], steps[2], steps[3], steps[4]); got != "2 2 4 7 8" {
+			t.Errorf("per 25ms: %s", got)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("the last after %v", took)
+		}
+		quiet(t, &g)
+	})
+}
+
+func TestAFaultSlowsTheRampAndFiveMoreEndIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(5*time.Minute, errBusy)
+		all := crowd(t, &g, u, 400)
+		time.Sleep(5 * time.Minute)
+		for u.since(u.to) < 30 {
+			time.Sleep(time.Millisecond)
+		}
+		again := time.Now()
+		u.down(again, again.Add(time.Minute))
+		time.Sleep(30 * time.Second)
+		n := u.since(again) - u.since(again.Add(time.Second))
+		if st := g.State(); n > 8+32 || len(st.Outages) != 1 || st.Outages[0].Recovering || st.Waiting < 300 {
+			t.Errorf("%d went on into the second outage: %+v", n, st)
+		}
+		all.Wait()
+		quiet(t, &g)
+	})
+}
+
+func TestNewcomersStandInTheRampBehindThoseWhoWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(time.Minute, errBusy)
+		all := crowd(t, &g, u, 100)
+		time.Sleep(time.Minute)
+		for u.since(u.to) < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		var why atomic.Value
+		c := g.Caller(opus)
+		defer c.Close()
+		c.OnBlock = func(b breaker.BlockReason) { why.Store(b) }
+		if _, err := c.Acquire(t.Context()); err != nil || why.Load() != breaker.SlowStart {
+			t.Errorf("%v, blocked by %v", err, why.Load())
+		}
+		if st := g.State(); st.Waiting != 0 {
+			t.Errorf("%d waited behind a newcomer", st.Waiting)
+		}
+		all.Wait()
+	})
+}
+
+func TestARampKeepsUpWithThoseWhoCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(time.Minute, errBusy)
+		all := crowd(t, &g, u, 10)
+		time.Sleep(time.Minute)
+		var worst time.Duration
+		var mu sync.Mutex
+		for range 3000 { // 100 in a second, of whom the gate knew nothing before
+			all.Go(func() {
+				begun := time.Now()
+				_ = ask(t.Context(), &g, policy.Patient(), opus, u)
+				mu.Lock()
+				defer mu.Unlock()
+				if begun.Sub(u.to) > 20*time.Second {
+					worst = max(worst, time.Since(begun))
+				}
+			})
+			time.Sleep(10 * time.Millisecond)
+		}
+		all.Wait()
+		if worst > 0 {
+			t.Errorf("twenty seconds after the outage somebody still waited %v", worst)
+		}
+	})
+}
+
+// TestAFailedScoutDoesNotCount: scouts go out while the callers sleep, but each
+// caller's own run is what it would be alone.
+func TestAFailedScoutDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(40*time.Minute, errBusy)
+		begun := time.Now()
+		told := make([][]retry.Note, 20)
+		var all sync.WaitGroup
+		for i := range told {
+			all.Go(func() {
+				c := g.Caller(opus)
+				defer c.Close()
+				e := retry.Retrier{Policy: policy.Patient(), Breaker: c, Watch: func(n retry.Note) { told[i] = append(told[i], n) }}
+				_, _ = retry.Do(t.Context(), e, u.try)
+			})
+		}
+		all.Wait()
+		waits := []time.Duration{5, 10, 30, 60, 300, 600, 900, 1800}
+		for _, notes := range told {
+			for i, n := range notes[:len(notes)-1] {
+				if n.Run.Tries != i+1 || n.Verdict.Wait != waits[i]*time.Second {
+					t.Fatalf("note %d: %+v", i, n)
+				}
+			}
+			if last := notes[len(notes)-1]; last.Fault != nil || last.Run.Tries != 8 || last.Waited > time.Since(begun) || last.Waited < 40*time.Minute-time.Second {
+				t.Fatalf("recovered: %+v after %v", last, time.Since(begun))
+			}
+		}
+		if late := time.Since(u.to); late > 95*time.Second { // 1 800 s in 20 parts, not at 3705 s
+			t.Errorf("recovered %v late", late)
+		}
+		t.Logf("%d requests, recovered %v late", u.total(), time.Since(u.to))
+	})
+}
+
+func TestAScoutsFinalFaultEndsItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(time.Hour, errBusy)
+		var ended atomic.Int32
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := ask(t.Context(), &g, policy.Patient(), opus, u); errors.Is(err, errDenied) {
+					ended.Add(1)
+				}
+			})
+		}
+		time.Sleep(10 * time.Minute)
+		u.turn(errDenied)
+		time.Sleep(5 * time.Minute)
+		if n := ended.Load(); n < 1 || n > 5 {
+			t.Errorf("%d runs ended", n)
+		}
+		u.back()
+		all.Wait()
+	})
+}
+
+func TestRetriesOfAPartialFailureWaitForTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		p := policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Millisecond}}}
+		var tries, firsts, served int
+		var mu sync.Mutex
+		try := func(_ context.Context, n int) (int, error) { // every fifth request is answered
+			mu.Lock()
+			defer mu.Unlock()
+			if tries++; n == 1 {
+				firsts++
+			}
+			if tries%5 != 0 {
+				return 0, errBusy
+			}
+			served++
+			return n, nil
+		}
+		var all sync.WaitGroup
+		for range 300 {
+			all.Go(func() {
+				c := g.Caller(opus)
+				defer c.Close()
+				_, _ = retry.Do(t.Context(), retry.Retrier{Policy: p, Breaker: c}, try)
+			})
+			time.Sleep(100 * time.Millisecond)
+		}
+		mu.Lock()
+		if retries := tries - firsts; firsts != 300 || retries > 100+300+31 || retries < 300 {
+			t.Errorf("%d retries beside %d first tries in 30s", retries, firsts)
+		}
+		mu.Unlock()
+		all.Wait() // none is lost: tokens trickle in
+		if served != 300 {
+			t.Errorf("%d served", served)
+		}
+		quiet(t, &g)
+	})
+}
+
+func TestFaultOfAnotherModelLeavesTheSleepersOfThisOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := down(time.Hour, errBusy)
+		all := crowd(t, &g, u, 10)
+		meet(t, &g, breaker.Scope{Model: "sonnet"}, nil)
+		if st := g.State(); st.Waiting != 10 || len(st.Outages) != 1 || st.Outages[0].Scope.Model != "opus" {
+			t.Errorf("%+v", st)
+		}
+		u.back()
+		all.Wait()
+	})
+}

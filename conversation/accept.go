@@ -1,0 +1,209 @@
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// Bounds of what is taken.
+const (
+	TextBound  = 384 << 10 // of one input, in bytes
+	QueueBound = 1000      // inputs that wait in one conversation
+)
+
+// The errors of an input that is not taken: it never can be, or not now.
+var (
+	ErrText = errors.New("the input cannot be taken")
+	ErrMany = errors.New("too many inputs are waiting")
+)
+
+// NewID gives an id that sorts by the time at which it was made.
+func NewID() string {
+	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:10])
+}
+
+// Create makes a conversation; id "": one is made up.
+func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, error) {
+	id = cmp.Or(id, NewID())
+	r, err := record(created, "", s, time.Now().UTC())
+	if err != nil {
+		return "", err
+	}
+	_, err = h.Store.Append(ctx, id, store.Position{}, r)
+	if errors.Is(err, store.ErrConflict) {
+		err = ErrExists
+	}
+	h.recent.stale()
+	return id, err
+}
+
+// Say takes what a user says: it has its turn when those before it are sealed.
+// The id is the turn's; "": one is made up. What was taken is durable when Say
+// returns. To say the same under the same id again changes nothing.
+func (h *Runner) Say(ctx context.Context, conversation, id, text string) (string, error) {
+	if err := fit(text); err != nil {
+		return "", err
+	}
+	return h.accept(ctx, conversation, id, errand{Text: text}, func(l *log) error {
+		if len(l.inputs) >= QueueBound {
+			return fmt.Errorf("%w: %d", ErrMany, len(l.inputs))
+		}
+		return nil
+	})
+}
+
+// accept takes an input, if it may be taken.
+func (h *Runner) accept(ctx context.Context, conversation, id string, e errand, may func(*log) error) (string, error) {
+	id = cmp.Or(id, NewID())
+	e.Turn = id
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return "", err
+	}
+	if l.known[id] {
+		return id, nil
+	}
+	if err := may(l); err != nil {
+		return "", err
+	}
+	if err := h.Store.Enqueue(ctx, ticket(conversation, id, id, e)); err != nil {
+		return "", err
+	}
+	// From here on it is taken; that it shows at once is for those who watch.
+	switch err := h.note(ctx, l, e); {
+	case errors.Is(err, store.ErrDeleted):
+		return "", err
+	case err != nil:
+		h.Log.Warn("showing an input", "conversation", conversation, "error", err)
+		return id, nil
+	}
+	h.cache.put(l)
+	return id, nil
+}
+
+// fit says what is wrong with an input.
+func fit(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return fmt.Errorf("%w: it is empty", ErrText)
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%w: it is no valid UTF-8", ErrText)
+	case len(text) > TextBound:
+		return fmt.Errorf("%w: it is longer than %d KiB", ErrText, TextBound>>10)
+	}
+	return nil
+}
+
+// amend appends a record about an input that waits.
+func (h *Runner) amend(ctx context.Context, conversation, input, kind string, body func(wire.Call) any) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	waiting := func(l *log) error {
+		if !l.waits(input) || kind != inputRemoved && l.empty(input) {
+			return ErrInput
+		}
+		return nil
+	}
+	return h.append(ctx, l, waiting, func(now time.Time) ([]store.Record, error) {
+		r, err := record(kind, input, body(wire.Call{ConversationID: conversation, TurnID: input}), now)
+		return []store.Record{r}, err
+	})
+}
+
+// Edit puts an input that waits into other words.
+func (h *Runner) Edit(ctx context.Context, conversation, input, text string) error {
+	if err := fit(text); err != nil {
+		return err
+	}
+	return h.amend(ctx, conversation, input, inputQueued, func(c wire.Call) any { return wire.InputQueued{Call: c, Text: text} })
+}
+
+// Remove takes back an input that waits.
+func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
+	return h.amend(ctx, conversation, input, inputRemoved, func(c wire.Call) any { return wire.InputRemoved{Call: c} })
+}
+
+// Steer lets the turn under way take up an input that waits, before it asks a
+// model again. If it does not, the input has a turn of its own.
+func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
+	if err := h.amend(ctx, conversation, input, steers, func(c wire.Call) any { return c }); err != nil {
+		return err
+	}
+	l, err := h.load(ctx, conversation)
+	if err != nil || l.idle() {
+		return err
+	}
+	return h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
+}
+
+// Delete takes a conversation away for good. A turn under way ends, and so does
+// what readers have attached.
+func (h *Runner) Delete(ctx context.Context, conversation string) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	if err := h.Store.Delete(ctx, conversation); err != nil {
+		return err
+	}
+	h.recent.drop(conversation)
+	h.lose(ctx, conversation, true)
+	err = h.Store.Publish(ctx, conversation, []byte(sayGone))
+	if l.idle() {
+		return err
+	}
+	return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Store.Unschedule(ctx, errandID(conversation, l.now.id)))
+}
+
+// View is what is known of a conversation.
+type View struct {
+	ID       string
+	Settings Settings
+	Created  time.Time
+	Changed  time.Time
+	Last     int64   // the number of its last record
+	Turn     string  // the one under way; "": none
+	Waits    *Wait   // what that waits for; nil: it does not
+	Inputs   []Input // what waits for its turn
+}
+
+// Wait is a wait that a turn is in.
+type Wait struct {
+	Until   time.Time
+	Attempt int // the number of the retry, from 0
+	Kind    string
+	Message string
+}
+
+// Get gives what is known of a conversation.
+func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return View{}, err
+	}
+	defer h.cache.put(l)
+	v := l.view()
+	v.Inputs = slices.Clone(l.inputs)
+	return v, nil
+}
+
+// view gives what is known of a conversation but for what waits in it.
+func (l *log) view() View {
+	v := View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id}
+	if w := l.now.waits; w != nil {
+		v.Waits = &Wait{Until: w.WakeAt, Attempt: max(0, w.Run.Tries-1), Kind: w.Kind, Message: w.Message}
+	}
+	return v
+}

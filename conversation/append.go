@@ -1,0 +1,72 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// load reads a conversation. It is the caller's own until it is put back into
+// the cache; one that has become untrue, by an error, is not.
+func (h *Runner) load(ctx context.Context, id string) (*log, error) {
+	l := h.cache.take(id)
+	if err := h.catchUp(ctx, l); err != nil {
+		return nil, err
+	}
+	return l, l.check()
+}
+
+// catchUp reads what has been appended since.
+func (h *Runner) catchUp(ctx context.Context, l *log) error {
+	records, end, err := store.Load(ctx, h.Store, l.id, l.at.N)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := l.fold(r); err != nil {
+			return &store.Damage{Conversation: l.id, N: r.N, Why: err.Error()}
+		}
+	}
+	l.at = end
+	return nil
+}
+
+// append adds records to a conversation as it stands. Where somebody else was
+// first, it reads what that was, asks may whether it is still to be done, and
+// tries again: nobody waits for anybody, so one of all always gets through.
+func (h *Runner) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]store.Record, error)) error {
+	for {
+		if err := may(l); err != nil {
+			return err
+		}
+		now := time.Now().UTC()
+		added, err := records(now)
+		if err == nil {
+			err = l.entitle(added)
+		}
+		if err != nil {
+			return err
+		}
+		end, err := h.Store.Append(ctx, l.id, l.at, added...)
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			if err := h.catchUp(ctx, l); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		for i, r := range added {
+			r.N = l.at.N + 1 + int64(i)
+			if err := l.fold(r); err != nil {
+				return err
+			}
+		}
+		l.at = end
+		h.recent.see(l)
+		return nil
+	}
+}

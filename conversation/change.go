@@ -1,0 +1,107 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// ErrAnswered says that a model has nothing to answer that it has not answered.
+var ErrAnswered = errors.New("nothing is left to answer there")
+
+// Change gives a conversation other settings. Turns that begin from here on are
+// made with them; the one under way keeps what it has, also where another worker
+// goes on with it. To change nothing leaves no trace.
+func (h *Runner) Change(ctx context.Context, conversation string, s Settings) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	differ := func(l *log) error {
+		if reflect.DeepEqual(l.settings, s) {
+			return errKnown
+		}
+		return nil
+	}
+	err = h.append(ctx, l, differ, func(now time.Time) ([]store.Record, error) {
+		r, err := record(changed, "", wire.ConversationChanged{
+			ConversationID: l.id, Model: s.Model, Fallback: s.Fallback, Patience: s.Patience,
+			System: s.System, Policy: s.Policy, Effort: s.Effort, Title: s.Title,
+		}, now)
+		return []store.Record{r}, err
+	})
+	if err != nil && !errors.Is(err, errKnown) {
+		return err
+	}
+	h.cache.put(l)
+	return nil
+}
+
+// change takes in other settings.
+func (l *log) change(r store.Record) error {
+	var s Settings
+	err := json.Unmarshal(r.Body, &s)
+	l.settings, l.changed = s, true
+	return err
+}
+
+// caption is what lists show of a conversation that has been changed. They read
+// the first record of a log and the last one, so each that is the last bears it.
+type caption struct {
+	Model string `json:"model"`
+	Title string `json:"title,omitzero"`
+}
+
+// captioned is what a list reads of a record.
+type captioned struct {
+	Caption *caption `json:"caption,omitzero"` // nil: the settings are those of the first record
+}
+
+// entitle writes the caption into the last of some records, if there is to be one.
+func (l *log) entitle(records []store.Record) error {
+	last := &records[len(records)-1]
+	if !l.changed || last.Type == changed {
+		return nil
+	}
+	more, err := json.Marshal(captioned{&caption{l.settings.Model, l.settings.Title}})
+	if err != nil {
+		return err
+	}
+	if string(last.Body) != "{}" {
+		more = append(append(last.Body[:len(last.Body)-1:len(last.Body)-1], ','), more[1:]...)
+	}
+	last.Body = more
+	return nil
+}
+
+// titled gives settings as far as the last record of a log tells of them.
+func titled(s Settings, last store.Record) Settings {
+	var c captioned
+	var l log
+	switch {
+	case last.Type == changed && l.change(last) == nil:
+		return l.settings
+	case json.Unmarshal(last.Body, &c) == nil && c.Caption != nil:
+		s.Model, s.Title = c.Caption.Model, c.Caption.Title
+	}
+	return s
+}
+
+// Again has a model asked once more what the last turn has left unanswered, as
+// one that has failed or was stopped does. It is a turn of its own, in which the
+// user says nothing; id is its, "": one is made up. ErrAnswered says that a turn
+// is under way, or that there is nothing. To ask again under the same id changes
+// nothing.
+func (h *Runner) Again(ctx context.Context, conversation, id string) (string, error) {
+	return h.accept(ctx, conversation, id, errand{Again: true}, func(l *log) error {
+		if !l.idle() || !l.state.Unanswered() {
+			return ErrAnswered
+		}
+		return nil
+	})
+}

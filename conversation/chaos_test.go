@@ -1,0 +1,287 @@
+package conversation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/tool"
+)
+
+// errDead is what a host hears whose process has died: whatever it tries, it
+// does nothing any more.
+var errDead = errors.New("the process is dead")
+
+// mortal is an engine as one process sees it, until that dies. An append
+// under way may have happened all the same.
+type mortal struct {
+	store.Store
+	dead atomic.Bool
+	last atomic.Bool // the process dies with its next append
+}
+
+func (m *mortal) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
+	if m.dead.Load() {
+		return store.Position{}, errDead
+	}
+	end, err := m.Store.Append(ctx, c, at, records...)
+	if m.last.Load() {
+		m.dead.Store(true)
+		return store.Position{}, errDead
+	}
+	return end, err
+}
+
+func (m *mortal) Enqueue(ctx context.Context, t store.Job) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Store.Enqueue(ctx, t)
+}
+
+func (m *mortal) Schedule(ctx context.Context, t store.Job, at time.Time) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Store.Schedule(ctx, t, at)
+}
+
+func (m *mortal) Take(ctx context.Context) (store.Lease, error) {
+	c, err := m.Store.Take(ctx)
+	if err == nil && m.dead.Load() { // it was never taken
+		_ = c.Nack(0)
+		<-ctx.Done()
+		return nil, errDead
+	}
+	return mortalClaim{c, m}, err
+}
+
+type mortalClaim struct {
+	store.Lease
+	m *mortal
+}
+
+func (c mortalClaim) Extend() error { return c.unless(c.Lease.Extend) }
+func (c mortalClaim) Done() error   { return c.unless(c.Lease.Done) }
+
+func (c mortalClaim) Nack(d time.Duration) error {
+	return c.unless(func() error { return c.Lease.Nack(d) })
+}
+
+func (c mortalClaim) unless(do func() error) error {
+	if c.m.dead.Load() {
+		return errDead
+	}
+	return do()
+}
+
+// chaos is a provider, tools and hosts that all fail at random.
+type chaos struct {
+	t      *testing.T
+	engine store.Store
+
+	mu    sync.Mutex
+	dice  *rand.Rand
+	calls int
+	wrong []string
+}
+
+func (c *chaos) roll(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dice.IntN(n)
+}
+
+func (c *chaos) complain(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}
+
+// Name and Stream make it a model.
+func (c *chaos) Name() llm.Name { return large }
+
+func (c *chaos) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+	var answer llmtest.Answer
+	switch c.roll(10) {
+	case 0, 1, 2:
+		answer = llmtest.Fails(busy)
+	case 3:
+		answer = llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: time.Duration(c.roll(200)) * time.Second})
+	case 4:
+		answer = llmtest.Breaks("half an answer", &fault.Error{Kind: fault.Truncated, Message: "it broke off"})
+	case 5, 6:
+		answer = c.callsTools()
+	default:
+		answer = llmtest.Late(time.Duration(c.roll(60))*time.Second, llmtest.Says("a whole answer"))
+	}
+	return answer(ctx, q)
+}
+
+// callsTools gives an answer with calls that there was never one like.
+func (c *chaos) callsTools() llmtest.Answer {
+	var calls []llm.ToolCall
+	for range 1 + c.roll(3) {
+		c.mu.Lock()
+		c.calls++
+		id := fmt.Sprint("call-", c.calls)
+		c.mu.Unlock()
+		calls = append(calls, llmtest.Call(id, "work", `{"id":"`+id+`"}`))
+	}
+	return llmtest.Calls(calls...)
+}
+
+// work is a tool that must not run when its result is in the log.
+func (c *chaos) work(conversation string) tool.Tool {
+	return tool.Tool{Tool: llm.Tool{Name: "work"}, Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		var in struct{ ID string }
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return "", err
+		}
+		for r, err := range c.engine.Read(ctx, conversation, 0) {
+			var result struct{ ID string }
+			if err == nil && r.Type == "tool-result" && json.Unmarshal(r.Body, &result) == nil && result.ID == in.ID {
+				c.complain("%s ran after its result was logged", in.ID)
+			}
+		}
+		return "done", pause(ctx, time.Duration(c.roll(20))*time.Second)
+	}}
+}
+
+// pause takes some time.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// start starts a host in a process of its own. kill ends it without a word.
+func (c *chaos) start() (kill func()) {
+	m := &mortal{Store: c.engine}
+	host := conversation.New(conversation.Config{Store: m, Agent: func(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+		if c.roll(20) == 0 {
+			return agent.Agent{}, errors.New("the model is lost")
+		}
+		w := agent.Agent{Model: c, Tools: []tool.Tool{c.work(s.Title)}}
+		w.Retry.Policy = policy.Patient()
+		return w, nil
+	}})
+	ctx, cancel := context.WithCancel(c.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = host.Run(ctx) }()
+	return func() {
+		m.last.Store(c.roll(2) == 0)
+		m.dead.Store(!m.last.Load())
+		cancel()
+		<-done
+		m.dead.Store(true)
+	}
+}
+
+// 200 turns, three hosts of which one dies every seven seconds at first: every
+// turn that was accepted is sealed once, no log has a hole, no tool runs after
+// its result was logged, and attempts are counted through it all.
+func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
+	for seed := range uint64(2) {
+		synctest.Test(t, func(t *testing.T) {
+			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 7))}
+			defer c.engine.Close(context.Background())
+			desk := conversation.New(conversation.Config{Store: c.engine})
+			accepted := map[string][]string{}
+			for n := range 40 {
+				id := fmt.Sprint("talk-", n)
+				if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
+					t.Fatal(err)
+				}
+				for range 5 {
+					said, err := desk.Say(t.Context(), id, "", "go on")
+					if err != nil {
+						t.Fatal(err)
+					}
+					accepted[id] = append(accepted[id], said)
+				}
+			}
+			kills := []func(){c.start(), c.start(), c.start()}
+			for n := 0; n < 400 && !c.sealed(accepted); n++ {
+				time.Sleep(time.Duration(1+c.roll(14)*(1+n)) * time.Second)
+				victim := c.roll(3)
+				kills[victim]()
+				kills[victim] = c.start()
+			}
+			for _, kill := range kills {
+				kill()
+			}
+			c.check(accepted)
+			if len(c.wrong) > 0 {
+				h, _ := c.engine.Health(t.Context())
+				t.Logf("health %+v", h)
+				for r := range c.engine.Read(t.Context(), strings.SplitN(c.wrong[0], ":", 2)[0], 0) {
+					t.Logf("%d %v %s %s %.150s", r.N, r.Time.Format("15:04:05.000"), r.Turn, r.Type, r.Body)
+				}
+				t.Errorf("seed %d: %d wrong, such as %.2000q", seed, len(c.wrong), c.wrong)
+			}
+		})
+	}
+}
+
+// sealed tells whether no conversation has anything left to do.
+func (c *chaos) sealed(accepted map[string][]string) bool {
+	h, err := c.engine.Health(c.t.Context())
+	return err == nil && h.Parked+h.Due+h.Held == 0
+}
+
+// check looks at what has become of it all.
+func (c *chaos) check(accepted map[string][]string) {
+	for conversation, turns := range accepted {
+		seals, n, tries := map[string]int{}, int64(0), 0
+		for r, err := range c.engine.Read(c.t.Context(), conversation, 0) {
+			if err != nil {
+				c.complain("%s: %v", conversation, err)
+				break
+			}
+			if n++; r.N != n {
+				c.complain("%s: record %d where %d should be", conversation, r.N, n)
+			}
+			if seals[r.Turn] > 0 {
+				c.complain("%s: record %d, %s, of a turn that was sealed", conversation, n, r.Type)
+			}
+			switch r.Type {
+			case "turn-sealed":
+				seals[r.Turn]++
+				tries = 0
+			case "assistant-message":
+				tries = 0
+			case "turn-parked":
+				var p struct{ Run policy.Run }
+				if json.Unmarshal(r.Body, &p) != nil || p.Run.Tries != tries+1 {
+					c.complain("%s, record %d: try %d after %d", conversation, n, p.Run.Tries, tries)
+				}
+				tries = p.Run.Tries
+			}
+		}
+		for _, id := range turns {
+			if seals[id] != 1 {
+				c.complain("%s: %s was sealed %d times", conversation, id, seals[id])
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// What is said to the worker of a turn. It is only a hint to look: what counts
+// is in the log, and a word that gets lost is noticed there at the next append.
+const (
+	sayStop = "stop"
+	sayNow  = "now"
+	sayLook = "look"
+)
+
+// sayGone is said to those who watch a conversation that is taken away.
+const sayGone = "gone"
+
+// control is the topic on which the worker of a turn listens.
+func control(conversation, turnID string) string {
+	return "turn." + errandID(conversation, turnID)
+}
+
+// obey listens to what is said to the worker, until ctx ends; then it closes
+// over. What was said before is in the log.
+func (w *worker) obey(ctx context.Context) (over <-chan struct{}, err error) {
+	words, err := w.h.Store.Subscribe(ctx, control(w.log.id, w.turn))
+	if err != nil {
+		return nil, err
+	}
+	w.look(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for heard := range words {
+			if heard.Gap {
+				w.look(ctx)
+			}
+			switch string(heard.Data) {
+			case sayStop:
+				w.stop(errAborted)
+			case sayNow:
+				w.hurry()
+			case sayLook:
+				w.look(ctx)
+			}
+		}
+	}()
+	return ended, nil
+}
+
+// look reads what others have appended to the log.
+func (w *worker) look(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.h.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
+		w.h.Log.Warn("reading a log", "conversation", w.log.id, "error", err)
+	}
+	_ = w.mine(w.log) // another worker's turn is noticed at the next append
+}
+
+// tell tells whoever watches of what passes by.
+func (w *worker) tell(ctx context.Context, e turn.Event) {
+	switch e := e.(type) {
+	case turn.TextDelta, turn.ReasoningDelta:
+		w.said = true
+	case turn.Retry:
+		w.asked = e.Name
+		w.hasten(false)
+	case turn.Recovered:
+		w.h.over(ctx, w.log.id)
+		w.h.back(ctx, e.Provider)
+	}
+	w.told(e)
+	if r, ok := e.(turn.Retry); ok {
+		w.hold(r)
+		return
+	}
+	if turn.Kept(e) {
+		return // it came with its append
+	}
+	w.unveil(ctx)
+	w.publish(ctx, e)
+}
+
+// hold puts a retry aside until its wait is kept: what people have seen has been
+// counted, whatever becomes of the process.
+func (w *worker) hold(e turn.Retry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = &e
+}
+
+// unveil tells of the retry that was put aside, if there is one.
+func (w *worker) unveil(ctx context.Context) {
+	w.mu.Lock()
+	e := w.held
+	w.held = nil
+	w.mu.Unlock()
+	if e != nil {
+		w.publish(ctx, *e)
+	}
+}
+
+// publish tells whoever listens of an event that passes by.
+func (w *worker) publish(ctx context.Context, e turn.Event) {
+	w.mu.Lock()
+	seq := w.log.at.N
+	w.mu.Unlock()
+	line, err := json.Marshal(wire.Event{Seq: seq, Time: time.Now(), Body: wire.OfTurn(wire.Call{ConversationID: w.log.id, TurnID: w.turn}, e)})
+	if err == nil {
+		err = w.h.Store.Publish(ctx, w.log.id, line)
+	}
+	if err != nil && ctx.Err() == nil {
+		w.h.Log.Warn("telling of an event", "type", e.Type(), "error", err)
+	}
+}
+
+// Stop ends the turn under way: it is sealed as aborted. turnID "" means
+// whichever it is. What waits behind it comes next.
+func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
+	l, err := h.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	underWay := func(l *log) error {
+		switch {
+		case l.idle() || turnID != "" && turnID != l.now.id:
+			return ErrIdle
+		case l.now.abort:
+			return ErrStopped
+		}
+		return nil
+	}
+	err = h.append(ctx, l, underWay, func(now time.Time) ([]store.Record, error) {
+		r, err := record(abortRequested, l.now.id, struct{}{}, now)
+		return []store.Record{r}, err
+	})
+	switch {
+	case err != nil && !errors.Is(err, ErrStopped):
+		return err
+	case l.now.held: // its worker ends it, or whoever takes up the turn of one that has died
+		return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
+	}
+	// Again where somebody has stopped it already, who may not have come to this.
+	// A parking in the past has room where an offer has none.
+	return errors.Join(err, h.Store.Schedule(ctx, ticket(conversation, l.now.id, "", errand{}), time.Now()))
+}
+
+// Now ends the wait that the turn under way is in: it tries at once.
+func (h *Runner) Now(ctx context.Context, conversation string) error {
+	l, err := h.load(ctx, conversation)
+	switch {
+	case err != nil:
+		return err
+	case l.idle():
+		return ErrIdle
+	}
+	if l.now.held {
+		id := l.now.id
+		err := h.Store.Publish(ctx, control(conversation, id), []byte(sayNow))
+		if err == nil {
+			err = h.catchUp(ctx, l)
+		}
+		if err != nil || l.now.id != id || l.now.held {
+			return err
+		}
+	} // else its worker has parked it before it could hear
+	// The parking stays until another takes its place: who took it away, and then
+	// died, would take the turn away.
+	return h.Store.Enqueue(ctx, ticket(conversation, l.now.id, "", errand{Woken: true, Now: true}))
+}

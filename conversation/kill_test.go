@@ -1,0 +1,376 @@
+//go:build unix
+
+package conversation_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/tool"
+)
+
+// What is killed, and for how long.
+var (
+	long    = flag.Bool("long", false, "kill processes for minutes instead of seconds")
+	cluster = flag.Bool("cluster", false, "kill nodes of a cluster, too: that takes a minute")
+)
+
+// raced tells whether the race detector is on, which makes processes slow.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// storeVariable makes the test binary a process that is to be killed: it works
+// on the conversations of a store, a place as JSON.
+const storeVariable = "RIDETHROUGH_TEST_SESSION_STORE"
+
+func TestMain(m *testing.M) {
+	if store := os.Getenv(storeVariable); store != "" {
+		if err := live(store); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// live is a process that works until it is killed, or until its input ends:
+// then it hands back what it is at. It says when it is there.
+func live(config string) error {
+	var c place
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
+	}
+	e, err := store.Open(context.Background(), c.config())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
+	fmt.Println("ready")
+	go tellWhenSettled(ctx, e)
+	p := &player{engine: e}
+	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, Stay: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+	return errors.Join(err, e.Close(context.Background()))
+}
+
+// tellWhenSettled says when there is nothing left to do.
+func tellWhenSettled(ctx context.Context, e store.Store) {
+	for idle := 0; idle < 3; {
+		if pause(ctx, 100*time.Millisecond) != nil {
+			return
+		}
+		if h, err := e.Health(ctx); err == nil && h.Parked+h.Due+h.Held == 0 {
+			idle++
+		} else {
+			idle = 0
+		}
+	}
+	fmt.Println("settled")
+}
+
+// hasty waits as Patient does, in milliseconds.
+func hasty() policy.Policy {
+	return policy.Policy{
+		Retries: policy.Unlimited, RetryOn: fault.Transient,
+		Backoff: policy.Backoff{Steps: []time.Duration{5e6, 10e6, 30e6, 60e6, 300e6}},
+	}
+}
+
+// player is a provider and a tool that behave as chance has it.
+type player struct{ engine store.Store }
+
+func (p *player) world(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+	w := agent.Agent{Model: p, Tools: []tool.Tool{{Tool: llm.Tool{Name: "work"}, Func: p.work(s.Title)}}}
+	w.Retry.Policy = hasty()
+	return w, nil
+}
+
+func (*player) Name() llm.Name { return large }
+
+func (*player) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+	answer := llmtest.Late(time.Duration(rand.IntN(100))*time.Millisecond, llmtest.Says("a whole answer"))
+	switch rand.IntN(10) {
+	case 0, 1, 2, 3:
+		answer = llmtest.Fails(busy)
+	case 4:
+		answer = llmtest.Breaks("half an answer", &fault.Error{Kind: fault.Truncated, Message: "it broke off"})
+	case 5, 6:
+		id := fmt.Sprintf("call-%x", rand.Uint64())
+		answer = llmtest.Calls(llmtest.Call(id, "work", `{"id":"`+id+`"}`), llmtest.Call(id+"b", "work", `{"id":"`+id+`b"}`))
+	}
+	return answer(ctx, q)
+}
+
+// work refuses to run when its result is in the log.
+func (p *player) work(conversation string) func(context.Context, json.RawMessage) (string, error) {
+	return func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		var in struct{ ID string }
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return "", err
+		}
+		for r, err := range p.engine.Read(ctx, conversation, 0) {
+			if err == nil && r.Type == "tool-result" && strings.Contains(string(r.Body), `"id":"`+in.ID+`"`) {
+				return "AGAIN", nil
+			}
+		}
+		return "done", pause(ctx, time.Duration(rand.IntN(50))*time.Millisecond)
+	}
+}
+
+// process is one that is to be killed.
+type process struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+	said  *bufio.Reader
+}
+
+// place is where a process has its store.
+type place struct {
+	Dir                   string
+	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
+	Peers                 []string // the other nodes, too
+}
+
+// secret is known to all nodes.
+const secret = "known-to-these-processes"
+
+func (p place) config() store.Config {
+	c := store.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
+	if p.Node != "" {
+		c.Cluster = &store.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
+	}
+	return c
+}
+
+// launch starts a process on a store.
+func launch(t *testing.T, c place) *process {
+	t.Helper()
+	store, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
+	p.cmd.Env = append(os.Environ(), storeVariable+"="+string(store))
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.input, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.said = bufio.NewReader(out)
+	t.Cleanup(p.kill)
+	return p
+}
+
+// expect waits for what the process says next, for two minutes at most.
+func (p *process) expect(t *testing.T, want string) {
+	t.Helper()
+	slow := time.AfterFunc(2*time.Minute, p.kill)
+	defer slow.Stop()
+	if line, err := p.said.ReadString('\n'); line != want+"\n" {
+		t.Fatalf("the process says %q instead of %q, %v", line, want, err)
+	}
+}
+
+// kill ends the process without a word; end asks it to end.
+func (p *process) kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+	_ = p.cmd.Wait()
+}
+
+func (p *process) end(t *testing.T) {
+	_ = p.input.Close()
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the process ended in %v", err)
+	}
+}
+
+// accept takes turns for the processes to work on.
+func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]string {
+	t.Helper()
+	desk := conversation.New(conversation.Config{Store: e})
+	accepted := map[string][]string{}
+	for n := range conversations {
+		id := fmt.Sprint("talk-", n)
+		if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
+			t.Fatal(err)
+		}
+		for range turns {
+			said, err := desk.Say(t.Context(), id, "", "go on")
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepted[id] = append(accepted[id], said)
+		}
+	}
+	return accepted
+}
+
+// Processes are killed at random moments while they work on 200 turns with
+// faults. Then every turn is sealed once, no log has a hole, no tool was run
+// again after its result was logged, and tries are counted through it all.
+func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("it kills processes for some seconds, without the race detector")
+	}
+	kills, turns := 8, 5
+	if *long {
+		kills, turns = 200, 100
+	}
+	store := place{Dir: t.TempDir()}
+	e := opened(t, store.config())
+	accepted := accept(t, e, 40, turns)
+	shut(t, e)
+	for range kills {
+		p := launch(t, store)
+		p.expect(t, "ready")
+		_ = pause(t.Context(), time.Duration(200+rand.IntN(600))*time.Millisecond)
+		p.kill()
+	}
+	p := launch(t, store)
+	p.expect(t, "ready")
+	p.expect(t, "settled")
+	p.end(t)
+	review(t, opened(t, store.config()), accepted)
+}
+
+// opened opens a store until the test is over.
+func opened(t *testing.T, c store.Config) store.Store {
+	t.Helper()
+	e, err := store.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, e) })
+	return e
+}
+
+func shut(t *testing.T, e store.Store) {
+	t.Helper()
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// nodes gives the stores of three nodes of one cluster on this machine, and
+// how to reach it.
+func nodes(t *testing.T) (stores []place, r store.Remote) {
+	t.Helper()
+	var ports []string
+	for range 6 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().String())
+	}
+	var urls []string
+	for n := range 3 {
+		stores = append(stores, place{
+			Dir: t.TempDir(), Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n],
+		})
+		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])
+	}
+	return stores, store.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
+}
+
+// The same with three nodes of a cluster, of which one after the other is
+// killed and comes back.
+func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
+	if !*cluster && !*long || raced() {
+		t.Skip("it takes a minute: -args -cluster, without the race detector")
+	}
+	kills, turns := 3, 12
+	if *long {
+		kills, turns = 60, 40
+	}
+	stores, remote := nodes(t)
+	var alive []*process
+	for _, c := range stores {
+		alive = append(alive, launch(t, c))
+	}
+	for _, p := range alive {
+		p.expect(t, "ready")
+	}
+	e, err := store.Dial(t.Context(), remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, e) })
+	accepted := accept(t, e, 30, turns)
+	for range kills {
+		victim := rand.IntN(3)
+		alive[victim].kill()
+		_ = pause(t.Context(), time.Duration(rand.IntN(2000))*time.Millisecond)
+		alive[victim] = launch(t, stores[victim])
+		alive[victim].expect(t, "ready")
+	}
+	for left := int64(1); left > 0 && pause(t.Context(), 200*time.Millisecond) == nil; {
+		if h, err := e.Health(t.Context()); err == nil {
+			left = h.Parked + h.Due + h.Held
+		}
+	}
+	review(t, e, accepted)
+	for _, p := range alive {
+		p.end(t)
+	}
+}
+
+// review looks at what has become of the turns.
+func review(t *testing.T, e store.Store, accepted map[string][]string) {
+	t.Helper()
+	c := &chaos{t: t, engine: e}
+	c.check(accepted)
+	count := map[string]int{}
+	for id := range accepted {
+		for r, err := range e.Read(t.Context(), id, 0) {
+			if err != nil {
+				t.Error(err)
+			}
+			count[r.Type]++
+			if strings.Contains(string(r.Body), "AGAIN") {
+				t.Errorf("a tool was run again after its result was logged: %s", r.Body)
+			}
+		}
+	}
+	t.Logf("%d turns, %d restarts, %d waits, %d tool results", count["turn-sealed"], count["turn-restarted"], count["turn-parked"], count["tool-result"])
+	if count["turn-restarted"] == 0 || count["turn-parked"] == 0 || count["tool-result"] == 0 {
+		t.Error("nothing has happened that could go wrong")
+	}
+	if len(c.wrong) > 0 {
+		t.Errorf("%d wrong, such as %.2000q", len(c.wrong), c.wrong)
+	}
+}

@@ -1,0 +1,58 @@
+package conversation
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// List yields the conversations whose id is below before, from the highest id
+// down; "" starts at the highest. Ids that the host has made up are the newest
+// first. Of each it tells what its first and its last record do: not what is
+// under way, and of settings that were changed the model and the title.
+func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
+	return func(yield func(View, error) bool) {
+		for head, err := range h.Store.Conversations(ctx, before) {
+			var v View
+			ok := true
+			if err == nil {
+				v, ok, err = glance(head)
+			}
+			if ok && (!yield(v, err) || err != nil) {
+				return
+			}
+		}
+	}
+}
+
+// glance gives what a head tells of a conversation; false: it is not one of
+// ours.
+func glance(head store.Head) (v View, ok bool, err error) {
+	l := &log{id: head.ID}
+	if head.First.Type == created {
+		if err := l.fold(head.First); err != nil {
+			return v, true, err
+		}
+	}
+	if l.check() != nil {
+		return v, false, nil
+	}
+	return View{ID: l.id, Settings: titled(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
+}
+
+// History yields what is kept of a conversation behind a number, as [Runner.Attach]
+// does, and ends there.
+func (h *Runner) History(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		r := &reader{h: h, log: &log{id: conversation}, after: after, yield: yield}
+		err := r.read(ctx)
+		if err == nil {
+			err = r.log.check()
+		}
+		if err != nil && err != errUnread {
+			yield(wire.Event{}, err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package conversation_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+func TestConversationsAreListedFromTheHighestIDDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		host, _ := h.host()
+		for _, id := range []string{"b", "a", "d", "c"} {
+			if _, err := host.Create(t.Context(), id, conversation.Settings{Model: "acme/large", Title: strings.ToUpper(id)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := host.Delete(t.Context(), "b"); err != nil {
+			t.Error(err)
+		}
+		if _, err := h.engine.Append(t.Context(), "bb", store.Position{}, store.Record{Type: "other"}); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for v, err := range host.List(t.Context(), "d") {
+			if err != nil || v.Created.IsZero() || v.Last != 1 {
+				t.Errorf("%+v, %v", v, err)
+			}
+			got = append(got, v.Settings.Title)
+		}
+		if !slices.Equal(got, []string{"C", "A"}) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAHistoryIsWhatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("hello you"))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		want := mute(follow(t, host, c, 0, 1))
+		var got []string
+		for e, err := range host.History(t.Context(), c, 0) {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, say(e))
+		}
+		expect(t, got, strings.Join(want, "\n"))
+		for _, err := range host.History(t.Context(), "none", 0) {
+			if !errors.Is(err, conversation.ErrNone) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestWhoWatchesAConversationThatIsDeletedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		host, _ := h.host()
+		c := h.create(host)
+		ended := make(chan error, 1)
+		go func() {
+			for _, err := range host.Attach(t.Context(), c, 0) {
+				ended <- err
+			}
+		}()
+		synctest.Wait()
+		if err := host.Delete(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, store.ErrDeleted) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("one"), llmtest.Fails(busy), llmtest.Says("two"))
+		host, _ := h.host()
+		a, b := h.create(host), h.create(host)
+		for _, c := range []string{a, b} {
+			if _, err := host.Say(t.Context(), c, "1", "hello"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []string{a, b} {
+			if got := follow(t, host, c, 0, 1); len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "sealed done") {
+				t.Errorf("%q", got)
+			}
+		}
+	})
+}
+
+func TestWhoSaysNowIsNotHeldUpByTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "in an hour", Wait: time.Hour}
+		h := newHouse(t, llmtest.Fails(quiet), llmtest.Says("hi"))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(time.Minute)
+		if err := host.Now(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		began := time.Now()
+		follow(t, host, c, 0, 1)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -1,0 +1,362 @@
+package conversation_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// waiting says briefly which turns wait.
+func waiting(h *conversation.Runner) string {
+	var b strings.Builder
+	all, n := h.Pending(100)
+	fmt.Fprintf(&b, "%d:", n)
+	for _, p := range all {
+		state := "waits"
+		if p.Trying {
+			state = "tries"
+		}
+		fmt.Fprintf(&b, " %s %s %d", p.Turn, state, p.Retries)
+	}
+	return b.String()
+}
+
+// waitingAt counts the turns that wait for a provider.
+func waitingAt(h *conversation.Runner, provider string) int {
+	for _, u := range h.Upstreams() {
+		if u.Breaker.Name == provider {
+			return u.Waiting
+		}
+	}
+	return 0
+}
+
+// failing gives answers that fail, and then others.
+func failing(n int, then ...llmtest.Answer) []llmtest.Answer {
+	var all []llmtest.Answer
+	for range n {
+		all = append(all, llmtest.Fails(busy))
+	}
+	return append(all, then...)
+}
+
+func (h *house) speak(host *conversation.Runner, conversation, id string) {
+	h.t.Helper()
+	if _, err := host.Say(h.t.Context(), conversation, id, "hello"); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(5, llmtest.Late(time.Minute, llmtest.Says("hi")))...)
+		host, _ := h.host()
+		c, err := host.Create(t.Context(), "", conversation.Settings{Model: "acme/large", Title: "Files"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		h.speak(host, c, "t1")
+		synctest.Wait()
+		all, n := host.Pending(10)
+		want := conversation.Pending{
+			Conversation: c, Title: "Files", Turn: "t1", Name: large, Kind: "overloaded", Code: "529", Message: "HTTP 529: busy",
+			Limit: 0, Began: began.UTC(), Due: began.Add(5 * time.Second).UTC(), Deadline: all[0].Deadline, Slept: 5 * time.Second,
+		}
+		if diff := cmp.Diff([]conversation.Pending{want}, all); diff != "" || n != 1 {
+			t.Error(n, diff)
+		}
+		for _, c := range []struct {
+			after time.Duration
+			want  string
+		}{
+			{6 * time.Second, "1: t1 waits 1"},   // 10 s
+			{102 * time.Second, "1: t1 waits 4"}, // behind 10, 30 and 60 s, for 5 min, held by nobody
+			{304 * time.Second, "1: t1 tries 4"},
+			{61 * time.Second, "0:"},
+		} {
+			time.Sleep(c.after)
+			synctest.Wait()
+			if got := waiting(host); got != c.want {
+				t.Errorf("%v: %s, want %s", time.Since(began), got, c.want)
+			}
+		}
+	})
+}
+
+func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var u upstream
+		h := newHouse(t)
+		host, end := h.host()
+		h.model = &u
+		short, long, steered, idle := h.create(host), h.create(host), h.create(host), h.create(host)
+		h.speak(host, long, "long")
+		h.speak(host, steered, "steered")
+		time.Sleep(time.Hour)
+		h.speak(host, short, "short")
+		h.speak(host, steered, "more") // the last word is not about the wait
+		h.speak(host, idle, "taken")
+		synctest.Wait()
+		if err := host.Stop(t.Context(), idle, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		want := waiting(host)
+		if !strings.HasPrefix(want, "3: ") || !strings.Contains(want, " long waits ") || !strings.Contains(want, " steered waits ") || !strings.HasSuffix(want, " short waits 0") {
+			t.Error(want)
+		}
+		end()
+		other, _ := h.host()
+		synctest.Wait()
+		if got := waiting(other); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if n := waitingAt(other, "acme"); n != 3 {
+			t.Error(n)
+		}
+		u.up.Store(true)
+		other.NowAll(t.Context(), "acme")
+		time.Sleep(time.Minute)
+		if got := waiting(other); got != "0:" || waitingAt(other, "acme") != 0 {
+			t.Errorf("when it is back: %s", got)
+		}
+	})
+}
+
+func TestHostsTellEachOtherWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(8, llmtest.Says("hi"))...)
+		host, _ := h.host()
+		other, _ := h.host()
+		idler := conversation.New(conversation.Config{Store: h.engine}) // it does not run, and knows nothing
+		synctest.Wait()
+		h.speak(host, h.create(host), "t1")
+		for range 80 {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if mine, yours := waiting(host), waiting(other); mine != yours {
+				t.Fatalf("%s and %s", mine, yours)
+			}
+		}
+		if got := waiting(host); got != "0:" {
+			t.Error(got)
+		}
+		if got := waiting(idler); got != "0:" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestATurnThatIsStoppedOrGoneWaitsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var u upstream
+		h := newHouse(t)
+		host, _ := h.host()
+		other, _ := h.host()
+		h.model = &u
+		stopped, deleted, kept := h.create(host), h.create(host), h.create(host)
+		for i, c := range []string{stopped, deleted, kept} {
+			h.speak(host, c, fmt.Sprint("t", i))
+		}
+		time.Sleep(time.Hour)
+		if err := host.Stop(t.Context(), stopped, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Delete(t.Context(), deleted); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := waiting(host); !strings.HasPrefix(got, "1: t2 ") || waiting(other) != got {
+			t.Errorf("%s and %s", got, waiting(other))
+		}
+		if err := other.StopAll(t.Context(), "else"); err != nil || !strings.HasPrefix(waiting(host), "1:") {
+			t.Error("those of another provider are stopped", err)
+		}
+		if err := other.StopAll(t.Context(), "acme"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := waiting(host); got != "0:" || turnOf(t, host, kept) != "" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		park := func(id string, began time.Time) {
+			body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"wakeAt":%q,"model":{"provider":"acme","model":"large"},"kind":"overloaded","message":"busy"}`,
+				began.Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+			_, err := h.engine.Append(t.Context(), id, store.Position{},
+				store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
+				store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 1000 {
+			park(fmt.Sprint("c", i), time.Now().Add(-time.Duration(i*7919%1000)*time.Minute))
+		}
+		host, _ := h.host()
+		synctest.Wait()
+		all, n := host.Pending(10)
+		if len(all) != 10 || n != 1000 || waitingAt(host, "acme") != 1000 {
+			t.Fatal(len(all), n)
+		}
+		for i, p := range all {
+			if want := time.Now().Add(-time.Duration(999-i) * time.Minute); !p.Began.Equal(want) {
+				t.Errorf("%d: %v, want %v", i, p.Began, want)
+			}
+		}
+	})
+}
+
+func TestWhoMeasuresIsToldOfTriesAndWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		h := newHouse(t, append(failing(2, llmtest.Late(3*time.Second, llmtest.Says("hi"))), failing(1, llmtest.Hangs())...)...)
+		h.config.OnEvent = func(e conversation.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			line := string(e.Type)
+			if e.Type == conversation.Tried {
+				line += fmt.Sprintf(" %v", e.Took.Round(time.Second))
+			}
+			if e.Fault != nil {
+				line += " " + e.Fault.Kind.String()
+			}
+			if e.Retries > 0 {
+				line += fmt.Sprintf(" %d in %v", e.Retries, e.Waited.Round(time.Second))
+			}
+			if e.Name != large || e.At.IsZero() {
+				t.Errorf("%+v", e)
+			}
+			told = append(told, line)
+		}
+		host, _ := h.host()
+		c := h.create(host)
+		h.speak(host, c, "t1")
+		follow(t, host, c, 0, 1)
+		h.speak(host, c, "t2")
+		time.Sleep(10 * time.Second)
+		if err := host.Stop(t.Context(), c, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		want := "tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
+			"tried 0s overloaded, waits overloaded, lost"
+		mu.Lock()
+		defer mu.Unlock()
+		if got := strings.Join(told, ", "); got != want {
+			t.Errorf("\n got %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestUpstreamsAreThoseThatHaveBeenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var u upstream
+		h := newHouse(t)
+		host, _ := h.host()
+		if got := host.Upstreams(); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+		u.wait(t, h, host, 3)
+		if got := host.Upstreams(); len(got) != 1 || got[0].Breaker.Name != "acme" || got[0].Waiting != 3 || len(got[0].Breaker.Outages) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A hundred thousand turns wait, and one after the other is taken up and waits
+// again while somebody looks.
+func BenchmarkAHundredThousandWait(b *testing.B) {
+	kept := store.Memory()
+	defer func() { _ = kept.Close(context.Background()) }()
+	now := time.Now().UTC()
+	for i := range 100_000 {
+		began := now.Add(-time.Duration(i*7919%100_000) * time.Second)
+		body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"wakeAt":%q,"model":{"provider":"acme","model":"large"},"kind":"overloaded","message":"busy"}`,
+			began.Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
+		_, err := kept.Append(b.Context(), fmt.Sprint("c", i), store.Position{},
+			store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
+			store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	host := conversation.New(conversation.Config{Store: kept})
+	ctx, cancel := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = host.Run(ctx) })
+	defer func() { cancel(); running.Wait() }()
+	for waitingAt(host, "acme") < 100_000 {
+		if err := ctx.Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		host.Pending(500 + n%2) // another list than the last one
+	}
+}
+
+// deaf is an engine on which nobody hears which turns wait, but what a test says,
+// and gets no turn.
+type deaf struct {
+	store.Store
+	heard chan store.Message
+}
+
+func (d *deaf) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
+	if topic != "waits" {
+		return d.Store.Subscribe(ctx, topic)
+	}
+	context.AfterFunc(ctx, func() { close(d.heard) })
+	return d.heard, nil
+}
+
+func (d *deaf) Take(ctx context.Context) (store.Lease, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestWhoHasMissedSomethingLooksAgainWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(3, llmtest.Says("hi"), llmtest.Fails(busy))...)
+		host, _ := h.host()
+		h.speak(host, h.create(host), "t1")
+		synctest.Wait()
+		d := &deaf{h.engine, make(chan store.Message)}
+		h.config.Store = d
+		other, _ := h.host()
+		synctest.Wait()
+		if got := waiting(other); got != "1: t1 waits 0" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Minute)
+		h.speak(host, h.create(host), "t2")
+		synctest.Wait()
+		if got := waiting(other); got != "1: t1 waits 0" {
+			t.Errorf("it has heard something: %s", got)
+		}
+		d.heard <- store.Message{Gap: true}
+		synctest.Wait()
+		if mine, yours := waiting(host), waiting(other); mine != "1: t2 waits 0" || yours != mine {
+			t.Errorf("%s, %s", mine, yours)
+		}
+	})
+}

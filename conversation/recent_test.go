@@ -1,0 +1,151 @@
+package conversation_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// newest says briefly which conversations are the newest.
+func newest(t *testing.T, h *conversation.Runner, n int) string {
+	t.Helper()
+	views, err := h.Recent(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, v := range views {
+		line := v.ID + " " + v.Settings.Title
+		if v.Turn != "" {
+			line += " at " + v.Turn
+		}
+		if v.Waits != nil {
+			line += " waits"
+		}
+		all = append(all, line)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (h *house) found(host *conversation.Runner, id, title string) {
+	h.t.Helper()
+	if _, err := host.Create(h.t.Context(), id, conversation.Settings{Model: "acme/large", Title: title}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestTheNewestConversationsAreShownAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(1, llmtest.Late(time.Second, llmtest.Says("hi")))...)
+		host, _ := h.host()
+		check := func(want string) {
+			t.Helper()
+			if got := newest(t, host, 3); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		check("")
+		for i := range 4 {
+			h.found(host, fmt.Sprint("c", i), "t")
+		}
+		check("c3 t, c2 t, c1 t")
+		h.speak(host, "c2", "x")
+		synctest.Wait()
+		check("c3 t, c2 t at x waits, c1 t")
+		if err := host.Change(t.Context(), "c1", conversation.Settings{Model: "acme/large", Title: "other"}); err != nil {
+			t.Fatal(err)
+		}
+		check("c3 t, c2 t at x waits, c1 other")
+		if err := host.Delete(t.Context(), "c3"); err != nil {
+			t.Fatal(err)
+		}
+		check("c2 t at x waits, c1 other, c0 t")
+		time.Sleep(10 * time.Second)
+		check("c2 t, c1 other, c0 t")
+	})
+}
+
+func TestWhatOtherHostsDoToConversationsShowsInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, failing(9)...)
+		host, _ := h.host()
+		elsewhere := conversation.New(h.config)
+		h.found(host, "c1", "t")
+		h.found(host, "c2", "t")
+		if got := newest(t, elsewhere, 3); got != "c2 t, c1 t" {
+			t.Error(got)
+		}
+		h.found(host, "c3", "t")
+		h.speak(host, "c1", "x")
+		if err := host.Delete(t.Context(), "c2"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(16 * time.Second)
+		if got := newest(t, elsewhere, 3); got != "c3 t, c1 t at x waits" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Hour) // nobody asks
+		h.found(host, "c4", "t")
+		h.found(host, "c5", "t")
+		if mine, yours := newest(t, host, 2), newest(t, elsewhere, 2); mine != "c5 t, c4 t" || yours != mine {
+			t.Errorf("%q and %q", mine, yours)
+		}
+	})
+}
+
+func TestAStoreThatFailsLeavesWhatWasKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		host, end := h.host()
+		h.found(host, "c1", "t")
+		if got := newest(t, host, 3); got != "c1 t" {
+			t.Error(got)
+		}
+		end()
+		time.Sleep(time.Minute)
+		if err := h.engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if views, err := host.Recent(t.Context(), 3); len(views) != 1 || err == nil {
+			t.Errorf("%+v, %v", views, err)
+		}
+	})
+}
+
+// Somebody looks again and again at a store with a thousand conversations.
+func BenchmarkRecent(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		read bool
+	}{{"known", false}, {"read", true}} {
+		b.Run(c.name, func(b *testing.B) {
+			store, err := store.Open(b.Context(), store.Config{Dir: b.TempDir()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = store.Close(context.Background()) }()
+			host := conversation.New(conversation.Config{Store: store})
+			for i := range 300 {
+				if _, err := host.Create(b.Context(), fmt.Sprintf("c%04d", i), conversation.Settings{Model: "acme/large"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.read {
+					host = conversation.New(conversation.Config{Store: store})
+				}
+				if _, err := host.Recent(b.Context(), 100); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package conversation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// chunk is how much is restored with one append, in bytes: lists read the first
+// and the last one of each conversation.
+const chunk = 64 << 10
+
+// Restore puts a conversation into the store whose records are from another
+// one, all of them from the first on, and has what was under way there go on
+// here: a turn that waits does so until the same instant, with what it has
+// waited already. Where it was being worked on, that worker is taken for dead;
+// so end whoever works on the other store before its records are read.
+//
+// A conversation that is there already is compared. What is missing is added,
+// so that a Restore that broke off can be done again; added is the number of
+// those records, 0 where the conversation has everything, and maybe more. One
+// that is another one is ErrExists, and one that was deleted
+// store.ErrDeleted: nothing is written.
+func (h *Runner) Restore(ctx context.Context, conversation string, records []store.Record) (added int, err error) {
+	given, err := unfold(conversation, records)
+	if err != nil {
+		return 0, err
+	}
+	there, end, err := store.Load(ctx, h.Store, conversation, 0)
+	if err != nil {
+		return 0, err
+	}
+	missing, err := beyond(there, records)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", conversation, err)
+	}
+	added = len(missing)
+	if added > 0 && given.now.held {
+		r, err := record(released, given.now.id, struct{}{}, time.Now().UTC())
+		if err != nil {
+			return 0, err
+		}
+		missing = append(missing[:added:added], r)
+		if err := given.entitle(missing); err != nil {
+			return 0, err
+		}
+	}
+	for len(missing) > 0 {
+		n := piece(missing, end.N == 0, given.now.held)
+		if end, err = h.Store.Append(ctx, conversation, end, missing[:n]...); err != nil {
+			return 0, err
+		}
+		missing = missing[n:]
+	}
+	h.recent.stale()
+	return added, h.resume(ctx, conversation)
+}
+
+// unfold reads records that are said to be the whole log of a conversation.
+func unfold(conversation string, records []store.Record) (*log, error) {
+	l := &log{id: conversation}
+	if len(records) == 0 || records[0].Type != created {
+		return nil, fmt.Errorf("%w: %s: no conversation begins like that", store.ErrInvalid, conversation)
+	}
+	for i, r := range records {
+		if r.N != int64(i+1) {
+			return nil, fmt.Errorf("%w: %s: record %d stands in the place of %d", store.ErrInvalid, conversation, r.N, i+1)
+		}
+		if err := l.fold(r); err != nil {
+			return nil, fmt.Errorf("%w: %s: record %d: %w", store.ErrInvalid, conversation, r.N, err)
+		}
+	}
+	return l, nil
+}
+
+// beyond gives the records that are missing where some are there already.
+func beyond(there, records []store.Record) ([]store.Record, error) {
+	n := min(len(there), len(records))
+	for i := range n {
+		if !same(there[i], records[i]) {
+			return nil, fmt.Errorf("%w: record %d is another one", ErrExists, i+1)
+		}
+	}
+	return records[n:], nil
+}
+
+// same tells whether two records say the same, in whatever form of JSON.
+func same(a, b store.Record) bool {
+	if a.N != b.N || a.Turn != b.Turn || a.Type != b.Type || !a.Time.Equal(b.Time) {
+		return false
+	}
+	return bytes.Equal(a.Body, b.Body) || bytes.Equal(canonical(a.Body), canonical(b.Body))
+}
+
+// canonical gives JSON in one form; nil: it is none.
+func canonical(text json.RawMessage) []byte {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// piece tells how many of the records that are missing go into the next
+// append. The first record of a log has one of its own. Where the last one says
+// that the worker is dead, it comes with the one before it: who holds the turn
+// after that is a worker of this store.
+func piece(missing []store.Record, first, dead bool) int {
+	if first {
+		return 1
+	}
+	n, size := 0, 0
+	for ; n < len(missing) && (n == 0 || size+len(missing[n].Body) <= chunk); n++ {
+		size += len(missing[n].Body)
+	}
+	if dead && n == len(missing)-1 {
+		n++
+	}
+	return n
+}
+
+// resume gives a turn that is under way, or comes next, the ticket that it
+// would have. One that a worker of this store has, has one.
+func (h *Runner) resume(ctx context.Context, conversation string) error {
+	l, err := h.load(ctx, conversation)
+	switch {
+	case err != nil:
+		return err
+	case l.idle():
+		return h.next(ctx, l)
+	case l.now.held:
+		return nil
+	}
+	if w := l.now.waits; w != nil {
+		h.waiting.add(w.Name.Provider, conversation, l.now.id)
+	}
+	t := ticket(conversation, l.now.id, "", errand{})
+	if due := l.due(); !due.IsZero() && !l.now.abort {
+		return h.Store.Schedule(ctx, t, due)
+	}
+	return h.Store.Enqueue(ctx, t)
+}
+
+// Gather writes down what was accepted and is only in the queue, as it is where
+// a process has died at that moment. It is for stores that nobody works on, so
+// that their logs tell everything.
+func (h *Runner) Gather(ctx context.Context) (err error) {
+	health, err := h.Store.Health(ctx)
+	if err != nil {
+		return err
+	}
+	var held []store.Lease
+	defer func() {
+		for _, c := range held {
+			err = errors.Join(err, c.Nack(0))
+		}
+	}()
+	for range health.Due {
+		c, err := h.Store.Take(ctx)
+		if err != nil {
+			return err
+		}
+		held = append(held, c)
+		if err := h.gather(ctx, c.Job()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather writes down what a ticket carries.
+func (h *Runner) gather(ctx context.Context, t store.Job) error {
+	var e errand
+	if err := json.Unmarshal(t.Body, &e); err != nil {
+		return fmt.Errorf("ticket: %w", err)
+	}
+	l, err := h.load(ctx, t.Conversation)
+	_, damaged := errors.AsType[*store.Damage](err)
+	switch {
+	case errors.Is(err, ErrNone), errors.Is(err, store.ErrDeleted), damaged:
+		return nil // nothing can be written there
+	case err != nil:
+		return err
+	}
+	return h.note(ctx, l, e)
+}

@@ -1,0 +1,549 @@
+package conversation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+var (
+	large = llm.Name{Provider: "acme", Model: "large"}
+	busy  = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}
+)
+
+// house is an engine with hosts on it.
+type house struct {
+	t      *testing.T
+	engine store.Store
+	model  llm.Model
+	tools  []tool.Tool
+	before func() error // a world is made; nil: nothing is in the way
+	config conversation.Config
+}
+
+func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
+	h := &house{t: t, engine: store.Memory(), model: llmtest.New(large, answers...)}
+	t.Cleanup(func() { _ = h.engine.Close(context.Background()) })
+	h.config = conversation.Config{Store: h.engine, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+		if h.before != nil {
+			if err := h.before(); err != nil {
+				return agent.Agent{}, err
+			}
+		}
+		w := agent.Agent{Model: h.model, Tools: h.tools}
+		w.Retry.Policy = policy.Patient()
+		return w, nil
+	}}
+	return h
+}
+
+// host starts a host; end hands back what it is at.
+func (h *house) host() (host *conversation.Runner, end func()) {
+	host = conversation.New(h.config)
+	ctx, cancel := context.WithCancel(h.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := host.Run(ctx); err != nil {
+			h.t.Error(err)
+		}
+	}()
+	end = func() { cancel(); <-done }
+	h.t.Cleanup(end)
+	return host, end
+}
+
+// follow collects what a reader sees until n turns are sealed.
+func follow(t *testing.T, h *conversation.Runner, conversation string, after int64, n int) []string {
+	t.Helper()
+	var lines []string
+	for e, err := range h.Attach(t.Context(), conversation, after) {
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		lines = append(lines, say(e))
+		if e.Body.Type() == "turn-sealed" {
+			if n--; n == 0 {
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// say tells of an event in a line.
+func say(e wire.Event) string {
+	switch b := e.Body.(type) {
+	case wire.Turn:
+		switch e := b.Event.(type) {
+		case turn.UserMessage:
+			return "user: " + e.Text
+		case turn.TextDelta:
+			return "… " + strings.TrimSpace(e.Text)
+		case turn.AssistantMessage:
+			return strings.TrimSpace("model: " + e.Content.Text())
+		case turn.Sealed:
+			return fmt.Sprintf("sealed %s, %d retries, %dms", e.Status, e.RetryCount, e.TotalRetryDelayMs)
+		}
+	case wire.InputQueued:
+		return strings.TrimSpace("queued: " + b.Text)
+	case wire.InputRemoved:
+		return "removed"
+	case wire.ProviderRetry:
+		return fmt.Sprintf("retry %d in %v: %s", b.Attempt, (time.Duration(b.DelayMs) * time.Millisecond).Round(time.Second), b.Message)
+	case wire.ProviderRecovered:
+		return fmt.Sprintf("recovered after %d", b.Retries)
+	case wire.Error:
+		return "error: " + b.Message
+	}
+	return e.Body.Type()
+}
+
+func lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func (h *house) create(host *conversation.Runner) string {
+	h.t.Helper()
+	id, err := host.Create(h.t.Context(), "", conversation.Settings{Model: "acme/large"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id
+}
+
+func (h *house) say(host *conversation.Runner, conversation, text string) string {
+	h.t.Helper()
+	id, err := host.Say(h.t.Context(), conversation, "", text)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id
+}
+
+func expect(t *testing.T, got []string, want string) {
+	t.Helper()
+	if diff := cmp.Diff(lines(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestATurnIsTakenAndAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Late(time.Second, llmtest.Says("hello you"))) // whoever follows is there by then
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		want := `
+			queued: hello
+			turn-start
+			user: hello
+			… hello
+			… you
+			model: hello you
+			usage
+			sealed done, 0 retries, 0ms`
+		expect(t, follow(t, host, c, 0, 1), want)
+	})
+}
+
+// mute gives lines without what passes by.
+func mute(all []string) (kept []string) {
+	for _, line := range all {
+		if !strings.HasPrefix(line, "… ") && !strings.HasPrefix(line, "retry ") && !strings.HasPrefix(line, "recovered ") {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+// A wait of 30 minutes is interrupted by a host that ends and by one that dies.
+func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fails []llmtest.Answer
+		for range 8 {
+			fails = append(fails, llmtest.Fails(busy))
+		}
+		h := newHouse(t, append(fails, llmtest.Says("hi"))...)
+		killed := &mortal{Store: h.engine}
+		h.config.Store = killed
+		host, _ := h.host()
+		c := h.create(host)
+		began := time.Now()
+		h.say(host, c, "hello")
+		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
+		if v, err := host.Get(t.Context(), c); err != nil || v.Waits == nil || v.Waits.Attempt != 7 {
+			t.Errorf("%+v, %v", v.Waits, err)
+		}
+		killed.dead.Store(true)
+		h.config.Store = h.engine
+		time.Sleep(3 * time.Minute)
+		_, end := h.host()
+		time.Sleep(10 * time.Minute)
+		end()
+		host, _ = h.host()
+		got := follow(t, host, c, 0, 1)
+		if took := time.Since(began); took < 61*time.Minute+45*time.Second || took > 62*time.Minute+15*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if last := got[len(got)-1]; !strings.HasPrefix(last, "sealed done, 8 retries, 37") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestWhoComesLateSeesTheWaitAsItStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := []llmtest.Answer{llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")}
+		h := newHouse(t, fails...)
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(3 * time.Minute)
+		got := follow(t, host, c, 0, 1)
+		if got[3] != "retry 4 in 3m50s: busy" && !strings.HasPrefix(got[3], "retry 4 in 3m4") && !strings.HasPrefix(got[3], "retry 4 in 3m5") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestTheTroublesOfAProviderAreToldAndNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"), llmtest.Says("again"))
+		host, _ := h.host()
+		c := h.create(host)
+		seen := make(chan []string, 1)
+		go func() { seen <- follow(t, host, c, 0, 1) }()
+		synctest.Wait()
+		h.say(host, c, "hello")
+		live := <-seen
+		expect(t, live, `
+			queued: hello
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: HTTP 529: busy
+			recovered after 2
+			… hi
+			model: hi
+			usage
+			sealed done, 2 retries, 15000ms`)
+		expect(t, follow(t, host, c, 0, 1), strings.Join(mute(live), "\n"))
+		for r, err := range h.engine.Read(t.Context(), c, 0) {
+			if err != nil || r.Type == "provider-retry" {
+				t.Errorf("%v in the log, %v", r, err)
+			}
+		}
+		h.say(host, c, "and now?")
+		follow(t, host, c, 0, 2)
+		for _, q := range h.model.(*llmtest.Model).Requests() {
+			for _, m := range q.Messages {
+				if strings.Contains(m.Text(), "529") {
+					t.Errorf("in a prompt: %v", m)
+				}
+			}
+		}
+	})
+}
+
+func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Late(time.Minute, llmtest.Says("one")), llmtest.Says("two"), llmtest.Says("four"))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "1")
+		synctest.Wait()
+		second := h.say(host, c, "2")
+		third := h.say(host, c, "3")
+		h.say(host, c, "4")
+		if err := host.Edit(t.Context(), c, second, "two, please"); err != nil {
+			t.Error(err)
+		}
+		if err := host.Remove(t.Context(), c, third); err != nil {
+			t.Error(err)
+		}
+		if v, _ := host.Get(t.Context(), c); len(v.Inputs) != 2 || v.Inputs[0].Text != "two, please" || v.Turn == "" {
+			t.Errorf("%+v", v)
+		}
+		expect(t, mute(follow(t, host, c, 0, 3)), `
+			queued: 1
+			turn-start
+			user: 1
+			queued: 2
+			queued: 3
+			queued: 4
+			queued: two, please
+			removed
+			model: one
+			usage
+			sealed done, 0 retries, 0ms
+			turn-start
+			user: two, please
+			model: two
+			usage
+			sealed done, 0 retries, 0ms
+			turn-start
+			user: 4
+			model: four
+			usage
+			sealed done, 0 retries, 0ms`)
+		for _, err := range []error{host.Edit(t.Context(), c, second, "x"), host.Remove(t.Context(), c, third), host.Steer(t.Context(), c, "none")} {
+			if !errors.Is(err, conversation.ErrInput) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestAnInputSteersTheTurnUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
+		h.tools = []tool.Tool{{Tool: llm.Tool{Name: "look"}, Func: func(context.Context, json.RawMessage) (string, error) {
+			time.Sleep(time.Minute)
+			return "seen", nil
+		}}}
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "go")
+		time.Sleep(time.Second)
+		if err := host.Steer(t.Context(), c, h.say(host, c, "be brief")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, mute(follow(t, host, c, 0, 1)), `
+			queued: go
+			turn-start
+			user: go
+			model:
+			usage
+			tool-call
+			queued: be brief
+			tool-result
+			user: be brief
+			model: ok
+			usage
+			sealed done, 0 retries, 0ms`)
+		if v, _ := host.Get(t.Context(), c); len(v.Inputs) != 0 || v.Turn != "" {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func TestATurnIsStoppedWhereverItIs(t *testing.T) {
+	tests := map[string]struct {
+		answers []llmtest.Answer
+		after   time.Duration
+		want    string
+	}{
+		"in a short wait":  {[]llmtest.Answer{llmtest.Fails(busy)}, 2 * time.Second, "sealed aborted, 0 retries, 2000ms"},
+		"in a long wait":   {slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, 9), 20 * time.Minute, "sealed aborted, 6 retries, "},
+		"while it answers": {[]llmtest.Answer{llmtest.Hangs(llm.Text{Text: "well"})}, time.Minute, "sealed aborted, 0 retries, 0ms"},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t, append(tt.answers, llmtest.Says("next"))...)
+			host, _ := h.host()
+			c := h.create(host)
+			h.say(host, c, "go")
+			time.Sleep(tt.after)
+			began := time.Now()
+			if err := host.Stop(t.Context(), c, ""); err != nil {
+				t.Error(err)
+			}
+			got := follow(t, host, c, 0, 1)
+			if last := got[len(got)-1]; !strings.HasPrefix(last, tt.want) || time.Since(began) > 0 {
+				t.Errorf("%s: %q after %v", name, got, time.Since(began))
+			}
+			if err := host.Stop(t.Context(), c, ""); !errors.Is(err, conversation.ErrIdle) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestSomebodySaysNow(t *testing.T) {
+	for _, after := range []time.Duration{2 * time.Second, 3 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			fails := slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, map[bool]int{true: 1, false: 5}[after < time.Minute])
+			h := newHouse(t, append(fails, llmtest.Says("hi"))...)
+			host, _ := h.host()
+			c := h.create(host)
+			h.say(host, c, "go")
+			time.Sleep(after)
+			began := time.Now()
+			if err := host.Now(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			got := follow(t, host, c, 0, 1)
+			if last := got[len(got)-1]; time.Since(began) > 0 || !strings.HasPrefix(last, fmt.Sprintf("sealed done, %d retries", len(fails))) {
+				t.Errorf("%q after %v", got, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestAWorkerThatFailsIsSupervised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("hi"))
+		var tries []time.Time
+		h.before = func() error {
+			tries = append(tries, time.Now())
+			if len(tries) <= 4 {
+				return errors.New("no such model here")
+			}
+			return nil
+		}
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		expect(t, mute(follow(t, host, c, 0, 1)), `
+			queued: hello
+			turn-start
+			user: hello
+			model: hi
+			usage
+			sealed done, 0 retries, 0ms`)
+		for i, want := range []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second} {
+			if got := tries[i+1].Sub(tries[i]); got < want || got > want*11/10 {
+				t.Errorf("before worker %d: %v", i+2, got)
+			}
+		}
+	})
+}
+
+func TestAWorkerThatAlwaysFailsIsNotSupervisedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.model = panics{}
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		got := follow(t, host, c, 0, 1)
+		if all := strings.Join(got, "\n"); !strings.Contains(all, "error: panic: no") || !strings.HasSuffix(all, "sealed failed, 0 retries, 0ms") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// panics is a model with a bug.
+type panics struct{}
+
+func (panics) Name() llm.Name { return large }
+
+func (panics) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no") }
+
+func TestAWorkerThatDiesIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
+		m := &mortal{Store: h.engine}
+		h.config.Store = m
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(time.Second)
+		m.dead.Store(true)
+		h.config.Store = h.engine
+		host, _ = h.host()
+		began := time.Now()
+		expect(t, mute(follow(t, host, c, 0, 1)), `
+			queued: hello
+			turn-start
+			user: hello
+			turn-restarted
+			model: hi
+			usage
+			sealed done, 0 retries, 0ms`)
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("it was missed after %v", took)
+		}
+	})
+}
+
+func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Late(5*time.Minute, llmtest.Says("hi")))
+		host, _ := h.host()
+		c := h.create(host)
+		h.say(host, c, "hello")
+		time.Sleep(time.Second)
+		for range 3 {
+			body := json.RawMessage(`{"id":"other","turn":"` + turnOf(t, host, c) + `"}`)
+			err := h.engine.Enqueue(t.Context(), store.Job{Conversation: c, Turn: "other", Body: body})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := follow(t, host, c, 0, 1)
+		if last := got[len(got)-1]; last != "sealed done, 0 retries, 0ms" || len(h.model.(*llmtest.Model).Requests()) != 1 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func turnOf(t *testing.T, h *conversation.Runner, c string) string {
+	v, err := h.Get(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Turn
+}
+
+func TestWhatCannotBeDoneIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, llmtest.Says("hi"))
+		host, _ := h.host()
+		c, ctx := h.create(host), t.Context()
+		id := h.say(host, c, "hello")
+		follow(t, host, c, 0, 1)
+		gone := h.create(host)
+		if err := host.Delete(ctx, gone); err != nil {
+			t.Fatal(err)
+		}
+		say := func(c, text string) error { _, err := host.Say(ctx, c, "", text); return err }
+		_, again := host.Create(ctx, c, conversation.Settings{})
+		_, none := host.Get(ctx, "nobody")
+		for name, tt := range map[string]struct{ got, want error }{
+			"unknown":        {say("nobody", "hi"), conversation.ErrNone},
+			"unknown to see": {none, conversation.ErrNone},
+			"deleted":        {say(gone, "hi"), store.ErrDeleted},
+			"too long":       {say(c, strings.Repeat("x", conversation.TextBound+1)), conversation.ErrText},
+			"no text":        {say(c, " \n"), conversation.ErrText},
+			"no UTF-8":       {say(c, "\xff"), conversation.ErrText},
+			"made twice":     {again, conversation.ErrExists},
+			"nothing to end": {host.Stop(ctx, c, ""), conversation.ErrIdle},
+			"nothing waits":  {host.Now(ctx, c), conversation.ErrIdle},
+		} {
+			if !errors.Is(tt.got, tt.want) {
+				t.Errorf("%s: %v", name, tt.got)
+			}
+		}
+		if same, err := host.Say(ctx, c, id, "hello"); same != id || err != nil {
+			t.Errorf("%s, %v", same, err)
+		}
+	})
+}

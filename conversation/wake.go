@@ -1,0 +1,206 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// recoveries is the topic on which hosts tell each other that an upstream
+// answers again.
+const recoveries = "upstreams"
+
+// pace is how long one slice of turns that are woken is ahead of the next,
+// which is twice as large.
+const pace = time.Second
+
+// waiting are the turns that wait for an upstream and are held by nobody, as
+// far as this host has parked them or has found them when it began. It is only
+// there to wake them early: who is not in it wakes at its own time.
+type waiting struct {
+	mu    sync.Mutex
+	turns map[string]map[string]string // upstream -> conversation -> turn
+}
+
+// add notes a turn that was parked.
+func (w *waiting) add(upstream, conversation, turnID string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turns == nil {
+		w.turns = map[string]map[string]string{}
+	}
+	if w.turns[upstream] == nil {
+		w.turns[upstream] = map[string]string{}
+	}
+	w.turns[upstream][conversation] = turnID
+}
+
+// drop forgets the turn of a conversation, which somebody has taken up.
+func (w *waiting) drop(conversation string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for upstream, turns := range w.turns {
+		if delete(turns, conversation); len(turns) == 0 {
+			delete(w.turns, upstream)
+		}
+	}
+}
+
+// some takes out up to n of the turns that wait for an upstream.
+func (w *waiting) some(upstream string, n int) map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := map[string]string{}
+	for conversation, id := range w.turns[upstream] {
+		if len(taken) == n {
+			break
+		}
+		taken[conversation] = id
+		delete(w.turns[upstream], conversation)
+	}
+	return taken
+}
+
+// find notes the turns that were parked before this host was there.
+func (h *Runner) find(ctx context.Context) {
+	all := false
+	h.pendings.search()
+	defer func() { h.pendings.searched(all) }()
+	for head, err := range h.Store.Conversations(ctx, "") {
+		if err != nil {
+			if ctx.Err() == nil {
+				h.Log.Warn("looking for turns that wait", "error", err)
+			}
+			return
+		}
+		p, held, ok := h.waitOf(ctx, head)
+		if !ok {
+			continue
+		}
+		h.pendings.found(p)
+		if !held {
+			h.waiting.add(p.Name.Provider, head.ID, p.Turn)
+		}
+	}
+	all = true
+}
+
+// waitOf gives the wait that a conversation's turn is in, and whether a worker
+// holds it; false: in none. Only where somebody has had a word since it was
+// parked, the log has to be read.
+func (h *Runner) waitOf(ctx context.Context, head store.Head) (p Pending, held, ok bool) {
+	switch last := head.Last; {
+	case last.Type == parked:
+		var w park
+		if json.Unmarshal(last.Body, &w) != nil {
+			return p, false, false
+		}
+		var s Settings
+		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
+		return w.pending(head.ID, titled(s, last).Title, last.Turn, last.Time), w.Held, true
+	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
+		return p, false, false
+	}
+	l, err := h.load(ctx, head.ID)
+	if err != nil {
+		return p, false, false // it tells when somebody asks for it
+	}
+	defer h.cache.put(l)
+	p, ok = l.pending()
+	return p, l.now.held, ok
+}
+
+// back tells all hosts that an upstream answers again.
+func (h *Runner) back(ctx context.Context, upstream string) {
+	if err := h.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
+		h.Log.Warn("telling of a recovery", "upstream", upstream, "error", err)
+	}
+}
+
+// listen wakes those that wait for an upstream when it answers again, and keeps
+// up with which turns wait.
+func (h *Runner) listen(ctx context.Context) error {
+	heard, err := h.Store.Subscribe(ctx, recoveries)
+	if err != nil {
+		return err
+	}
+	said, err := h.Store.Subscribe(ctx, waits)
+	if err != nil {
+		return err
+	}
+	h.find(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { h.overhear(ctx, said) })
+	for news := range heard {
+		all.Go(func() { h.wakeAll(ctx, string(news.Data)) })
+	}
+	return nil
+}
+
+// wakeAll wakes the turns that wait for an upstream, a few at first and then
+// more and more, until one of them finds it down again.
+func (h *Runner) wakeAll(ctx context.Context, upstream string) {
+	if !h.ramps.begin(upstream) {
+		return
+	}
+	defer h.ramps.end(upstream)
+	for n := 1; ; n *= 2 {
+		some := h.waiting.some(upstream, n)
+		for conversation, id := range some {
+			err := h.Store.Enqueue(ctx, ticket(conversation, id, "", errand{Woken: true}))
+			if err != nil && ctx.Err() == nil {
+				h.Log.Warn("waking a turn", "turn", id, "error", err)
+			}
+		}
+		if len(some) < n || retry.Sleep(ctx, pace) != nil || h.ramps.down(upstream) {
+			return
+		}
+	}
+}
+
+// ramps are the upstreams whose turns are being woken.
+type ramps struct {
+	mu    sync.Mutex
+	under map[string]bool // upstream -> it has failed since
+}
+
+// begin notes a ramp; false: there is one already.
+func (r *ramps) begin(upstream string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, there := r.under[upstream]; there {
+		return false
+	}
+	if r.under == nil {
+		r.under = map[string]bool{}
+	}
+	r.under[upstream] = false
+	return true
+}
+
+func (r *ramps) end(upstream string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.under, upstream)
+}
+
+// failed notes that an upstream is down again.
+func (r *ramps) failed(upstream string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, there := r.under[upstream]; there {
+		r.under[upstream] = true
+	}
+}
+
+// down tells whether an upstream has failed since its ramp began.
+func (r *ramps) down(upstream string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.under[upstream]
+}

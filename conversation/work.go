@@ -1,0 +1,165 @@
+package conversation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// errand is what a ticket carries.
+type errand struct {
+	ID    string `json:"id"` // the ticket's: the same when it is handed out again
+	Turn  string `json:"turn"`
+	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
+	Again bool   `json:"again,omitzero"` // the input is nothing but that a model is to be asked again
+	Woken bool   `json:"woken,omitzero"` // before its time
+	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
+}
+
+// ticket makes a ticket for a turn.
+func ticket(conversation, turnID, key string, e errand) store.Job {
+	e.ID, e.Turn = rand.Text(), turnID
+	var body bytes.Buffer
+	out := json.NewEncoder(&body)
+	out.SetEscapeHTML(false)              // six bytes for each < of a text would not fit
+	if err := out.Encode(e); err != nil { // strings and a bool always have a form in JSON
+		panic(err)
+	}
+	return store.Job{Conversation: conversation, Turn: errandID(conversation, turnID), Key: key, Body: bytes.TrimSpace(body.Bytes())}
+}
+
+// errandID names a turn where those of all conversations are together: users
+// choose ids, and two may choose the same.
+func errandID(conversation, turnID string) string {
+	sum := sha256.Sum256([]byte(conversation + "/" + turnID)) // no id has a slash
+	return hex.EncodeToString(sum[:16])
+}
+
+// work does what a ticket says; nil: it is done with.
+func (h *Runner) work(ctx context.Context, t store.Job) error {
+	l, err := h.load(ctx, t.Conversation)
+	if errors.Is(err, ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.answer(ctx, l, t); err != nil {
+		return err
+	}
+	h.cache.put(l)
+	return nil
+}
+
+// answer does what a ticket says in its conversation.
+func (h *Runner) answer(ctx context.Context, l *log, t store.Job) error {
+	var e errand
+	if err := json.Unmarshal(t.Body, &e); err != nil {
+		return fmt.Errorf("ticket: %w", err)
+	}
+	if err := h.note(ctx, l, e); err != nil {
+		return err
+	}
+	switch {
+	case l.now.id == e.Turn && l.now.held && l.now.ticket != e.ID:
+		return nil // its worker has a ticket of its own, which comes again if that dies
+	case l.now.id == e.Turn:
+	case !l.idle():
+		return nil // this one comes when that one is sealed
+	case !l.waits(e.Turn), l.inputs[0].ID != e.Turn:
+		return h.next(ctx, l) // it has been sealed or taken back, or another one is before it
+	}
+	return h.turn(ctx, l, e)
+}
+
+// note writes the input of an errand into the log, if it is not there yet.
+func (h *Runner) note(ctx context.Context, l *log, e errand) error {
+	missing := func(l *log) error {
+		if l.known[e.Turn] {
+			return errKnown
+		}
+		return nil
+	}
+	if e.Text == "" && !e.Again || missing(l) != nil {
+		return nil
+	}
+	err := h.append(ctx, l, missing, func(now time.Time) ([]store.Record, error) {
+		r, err := record(inputQueued, e.Turn, wire.InputQueued{Call: wire.Call{ConversationID: l.id, TurnID: e.Turn}, Text: e.Text}, now)
+		return []store.Record{r}, err
+	})
+	if errors.Is(err, errKnown) {
+		return nil
+	}
+	return err
+}
+
+// errKnown: it is in the log already.
+var errKnown = errors.New("known")
+
+// waits tells whether an input waits for its turn.
+func (l *log) waits(id string) bool {
+	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
+}
+
+// empty tells whether an input that waits says nothing: a model is to be asked
+// again.
+func (l *log) empty(id string) bool {
+	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
+}
+
+// next has the next input worked on.
+func (h *Runner) next(ctx context.Context, l *log) error {
+	if !l.idle() || len(l.inputs) == 0 {
+		return nil
+	}
+	id := l.inputs[0].ID
+	return h.Store.Enqueue(ctx, ticket(l.id, id, "", errand{}))
+}
+
+// turn goes on with a turn, or begins it.
+func (h *Runner) turn(ctx context.Context, l *log, e errand) error {
+	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, now: e.Now}
+	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
+		if l.now.held { // its worker has died in a wait: from here on nobody holds it
+			if err := w.note(ctx, released, struct{}{}); err != nil {
+				return err
+			}
+		}
+		if p, ok := l.pending(); ok {
+			h.pend(ctx, p)
+			defer h.waiting.add(p.Name.Provider, l.id, e.Turn)
+		}
+		return h.Store.Schedule(ctx, ticket(l.id, e.Turn, "", errand{}), due)
+	}
+	h.waiting.drop(l.id)
+	if p, ok := l.pending(); ok {
+		p.Trying = true
+		h.pend(ctx, p)
+	}
+	err := w.work(ctx)
+	if !errors.Is(err, errElsewhere) {
+		h.settle(ctx, l)
+	}
+	if err != nil && !errors.Is(err, errOver) {
+		return err
+	}
+	return h.next(ctx, l)
+}
+
+// due gives when the turn is to be gone on with; in the past: at once.
+func (l *log) due() time.Time {
+	if l.now.waits != nil {
+		return l.now.waits.WakeAt
+	}
+	return l.now.due
+}

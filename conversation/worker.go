@@ -1,0 +1,416 @@
+package conversation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// worker has one turn.
+type worker struct {
+	h      *Runner
+	log    *log
+	turn   string
+	ticket string // the id of the one that it came with
+	epoch  int
+	now    bool        // a user has asked for the first try
+	haste  bool        // a user has asked for the next one since its wait was told of
+	place  *place      // at the gate of who is asked; nil: nobody is
+	said   bool        // content has come since it took the turn
+	asked  llm.Name    // the model of the last retry
+	held   *turn.Retry // one that is told of when its wait is kept; nil: none is
+
+	mu   sync.Mutex // guards log, haste, place and held while the turn runs
+	stop context.CancelCauseFunc
+}
+
+// work takes the turn and goes on with it until it is sealed, parked or
+// handed back.
+func (w *worker) work(ctx context.Context) error {
+	if w.log.now.abort {
+		w.epoch = w.log.now.epoch
+		return w.end(ctx, turn.Aborted)
+	}
+	input, err := w.claim(ctx)
+	if err != nil {
+		return err
+	}
+	if w.log.now.failed.Tries > w.h.Supervisor.Retries {
+		return w.giveUp(ctx, errors.New("one worker after the other has died of it"))
+	}
+	err = w.run(ctx, input)
+	var f *failed
+	switch {
+	case errors.As(err, &f):
+		return w.supervise(ctx, f)
+	case errors.Is(err, errParked) && w.hurried(): // meanwhile
+		return w.h.Store.Enqueue(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{Woken: true, Now: true}))
+	case errors.Is(err, errParked):
+		return nil
+	case errors.Is(err, retry.ErrParked):
+		return w.release(ctx, err)
+	}
+	return err
+}
+
+// end seals the turn where no agent does. One that has never begun does so
+// first, or what the user has said would not be in the conversation.
+func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Event) error {
+	if !w.log.state.Open() {
+		events = append(w.beginning(), events...)
+	}
+	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
+}
+
+// claim takes the turn: from here on other workers' appends are refused. It
+// gives the events to begin with.
+func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
+	seen := w.log.now.epoch
+	free := func(l *log) error {
+		switch {
+		case l.idle() && !l.waits(w.turn):
+			return errOver
+		case !l.idle() && l.now.id != w.turn || l.now.epoch > seen:
+			return errElsewhere
+		}
+		return nil
+	}
+	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
+		var start, failed policy.Run
+		input, start, failed = w.stand(now) // each time anew: the log may have gone on
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: failed}, now)
+		return []store.Record{r}, err
+	})
+	return input, err
+}
+
+// stand gives how the turn stands: the events with which it goes on, the run
+// of the policy, and how many workers have failed in a row.
+func (w *worker) stand(now time.Time) (input []turn.Event, start, failed policy.Run) {
+	l := w.log
+	if l.now.id != w.turn {
+		w.epoch = 1
+		return w.beginning(), start, failed
+	}
+	w.epoch, start, failed = l.now.epoch+1, l.now.run, l.now.failed
+	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
+		start.Slept -= max(0, min(start.Slept, wait.WakeAt.Sub(now)))
+	}
+	if l.now.held { // nobody has said how it ended
+		failed, _ = w.h.Supervisor.Next(failed, errDied, false, now, 0)
+	}
+	if !l.state.Open() {
+		return w.beginning(), start, failed
+	}
+	return w.resumption(), start, failed
+}
+
+// errDied is the fault of a worker that has died.
+var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "session/died"}
+
+// beginning gives the events that begin the turn.
+func (w *worker) beginning() []turn.Event {
+	text := w.log.now.input
+	if w.log.now.id != w.turn {
+		i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
+		if i < 0 {
+			return nil
+		}
+		text = w.log.inputs[i].Text
+	}
+	if text == "" {
+		return []turn.Event{turn.Start{ID: w.turn}}
+	}
+	return turn.Begin(w.turn, text)
+}
+
+// resumption gives the events with which a turn that is under way goes on.
+func (w *worker) resumption() []turn.Event {
+	if wait := w.log.now.waits; wait != nil && !wait.Held {
+		return nil // nothing streams where nobody is; behind a wait that was held something may have
+	}
+	return []turn.Event{turn.Restarted{}}
+}
+
+// run runs the turn. A *failed says that the worker has failed.
+func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.h.Log.Error("a worker panicked", "turn", w.turn, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = &failed{fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	// A host that ends hands the turn back; only a user's word stops it.
+	under, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
+	ctx, w.stop = under, cancel
+	over, err := w.obey(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
+	world, err := w.h.Agent(ctx, w.log.now.with)
+	if err != nil {
+		return &failed{err}
+	}
+	world.Persist, world.Steering, world.Spread, world.Retry.Sleep, world.Breaker = w.keep, w.inbox, spread, w.wait, w.enter
+	for {
+		err := w.drive(ctx, world, input)
+		if !errors.Is(err, errChanged) {
+			return err
+		}
+		input = nil // it is kept
+	}
+}
+
+// drive has an agent go on with the turn from what is kept.
+func (w *worker) drive(ctx context.Context, world agent.Agent, input []turn.Event) error {
+	w.mu.Lock()
+	state := w.log.state
+	world.Before, world.Retry.Start = w.log.spent(time.Now()), w.log.now.run
+	w.mu.Unlock()
+	for e, err := range world.Run(ctx, state, input...) {
+		switch {
+		case errors.Is(err, errElsewhere), errors.Is(err, errChanged), errors.Is(err, retry.ErrParked), errors.Is(err, store.ErrDeleted):
+			return err
+		case err != nil:
+			return &failed{err}
+		}
+		w.tell(ctx, e)
+	}
+	return nil
+}
+
+// failed says that a worker has failed of something that is no provider's fault.
+type failed struct{ err error }
+
+func (f *failed) Error() string { return f.err.Error() }
+func (f *failed) Unwrap() error { return f.err }
+
+// errParked: the turn waits, and nobody holds it.
+var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
+
+// keep makes events last. It has the form of agent.Agent.Keep.
+func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	may := func(l *log) error { return cmp.Or(w.mine(l), l.steered(events)) }
+	return w.h.append(ctx, w.log, may, func(now time.Time) ([]store.Record, error) {
+		records := make([]store.Record, len(events))
+		for i, e := range events {
+			var err error
+			if records[i], err = recordOf(w.log.id, w.turn, e, now); err != nil {
+				return nil, err
+			}
+		}
+		return records, nil
+	})
+}
+
+// mine refuses to go on when another worker has taken the turn.
+func (w *worker) mine(l *log) error {
+	if l.now.id != w.turn || l.now.epoch != w.epoch {
+		return errElsewhere
+	}
+	if l.now.abort && w.stop != nil {
+		w.stop(errAborted)
+	}
+	return nil
+}
+
+// steered refuses inputs that steer a turn and are not what they were.
+func (l *log) steered(events []turn.Event) error {
+	for _, e := range events {
+		m, ok := e.(turn.UserMessage)
+		same := func(in Input) bool { return in.ID == m.ID && in.Text == m.Text }
+		if ok && m.ID != "" && !slices.ContainsFunc(l.inputs, same) {
+			return errChanged
+		}
+	}
+	return nil
+}
+
+// note appends a record about the turn.
+func (w *worker) note(ctx context.Context, kind string, body any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.h.append(ctx, w.log, w.mine, func(now time.Time) ([]store.Record, error) {
+		r, err := record(kind, w.turn, body, now)
+		return []store.Record{r}, err
+	})
+}
+
+// inbox gives the inputs that steer the turn.
+func (w *worker) inbox() []turn.UserMessage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var said []turn.UserMessage
+	for _, in := range w.log.inputs {
+		if in.Steers {
+			said = append(said, turn.UserMessage{Text: in.Text, ID: in.ID})
+		}
+	}
+	return said
+}
+
+// wait waits for the next try: here where that is short, else nobody does.
+func (w *worker) wait(ctx context.Context, n retry.Note) error {
+	err := w.rest(ctx, n)
+	if err == nil {
+		w.h.retrying(ctx, w.log.id)
+	}
+	return err
+}
+
+func (w *worker) rest(ctx context.Context, n retry.Note) error {
+	w.h.ramps.failed(w.asked.Provider)
+	if w.waits(n) {
+		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
+	}
+	due := time.Now().Add(n.Verdict.Wait)
+	e := wire.NewRetry(wire.Call{}, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline)
+	stays := n.Verdict.Wait <= w.h.Stay
+	err := w.note(context.WithoutCancel(ctx), parked, park{
+		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
+	})
+	w.unveil(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	w.pend(ctx)
+	switch {
+	case errors.Is(context.Cause(ctx), errAborted):
+		return errAborted // nobody is to come back to it
+	case stays && w.hurried():
+		return nil
+	case stays:
+		return w.place.Wait(ctx, n.Verdict.Wait)
+	}
+	return w.leave(context.WithoutCancel(ctx), due)
+}
+
+// pend tells of the wait that has just been noted in the log.
+func (w *worker) pend(ctx context.Context) {
+	w.mu.Lock()
+	p, ok := w.log.pending()
+	w.mu.Unlock()
+	if ok {
+		w.h.pend(ctx, p)
+	}
+}
+
+// waits tells whether the wait of a note is noted in the log, and goes on.
+func (w *worker) waits(n retry.Note) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.log.now.waits
+	return last != nil && last.Run.Tries == n.Run.Tries
+}
+
+// leave leaves the turn to nobody until it is due.
+func (w *worker) leave(ctx context.Context, due time.Time) error {
+	if err := w.h.Store.Schedule(ctx, ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
+		return err
+	}
+	w.h.waiting.add(w.asked.Provider, w.log.id, w.turn)
+	return errParked
+}
+
+// enter takes a place at the gate of the provider that a model is at.
+func (w *worker) enter(name llm.Name) (retry.Breaker, func()) {
+	place := &place{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), h: w.h, name: name}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.place == nil && w.now {
+		place.Now()
+	}
+	w.place = place
+	return place, place.Close
+}
+
+// hurry ends the wait that the worker is in, or about to be in.
+func (w *worker) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.haste = true; w.place != nil {
+		w.place.Now()
+	}
+}
+
+// hasten notes whether a user has asked for the next try.
+func (w *worker) hasten(now bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.haste = now
+}
+
+// hurried tells whether a user has asked for the next try since its wait was
+// told of.
+func (w *worker) hurried() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.haste
+}
+
+// spread makes long waits a little longer, so that many of them do not end at
+// the same moment: by 2 % and 5 s at most.
+func spread(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return d
+	}
+	return d + time.Duration(rand.Int64N(int64(min(d/50, 5*time.Second))))
+}
+
+// release hands the turn back: the host ends, and somebody else goes on.
+func (w *worker) release(ctx context.Context, why error) error {
+	if err := w.note(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
+		return err
+	}
+	return why
+}
+
+// supervise decides what follows a worker's failure. The policy's waits are
+// between workers; what the agent inside waits for its provider is its own.
+func (w *worker) supervise(ctx context.Context, f *failed) error {
+	ctx = context.WithoutCancel(ctx)
+	run := w.log.now.failed
+	if w.said {
+		run = policy.Run{}
+	}
+	now := time.Now()
+	next, verdict := w.h.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, now, rand.Float64())
+	w.h.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
+	if verdict.Stop != "" {
+		return w.giveUp(ctx, f)
+	}
+	due := now.Add(verdict.Wait)
+	if err := w.note(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
+		return err
+	}
+	return w.h.Store.Schedule(ctx, ticket(w.log.id, w.turn, "", errand{}), due)
+}
+
+// giveUp ends a turn that no worker survives.
+func (w *worker) giveUp(ctx context.Context, why error) error {
+	failures := w.log.now.failed.Tries
+	return w.end(ctx, turn.Failed, turn.Error{
+		Message: fault.Scrub(why.Error()), Kind: fault.Unknown.String(), Code: "worker", Retries: failures,
+	})
+}

@@ -1,0 +1,91 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+)
+
+// BenchmarkTail reads content in the midst of an answer, as each API sends it.
+func BenchmarkTail(b *testing.B) {
+	for _, bb := range []struct {
+		name  string
+		d     *dialect.Dialect
+		f     dialect.Form
+		frame string
+	}{
+		{"anthropic", dialect.Anthropic(), dialect.Events, "event: content_block_delta\n" +
+			`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" hello"}}` + "\n\n"},
+		{"openai-chat", dialect.OpenAIChat(), dialect.Events, chunk(`{"content":" hello"}`)},
+		{"openai-chat/4KiB", dialect.OpenAIChat(), dialect.Events, chunk(`{"content":"` + strings.ReplaceAll(longText[:4<<10], "\n", " ") + `"}`)},
+		{"openai-responses", dialect.OpenAIResponses(), dialect.Events, "event: response.output_text.delta\n" +
+			`data: {"type":"response.output_text.delta","sequence_number":9,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" hello"}` + "\n\n"},
+		{"gemini", dialect.Gemini(), dialect.Events, `data: {"candidates": [{"content": {"parts": [{"text": " hello"}],"role": "model"},"index": 0}],` +
+			`"usageMetadata": {"promptTokenCount": 8,"totalTokenCount": 8},"modelVersion": "gemini-2.5-flash","responseId": "AbC"}` + "\r\n\r\n"},
+		{"gemini/array", dialect.Gemini(), dialect.Array, ",\r\n" + `{"candidates": [{"content": {"parts": [{"text": " hello"}],"role": "model"},"index": 0}]}`},
+		{"ollama", dialect.Ollama(), dialect.Lines, `{"model":"llama3.2","created_at":"2026-11-01T07:00:00.1Z","message":{"role":"assistant","content":" hello"},"done":false}` + "\n"},
+		{"lmstudio", dialect.LMStudio(), dialect.Events, "event: message.delta\n" + `data: {"type":"message.delta","content":" hello"}` + "\n\n"},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			frame := []byte(bb.frame)
+			b.ReportAllocs()
+			for b.Loop() {
+				if bb.d.Tail(bb.f, frame) != dialect.Content {
+					b.Fatal("no content")
+				}
+			}
+		})
+	}
+}
+
+// chunk is one of Chat Completions as OpenAI sends it.
+func chunk(delta string) string {
+	return `data: {"id":"chatcmpl-AbC","object":"chat.completion.chunk","created":1780000000,"model":"gpt-5",` +
+		`"choices":[{"index":0,"delta":` + delta + `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
+}
+
+// BenchmarkSign reads a chunk where it matters whether it shows anything.
+func BenchmarkSign(b *testing.B) {
+	frame := []byte(chunk(`{"content":" hello"}`))
+	b.ReportAllocs()
+	for b.Loop() {
+		dialect.OpenAIChat().Sign(dialect.Events, frame)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	prompt, _ := json.Marshal(longText)
+	body := []byte(`{"model":"claude","messages":[{"role":"user","content":` + string(prompt) + `}],"stream":true}`)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		dialect.Anthropic().Read(&url.URL{}, body)
+	}
+}
+
+// BenchmarkCut looks for the end of an element that comes in small pieces.
+func BenchmarkCut(b *testing.B) {
+	image := []byte(`[{"candidates": [{"content": {"parts": [{"inlineData": {"mimeType": "image/png","data": "` +
+		string(make([]byte, 512<<10)) + `"}}]}}]}`)
+	b.SetBytes(int64(len(image)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for seen, end := 0, 0; end < len(image); seen = end {
+			end = min(len(image), end+4<<10)
+			dialect.Array.Cut(image[:end], seen)
+		}
+	}
+}
+
+// longText is a prompt of 512 KiB of ordinary words.
+var longText = func() string {
+	words := "The quick brown fox for error jumps over the lazy dog.\n"
+	text := make([]byte, 0, 512<<10)
+	for len(text) < cap(text)-len(words) {
+		text = append(text, words...)
+	}
+	return string(text)
+}()

@@ -1,0 +1,128 @@
+package dialect_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+)
+
+// FuzzRead holds our scan of a request against encoding/json.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"model":"claude","messages":[{"role":"user","content":"Hi {\"}"}],"stream":true}`))
+	f.Add([]byte(`{"a":{"b":["]",1e5,null]},"stream" : false,"model":"\\"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := dialect.OpenAIChat().Read(&url.URL{}, body)
+		var want map[string]json.RawMessage
+		if json.Unmarshal(body, &want) != nil {
+			return
+		}
+		if stream := string(want["stream"]) == "true"; stream != (got.Form == dialect.Events) && !escapedKeys(body) {
+			t.Errorf("%q: stream %v, want %v", body, (got.Form == dialect.Events), stream)
+		}
+		var model string
+		_ = json.Unmarshal(want["model"], &model)
+		if model = model[:min(len(model), 256)]; model != got.Model && !escapedKeys(body) {
+			t.Errorf("%q: model %q, want %q", body, got.Model, model)
+		}
+	})
+}
+
+// escapedKeys tells whether keys may be written with escapes or invalid UTF-8,
+// which no client does and our scan does not undo.
+func escapedKeys(body []byte) bool {
+	for _, c := range body {
+		if c == '\\' || c >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+// FuzzSign looks for frames that no dialect can stand, and checks that a
+// stream is cut into the same frames however its bytes arrive, and that after
+// content nothing but plain content is taken for it.
+func FuzzSign(f *testing.F) {
+	f.Add([]byte("event: content_block_start\ndata: {\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: ping\r\n\r\n"), 5)
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"), 1)
+	f.Add([]byte("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"), 2)
+	f.Add([]byte("event: message.delta\ndata: {\"type\":\"message.delta\",\"content\":\"Hi\"}\n\n"), 2)
+	f.Add([]byte(`{"model":"m","created_at":"t","response":"Hi","done":false}`+"\n"+`{"model":"m","done":true}`+"\n"), 3)
+	for _, row := range geminiRows {
+		f.Add([]byte("["+row.frame+"\n,\r\n"+row.frame+"\n]\n"), 3)
+		f.Add([]byte("data: "+row.frame+"\r\n\r\n"), 7)
+	}
+	f.Fuzz(func(t *testing.T, stream []byte, step int) {
+		for _, form := range []dialect.Form{dialect.JSON, dialect.Events, dialect.Lines, dialect.Array} {
+			frame := stream
+			if n := cutBothWays(t, form, stream, step); n > 0 {
+				frame = stream[:n]
+			}
+			for _, d := range all {
+				sign, tail := d.Sign(form, frame), dialect.Content
+				if form != dialect.JSON {
+					tail = d.Tail(form, frame)
+				}
+				_ = d.Ends(form, frame)
+				if json.Valid(data(frame)) && form == dialect.Events && max(sign, dialect.Content) != max(tail, dialect.Content) {
+					t.Errorf("%s: %q is %s, after content %s", d.Name(), frame, signs[sign], signs[tail])
+				}
+			}
+		}
+	})
+}
+
+// data gives the JSON of a frame with one line of data.
+func data(frame []byte) []byte {
+	_, after, _ := bytes.Cut(frame, []byte("data: "))
+	return after
+}
+
+// cutBothWays cuts the first frame off at once and piecewise.
+func cutBothWays(t *testing.T, form dialect.Form, stream []byte, step int) int {
+	whole, piecewise := form.Cut(stream, 0), 0
+	for seen, end := 0, 0; end < len(stream) && piecewise == 0; seen = end {
+		end = min(len(stream), end+1+(step&7))
+		piecewise = form.Cut(stream[:end], seen)
+	}
+	if whole != piecewise || whole > len(stream) {
+		t.Fatalf("form %d, %q: cut at %d, piecewise at %d", form, stream, whole, piecewise)
+	}
+	return whole
+}
+
+// FuzzText checks that a frame with any text in it is content, and never an
+// opening, an error or an end.
+func FuzzText(f *testing.F) {
+	f.Add("Hi")
+	f.Add(`","finish_reason":"stop"},"error":{"finishReason":"STOP"},"done":true}]}`)
+	f.Add("event: error\n\ndata: [DONE]\n\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return
+		}
+		quoted, _ := json.Marshal(text)
+		said := string(quoted)
+		for _, tt := range []struct {
+			d     *dialect.Dialect
+			form  dialect.Form
+			frame string
+		}{
+			{dialect.Anthropic(), dialect.Events, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":" + said + "}}\n\n"},
+			{dialect.OpenAIChat(), dialect.Events, chunk(`{"content":` + said + `}`)},
+			{dialect.OpenAICompletions(), dialect.Events, `data: {"choices":[{"text":` + said + `,"finish_reason":null}]}` + "\n\n"},
+			{dialect.OpenAIResponses(), dialect.Events, "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":" + said + "}\n\n"},
+			{dialect.Gemini(), dialect.Events, `data: {"candidates": [{"content": {"parts": [{"text": ` + said + `}]}}]}` + "\r\n\r\n"},
+			{dialect.Gemini(), dialect.Array, ",\n" + `{"candidates": [{"content": {"parts": [{"text": ` + said + `}]}}]}`},
+			{dialect.Ollama(), dialect.Lines, `{"model":"m","message":{"content":` + said + `},"done":false}` + "\n"},
+			{dialect.LMStudio(), dialect.Events, "event: message.delta\ndata: {\"type\":\"message.delta\",\"content\":" + said + "}\n\n"},
+		} {
+			frame := []byte(tt.frame)
+			if tt.form.Cut(frame, 0) != len(frame) || tt.d.Sign(tt.form, frame) != dialect.Content || tt.d.Tail(tt.form, frame) != dialect.Content {
+				t.Errorf("%s: %q reads as %s", tt.d.Name(), frame, signs[tt.d.Sign(tt.form, frame)])
+			}
+		}
+	})
+}

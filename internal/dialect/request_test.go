@@ -1,0 +1,175 @@
+package dialect_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+)
+
+func TestOfKnowsRequestsForAnAnswer(t *testing.T) {
+	tests := []struct{ method, path, want string }{
+		{"POST", "/v1/messages", "anthropic"},
+		{"POST", "/anthropic/v1/messages", "anthropic"},
+		{"POST", "/v1/chat/completions", "openai-chat"},
+		{"POST", "/openai/deployments/gpt/chat/completions", "openai-chat"},
+		{"POST", "/api/v0/chat/completions", "openai-chat"},
+		{"POST", "/v1/completions", "openai-completions"},
+		{"POST", "/api/v0/completions", "openai-completions"},
+		{"POST", "/v1/responses", "openai-responses"},
+		{"POST", "/backend-api/codex/responses", "openai-responses"},
+		{"POST", "/v1/responses/compact", "openai-responses"},
+		{"POST", "/v1/models/gemini-2.5-pro:generateContent", "gemini"},
+		{"POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent", "gemini"},
+		{"POST", "/v1beta/tunedModels/mine:generateContent", "gemini"},
+		{"POST", "/v1/projects/p/locations/l/publishers/google/models/g:streamGenerateContent", "gemini"},
+		{"POST", "/v1internal:streamGenerateContent", "gemini"},
+		{"POST", "/api/chat", "ollama"},
+		{"POST", "/api/generate", "ollama"},
+		{"POST", "/api/v1/chat", "lmstudio"},
+		{"POST", "/v1/messages/count_tokens", ""},
+		{"POST", "/v1/messages/batches", ""},
+		{"POST", "/v1/threads/thread_1/messages", ""},
+		{"POST", "/v1/responses/resp_1/cancel", ""},
+		{"POST", "/v1/responses/input_tokens", ""},
+		{"GET", "/v1/chat/completions", ""},
+		{"GET", "/v1/responses/resp_1", ""},
+		{"POST", "/v1/embeddings", ""},
+		{"POST", "/v1beta/models/m:countTokens", ""},
+		{"POST", "/v1beta/models/m:batchGenerateContent", ""},
+		{"POST", "/api/pull", ""},
+		{"POST", "/api/v1/models/load", ""},
+	}
+	for _, tt := range tests {
+		got := ""
+		if d := dialect.Of(tt.method, tt.path); d != nil {
+			got = d.Name()
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.method, tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestWhatOnlyReadsIsSafe(t *testing.T) {
+	tests := []struct {
+		method, path string
+		want         bool
+	}{
+		{"GET", "/v1/models", true},
+		{"HEAD", "/", true},
+		{"POST", "/v1/messages/count_tokens", true},
+		{"POST", "/v1/responses/input_tokens", true},
+		{"POST", "/v1/embeddings", true},
+		{"POST", "/api/v0/embeddings", true},
+		{"POST", "/v1beta/models/m:countTokens", true},
+		{"POST", "/v1beta/models/m:embedContent", true},
+		{"POST", "/v1beta/models/m:batchEmbedContents", true},
+		{"POST", "/api/embed", true},
+		{"POST", "/api/embeddings", true},
+		{"POST", "/api/show", true},
+		{"POST", "/v1/messages", false},
+		{"POST", "/v1/files", false},
+		{"POST", "/v1beta/models/m:asyncBatchEmbedContent", false},
+		{"POST", "/api/pull", false},
+		{"DELETE", "/api/delete", false},
+	}
+	for _, tt := range tests {
+		if got := dialect.Safe(tt.method, tt.path); got != tt.want {
+			t.Errorf("%s %s: %v, want %v", tt.method, tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestReadFindsModelAndStreamAnywhere(t *testing.T) {
+	tests := []struct {
+		body   string
+		model  string
+		stream bool
+	}{
+		{`{"model":"m","stream":true,"messages":[]}`, "m", true},
+		{"{ \"messages\" : [{\"content\":\"say \\\"stream\\\": true\"}] ,\n \"model\" : \"a\\u0062\" }", "ab", false},
+		{`{"messages":[{"stream":true,"model":"inner"}],"stream":false,"model":"outer"}`, "outer", false},
+		{`{"stream":true,"stream":false}`, "", false},
+		{`{"model":7,"stream":"true"}`, "", false},
+		{`{"model":"m","messages":[{"content":"broken`, "m", false},
+		{`stream: true`, "", false},
+		{`{"model":"` + strings.Repeat("m", 1<<20) + `"}`, strings.Repeat("m", 256), false},
+		{``, "", false},
+	}
+	for _, tt := range tests {
+		got := dialect.Anthropic().Read(&url.URL{}, []byte(tt.body))
+		if got.Model != tt.model || (got.Form != dialect.JSON) != tt.stream {
+			t.Errorf("%s: %+v, want %q %v", tt.body, got, tt.model, tt.stream)
+		}
+	}
+}
+
+func TestReadFindsTheFormWhereEachAPIHasIt(t *testing.T) {
+	tests := []struct {
+		url, body, model string
+		form             dialect.Form
+	}{
+		{"/v1/messages", `{"model":"m","stream":true}`, "m", dialect.Events},
+		{"/v1/messages", `{"model":"m"}`, "m", dialect.JSON},
+		{"/v1/completions", `{"model":"m","stream":true}`, "m", dialect.Events},
+		{"/v1/responses", `{"model":"m","stream":true}`, "m", dialect.Events},
+		{"/api/v1/chat", `{"model":"m","stream":true}`, "m", dialect.Events},
+		{"/api/v1/chat", `{"model":"m"}`, "m", dialect.JSON},
+		{"/api/chat", `{"model":"m"}`, "m", dialect.Lines},
+		{"/api/chat", `{"model":"m","stream":null}`, "m", dialect.Lines},
+		{"/api/chat", `{"model":"m","stream":true}`, "m", dialect.Lines},
+		{"/api/generate", `{"model":"m","stream":false}`, "m", dialect.JSON},
+		{"/v1/models/m:generateContent", `{}`, "m", dialect.JSON},
+		{"/v1/models/m:generateContent?alt=sse", `{}`, "m", dialect.JSON},
+		{"/v1beta/models/m:streamGenerateContent?alt=sse", `{"model":"other"}`, "m", dialect.Events},
+		{"/v1beta/models/m:streamGenerateContent?key=k&alt=sse", `{}`, "m", dialect.Events},
+		{"/v1beta/models/m:streamGenerateContent", `{"stream":false}`, "m", dialect.Array},
+		{"/v1beta/models/m:streamGenerateContent?alt=json", `{}`, "m", dialect.Array},
+		{"/v1beta/tunedModels/mine:streamGenerateContent", `{}`, "mine", dialect.Array},
+		{"/v1internal:streamGenerateContent?alt=sse", `{"model":"m","request":{}}`, "m", dialect.Events},
+	}
+	for _, tt := range tests {
+		u, _ := url.Parse(tt.url)
+		got := dialect.Of("POST", u.Path).Read(u, []byte(tt.body))
+		if got.Model != tt.model || got.Form != tt.form {
+			t.Errorf("%s %s: %+v, want %q in form %d", tt.url, tt.body, got, tt.model, tt.form)
+		}
+	}
+}
+
+func TestAnswerTellsTheFormByTypeAndFirstBytes(t *testing.T) {
+	const array = "/v1beta/models/m:streamGenerateContent"
+	tests := []struct {
+		url, kind, begin string
+		want             dialect.Form
+	}{
+		{"/v1/messages", "text/event-stream; charset=utf-8", "", dialect.Events},
+		{"/v1/messages", "Text/Event-Stream", "event: m", dialect.Events},
+		{"/v1/messages", "application/json", "event: message_start", dialect.Events},
+		{"/v1/messages", "", "data: {}", dialect.Events},
+		{"/v1/messages", "text/plain", ": hold", dialect.Events},
+		{"/v1/messages", "application/json", `{"type":"message"`, dialect.JSON},
+		{"/v1/messages", "application/json", `[{`, dialect.JSON},
+		{"/v1/messages", "text/html", `<html>`, dialect.JSON},
+		{"/v1/chat/completions", "application/x-ndjson", `{"id":"c"}` + "\n", dialect.JSON},
+		{"/api/chat", "application/x-ndjson", `{"model":"m"`, dialect.Lines},
+		{"/api/chat", "application/x-ndjson", `<html>`, dialect.JSON},
+		{"/api/chat", "application/json; charset=utf-8", `{"model":"m","done":true}`, dialect.JSON},
+		{"/api/chat", "application/json", `{"model":"m","done":false}` + "\n{", dialect.Lines},
+		{"/api/chat", "application/json", `{"error":"model not found"}` + "\n", dialect.JSON},
+		{array, "application/json; charset=UTF-8", "[{\n", dialect.Array},
+		{array, "application/json", " \n[", dialect.Array},
+		{array, "application/json", `{"error":{}}`, dialect.JSON},
+		{array + "?alt=sse", "text/event-stream", "data: ", dialect.Events},
+		{array + "?alt=sse", "application/json", "data: {", dialect.Events},
+		{"/v1beta/models/m:generateContent", "application/json", "[{", dialect.JSON},
+	}
+	for _, tt := range tests {
+		u, _ := url.Parse(tt.url)
+		if got := dialect.Of("POST", u.Path).Answer(u, tt.kind, []byte(tt.begin)); got != tt.want {
+			t.Errorf("%s %s %q: form %d, want %d", tt.url, tt.kind, tt.begin, got, tt.want)
+		}
+	}
+}

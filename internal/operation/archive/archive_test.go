@@ -1,0 +1,208 @@
+package archive_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
+
+func talk(id string, said ...string) archive.Conversation {
+	c := archive.Conversation{ID: id}
+	for i, text := range said {
+		body, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			panic(err)
+		}
+		c.Records = append(c.Records, store.Record{N: int64(i + 1), Time: noon, Turn: "t", Type: "user-message", Body: body})
+	}
+	return c
+}
+
+func write(t testing.TB, all ...archive.Conversation) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := archive.NewWriter(&b, noon)
+	for _, c := range all {
+		if err == nil {
+			err = w.Add(c)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func read(text string) (all []archive.Conversation, err error) {
+	for c, err := range archive.Read(strings.NewReader(text)) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func Example() {
+	w, _ := archive.NewWriter(os.Stdout, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	born := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	_ = w.Add(archive.Conversation{ID: "c1", Records: []store.Record{
+		{N: 1, Time: born, Type: "conversation-created", Body: json.RawMessage(`{"model":"anthropic/claude-opus-4-5"}`)},
+	}})
+	fmt.Println(w.Close())
+	// Output:
+	// {"format":"ridethrough-conversations","version":1,"time":"2026-11-21T12:00:00Z"}
+	// {"conversation":"c1","n":1,"time":"2026-11-20T09:30:00Z","type":"conversation-created","body":{"model":"anthropic/claude-opus-4-5"}}
+	// {"end":{"conversations":1,"records":1}}
+	// <nil>
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	all := []archive.Conversation{talk("a", "hello", "<b> & \u2028"), talk("b", strings.Repeat("long ", 50_000)), talk("c", "")}
+	text := write(t, all...)
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{text, zipped.String()} {
+		got, err := read(form)
+		if err != nil || !reflect.DeepEqual(all, got) { // cmp takes seconds for so much text
+			t.Errorf("%v, %d conversations", err, len(got))
+		}
+		if got, err = read(form + form); err != nil || len(got) != 6 {
+			t.Errorf("one behind the other: %v, %d", err, len(got))
+		}
+	}
+	for range archive.Read(strings.NewReader(text)) {
+		break
+	}
+	if got, err := read(write(t)); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", err, got)
+	}
+}
+
+func TestAFileThatIsNotWholeSaysWhereItBreaksOff(t *testing.T) {
+	text := write(t, talk("a", "1", "2"), talk("b", "3"))
+	lines := strings.SplitAfter(text, "\n")
+	for n := range len(text) - 1 {
+		got, err := read(text[:n])
+		whole := 0
+		if n >= len(strings.Join(lines[:4], ""))-1 {
+			whole = 1 // the next one has begun
+		}
+		if err == nil || len(got) > whole || !strings.HasPrefix(err.Error(), "line ") {
+			t.Errorf("%d bytes: %d conversations, %v", n, len(got), err)
+		}
+	}
+	without := func(n int) string { return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") }
+	tests := []struct{ name, text, says string }{
+		{"nothing", "", "line 1: the file is empty"},
+		{"something else", `{"v":1,"type":"turn-start"}`, "line 1: no line of a file"},
+		{"a record first", lines[1], "line 1: no file with conversations"},
+		{"of tomorrow", strings.Replace(text, `"version":1`, `"version":2`, 1), "line 1: the file is of version 2"},
+		{"no first record", without(1), "line 2: record 2 of a stands in the place of 1"},
+		{"a record too few", without(2), "line 4: of 3 records in 2 conversations, 2 in 2 are there"},
+		{"no end", without(4), "line 4: the file breaks off here"},
+		{"not ours", strings.Replace(text, `"a"`, `""`, 1), "line 2: it belongs to no conversation"},
+		{"an end too early", lines[0] + lines[4], "line 2: of 3 records in 2 conversations, 0 in 0 are there"},
+		{"no gzip", "\x1f\x8bnone", "line 1: "},
+	}
+	for _, tt := range tests {
+		if _, err := read(tt.text); err == nil || !strings.HasPrefix(err.Error(), tt.says) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.says)
+		}
+	}
+}
+
+func TestASavedConversationIsReplacedOnlyByMoreOfIt(t *testing.T) {
+	dir := t.TempDir() + "/deep"
+	for _, c := range []archive.Conversation{talk("a", "1"), talk("a", "1"), talk("a", "1", "2"), talk("b.c", "1")} {
+		path, err := archive.Save(dir, c, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.ReadFile(path)
+		if got, again := read(string(f)); err != nil || again != nil || cmp.Diff([]archive.Conversation{c}, got) != "" {
+			t.Errorf("%v, %v", err, again)
+		}
+	}
+	for _, c := range []archive.Conversation{talk("a", "1"), talk("a", "1", "3"), talk("../a", "1"), talk("", "1")} {
+		if path, err := archive.Save(dir, c, noon); err == nil {
+			t.Errorf("%s was replaced by %+v", path, c)
+		}
+	}
+	if err := os.WriteFile(dir+"/d.jsonl.gz", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.Save(dir, talk("d", "1"), noon); err == nil {
+		t.Error("a file of somebody else was replaced")
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 3 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestAllIsToldAlsoOfWhatIsBehindADamage(t *testing.T) {
+	e := store.Memory()
+	for _, id := range []string{"a", "b", "c"} {
+		if _, err := e.Append(t.Context(), id, store.Position{}, store.Record{Type: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for head, err := range archive.All(t.Context(), torn{e}) {
+		if err != nil {
+			got = append(got, err.Error())
+			continue
+		}
+		got = append(got, head.ID)
+	}
+	if want := []string{"c", "conversation b is damaged from record 1 on: torn", "a"}; cmp.Diff(want, got) != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(write(f, talk("a", "hello", "you"), talk("b", "x"))))
+	f.Add([]byte(`{"format":"ridethrough-conversations","version":1}` + "\n" + `{"conversation":"a","n":1}`))
+	f.Add([]byte("\x1f\x8b\x08"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := read(string(text))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		w, err := archive.NewWriter(&b, noon)
+		for _, c := range all {
+			if err == nil {
+				err = w.Add(c)
+			}
+		}
+		if err != nil {
+			return // years that have no form in JSON
+		}
+		_ = w.Close()
+		again, err := read(b.String())
+		if err != nil || len(again) != len(all) {
+			t.Errorf("%v: %d conversations after %d", err, len(again), len(all))
+		}
+	})
+}

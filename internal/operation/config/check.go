@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// visit calls see for each policy that is used and each chain of fallbacks, with
+// their paths. Either is zero where the other is given.
+func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
+	see("policy", c.policy, nil)
+	for _, u := range c.upstreams {
+		at := "upstreams." + u.name
+		see(at+".policy", u.value.policy, nil)
+		see(at+".fallback", choice{}, u.value.fallback)
+		for i, t := range u.value.routes {
+			at := at + ".routes." + strconv.Itoa(i)
+			see(at+".policy", t.policy, nil)
+			see(at+".fallback", choice{}, t.fallback)
+		}
+	}
+}
+
+// refer says which names are nobody's.
+func (c *Config) refer() (faults Errors) {
+	say := func(path, format string, args ...any) {
+		faults = append(faults, c.source.fault(c.at[path], format, args...))
+	}
+	c.visit(func(path string, p choice, chain []fallback) {
+		if p.name != "" && !slices.Contains(c.policyNames(), p.name) {
+			say(path, "no policy is named %q; %s", p.name, instead(p.name, c.policyNames()))
+		}
+		for i, f := range chain {
+			if f.to != "" && !slices.Contains(c.Upstreams(), f.to) {
+				say(fmt.Sprintf("%s.%d.to", path, i), "no upstream is named %q; %s", f.to, instead(f.to, c.Upstreams()))
+			}
+		}
+	})
+	return faults
+}
+
+// Warnings tells what is allowed and probably not meant.
+func (c *Config) Warnings() (doubts Errors) {
+	say := func(path, format string, args ...any) {
+		doubts = append(doubts, c.source.fault(c.at[path], format, args...))
+	}
+	used := map[string]bool{}
+	c.visit(func(path string, p choice, _ []fallback) {
+		used[p.name] = true
+		if p.own != nil {
+			if doubt := doubtful(p.own.Policy); doubt != "" {
+				say(path, "%s", doubt)
+			}
+		}
+	})
+	for _, p := range c.policies {
+		path := "policies." + p.name
+		if doubt := doubtful(p.value.Policy); doubt != "" {
+			say(path, "%s", doubt)
+		}
+		if !used[p.name] {
+			say(path, "nothing uses the policy %s", p.name)
+		}
+	}
+	for _, u := range c.upstreams {
+		c.doubtUpstream(u, say)
+	}
+	slices.SortStableFunc(doubts, inOrder)
+	return doubts
+}
+
+// doubtUpstream tells what is probably not meant in an upstream.
+func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, args ...any)) {
+	at := "upstreams." + u.name
+	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !local(base.Hostname()) && !u.value.key.none {
+		say(at+".url", "credentials go to %s unencrypted; want https", base.Host)
+	}
+	for i, t := range u.value.routes {
+		if len(t.models) == 0 && i < len(u.value.routes)-1 {
+			say(fmt.Sprintf("%s.routes.%d", at, i), "this route is for every model, so that those after it are for none")
+		}
+	}
+}
+
+// doubtful tells what is odd about a policy; "": nothing.
+func doubtful(p policy.Policy) string {
+	switch o := p.Outlook(1); {
+	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
+		return "this policy never tries again, since retries is 0; its waits never come"
+	case p.Retries == 0:
+		return ""
+	case p.Deadline == 0 && p.MinRemaining > 0:
+		return "reserve is a part of wall, and says nothing without it"
+	case p.Deadline > 0 && p.MinRemaining >= p.Deadline:
+		return "this policy never tries again: reserve leaves nothing of wall"
+	case len(o.Retries) == 0 && o.Stop == policy.OverBudget:
+		return "this policy never tries again: its first wait does not fit its sleep or wall"
+	case p.Retries == policy.Unlimited && p.MaxWait == 0 && p.Deadline == 0:
+		return "this policy never gives up; want one of retries, sleep and wall"
+	case min(bound(p.MaxWait), bound(p.Deadline)) > day && p.Retries == policy.Unlimited:
+		return "this policy waits for more than a day; most clients have left by then"
+	case p.Retries > 20 && p.Backoff.At(p.Retries, 0) < time.Second:
+		return "this policy tries many times with less than a second between; want longer waits, or providers may shut you out"
+	}
+	return ""
+}
+
+// bound is a budget; one that is not set never ends.
+func bound(d time.Duration) time.Duration {
+	if d == 0 {
+		return gateway.Unlimited
+	}
+	return d
+}

@@ -1,0 +1,132 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+)
+
+var update = flag.Bool("update", false, "write the manual and the schema instead of comparing them")
+
+const (
+	manual     = "../../../docs/configuration.md"
+	schemaFile = "../../../docs/config.schema.json"
+	marker     = "-run Manual -update -->\n"
+)
+
+// text reads a file of the repository.
+func text(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
+	prose, _, _ := strings.Cut(text(t, manual), marker)
+	page := strings.TrimSpace(prose+marker+"\n"+config.Reference()) + "\n"
+	for name, want := range map[string]string{manual: page, schemaFile: string(config.Schema())} {
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text(t, name) != want {
+			t.Errorf("%s is another; mend with: go test ./internal/operation/config -run Manual -update", name)
+		}
+	}
+}
+
+// examples are all the files that we show to people.
+func examples(t *testing.T) (all []string) {
+	t.Helper()
+	for _, block := range strings.Split(text(t, manual), "```yaml\n")[1:] {
+		example, _, _ := strings.Cut(block, "```")
+		all = append(all, example)
+	}
+	if len(all) < 4 {
+		t.Errorf("%d examples in the manual", len(all))
+	}
+	starting := config.Starter()
+	uncommented := strings.NewReplacer("\n# token:", "\ntoken:", "\n# hosts:", "\nhosts:", "\n#\n", "\n").Replace(starting)
+	for _, part := range []string{"policies:", "upstreams:"} { // and as it is with all of its examples
+		before, rest, _ := strings.Cut(uncommented, "# "+part)
+		block, after, _ := strings.Cut(rest, "\n\n")
+		uncommented = before + part + strings.ReplaceAll(block, "\n# ", "\n") + "\n\n" + after
+	}
+	return append(all, starting, uncommented, whole, "")
+}
+
+func TestExamplesAreRightForCodeAndSchema(t *testing.T) {
+	for _, example := range examples(t) {
+		c := parse(t, example)
+		if doubts := c.Warnings(); len(doubts) > 0 && !strings.Contains(example, "listen: 127.0.0.1:9000") {
+			t.Errorf("%v in\n%s", doubts, example)
+		}
+		if wrong := check(t, example); len(wrong) > 0 {
+			t.Errorf("the schema refuses %q in\n%s", wrong, example)
+		}
+		if wrong := check(t, c.Show(true)); len(wrong) > 0 {
+			t.Errorf("the schema refuses what is shown, %q in\n%s", wrong, c.Show(true))
+		}
+	}
+}
+
+// TestSchemaRefusesWhatTheCodeRefuses keeps editors and the program of one mind
+// about everything that a schema can say.
+func TestSchemaRefusesWhatTheCodeRefuses(t *testing.T) {
+	for _, tt := range mistakes {
+		if strings.Contains(tt.text, "*x") || strings.Contains(tt.text, "!!") {
+			continue // about YAML
+		}
+		if wrong := check(t, tt.text); (len(wrong) > 0) == beyond(tt.want) {
+			t.Errorf("%s: the schema says %q, the code %s", tt.text, wrong, tt.want)
+		}
+	}
+}
+
+// beyond tells whether a mistake is one that no schema can know.
+func beyond(says string) bool {
+	for _, words := range []string{
+		"it is zero", "it is too large", "no policy is named", "no upstream is named", "stands here twice", "is an endpoint", "is not the name of an API",
+		"a second document", "this is no YAML", "a policy needs waits", "is no preset's", `"v1"`, `"[a"`,
+	} {
+		if strings.Contains(says, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryFieldIsDescribed(t *testing.T) {
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		s, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		for key, value := range s {
+			fields, ok := value.(map[string]any)
+			if key == "properties" && ok {
+				for name, field := range fields {
+					if doc, _ := field.(map[string]any)["description"].(string); !strings.HasSuffix(doc, ".") && !strings.HasSuffix(doc, "}") {
+						t.Errorf("%s.%s: %q says nothing", at, name, doc)
+					}
+				}
+			}
+			walk(at+"."+key, value)
+		}
+	}
+	var s any
+	if err := json.NewDecoder(bytes.NewReader(config.Schema())).Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	walk("", s)
+}

@@ -1,0 +1,147 @@
+package config_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+)
+
+func ExampleParse() {
+	_, err := config.Parse("config.yaml", []byte("policy: {waits: [5s, soon]}\n"))
+	fmt.Println(err)
+	// Output: config.yaml:1:22: "soon"; want a time above zero, such as 30s, 5m or 1d12h
+}
+
+func ExampleExcerpts() {
+	_, err := config.Parse("/etc/config.yaml", []byte("listen: 127.0.0.1:8484\npolcy: patient\n"))
+	fmt.Println(config.Excerpts(err))
+	// Output:
+	// /etc/config.yaml:2:1: no field is called "polcy"; did you mean policy?
+	//     2 | polcy: patient
+	//       | ^
+}
+
+func ExampleLoad() {
+	_, err := config.Load("nowhere.yaml")
+	fmt.Println(err)
+	// Output: nowhere.yaml: no such file or directory
+}
+
+func ExampleConfig_Show() {
+	c, _ := config.Parse("config.yaml", []byte("policy: quick\npolicies:\n  quick: {waits: [1s], retries: 3}\nupstreams:\n  ollama: {key: none}\n"))
+	_ = c.Set("listen", "127.0.0.1:9000", "--listen")
+	fmt.Print(c.Show(true))
+	// Output:
+	// listen: 127.0.0.1:9000           # --listen
+	// policy: quick                    # config.yaml:1
+	// policies:
+	//   quick:
+	//     waits: [1s]                  # config.yaml:3
+	//     retries: 3                   # config.yaml:3
+	// upstreams:
+	//   ollama:
+	//     api: ollama                  # default
+	//     url: http://127.0.0.1:11434  # default
+	//     key: none                    # config.yaml:5
+	//     limits:
+	//       connect: 10s               # default
+	//       first-byte: 10m            # default
+	//       idle: 5m                   # default
+	//     body: 32MiB                  # default
+	// spool:
+	//   memory: 128MiB                 # default
+	// log: info                        # default
+}
+
+func ExampleConfig_Changes() {
+	before, _ := config.Parse("config.yaml", []byte("policy: patient\nlog: debug\n"))
+	after, _ := config.Parse("config.yaml", []byte("policy: worker\nhosts: [gateway.internal]\n"))
+	fmt.Println(after.Changes(&before))
+	// Output: [hosts: [gateway.internal] policy: patient → worker log: debug → info]
+}
+
+func ExampleConfig_Warnings() {
+	c, _ := config.Parse("config.yaml", []byte("policy: {waits: [1m]}\n"))
+	fmt.Println(c.Warnings())
+	// Output: config.yaml:1:9: this policy never gives up; want one of retries, sleep and wall
+}
+
+func ExampleConfig_Gateway() {
+	c, _ := config.Parse("config.yaml", []byte("upstreams:\n  openai: {key: {env: OPENAI_API_KEY}}\n"))
+	_, err := c.Gateway(func(string) string { return "" })
+	fmt.Println(err)
+	g, _ := c.Gateway(func(string) string { return "a key" })
+	fmt.Println(g.Upstreams[0].Name, g.Policy.MaxWait)
+	// Output:
+	// config.yaml:2:17: the key of openai: the environment variable OPENAI_API_KEY is empty or not set
+	// openai 8h0m0s
+}
+
+func ExampleConfig_SetUpstream() {
+	c, _ := config.Parse("config.yaml", nil)
+	_ = c.SetUpstream("openai", "https://llm.example/v1", "--upstream")
+	fmt.Println(c.SetUpstream("acme", "https://acme.example", "--upstream"))
+	// Output: none is named "acme"; there are anthropic, gemini, openai, ollama and lmstudio
+}
+
+func ExampleWatch() {
+	name := filepath.Join(os.TempDir(), "ridethrough-of-nobody.yaml")
+	ctx, cancel := context.WithCancel(context.Background())
+	asked := make(chan bool, 1)
+	asked <- true
+	config.Watch(ctx, name, asked, func() {
+		fmt.Println("look again")
+		cancel()
+	})
+	// Output: look again
+}
+
+func ExampleConfig_Named() {
+	c, err := config.Parse("", []byte("policies: {quick: {waits: [1s], retries: 3}}\n"))
+	if err != nil {
+		panic(err)
+	}
+	p, err := c.Named("quick")
+	fmt.Println(p.Retries, err)
+	_, err = c.Named("slow")
+	fmt.Println(err)
+	// Output:
+	// 3 <nil>
+	// no policy is named "slow"; there are patient, interactive, worker, simple, council, none and quick
+}
+
+// A scenario of the lab is read as strictly as the configuration.
+func ExampleParseScenario() {
+	_, err := config.ParseScenario("monday.yaml", []byte(`lasts: 2h
+callers: {number: 50, every: 1m}
+outages:
+  - {kind: totl, for: 30m}
+`))
+	fmt.Println(err)
+	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited
+}
+
+func ExampleConfig_Uses() {
+	c, err := config.Parse("", []byte(`
+policies: {quick: {waits: [1s], retries: 3}}
+policy: {waits: [2s], retries: 5}
+upstreams:
+  anthropic: {policy: quick, routes: [{models: [claude-haiku-*], policy: simple}]}
+  openai: {}
+`))
+	if err != nil {
+		panic(err)
+	}
+	for _, u := range c.Uses() {
+		if len(u.By) > 0 {
+			fmt.Printf("%s: %d retries, %q\n", u.Name, u.Policy.Retries, u.By)
+		}
+	}
+	// Output:
+	// simple: 3 retries, ["anthropic, route 1"]
+	// quick: 3 retries, ["anthropic"]
+	// that of conversations: 5 retries, ["conversations" "openai"]
+}

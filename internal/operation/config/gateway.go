@@ -1,0 +1,211 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// Gateway gives what the gateway takes, with every key at hand. It refuses, as
+// [Errors], what cannot work: a key that is not there, a fallback that answers
+// nothing that is asked.
+func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
+	m := mapper{config: c, env: env}
+	made := gateway.Config{Policy: m.policy(c.policy), Spool: gateway.Spool{Memory: c.spool.memory}}
+	if c.spool.dir != "" {
+		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)
+	}
+	for _, u := range c.all() {
+		made.Upstreams = append(made.Upstreams, m.upstream(u.name, u.value))
+	}
+	if len(m.faults) == 0 {
+		m.check(made)
+	}
+	if len(m.faults) > 0 {
+		slices.SortStableFunc(m.faults, inOrder)
+		return gateway.Config{}, m.faults
+	}
+	return made, nil
+}
+
+// Token gives what clients have to show; "": nothing.
+func (c *Config) Token(env func(string) string) (string, error) {
+	if c.token == (secret{}) {
+		return "", nil
+	}
+	get, err := c.token.open(c.path(env), env)
+	switch {
+	case err == nil:
+		return get()
+	case c.origin["token"] != "":
+		return "", err // the file has no part in it
+	}
+	return "", Errors{c.source.fault(c.at["token"], "%v", err)}
+}
+
+// mapper makes gateway's values of ours.
+type mapper struct {
+	config *Config
+	env    func(string) string
+	faults Errors
+}
+
+func (m *mapper) say(path, format string, args ...any) {
+	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
+}
+
+// folder gives the path of a folder that has to be there.
+func (m *mapper) folder(path, name string) string {
+	name = m.config.path(m.env)(name)
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		m.say(path, "the folder %s: %v", name, reason(err))
+	case !info.IsDir():
+		m.say(path, "%s is no folder", name)
+	}
+	return name
+}
+
+func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
+	made := gateway.Upstream{
+		Name: name, API: u.api, NoKey: u.key.none, Body: u.body,
+		Policy: m.policy(u.policy), Limits: u.limits.gateway(), Fallback: chained(u.fallback),
+	}
+	if u.url != "" {
+		made.Base, _ = parseBase(u.url) // it was looked at as it was read
+	}
+	if u.key.env != "" || u.key.file != "" {
+		get, err := u.key.open(m.config.path(m.env), m.env)
+		if err != nil {
+			m.say("upstreams."+name+".key", "the key of %s: %v", name, err)
+		}
+		made.Key = get
+	}
+	for _, t := range u.routes {
+		made.Routes = append(made.Routes, gateway.Route{
+			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.gateway(), Fallback: chained(t.fallback),
+		})
+	}
+	return made
+}
+
+func (l limits) gateway() gateway.Limits {
+	return gateway.Limits{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle}
+}
+
+func chained(chain []fallback) (made []gateway.Fallback) {
+	for _, f := range chain {
+		made = append(made, gateway.Fallback{To: f.to, After: f.after, Kinds: f.atOnce})
+	}
+	return made
+}
+
+// policy gives the policy that somebody has chosen; zero: none is. Since a
+// policy without retries means another's at an upstream, one that never tries
+// again has retries for a kind that none of them is for.
+func (m *mapper) policy(c choice) policy.Policy {
+	if c == (choice{}) {
+		return policy.Policy{}
+	}
+	p := m.config.resolve(c)
+	if p.Retries == 0 {
+		return policy.Policy{Retries: 1, RetryOn: fault.Set(0).With(fault.Canceled)}
+	}
+	return p
+}
+
+// Retry gives the policy in force; one that is called none never retries.
+func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
+
+// Named gives the policy of a name, a preset's or one of the file; "": the one
+// in force.
+func (c *Config) Named(name string) (policy.Policy, error) {
+	switch {
+	case name == "":
+		return c.Retry(), nil
+	case !slices.Contains(c.policyNames(), name):
+		return policy.Policy{}, fmt.Errorf("no policy is named %q; there are %s", name, list(c.policyNames()))
+	}
+	return c.resolve(choice{name: name}), nil
+}
+
+// resolve gives the policy that somebody has chosen.
+func (c *Config) resolve(chosen choice) policy.Policy {
+	if chosen.own != nil {
+		return chosen.own.Policy
+	}
+	for _, own := range c.policies {
+		if own.name == chosen.name {
+			return own.value.Policy
+		}
+	}
+	p, _ := policy.Preset(chosen.name)
+	return p
+}
+
+// check says what the gateway refuses, at the upstream or the fallback that it
+// is about.
+func (m *mapper) check(made gateway.Config) {
+	joined, ok := made.Check().(interface{ Unwrap() []error })
+	if !ok {
+		return
+	}
+	for _, err := range joined.Unwrap() {
+		m.say(m.about(err.Error()), "%v", err)
+	}
+}
+
+// about gives the path of what an error of the gateway's is about.
+func (m *mapper) about(says string) string {
+	for _, u := range m.config.all() {
+		rest, ok := strings.CutPrefix(says, fmt.Sprintf("upstream %q: ", u.name))
+		if !ok {
+			continue
+		}
+		found := "upstreams." + u.name
+		m.config.visit(func(path string, _ choice, chain []fallback) {
+			for i, f := range chain {
+				if strings.HasPrefix(path, "upstreams."+u.name+".") && strings.HasPrefix(rest, fmt.Sprintf("fallback to %q: ", f.to)) {
+					found = path + "." + strconv.Itoa(i) + ".to"
+				}
+			}
+		})
+		return found
+	}
+	return "upstreams"
+}
+
+// parseBase reads the base URL of an upstream. Its errors do not repeat it,
+// since it may hold a password or a key.
+func parseBase(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		u = &url.URL{}
+	}
+	return u, gateway.CheckBase(u)
+}
+
+// public gives the URL at which an API is found by default.
+func public(api string) string {
+	for _, u := range gateway.Defaults() {
+		if u.API == api {
+			return u.Base.String()
+		}
+	}
+	return ""
+}
+
+// local tells whether a host is a name of this machine for itself.
+func local(host string) bool {
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

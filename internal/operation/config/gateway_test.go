@@ -1,0 +1,317 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// env is an environment.
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for _, p := range pairs {
+			if value, ok := strings.CutPrefix(p, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// write puts a file into a folder and gives its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAFileBecomesAGateway(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "key", "key-of-first\n")
+	if err := os.Mkdir(filepath.Join(dir, "spool"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := write(t, dir, "config.yaml", strings.Replace(whole, "/run/secrets/anthropic", "key", 1))
+	c, err := config.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env("GATEWAY_TOKEN=let me in", "SECOND_KEY=key-of-second")
+	g, err := c.Gateway(e)
+	if err != nil {
+		t.Fatal(config.Excerpts(err))
+	}
+	if token, err := c.Token(e); token != "let me in" || err != nil {
+		t.Errorf("token %q, %v", token, err)
+	}
+	first, second, third := g.Upstreams[0], g.Upstreams[1], g.Upstreams[2]
+	if first.Name != "anthropic" || first.API != "anthropic" || first.Base != nil || first.Body != 16<<20 {
+		t.Errorf("first %+v", first)
+	}
+	if want := (gateway.Limits{Connect: 5 * time.Second, FirstByte: gateway.Unlimited, Idle: 90 * time.Second}); first.Limits != want {
+		t.Errorf("limits %v, want %v", first.Limits, want)
+	}
+	if p := g.Policy; p.Retries != 40 || p.Backoff.At(4, 0.5) != time.Duration(7.5*1.025*float64(time.Minute)) || p.Deadline != 36*time.Hour || p.RetryOn != fault.Transient.With(fault.Quota) {
+		t.Errorf("policy %+v", p)
+	}
+	if p := first.Policy; p.MaxWait != 2*time.Hour || p.Retries != policy.Unlimited || len(p.Backoff.Steps) != 8 {
+		t.Errorf("a policy like patient: %+v", p)
+	}
+	if f := first.Fallback; len(f) != 2 || f[0].To != "second" || f[0].After != 2*time.Minute || f[1].Kinds != fault.Set(0).With(fault.Quota, fault.Auth) {
+		t.Errorf("fallback %+v", f)
+	}
+	if r := first.Routes; len(r) != 1 || r[0].Models[1] != "claude-4" || r[0].Policy.Retries != 3 || r[0].Limits.Idle != 10*time.Minute || len(r[0].Fallback) != 1 {
+		t.Errorf("routes %+v", r)
+	}
+	if key, err := first.Key(); key != "key-of-first" || err != nil {
+		t.Errorf("key %q, %v", key, err)
+	}
+	if key, _ := second.Key(); key != "key-of-second" || second.Base.Path != "/anthropic" {
+		t.Errorf("second %+v", second)
+	}
+	if third.Key != nil || !third.NoKey {
+		t.Errorf("third %+v", third)
+	}
+	if g.Spool.Memory != 1<<30 || g.Spool.Dir != filepath.Join(dir, "spool") {
+		t.Errorf("spool %+v", g.Spool)
+	}
+	if _, err := gateway.New(g); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyHasToHaveAFile(t *testing.T) {
+	c := parse(t, "")
+	g, err := c.Gateway(env())
+	if err != nil || len(g.Upstreams) != len(gateway.APIs()) || g.Policy.MaxWait != 8*time.Hour || c.Listen != config.DefaultListen {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+func TestAPolicyThatNeverTriesAgainHoldsAtAnUpstreamToo(t *testing.T) {
+	for _, text := range []string{"policy: none", "policy: {retries: 0}", "policy: own\npolicies: {own: {like: patient, retries: 0}}"} {
+		c := parse(t, text+"\nupstreams: {openai: {policy: none}}")
+		g, err := c.Gateway(env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []policy.Policy{g.Policy, g.Upstreams[0].Policy} {
+			_, v := p.Next(policy.Run{}, &fault.Error{Kind: fault.Overloaded}, false, time.Now(), 0)
+			if p.Retries == 0 || v.Stop != policy.Final {
+				t.Errorf("%s: %+v", text, v)
+			}
+		}
+	}
+}
+
+func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "empty", "\n")
+	write(t, dir, "two", "a\nb\n")
+	for _, tt := range []struct{ text, want string }{
+		{"token: {env: NOWHERE}", "1:8: the environment variable NOWHERE is empty or not set"},
+		{"upstreams: {openai: {key: {env: NOWHERE}}}", "1:27: the key of openai: the environment variable NOWHERE is empty or not set"},
+		{"upstreams: {openai: {key: {file: gone}}}", "1:27: the key of openai: the file " + dir + "/gone: no such file or directory"},
+		{"upstreams: {openai: {key: {file: empty}}}", "1:27: the key of openai: the file " + dir + "/empty is empty or not set"},
+		{"upstreams: {openai: {key: {file: two}}}", "1:27: the key of openai: the file " + dir + "/two has more than one line"},
+		{"spool: {dir: gone}", "1:14: the folder " + dir + "/gone: no such file or directory"},
+		{"spool: {dir: two}", "1:14: " + dir + "/two is no folder"},
+		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API is ollama`},
+		{"upstreams: {openai: {fallback: [{to: b, after: 1m}]}, b: {api: openai, url: https://b.example/v1}}", `1:38: upstream "openai": fallback to "b": it needs a key of its own`},
+		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": the chain has been there already`},
+	} {
+		c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(tt.text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		_, err = c.Gateway(env())
+		if err == nil {
+			_, err = c.Token(env())
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:"+tt.want) {
+			t.Errorf("%s:\n got %v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestAKeyInAFileIsReadAgainWhenItChanges(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "key", "first\n")
+	c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte("upstreams: {openai: {key: {file: key}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := c.Gateway(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := g.Upstreams[0].Key
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() {}, "first"},
+		{func() { write(t, dir, "key", "second key\n\n") }, "second key"},
+		{func() { write(t, dir, "key", "") }, "second key"}, // it is being written
+		{func() { os.Remove(filepath.Join(dir, "key")) }, "second key"},
+		{func() { os.Rename(write(t, dir, "new", "third"), filepath.Join(dir, "key")) }, "third"},
+	} {
+		step.do()
+		if got, err := key(); got != step.want || err != nil {
+			t.Errorf("got %q, %v; want %q", got, err, step.want)
+		}
+	}
+}
+
+func TestWhatIsProbablyNotMeantIsSaid(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"policy: {waits: [1m]}", "1:9: this policy never gives up"},
+		{"policy: {waits: [1m], sleep: 3d}", "1:9: this policy waits for more than a day"},
+		{"policy: {waits: [50ms], retries: 100}", "1:9: this policy tries many times"},
+		{"policy: {waits: [1m], retries: 0}", "1:9: this policy never tries again, since retries is 0"},
+		{"policy: {waits: [10m], retries: 3, wall: 5m}", "1:9: this policy never tries again: its first wait does not fit"},
+		{"policy: {waits: [10m], sleep: 5m}", "1:9: this policy never tries again: its first wait does not fit"},
+		{"policy: {waits: [1s], retries: 3, wall: 5m, reserve: 5m}", "1:9: this policy never tries again: reserve leaves nothing"},
+		{"policy: {waits: [1s], retries: 3, reserve: 5m}", "1:9: reserve is a part of wall"},
+		{"policy: {retries: 0}", ""},
+		{"policy: {waits: [1s], wall: 5m, reserve: 4m}", ""},
+		{"policies: {a: {like: patient}}", "1:12: nothing uses the policy a"},
+		{"upstreams: {openai: {url: http://llm.example/v1}}", "1:27: credentials go to llm.example unencrypted"},
+		{"upstreams: {openai: {routes: [{policy: none}, {models: [a]}]}}", "1:31: this route is for every model"},
+		{"upstreams: {openai: {url: http://localhost:1/v1}}", ""},
+		{"upstreams: {openai: {url: http://llm.example/v1, key: none}}", ""},
+		{"upstreams: {openai: {policy: {waits: [1m], retries: 3}}}", ""},
+	} {
+		c := parse(t, tt.text)
+		doubts := c.Warnings()
+		switch {
+		case tt.want == "" && len(doubts) > 0:
+			t.Errorf("%s: %v", tt.text, doubts)
+		case tt.want != "" && (len(doubts) != 1 || !strings.HasPrefix(doubts[0].Error(), "config.yaml:"+tt.want)):
+			t.Errorf("%s:\n got %v\nwant %s", tt.text, doubts, tt.want)
+		}
+	}
+}
+
+func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
+	own := write(t, t.TempDir(), "own.yaml", "waits: [7s]\nsleep: 1h\n")
+	c := parse(t, "listen: a:1\npolicy: worker\nhosts: [x]\n")
+	for _, set := range [][3]string{
+		{"listen", "127.0.0.1:7", "--listen"},
+		{"hosts", "a.example, b.example", "RIDETHROUGH_HOSTS"},
+		{"token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN"},
+		{"policy", own, "--policy"},
+		{"log", "warn", "--log"},
+	} {
+		if err := c.Set(set[0], set[1], set[2]); err != nil {
+			t.Errorf("%v: %v", set, err)
+		}
+	}
+	if err := c.SetUpstream("gemini", "http://127.0.0.1:9", "--upstream"); err != nil {
+		t.Error(err)
+	}
+	shown := strings.Join(strings.Fields(c.Show(true)), " ")
+	for _, want := range []string{
+		"listen: 127.0.0.1:7 # --listen", "hosts: [a.example, b.example] # RIDETHROUGH_HOSTS", "env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN",
+		"policy: waits: [7s] # --policy", "sleep: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "url: https://api.openai.com # default",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, c.Show(true))
+		}
+	}
+	for _, tt := range [][3]string{
+		{"listen", "8484", "want HOST:PORT"},
+		{"policy", "forever", `no policy is named "forever"; there are patient, interactive, worker, simple, council and none`},
+		{"log", "loud", "want a level"},
+	} {
+		if err := c.Set(tt[0], tt[1], "--x"); err == nil || !strings.Contains(err.Error(), tt[2]) {
+			t.Errorf("%v: %v", tt, err)
+		}
+	}
+}
+
+func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
+	dir := t.TempDir()
+	name := write(t, dir, "config.yaml", "a")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls atomic.Int64
+		asked, done := make(chan int), make(chan int)
+		go func() { config.Watch(ctx, name, asked, func() { calls.Add(1) }); close(done) }()
+		after := func(d time.Duration, want int64, what string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if got := calls.Load(); got != want {
+				t.Errorf("%s: %d calls, want %d", what, got, want)
+			}
+		}
+		after(5*time.Second, 0, "nothing happens")
+		write(t, dir, "config.yaml", "ab")
+		after(time.Second, 0, "somebody may still be writing")
+		write(t, dir, "config.yaml", "abc")
+		after(time.Second, 0, "somebody was")
+		after(time.Second, 1, "it is written")
+		after(5*time.Second, 1, "once")
+		os.Rename(write(t, dir, "new", "abd"), name)
+		after(3*time.Second, 2, "another file of that name")
+		os.Remove(name)
+		after(3*time.Second, 3, "no file")
+		asked <- 1
+		after(0, 4, "somebody asks")
+		os.Symlink(filepath.Join(dir, "data", "config.yaml"), name) // as Kubernetes lays it out
+		for i, version := range []string{"one", "two"} {
+			os.Mkdir(filepath.Join(dir, version), 0o700)
+			write(t, dir, filepath.Join(version, "config.yaml"), "abc")
+			os.Symlink(version, filepath.Join(dir, "next"))
+			os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "data"))
+			after(3*time.Second, int64(5+i), "a link that leads elsewhere")
+		}
+		cancel()
+		<-done
+	})
+}
+
+func BenchmarkKeyInAFile(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "key")
+	if err := os.WriteFile(path, []byte("key\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	c, err := config.Parse("config.yaml", []byte("upstreams: {openai: {key: {file: "+path+"}}}"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := c.Gateway(env())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := g.Upstreams[0].Key(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := config.Parse("config.yaml", []byte(whole)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

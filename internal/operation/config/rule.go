@@ -1,0 +1,157 @@
+package config
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// rule is a policy of the user's own.
+type rule struct {
+	like string // the preset that it began with; ""
+	policy.Policy
+}
+
+// choice is a policy where one is used; zero: none is chosen.
+type choice struct {
+	name string
+	own  *rule
+}
+
+// never is the name of the policy that never tries again.
+const never = "none"
+
+// choices is the form of a policy where one is used: by its name, or its
+// numbers.
+func choices() form[choice] {
+	own, name := numbers(), anyName("a policy's name")
+	known := schema{Type: "string", Enum: append(policy.Presets(), never)} // for editors, which offer them
+	s := schema{words: "the name of a policy, or its fields", AnyOf: []*schema{&known, &name.schema, &own.schema}}
+	return form[choice]{
+		schema: s,
+		read: func(r *reader, n *node) (choice, bool) {
+			switch n.kind {
+			case text:
+				return choice{name: n.text}, true
+			case mapping:
+				v, ok := own.read(r, n)
+				return choice{own: &v}, ok
+			}
+			r.want(n, &s, "")
+			return choice{}, false
+		},
+		show: func(c choice) *node {
+			if c.own != nil {
+				return own.show(*c.own)
+			}
+			return &node{kind: text, text: c.name}
+		},
+	}
+}
+
+// policyName is the form of a name of a policy of one's own.
+func policyName() form[string] {
+	return wording("a name that begins with a letter and is no preset's", `^[A-Za-z][A-Za-z0-9._-]*$`, func(s string) bool {
+		_, preset := policy.Preset(s)
+		return s != "" && !preset && s != never && (s[0]|0x20) >= 'a' && (s[0]|0x20) <= 'z' &&
+			strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+	})
+}
+
+// numbers is the form of a policy of the user's own.
+func numbers() form[rule] {
+	return object(
+		schema{name: "policy", about: "A policy of your own.", words: "the fields of a policy"}, like,
+		of("like", oneOf("a preset", policy.Presets()...), func(p *rule) *string { return &p.like }, says{"A preset to begin with. The other fields change it.", "", "the policy begins with nothing"}),
+		of("waits", seq("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, says{"The wait before retry 1, 2, 3 …, then the last one again and again.", "", "needed, unless the policy is like a preset"}),
+		of("factor", factor(), func(p *rule) *float64 { return &p.Backoff.Factor }, says{"How much longer each wait after the last of the list is than the one before.", "", "no longer"}),
+		of("jitter", jitters(), func(p *rule) *policy.Jitter { return &p.Backoff.Jitter }, says{"How far a wait is moved by chance: 10% both ways, or {down: 0%, up: 10%}.", "", "not at all"}),
+		of("max", duration(), func(p *rule) *time.Duration { return &p.Backoff.Max }, says{"The longest wait.", "", "no bound"}),
+		of("retries", retries(), func(p *rule) *int { return &p.Retries }, says{"How many tries there are after the first, or unlimited. 0 never tries again.", "", "unlimited"}),
+		of("sleep", duration(), func(p *rule) *time.Duration { return &p.MaxWait }, says{"How much waiting there is in all.", "", "no bound"}),
+		of("wall", duration(), func(p *rule) *time.Duration { return &p.Deadline }, says{"How long all tries and waits may take in all, by the clock.", "", "no bound"}),
+		of("reserve", duration(), func(p *rule) *time.Duration { return &p.MinRemaining }, says{"How much of wall must be left for another try.", "", "anything"}),
+		of("hint", duration(), func(p *rule) *time.Duration { return &p.MaxRetryAfter }, says{"The longest wait that a provider may ask for. A longer one ends the call.", "", "what sleep and wall allow"}),
+		of("kinds", kindsOf(), func(p *rule) *fault.Set { return &p.RetryOn }, says{"The kinds of faults that are worth another try. transient stands for those that pass by themselves.", "", "transient"}),
+	)
+}
+
+// like begins a policy with a preset.
+func like(r *reader, n *node) rule {
+	base := n.field("like")
+	if base == nil {
+		if n.field("waits") == nil && (n.field("retries") == nil || n.field("retries").text != "0") {
+			r.fail(n, "a policy needs waits, or a preset to be like")
+		}
+		return rule{Policy: policy.Policy{Retries: policy.Unlimited}}
+	}
+	preset, _ := policy.Preset(base.text) // another name is said where it is read
+	return rule{Policy: preset}
+}
+
+// factor is the form of a growth.
+func factor() form[float64] {
+	least := 1.0
+	return scalar(schema{Type: "number", Minimum: &least, words: "a number from 1, such as 2"}, func(s string) (float64, error) {
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(n >= least) || math.IsInf(n, 0) {
+			return 0, errForm
+		}
+		return n, nil
+	}, func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) })
+}
+
+// retries is the form of a number of retries.
+func retries() form[int] {
+	least := 0.0
+	s := schema{words: "a number from 0, or unlimited", AnyOf: []*schema{{Type: "integer", Minimum: &least}, {Type: "string", Enum: []string{"unlimited"}}}}
+	return form[int]{
+		schema: s,
+		read: func(r *reader, n *node) (int, bool) {
+			if n.kind == text && n.text == "unlimited" {
+				return policy.Unlimited, true
+			}
+			count, err := strconv.ParseUint(n.text, 10, 31)
+			if n.kind != number || err != nil {
+				r.want(n, &s, "")
+			}
+			return int(count), err == nil
+		},
+		show: func(count int) *node {
+			if count == policy.Unlimited {
+				return &node{kind: text, text: "unlimited"}
+			}
+			return &node{kind: number, text: strconv.Itoa(count)}
+		},
+	}
+}
+
+// jitters is the form of a jitter: one share for both ways, or one for each.
+func jitters() form[policy.Jitter] {
+	both := share()
+	each := object(
+		schema{words: "down and up"}, nil,
+		of("down", share(), func(j *policy.Jitter) *float64 { return &j.Down }, says{"How much shorter a wait may become.", "0%", ""}),
+		of("up", share(), func(j *policy.Jitter) *float64 { return &j.Up }, says{"How much longer a wait may become.", "0%", ""}),
+	)
+	return form[policy.Jitter]{
+		schema: schema{words: "a share such as 10%, or {down: 0%, up: 10%}", AnyOf: []*schema{&both.schema, &each.schema}},
+		read: func(r *reader, n *node) (policy.Jitter, bool) {
+			if n.kind == mapping {
+				return each.read(r, n)
+			}
+			v, ok := both.read(r, n)
+			return policy.Jitter{Down: v, Up: v}, ok
+		},
+		show: func(j policy.Jitter) *node {
+			if j.Down == j.Up {
+				return both.show(j.Down)
+			}
+			return each.show(j)
+		},
+	}
+}

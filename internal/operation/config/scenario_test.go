@@ -1,0 +1,191 @@
+package config_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+)
+
+const (
+	labManual    = "../../../docs/lab.md"
+	scenarioFile = "../../../docs/scenario.schema.json"
+)
+
+const flaky = `title: A flaky hour
+lasts: 2h
+callers: {number: 50, every: 90s, patience: 10m, tokens: 1000}
+upstream: {takes: 3s, rate: 90/min}
+outages:
+  - {kind: total, from: 10m, for: 5m, status: 503}
+  - {kind: partial, from: 15m, for: 5m, share: 30%}
+  - {kind: flapping, from: 20m, for: 20m, down: 1m, up: 90s}
+  - {kind: rate-limit, from: 40m, for: 10m, tokens: 30000}
+  - {kind: brown-out, from: 50m, for: 10m, slower: 12.5}
+  - {kind: limited, from: 1h, for: 10m, rate: 2/s}
+policies: [patient+gate, codex]
+`
+
+func TestAScenarioIsReadAsItIsWritten(t *testing.T) {
+	s, err := config.ParseScenario("dir/flaky.yaml", []byte(flaky))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := time.Minute
+	want := config.Scenario{
+		Name: "flaky", Title: "A flaky hour", Lasts: 2 * time.Hour, Seed: 1,
+		Callers:  config.Callers{Number: 50, Every: 90 * time.Second, Patience: 10 * m, Tokens: 1000},
+		Upstream: config.Service{Takes: 3 * time.Second, Refuses: 200 * time.Millisecond, Rate: 1.5},
+		Outages: []config.Outage{
+			{Kind: config.Total, From: 10 * m, For: 5 * m, Status: 503},
+			{Kind: config.Partial, From: 15 * m, For: 5 * m, Status: 529, Share: 0.3},
+			{Kind: config.Flapping, From: 20 * m, For: 20 * m, Status: 529, Down: m, Up: 90 * time.Second},
+			{Kind: config.RateLimit, From: 40 * m, For: 10 * m, Status: 429, Tokens: 30000},
+			{Kind: config.BrownOut, From: 50 * m, For: 10 * m, Status: 529, Slower: 12.5},
+			{Kind: config.Limited, From: 60 * m, For: 10 * m, Status: 529, Rate: 2},
+		},
+		Policies: []string{"patient+gate", "codex"},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// scenarioMistakes are scenarios and what is said about them. beyond are those
+// that no schema can know.
+var scenarioMistakes = []struct {
+	text, want string
+	beyond     bool
+}{
+	{"", "1:1: the field lasts is needed", false},
+	{"lasts: 1h\ncallers: {number: 1}\noutages: [{kind: total, for: 1m}]", "2:10: the field every is needed", false},
+	{"lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: []", "3:10: an empty list; want a list of outages", false},
+	{"title: \"a\\e[31m\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\x1b[31m": there is a letter in it that nobody sees; want a sentence`, true},
+	{"about: \"a\\u202eb\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\u202eb": there is a letter in it that nobody sees; want sentences`, true},
+	{body("{kind: totally, for: 1m}"), `3:18: "totally"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited`, false},
+	{body("{kind: total}"), "3:11: the field for is needed", false},
+	{body("{kind: partial, for: 1m}"), "3:11: an outage that is partial needs the field share", true},
+	{body("{kind: total, for: 1m, share: 3%}"), "3:41: share is for an outage that is partial, not total", true},
+	{body("{kind: total, for: 1m, status: 600}"), `3:42: "600": it is too large; want a status from 400 to 599`, true},
+	{body("{kind: total, for: 1m, status: 200}"), `3:42: "200"; want a status from 400 to 599`, false},
+	{body("{kind: brown-out, for: 1m, slower: 3, status: 500}"), "3:57: a brown-out refuses nothing, so that it has no status", true},
+	{body("{kind: limited, for: 1m, rate: 3}"), `3:42: "3"; want a number per time above zero, such as 20/s, 90/min or 500/h`, false},
+	{body("{kind: limited, for: 1m, rate: 0/s}"), `3:42: "0/s": it is zero; want a number per time above zero, such as 20/s, 90/min or 500/h`, true},
+	{body("{kind: total, from: 30m, for: 31m}"), "3:11: this outage ends at 1h1m, after the scenario, which lasts 1h", true},
+	{body("{kind: rate-limit, for: 1m, tokens: 5}"), "3:11: a rate limit counts tokens; want the field tokens of callers", true},
+	{"lasts: 1h\ncallers: {number: 1, every: 1m, tokens: 9}\noutages: [{kind: rate-limit, for: 1m, tokens: 5}]", "3:47: no call would ever be answered: each costs 9 tokens, and 5 are let through per minute", true},
+	{"lasts: 1h\ncallers: {number: 20001, every: 1h}\noutages: [{kind: total, for: 1m}]", "2:19: 20001 callers are more than can be played, 20000", true},
+	{"lasts: 7d\ncallers: {number: 20000, every: 1m}\noutages: [{kind: total, for: 1m}]", "2:33: about 201600000 calls are more than can be played, 20000000; want fewer callers, longer times between their calls, or a shorter scenario", true},
+	{"lasts: 8d\ncallers: {number: 1, every: 1m}\noutages: [{kind: total, for: 1m}]", "1:8: 192h is longer than a scenario may last, 168h", true},
+	{body("{kind: total, for: 1m}") + "\ncaller: 3", `4:1: no field is called "caller"; did you mean callers?`, false},
+}
+
+func body(outage string) string {
+	return "lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: [" + outage + "]"
+}
+
+func TestWhatCannotBePlayedIsSaidWithItsPlace(t *testing.T) {
+	for _, tt := range scenarioMistakes {
+		_, err := config.ParseScenario("s.yaml", []byte(tt.text))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:"+tt.want) {
+			t.Errorf("%s\n got %v\nwant %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestTheScenarioSchemaIsOfOneMindWithTheCode(t *testing.T) {
+	for _, tt := range scenarioMistakes {
+		if wrong := checkAgainst(t, config.ScenarioSchema(), tt.text); (len(wrong) == 0) != tt.beyond {
+			t.Errorf("%s: the schema says %q", tt.text, wrong)
+		}
+	}
+	examples := append(strings.Split(text(t, labManual), "```yaml\n")[1:], flaky+"```")
+	shapes, err := os.ReadDir("../../lab/gallery")
+	if err != nil || len(shapes) < 5 {
+		t.Fatal(shapes, err)
+	}
+	for _, shape := range shapes {
+		examples = append(examples, text(t, "../../lab/gallery/"+shape.Name()))
+	}
+	for _, example := range examples {
+		example, _, _ = strings.Cut(example, "```")
+		if wrong := checkAgainst(t, config.ScenarioSchema(), example); len(wrong) > 0 {
+			t.Errorf("the schema refuses %q in\n%s", wrong, example)
+		}
+		if _, err := config.ParseScenario("s.yaml", []byte(example)); err != nil {
+			t.Errorf("%v in\n%s", err, example)
+		}
+	}
+}
+
+func TestScenarioManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
+	prose, _, _ := strings.Cut(text(t, labManual), marker)
+	page := strings.TrimSpace(prose+marker+"\n"+config.ScenarioReference()) + "\n"
+	for name, want := range map[string]string{labManual: page, scenarioFile: string(config.ScenarioSchema())} {
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text(t, name) != want {
+			t.Errorf("%s is another; mend with: go test ./internal/operation/config -run Manual -update", name)
+		}
+	}
+}
+
+func TestAStrategyTriesWhatItListsAndNoMoreOftenThanItSays(t *testing.T) {
+	all, err := config.ParseStrategies("s.yaml", []byte(`one:
+  title: One
+  policy: {waits: [1s], retries: 9}
+  statuses: [408, 5xx]
+  fewer: [{status: 529, retries: 2}]
+  source: here
+  seen: now
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := all[0]
+	if s.Name != "one" || s.Policy.Retries != 9 || s.Beyond != config.BeyondIgnores {
+		t.Errorf("%+v", s)
+	}
+	for _, tt := range []struct {
+		status, n int
+		again     bool
+	}{{408, 1, true}, {429, 1, false}, {500, 9, true}, {529, 2, true}, {529, 3, false}, {404, 1, false}} {
+		if got := s.Retries(tt.status, tt.n); got != tt.again {
+			t.Errorf("failure %d with %d is tried again: %v", tt.n, tt.status, got)
+		}
+	}
+	_, err = config.ParseStrategies("s.yaml", []byte("one: {title: One, statuses: [99]}"))
+	if err == nil || !strings.Contains(err.Error(), "and 3 more") {
+		t.Errorf("a strategy without source, version and policy gives %v", err)
+	}
+}
+
+func FuzzParseScenario(f *testing.F) {
+	f.Add([]byte(flaky))
+	for _, tt := range scenarioMistakes {
+		f.Add([]byte(tt.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := config.ParseScenario("s.yaml", data)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "s.yaml:") {
+				t.Fatalf("%v has no place", err)
+			}
+			return
+		}
+		if s.Callers.Number < 1 || s.Callers.Number > config.MaxCallers || s.Lasts <= 0 || len(s.Outages) == 0 {
+			t.Fatalf("%+v can be played", s)
+		}
+		if _, err := json.Marshal(s); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

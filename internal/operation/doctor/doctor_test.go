@@ -1,0 +1,238 @@
+package doctor_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/doctor"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// says tells of findings in lines.
+func says(all ...doctor.Finding) string {
+	var b strings.Builder
+	for _, f := range all {
+		fmt.Fprintf(&b, "%s %s: %s\n", f.State, f.Check, f.Text)
+	}
+	return b.String()
+}
+
+// patient is an engine of which somebody says how it does.
+type patient struct {
+	store.Store
+	health store.Health
+	err    error
+	torn   string // the conversation that is damaged
+}
+
+func (p patient) Health(context.Context) (store.Health, error) { return p.health, p.err }
+
+func (p patient) Conversations(ctx context.Context, before string) iter.Seq2[store.Head, error] {
+	return func(yield func(store.Head, error) bool) {
+		for head, err := range p.Store.Conversations(ctx, before) {
+			if head.ID == p.torn {
+				head, err = store.Head{}, &store.Damage{Conversation: p.torn, N: 7, Why: "torn"}
+			}
+			if !yield(head, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestAStoreIsToldOfInSentences(t *testing.T) {
+	tests := []struct {
+		health store.Health
+		err    error
+		want   string
+	}{
+		{store.Health{}, store.ErrUnavailable, "problem store: the store does not answer\n"},
+		{
+			store.Health{Mode: "alone", Dir: "/data", Server: "2.15.2", Logs: 3, Bytes: 1_234_567, Parked: 2, Due: 1, Free: 56_000_000_000, Sync: 400 * time.Microsecond},
+			nil,
+			"ok store: /data, for one process (NATS 2.15.2 is inside): 3 conversations, 1.2 MB; 2 turns wait, 1 are due\n" +
+				"ok disk: 56.0 GB are free\nok sync: the disk takes 400µs to make a write last\n",
+		},
+		{
+			store.Health{Mode: "alone", Dir: "/data", Sync: 9 * time.Millisecond, Trouble: []string{"the disk takes 9ms"}},
+			nil,
+			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nwarning store: the disk takes 9ms\n",
+		},
+		{
+			store.Health{Mode: "alone", Dir: "/data", Full: true, Free: 1, Trouble: []string{"no room"}},
+			nil,
+			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nproblem store: no room\n",
+		},
+		{
+			store.Health{Mode: "remote", Server: "2.14.0", Bytes: 999},
+			nil,
+			"ok store: NATS servers of version 2.14.0: 0 conversations, 999 bytes; 0 turns wait, 0 are due\n" +
+				"warning sync: whether the servers have sync_interval: always cannot be seen from here; without it, a power failure takes back what was acknowledged\n",
+		},
+	}
+	for _, tt := range tests {
+		if got := says(doctor.Store(t.Context(), patient{health: tt.health, err: tt.err})...); got != tt.want {
+			t.Errorf("got\n%swant\n%s", got, tt.want)
+		}
+	}
+}
+
+func TestLogsAreReadAndThoseThatAreDamagedNamed(t *testing.T) {
+	e := store.Memory()
+	at := now
+	for _, id := range []string{"a", "b", "c", "later"} {
+		if id == "later" {
+			at = now.Add(time.Hour)
+		}
+		records := []store.Record{
+			{Time: at, Type: "conversation-created", Body: json.RawMessage(`{"model":"acme/large"}`)},
+			{Time: at, Turn: "t", Type: "input-queued", Body: json.RawMessage(`{"text":"hello"}`)},
+		}
+		if id == "c" {
+			records[1].Body = json.RawMessage(`{"text":1}`)
+		}
+		if _, err := e.Append(t.Context(), id, store.Position{}, records...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Append(t.Context(), "other", store.Position{}, store.Record{Type: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	all := doctor.Logs(t.Context(), patient{Store: e, torn: "b"}, now)
+	got, want := says(all...), []string{
+		"problem logs: conversation c is damaged from record 2 on: ",
+		"problem logs: conversation b is damaged from record 7 on: torn",
+		"warning clock: later was written to at 2026-11-21T13:00:00Z, which is still to come",
+		"ok logs: 2 conversations with 4 records are whole; something is under way in 2",
+	}
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	for i, begins := range want {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], begins) {
+			t.Errorf("%d: %q\n%s", i, begins, got)
+		}
+	}
+	if doctor.Well(all) || !doctor.Well(all[2:]) {
+		t.Error("a warning is no problem, and a problem is one")
+	}
+	_ = e.Close(t.Context())
+	if got := says(doctor.Logs(t.Context(), e, now)...); got != "problem logs: the engine is closed\n" {
+		t.Error(got)
+	}
+}
+
+func TestTheClockIsComparedWithWhatPassesAndWithOthers(t *testing.T) {
+	tests := []struct {
+		name   string
+		now    time.Time
+		beside time.Duration
+		told   []doctor.Told
+		want   string
+	}{
+		{"alone", now, time.Second, nil, "ok clock: it says 2026-11-21T12:00:00Z; nobody was there to compare it with\n"},
+		{"agreed", now, -time.Second, []doctor.Told{{"a", time.Second}, {"b", -time.Second}}, "ok clock: it says 2026-11-21T12:00:00Z, as do those who were asked\n"},
+		{"behind", now, 0, []doctor.Told{{"a", time.Second}, {"b", 3 * time.Minute}}, "warning clock: it is 3m0s off what b says\n"},
+		{"ahead", now, 0, []doctor.Told{{"a", -time.Hour}}, "warning clock: it is 1h0m0s off what a says\n"},
+		{"no battery", time.Unix(60, 0).UTC(), 0, nil, "problem clock: it says 1970-01-01T00:01:00Z; waits end at instants, and certificates hold until one\n"},
+		{"set back", now, -time.Hour, nil, "warning clock: it has jumped by -1h0m0s while it was looked at: what has waited through that tries at once\n"},
+	}
+	for _, tt := range tests {
+		if got := says(doctor.Clock(tt.now, tt.beside, tt.told)); got != tt.want {
+			t.Errorf("%s: %s", tt.name, got)
+		}
+	}
+	if d := doctor.Beside(time.Now(), time.Now()); d.Abs() > time.Second {
+		t.Error(d)
+	}
+}
+
+func address(t *testing.T, text string) doctor.Address {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doctor.Address{Name: "acme", URL: u}
+}
+
+func TestWhoAnswersIsThereWhateverTheAnswer(t *testing.T) {
+	asked := make(chan *http.Request, 10)
+	status := http.StatusUnauthorized
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r
+		w.Header().Set("Location", "http://127.0.0.1:1/")
+		w.WriteHeader(status)
+	}))
+	defer s.Close()
+	for _, status = range []int{200, 302, 401, 404} {
+		f, told := doctor.Reach(t.Context(), address(t, s.URL+"/v1"))
+		if f.State != doctor.OK || !strings.HasPrefix(f.Text, s.URL+"/v1 answers after ") || len(told) != 1 || told[0].Off.Abs() > time.Minute {
+			t.Errorf("%d: %+v %v", status, f, told)
+		}
+		if r := <-asked; r.Header.Get("Authorization") != "" || r.URL.Path != "/v1/" {
+			t.Errorf("%s %v", r.URL, r.Header)
+		}
+	}
+	status = 529
+	if f, _ := doctor.Reach(t.Context(), address(t, s.URL)); f.State != doctor.Warning || !strings.HasSuffix(f.Text, "answers with HTTP 529") {
+		t.Errorf("%+v", f)
+	}
+	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "takes no requests now (HTTP 529)") {
+		t.Errorf("%+v", f)
+	}
+	status = 200
+	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.OK {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestWhoCannotBeReachedIsAProblemIfSomebodyWantsHim(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	secure := httptest.NewUnstartedServer(nil)
+	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	secure.StartTLS()
+	defer secure.Close()
+	elsewhere := "http://a.invalid"
+	tests := []struct {
+		url         string
+		known, used bool
+		state       doctor.State
+		says        string
+	}{
+		{gone.URL, true, false, doctor.OK, "nothing runs at " + gone.URL},
+		{gone.URL, false, false, doctor.Problem, "refused"},
+		{strings.Replace(gone.URL, "http://", "http://user:sesame@", 1), false, false, doctor.Problem, "http://user:xxxxx@127.0.0.1"},
+		{secure.URL, false, true, doctor.Problem, "certificate"},
+		{elsewhere, true, false, doctor.Warning, "no key for it is set"},
+		{elsewhere, true, true, doctor.Problem, "cannot be reached"},
+	}
+	for _, tt := range tests {
+		a := address(t, tt.url)
+		a.Known, a.Used = tt.known, tt.used
+		ctx := t.Context()
+		if tt.url == elsewhere { // no name is looked up
+			c, cancel := context.WithCancelCause(ctx)
+			cancel(errors.New("no network"))
+			ctx = c
+		}
+		f, _ := doctor.Reach(ctx, a)
+		if f.State != tt.state || !strings.Contains(f.Text, tt.says) || strings.Contains(f.Text, "sesame") {
+			t.Errorf("%s %v %v: %+v", tt.url, tt.known, tt.used, f)
+		}
+	}
+	if f := doctor.Ready(t.Context(), gone.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,40 @@
+package history_test
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+)
+
+func ExampleHistory_Incidents() {
+	h := history.Open("", slog.Default())
+	at := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
+	for n := range 4 {
+		e := gateway.Event{Type: gateway.Tried, At: at.Add(time.Duration(n) * time.Minute), Call: gateway.Call{ID: 1, Model: "opus"}}
+		e.Try = gateway.Try{Upstream: "anthropic", Began: e.At}
+		if n < 3 {
+			e.Try.Fault = &fault.Error{Kind: fault.Overloaded, Status: 529}
+		}
+		h.Watch(e)
+	}
+	for _, in := range h.Incidents(at.Add(time.Hour)) {
+		fmt.Println(in.ID, in.Failures, in.Ended.Sub(in.Began))
+	}
+	// Output: 20261102-150300-anthropic 3 3m0s
+}
+
+func ExampleHistory_Upstream() {
+	h := history.Open("", slog.Default())
+	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
+	h.Watch(gateway.Event{
+		Type: gateway.Tried, At: now, Call: gateway.Call{ID: 1, Model: "opus", Stream: true},
+		Try: gateway.Try{Upstream: "anthropic", Began: now.Add(-time.Second), Took: time.Second},
+	})
+	m := h.Upstream("anthropic", now)
+	fmt.Println(m.Samples, m.Strip[history.Cells-1].OK, m.Failing)
+	// Output: 1 1 false
+}

@@ -1,0 +1,314 @@
+package history_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// The rule of docs/adr/0025. A letter is a try, one in a minute: f failed, o
+// answered, F and O of another model, i a request that was wrong, c a caller who
+// left, s a fault that was shared with another's try, . none.
+func TestWhatAnIncidentIs(t *testing.T) {
+	quiet := strings.Repeat(".", 46)
+	for _, c := range []struct{ tries, want string }{
+		{"", ""},
+		{"oooooofooooo", ""},
+		{"offo", ""},
+		{"offfo", "work 1 to recovered 4, 3 of 4 failed"},
+		{"offf", "work 1 to open, 3 of 3 failed"},
+		{"offfffffo", "work 1 to recovered 8, 7 of 8 failed"},
+		{"ffifcf", "work 0 to open, 4 of 4 failed"},
+		{"fsssss", ""},
+		{"fOfOf", "work 0 to open, 3 of 3 failed"}, // the other model answers
+		{"fffFFFoO", "work 0 to recovered 7, 6 of 8 failed"},
+		{"fffFFFo", "work 0 to open, 6 of 7 failed"},
+		{"fffoofffo", "work 0 to recovered 8, 6 of 8 failed"},                                               // not two
+		{"fffoooooooofffo", "work 0 to recovered 3, 3 of 4 failed; work 11 to recovered 14, 3 of 4 failed"}, // two
+		{"fff" + quiet, "work 0 to unknown 2, 3 of 3 failed"},
+		{"ff" + quiet + "f", ""},
+		{"fff" + quiet + "fff", "work 0 to unknown 2, 3 of 3 failed; work 49 to open, 3 of 3 failed"},
+		{"fff" + strings.Repeat("...................f", 5) + "o", "work 0 to recovered 103, 8 of 9 failed"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "")
+			for i, letter := range c.tries {
+				switch letter {
+				case 'f':
+					w.try(int64(i), "m", 0, busy)
+				case 'F':
+					w.try(int64(i), "other", 0, busy)
+				case 'o':
+					w.try(int64(i), "m", 0, nil)
+				case 'O':
+					w.try(int64(i), "other", 0, nil)
+				case 'i':
+					w.try(int64(i), "m", 0, &fault.Error{Kind: fault.Invalid})
+				case 'c':
+					w.try(int64(i), "m", 0, &fault.Error{Kind: fault.Canceled})
+				case 's':
+					w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: w.call(1, "m"), Try: gateway.Try{Upstream: "work", Fault: busy, Shared: true}})
+				}
+				time.Sleep(time.Minute)
+			}
+			if got := w.said(); got != c.want {
+				t.Errorf("%q:\n got %s\nwant %s", c.tries, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnAnswerToATryFromBeforeIsNoRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		time.Sleep(time.Hour)
+		for range 3 {
+			w.try(1, "m", 0, busy)
+			time.Sleep(10 * time.Second)
+		}
+		w.try(2, "m", time.Minute, nil)
+		if got := w.said(); got != "work 60 to open, 3 of 4 failed" {
+			t.Error(got)
+		}
+		w.try(2, "m", 5*time.Second, nil)
+		if got := w.said(); got != "work 60 to recovered 60, 3 of 5 failed" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestSomebodyWhoWaitsKeepsAnIncidentOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+		}
+		time.Sleep(3 * time.Hour)
+		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
+			t.Error(got)
+		}
+		w.tell(gateway.Left, 1, "m", retry.Note{})
+		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAnIncidentSaysWhomItHasHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for id := range int64(25) { // of ten sessions
+			w.fail(id, "m")
+		}
+		w.try(99, "m", 0, &fault.Error{Kind: fault.Unavailable, Status: 502})
+		time.Sleep(10 * time.Minute)
+		for id := range int64(20) {
+			w.recover(id, "m", 3, 10*time.Minute)
+			w.tell(gateway.Ended, id, "m", retry.Note{})
+		}
+		w.tell(gateway.GaveUp, 20, "m", retry.Note{Fault: busy})
+		w.tell(gateway.Left, 21, "m", retry.Note{})
+		w.tell(gateway.Ended, 22, "m", retry.Note{})
+		all := w.Incidents(time.Now())
+		want := []history.Incident{{
+			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute), Ended: time.Now(), Recovered: true,
+			Tries: 27, Failures: 26, Calls: 25, Held: 20, Lost: 3, Callers: 10, Clients: []history.Client{{Name: "claude-cli/2.1.329", Calls: 25}},
+			Kinds: []history.Kind{{Kind: fault.Overloaded, Count: 25}, {Kind: fault.Unavailable, Count: 1}}, Message: "HTTP 529: Overloaded",
+		}}
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Error(diff)
+		}
+		if got := w.Upstream("work", time.Now()).Saved; got != (history.Saved{Calls: 20, Outages: 1, Retries: 60, Waited: 200 * time.Minute, Since: 10 * time.Minute}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestAFailedCallAmongManyThatPassIsABlip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		w.try(1, "m", 0, nil)
+		w.fail(2, "m")
+		w.recover(2, "m", 1, 5*time.Second)
+		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 0 || got.Outages != 0 || got.Blips != 1 || w.said() != "" {
+			t.Errorf("%+v, %s", got, w.said())
+		}
+	})
+}
+
+func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+		}
+		spare := w.call(1, "m")
+		spare.Upstream = "spare"
+		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
+		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: spare, Try: gateway.Try{Upstream: "spare", Began: time.Now()}})
+		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Note: retry.Note{}})
+		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
+			t.Errorf("%+v", got)
+		}
+		if got := w.Upstream("spare", time.Now()); got.Saved.Calls != 0 || got.Strip[95] != (history.Cell{OK: 1, Retried: 1, First: time.Millisecond}) {
+			t.Errorf("%+v", got.Strip[95])
+		}
+	})
+}
+
+func TestACallThatHasGoneOnElsewhereKeepsNoIncidentOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+		}
+		spare := w.call(1, "m")
+		spare.Upstream = "spare"
+		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
+		time.Sleep(time.Hour)
+		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestTurnsHaveUpstreamsOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for _, c := range []string{"c1", "c2"} {
+			for range 3 {
+				w.turn(conversation.Tried, "", busy, 0)
+				w.turn(conversation.Waits, c, busy, 0)
+			}
+		}
+		w.turn(conversation.Tried, "", nil, 0)
+		w.turn(conversation.Recovered, "c1", nil, 3)
+		w.turn(conversation.Lost, "c2", nil, 3)
+		all := w.Incidents(time.Now())
+		if len(all) != 1 || all[0].Upstream != "conversations:acme" || all[0].Calls != 2 || all[0].Callers != 2 || all[0].Held != 1 || all[0].Lost != 1 {
+			t.Errorf("%+v", all)
+		}
+		if got := w.Upstream("acme", time.Now()); got.Strip != nil {
+			t.Errorf("%+v", got)
+		}
+		if got := w.Names(); len(got) != 1 || got[0] != history.OfTurns("acme") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for i := range 300 { // incidents
+			for range 3 {
+				w.try(1, "m", 0, busy)
+			}
+			w.try(1, "m", 0, nil)
+			time.Sleep(10 * time.Minute)
+			if i == 299 {
+				break
+			}
+		}
+		if all := w.Incidents(time.Now()); len(all) != 200 || !all[0].Began.After(all[199].Began) {
+			t.Errorf("%d incidents", len(all))
+		}
+		for i := range 1000 { // models, upstreams and callers
+			model := fmt.Sprint("m", i)
+			for range 3 {
+				w.fail(int64(i), model)
+			}
+			w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{ID: 1}, Try: gateway.Try{Upstream: model, Fault: busy}})
+		}
+		if n := len(w.Incidents(time.Now())[0].Models); n > 65 {
+			t.Errorf("%d models", n)
+		}
+		if n := len(w.Names()); n != 256 {
+			t.Errorf("%d upstreams", n)
+		}
+	})
+}
+
+// step is something that happens.
+type step struct {
+	id    int64
+	model string
+	what  int
+	pause time.Duration
+}
+
+// steps draws what happens.
+func steps() *rapid.Generator[[]step] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+		return step{
+			rapid.Int64Range(1, 8).Draw(t, "id"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "model"), rapid.IntRange(0, 5).Draw(t, "what"),
+			time.Duration(rapid.IntRange(0, 3600).Draw(t, "pause")) * time.Second,
+		}
+	}), 0, 200)
+}
+
+// live has it happen, and counts.
+func (w *world) live(all []step) (failed, answered int) {
+	for _, s := range all {
+		switch s.what {
+		case 0, 1, 2:
+			w.fail(s.id, s.model)
+			failed++
+		case 3:
+			w.recover(s.id, s.model, 1, time.Second)
+			answered++
+		case 4:
+			w.tell(gateway.Ended, s.id, s.model, retry.Note{})
+		case 5:
+			time.Sleep(s.pause)
+		}
+	}
+	return failed, answered
+}
+
+// Whatever happens, incidents of one upstream do not overlap, none is made of
+// less than it takes, and what is counted adds up.
+func TestIncidentsAddUpWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var broken []string
+		happens := steps().Draw(rt, "steps")
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "")
+			failed, answered := w.live(happens)
+			all := w.Incidents(time.Now())
+			for i, in := range all {
+				if in.Failures < 3 || in.Failures > in.Tries || in.Held+in.Lost > in.Calls || in.Callers > in.Calls || in.Calls == 0 {
+					broken = append(broken, fmt.Sprintf("it does not add up: %+v", in))
+				}
+				if in.Ended.IsZero() && i > 0 || !in.Ended.IsZero() && in.Ended.Before(in.Began) {
+					broken = append(broken, fmt.Sprintf("its end: %d: %+v", i, in))
+				}
+				if i > 0 && all[i-1].Began.Sub(in.Ended) <= 5*time.Minute {
+					broken = append(broken, fmt.Sprintf("%v and %v are one", in.Ended, all[i-1].Began))
+				}
+			}
+			var day history.Cell
+			for _, c := range w.Upstream("work", time.Now()).Strip {
+				day.OK += c.OK
+				day.Failed += c.Failed
+			}
+			if day.OK > answered || day.Failed > failed {
+				broken = append(broken, fmt.Sprintf("%+v of %d and %d", day, answered, failed))
+			}
+		})
+		if len(broken) > 0 {
+			rt.Error(strings.Join(broken, "\n"))
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package history_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
+
+// world is a history in a bubble, and what happens to it.
+type world struct {
+	*history.History
+	t *testing.T
+}
+
+func newWorld(t *testing.T, path string) *world {
+	return &world{history.Open(path, slog.New(slog.DiscardHandler)), t}
+}
+
+func (w *world) call(id int64, model string) gateway.Call {
+	return gateway.Call{ID: id, Session: fmt.Sprint("s", id%10), Client: "claude-cli/2.1.329", Upstream: "work", Model: model, Stream: true}
+}
+
+// try tells of a try that took so long; f nil: it was answered.
+func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) {
+	now := time.Now()
+	w.Watch(gateway.Event{Type: gateway.Tried, At: now, Call: w.call(id, model), Try: gateway.Try{
+		Upstream: "work", Began: now.Add(-took), Took: took, Fault: f,
+	}})
+}
+
+// fail tells of a try that failed, and of the wait behind it.
+func (w *world) fail(id int64, model string) {
+	w.try(id, model, time.Second, busy)
+	w.tell(gateway.Retrying, id, model, retry.Note{Fault: busy})
+}
+
+// recover tells of a try that passed behind others.
+func (w *world) recover(id int64, model string, retries int, waited time.Duration) {
+	w.try(id, model, time.Second, nil)
+	w.tell(gateway.Recovered, id, model, retry.Note{Run: policy.Run{Tries: retries}, Waited: waited})
+}
+
+func (w *world) tell(kind gateway.Type, id int64, model string, n retry.Note) {
+	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Note: n})
+}
+
+// turn tells of what happens to a turn.
+func (w *world) turn(kind conversation.EventType, id string, f *fault.Error, retries int) {
+	w.WatchTurns(conversation.Event{
+		Type: kind, At: time.Now(), Conversation: id, Turn: "t", Name: llm.Name{Provider: "acme", Model: "large"},
+		Fault: f, Retries: retries, Took: time.Second,
+	})
+}
+
+// said tells of the incidents, the oldest first, in minutes since the year 2000.
+func (w *world) said() string {
+	var all []string
+	epoch := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	minute := func(t time.Time) string { return fmt.Sprintf("%.0f", t.Sub(epoch).Minutes()) }
+	for _, in := range w.Incidents(time.Now()) {
+		end := "open"
+		switch {
+		case in.Recovered:
+			end = "recovered " + minute(in.Ended)
+		case !in.Ended.IsZero():
+			end = "unknown " + minute(in.Ended)
+		}
+		all = append([]string{fmt.Sprintf("%s %s to %s, %d of %d failed", in.Upstream, minute(in.Began), end, in.Failures, in.Tries)}, all...)
+	}
+	return strings.Join(all, "; ")
+}

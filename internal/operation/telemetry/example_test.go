@@ -1,0 +1,27 @@
+package telemetry_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
+)
+
+func Example() {
+	tel, err := telemetry.New(context.Background(), telemetry.Config{Version: "v1.2.3"})
+	if err != nil {
+		panic(err)
+	}
+	tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "claude"}})
+	w := httptest.NewRecorder()
+	tel.ServeHTTP(w, httptest.NewRequest("GET", "/-/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(line, "ridethrough_requests_total") {
+			fmt.Print(line)
+		}
+	}
+	// Output: ridethrough_requests_total{model="claude",upstream="anthropic"} 1
+}

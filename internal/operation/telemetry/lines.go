@@ -1,0 +1,91 @@
+package telemetry
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// report writes one line for each transition of a request, and none for one
+// that is answered at once.
+func report(log *slog.Logger, e gateway.Event) {
+	switch e.Type {
+	case gateway.Retrying:
+		retrying(about(log, e), e)
+	case gateway.Recovered:
+		waited(about(log, e), e).Info("provider recovered")
+	case gateway.Switched:
+		about(log, e).Warn("another upstream", "from", e.From)
+	case gateway.Joined:
+		about(log, e).Info("joined the same request that waits")
+	case gateway.BrokeOff:
+		about(log, e).Warn("answer broke off")
+	case gateway.GaveUp:
+		gaveUp(about(log, e), e)
+	case gateway.Left:
+		if e.Note.Run.Tries > 0 {
+			waited(about(log, e), e).Info("client left")
+		}
+	}
+}
+
+// about adds whose a line is, and what has failed.
+func about(log *slog.Logger, e gateway.Event) *slog.Logger {
+	log = log.With("request", e.Call.ID, "upstream", e.Call.Upstream, "model", e.Call.Model)
+	if e.Call.Session != "" {
+		log = log.With("session", e.Call.Session)
+	}
+	if f := e.Note.Fault; f != nil {
+		log = log.With("kind", f.Kind.String(), "error", f.Redacted())
+	}
+	return log
+}
+
+// waited adds how much a call has waited.
+func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
+	return log.With("retries", e.Note.Retries(), "waited", e.Note.Waited.Round(time.Millisecond).String())
+}
+
+// retrying writes that another try follows. Where nobody answers the first one
+// it says what to do: the address may be wrong.
+func retrying(log *slog.Logger, e gateway.Event) {
+	n := e.Note
+	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
+	if n.Fault.Status == 0 && n.Run.Tries == 1 {
+		log = log.With("do", advice(e))
+	}
+	log.Warn("provider retry")
+}
+
+// commanded is the reason of a request that somebody has given up.
+var commanded = policy.Stop(breaker.ErrGivenUp.Error())
+
+// gaveUp writes that there is no other try. A request that is refused is its
+// client's matter, not ours.
+func gaveUp(log *slog.Logger, e gateway.Event) {
+	n := e.Note
+	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
+		log.Info("request refused", "status", n.Fault.Status)
+		return
+	}
+	if n.Verdict.Stop == commanded {
+		waited(log, e).Warn("given up by command")
+		return
+	}
+	waited(log, e).Error("gave up", "reason", string(n.Verdict.Stop), "do", advice(e))
+}
+
+// advice says what somebody can do about a call that fails.
+func advice(e gateway.Event) string {
+	f := e.Note.Fault
+	switch wait := f.RetryAfter(e.At); {
+	case f.Status == 0:
+		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
+	case e.Note.Verdict.Stop == policy.HintTooFar:
+		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
+	}
+	return "send the request again later, or choose a longer --policy"
+}

@@ -1,0 +1,377 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+var (
+	noon   = time.Date(2026, time.November, 2, 12, 0, 0, 0, time.UTC)
+	parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	call   = gateway.Call{
+		ID: 17, Session: "s-1", API: "openai-responses", Upstream: "work", Model: "gpt-5",
+		Stream: true, Began: noon, Parent: parent,
+	}
+	busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded: say hi"}
+)
+
+// outage is the story of a call: two tries fail, another's outcome is shared,
+// and the fourth is answered.
+func outage(c gateway.Call) []gateway.Event {
+	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
+	tried := func(n, s int, f *fault.Error, shared bool) gateway.Event {
+		return gateway.Event{Type: gateway.Tried, At: at(s + 1), Call: c, Try: gateway.Try{N: n, Upstream: c.Upstream, Began: at(s), Took: time.Second, Fault: f, Shared: shared}}
+	}
+	retrying := func(n, s int) gateway.Event {
+		return gateway.Event{Type: gateway.Retrying, At: at(s), Call: c, Note: retry.Note{Run: policy.Run{Tries: n}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: 10}}
+	}
+	return []gateway.Event{
+		{Type: gateway.Began, At: at(0), Call: c},
+		tried(1, 0, busy, false), retrying(1, 1),
+		tried(2, 6, busy, false), retrying(2, 7),
+		tried(3, 12, busy, true), retrying(3, 13),
+		tried(4, 18, nil, false),
+		{Type: gateway.Recovered, At: at(19), Call: c, Note: retry.Note{Run: policy.Run{Tries: 3}, Waited: 15 * time.Second}},
+		{Type: gateway.Ended, At: at(20), Call: c, Status: 200},
+	}
+}
+
+// board is a gateway as the gauges see it.
+type board struct{}
+
+func (board) Waits() []gateway.Wait {
+	return []gateway.Wait{{Call: call, Held: true}, {Call: gateway.Call{ID: 18, Upstream: "work"}}}
+}
+
+func (board) Upstreams() []gateway.Health {
+	return []gateway.Health{{Name: "work"}, {Name: "spare"}}
+}
+
+func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *telemetry.Telemetry {
+	t.Helper()
+	tel, err := telemetry.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		tel.Watch(e)
+	}
+	return tel
+}
+
+func TestNumbersTellTheStoryOfAnOutage(t *testing.T) {
+	tel := watching(t, telemetry.Config{}, outage(call)...)
+	tel.Show(board{})
+	want := `
+# HELP ridethrough_held_requests Waiting requests whose client is being kept alive.
+# TYPE ridethrough_held_requests gauge
+ridethrough_held_requests{upstream="spare"} 0
+ridethrough_held_requests{upstream="work"} 1
+# HELP ridethrough_recovered_total Requests that were answered after a try had failed.
+# TYPE ridethrough_recovered_total counter
+ridethrough_recovered_total{model="gpt-5",upstream="work"} 1
+# HELP ridethrough_retries_total Waits for another try, by the kind of the fault before.
+# TYPE ridethrough_retries_total counter
+ridethrough_retries_total{kind="overloaded",model="gpt-5",upstream="work"} 3
+# HELP ridethrough_shared_tries_total Tries for which nothing was sent because another request found out.
+# TYPE ridethrough_shared_tries_total counter
+ridethrough_shared_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 1
+# HELP ridethrough_tries_total Requests sent to the upstream, by the kind of their fault; none: it answered.
+# TYPE ridethrough_tries_total counter
+ridethrough_tries_total{kind="none",model="gpt-5",upstream="work"} 1
+ridethrough_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 2
+# HELP ridethrough_waiting_requests Requests that wait for another try.
+# TYPE ridethrough_waiting_requests gauge
+ridethrough_waiting_requests{upstream="spare"} 0
+ridethrough_waiting_requests{upstream="work"} 2
+`
+	names := []string{
+		"ridethrough_held_requests", "ridethrough_recovered_total", "ridethrough_retries_total",
+		"ridethrough_shared_tries_total", "ridethrough_tries_total", "ridethrough_waiting_requests",
+	}
+	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+	for name, sum := range map[string]string{"wait_seconds": "15", "time_to_first_content_seconds": "19"} {
+		w := httptest.NewRecorder()
+		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if line := "ridethrough_" + name + `_sum{upstream="work"} ` + sum + "\n"; !strings.Contains(w.Body.String(), line) {
+			t.Errorf("no %q", line)
+		}
+	}
+}
+
+func TestNamesOfNumbersFollowTheRules(t *testing.T) {
+	failed := gateway.Event{Type: gateway.GaveUp, Call: call, Note: retry.Note{Fault: busy, Waited: time.Second}}
+	broke := gateway.Event{Type: gateway.BrokeOff, Call: call, Note: retry.Note{Fault: busy}}
+	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
+		gateway.Event{Type: gateway.Left, Call: call}, gateway.Event{Type: gateway.Switched, Call: call})...)
+	tel.Show(board{})
+	problems, err := testutil.GatherAndLint(tel.Gather())
+	if err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+	families, err := tel.Gather().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "ridethrough_") {
+			t.Error(f.GetName())
+		}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			if name := l.GetName(); !strings.Contains(" upstream model kind ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
+				t.Errorf("%s has the label %s", f.GetName(), name)
+			}
+		}
+	}
+	if len(families) != 16 {
+		t.Errorf("%d families", len(families))
+	}
+}
+
+func TestClientsCannotMakeNumbersWithoutEnd(t *testing.T) {
+	tel := watching(t, telemetry.Config{})
+	for i := range 1000 {
+		tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
+	}
+	tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{Upstream: "work", Model: "other"}})
+	n, err := testutil.GatherAndCount(tel.Gather(), "ridethrough_requests_total")
+	if n != 51 || err != nil {
+		t.Errorf("%d series for 1000 models, %v", n, err)
+	}
+	want := "# HELP ridethrough_requests_total Requests for an answer that have come in.\n# TYPE ridethrough_requests_total counter\n"
+	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_requests_total"); !strings.Contains(err.Error(), `{model="other",upstream="work"} 951`) {
+		t.Error(err)
+	}
+}
+
+func TestManyMayWatchAtOnce(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	tel := watching(t, telemetry.Config{Spans: spans, Log: slog.New(slog.DiscardHandler)})
+	tel.Show(board{})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			c := call
+			c.ID, c.Model = int64(i), fmt.Sprint("m", i)
+			for _, e := range outage(c) {
+				tel.Watch(e)
+			}
+			tel.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		})
+	}
+	all.Wait()
+	if n, err := testutil.GatherAndCount(tel.Gather(), "ridethrough_recovered_total"); n != 20 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// flushed gives the spans of a story. The exporter forgets them when it is
+// closed, so they are taken before.
+type flushed struct {
+	*tracetest.InMemoryExporter
+	spans tracetest.SpanStubs
+}
+
+func (f *flushed) Shutdown(ctx context.Context) error {
+	f.spans = f.GetSpans()
+	return f.InMemoryExporter.Shutdown(ctx)
+}
+
+func spansOf(t *testing.T, events ...gateway.Event) tracetest.SpanStubs {
+	t.Helper()
+	f := &flushed{InMemoryExporter: tracetest.NewInMemoryExporter()}
+	tel := watching(t, telemetry.Config{Spans: f, Version: "v1"}, events...)
+	if err := tel.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return f.spans
+}
+
+// attributes writes a span's attributes, in the order in which they were set.
+func attributes(s tracetest.SpanStub) string {
+	var all []string
+	for _, a := range s.Attributes {
+		all = append(all, string(a.Key)+"="+a.Value.String())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestOneSpanCoversACallAndEachTryIsItsChild(t *testing.T) {
+	spans := spansOf(t, outage(call)...)
+	if len(spans) != 4 {
+		t.Fatalf("%d spans: the call and three requests that were sent", len(spans))
+	}
+	root := spans[3]
+	if root.Name != "chat gpt-5" || root.Parent.SpanID().String() != "00f067aa0ba902b7" || root.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Errorf("%s, child of %s", root.Name, root.Parent.SpanID())
+	}
+	if !root.StartTime.Equal(noon) || !root.EndTime.Equal(noon.Add(20*time.Second)) {
+		t.Errorf("from %v to %v", root.StartTime, root.EndTime)
+	}
+	want := "gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.stream=true ridethrough.request=17 ridethrough.upstream=work " +
+		"gen_ai.request.model=gpt-5 gen_ai.conversation.id=s-1 gen_ai.response.time_to_first_chunk=19 ridethrough.retries=3 ridethrough.waited=15 http.response.status_code=200"
+	if got := attributes(root); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	for i, want := range []string{
+		"http.request.method=POST ridethrough.upstream=work error.type=overloaded http.response.status_code=529",
+		"http.request.method=POST ridethrough.upstream=work http.request.resend_count=1 error.type=overloaded http.response.status_code=529",
+		"http.request.method=POST ridethrough.upstream=work http.request.resend_count=3",
+	} {
+		if got := attributes(spans[i]); got != want || spans[i].Parent.SpanID() != root.SpanContext.SpanID() {
+			t.Errorf("try %d: %s", i, got)
+		}
+	}
+	if s := spans[1]; !s.StartTime.Equal(noon.Add(6*time.Second)) || !s.EndTime.Equal(noon.Add(7*time.Second)) {
+		t.Errorf("a try from %v to %v", s.StartTime, s.EndTime)
+	}
+}
+
+func TestSpansOfWhatFailsSayHow(t *testing.T) {
+	gemini := gateway.Call{ID: 1, API: "gemini", Upstream: "g", Began: noon}
+	for _, c := range []struct {
+		event gateway.Event
+		want  string
+	}{
+		{gateway.Event{Type: gateway.GaveUp, Note: retry.Note{Fault: busy, Run: policy.Run{Tries: 4}, Waited: time.Minute}}, "ridethrough.retries=3 ridethrough.waited=60 error.type=overloaded http.response.status_code=529"},
+		{gateway.Event{Type: gateway.Left}, "error.type=canceled"},
+		{gateway.Event{Type: gateway.Switched, From: "a"}, "ridethrough.upstream=g"},
+		{gateway.Event{Type: gateway.Joined}, "ridethrough.upstream=g"},
+	} {
+		c.event.Call = gemini
+		spans := spansOf(t, gateway.Event{Type: gateway.Began, Call: gemini}, c.event, gateway.Event{Type: gateway.Ended, Call: gemini, At: noon.Add(1)})
+		if len(spans) != 1 || spans[0].Name != "generate_content" || !strings.HasSuffix(attributes(spans[0]), c.want) {
+			t.Errorf("%s: %+v", c.event.Type, spans)
+		}
+	}
+}
+
+func TestSpansRepeatNothingThatAProviderSays(t *testing.T) {
+	spans := spansOf(t, append(outage(call), gateway.Event{Type: gateway.Began, Call: call},
+		gateway.Event{Type: gateway.GaveUp, Call: call, Note: retry.Note{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
+	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "say hi") {
+		t.Error(text)
+	}
+}
+
+func TestSpansAreExportedWhereTheEnvironmentSays(t *testing.T) {
+	for _, c := range []struct{ env, err string }{
+		{"", ""},
+		{"OTEL_SERVICE_NAME=x", ""},
+		{"OTEL_TRACES_EXPORTER=none OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", ""},
+		{"OTEL_SDK_DISABLED=true OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", ""},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", ""},
+		{"OTEL_TRACES_EXPORTER=zipkin", `no exporter "zipkin"`},
+		{"OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc", `"grpc" is not spoken`},
+	} {
+		env := func(name string) string {
+			for pair := range strings.FieldsSeq(c.env) {
+				if k, v, _ := strings.Cut(pair, "="); k == name {
+					return v
+				}
+			}
+			return ""
+		}
+		tel, err := telemetry.New(t.Context(), telemetry.Config{Env: env})
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %v", c.env, err)
+		}
+		tel.Watch(gateway.Event{Type: gateway.Retrying, Call: call, Note: retry.Note{Fault: busy}}) // an error leaves the rest in order
+		if err := tel.Close(t.Context()); err != nil {
+			t.Errorf("%s: %v", c.env, err)
+		}
+	}
+}
+
+// lines gives what is logged of events, one text for each line.
+func lines(t *testing.T, events ...gateway.Event) []string {
+	t.Helper()
+	var out bytes.Buffer
+	watching(t, telemetry.Config{Log: slog.New(slog.NewJSONHandler(&out, nil))}, events...)
+	var all []string
+	for line := range strings.Lines(out.String()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		delete(m, "time")
+		text, _ := json.Marshal(m)
+		all = append(all, string(text))
+	}
+	return all
+}
+
+func TestEachTransitionIsOneLine(t *testing.T) {
+	at := gateway.Call{ID: 17, Upstream: "work", Model: "gpt-5"}
+	stop := func(s policy.Stop, f *fault.Error) gateway.Event {
+		return gateway.Event{Type: gateway.GaveUp, At: noon, Call: at, Note: retry.Note{Fault: f, Run: policy.Run{Tries: 3}, Waited: 22 * time.Second, Verdict: policy.Verdict{Stop: s}}}
+	}
+	far := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 3 * time.Hour}
+	gone := &fault.Error{Kind: fault.Unavailable, Err: errors.New("refused sk-ant-api03-aaaaaaaaaaaa")}
+	for _, c := range []struct {
+		event gateway.Event
+		want  string
+	}{
+		{gateway.Event{Type: gateway.Began}, ""},
+		{gateway.Event{Type: gateway.Tried}, ""},
+		{gateway.Event{Type: gateway.Ended}, ""},
+		{gateway.Event{Type: gateway.Left}, ""},
+		{gateway.Event{Type: gateway.Left, Note: retry.Note{Fault: busy, Run: policy.Run{Tries: 2}}}, `"client left","request":17,"retries":1`},
+		{gateway.Event{Type: gateway.Joined}, `"joined the same request that waits"`},
+		{gateway.Event{Type: gateway.Switched, From: "a"}, `"from":"a","level":"WARN","model":"gpt-5","msg":"another upstream"`},
+		{gateway.Event{Type: gateway.BrokeOff, Note: retry.Note{Fault: busy}}, `"msg":"answer broke off"`},
+		{gateway.Event{Type: gateway.Retrying, Note: retry.Note{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
+		{gateway.Event{Type: gateway.Retrying, Note: retry.Note{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider can be reached, or give another address with --upstream work=URL","error":"refused ***"`},
+		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
+		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
+		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
+		{stop(policy.HintTooFar, far), `"do":"send the request again in 3h0m0s, as the provider asks"`},
+	} {
+		c.event.Call = at
+		got := lines(t, c.event)
+		if c.want == "" && len(got) != 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+			t.Errorf("%s: %q, want %s", c.event.Type, got, c.want)
+		}
+	}
+	if got := lines(t, outage(call)...); len(got) != 4 || !strings.Contains(got[3], `"provider recovered","request":17,"retries":3,"session":"s-1"`) {
+		t.Errorf("an outage: %q", got)
+	}
+}
+
+func BenchmarkWatchOfACallThatIsAnsweredAtOnce(b *testing.B) {
+	tel, err := telemetry.New(b.Context(), telemetry.Config{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	events := []gateway.Event{
+		{Type: gateway.Began, Call: call},
+		{Type: gateway.Tried, Call: call, Try: gateway.Try{N: 1, Began: noon, Took: time.Second}},
+		{Type: gateway.Ended, Call: call, Status: 200},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, e := range events {
+			tel.Watch(e)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+)
+
+// callBound is how many calls are traced at a time; the others are not.
+const callBound = 100_000
+
+// traces makes spans: one for each call, as its client sees it, with a child
+// for each request that was sent for it.
+type traces struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+
+	mu    sync.Mutex
+	calls map[int64]traced // those under way that are sampled
+}
+
+// traced is a call's span, and the context that makes others its children.
+type traced struct {
+	context.Context
+	trace.Span
+}
+
+// newTraces makes a traces. The sampler and the batches are as the OTEL_
+// variables say.
+func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version string, log *slog.Logger) *traces {
+	who, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(serviceName.String("ridethrough"), serviceVersion.String(version)),
+		resource.WithFromEnv())
+	if err != nil && log != nil {
+		log.Warn("OTEL_RESOURCE_ATTRIBUTES is not whole", "error", err.Error())
+	}
+	if log != nil {
+		otel.SetErrorHandler(&complaints{log: log})
+	}
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(who))
+	return &traces{
+		provider: p,
+		tracer:   p.Tracer("github.com/ridethrough/ridethrough", trace.WithInstrumentationVersion(version)),
+		calls:    make(map[int64]traced),
+	}
+}
+
+// watch adds an event to its call's span.
+func (t *traces) watch(e gateway.Event) {
+	if e.Type == gateway.Began {
+		t.begin(e.Call)
+		return
+	}
+	t.mu.Lock()
+	c, ok := t.calls[e.Call.ID]
+	if e.Type == gateway.Ended {
+		delete(t.calls, e.Call.ID)
+	}
+	t.mu.Unlock()
+	if ok {
+		t.add(c, e)
+	}
+}
+
+// begin starts the span of a call, as a child of its client's.
+func (t *traces) begin(c gateway.Call) {
+	ctx := context.Background()
+	if c.Parent != "" {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(http.Header{"Traceparent": {c.Parent}}))
+	}
+	name := operation(c)
+	if c.Model != "" {
+		name += " " + c.Model
+	}
+	ctx, span := t.tracer.Start(ctx, name, trace.WithTimestamp(c.Began),
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(described(c)...))
+	if !span.IsRecording() {
+		return // the sampler has passed it over
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.calls) < callBound {
+		t.calls[c.ID] = traced{ctx, span}
+	}
+}
+
+// add adds an event to the span of its call.
+func (t *traces) add(c traced, e gateway.Event) {
+	n := e.Note
+	switch at := trace.WithTimestamp(e.At); e.Type {
+	case gateway.Tried:
+		t.tried(c, e)
+	case gateway.Joined:
+		c.AddEvent("joined", at)
+	case gateway.Retrying:
+		c.AddEvent("retry", at, trace.WithAttributes(errorType.String(kind(n.Fault)), retryDelay.Float64(n.Verdict.Wait.Seconds())))
+	case gateway.Switched:
+		c.AddEvent("switched", at, trace.WithAttributes(switchedFrom.String(e.From), upstreamName.String(e.Call.Upstream)))
+		c.SetAttributes(upstreamName.String(e.Call.Upstream))
+	case gateway.Recovered:
+		c.SetAttributes(retryCount.Int(n.Retries()), waitedTime.Float64(n.Waited.Seconds()))
+	case gateway.GaveUp, gateway.BrokeOff:
+		c.SetAttributes(retryCount.Int(n.Retries()), waitedTime.Float64(n.Waited.Seconds()))
+		failed(c, n.Fault)
+	case gateway.Left:
+		failed(c, &fault.Error{Kind: fault.Canceled})
+	case gateway.Ended:
+		if e.Status != 0 {
+			c.SetAttributes(statusCode.Int(e.Status))
+		}
+		c.End(at)
+	}
+}
+
+// tried makes the span of one request that was sent.
+func (t *traces) tried(c traced, e gateway.Event) {
+	try := e.Try
+	end := try.Began.Add(try.Took)
+	if try.Shared {
+		c.AddEvent("shared", trace.WithTimestamp(end), trace.WithAttributes(errorType.String(kind(try.Fault))))
+		return
+	}
+	about := []attribute.KeyValue{requestMethod.String(http.MethodPost), upstreamName.String(try.Upstream)}
+	if try.N > 1 {
+		about = append(about, resendCount.Int(try.N-1))
+	}
+	_, span := t.tracer.Start(c, http.MethodPost, trace.WithTimestamp(try.Began),
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	if try.Fault != nil {
+		failed(span, try.Fault)
+	} else {
+		c.SetAttributes(timeToFirstChunk.Float64(end.Sub(e.Call.Began).Seconds()))
+	}
+	span.End(trace.WithTimestamp(end))
+}
+
+// failed marks a span with its fault. The provider's words stay out: they may
+// repeat a part of the prompt.
+func failed(span trace.Span, f *fault.Error) {
+	span.SetStatus(codes.Error, f.Label())
+	span.SetAttributes(errorType.String(f.Kind.String()))
+	if f.Status != 0 {
+		span.SetAttributes(statusCode.Int(f.Status))
+	}
+}
+
+// complaints writes what goes wrong with the export, which is nobody's to wait
+// for: one line a minute at the most, since a collector that is away fails each
+// batch.
+type complaints struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+// Handle writes an error, or leaves it out.
+func (c *complaints) Handle(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); c.last.IsZero() || now.Sub(c.last) >= time.Minute {
+		c.last = now
+		c.log.Warn("spans are not exported", "error", fault.Scrub(err.Error()))
+	}
+}

@@ -1,0 +1,169 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+var update = flag.Bool("update", false, "write test/words.json anew")
+
+// spoken is what package notice says, with what it is said of as the page is
+// told of it. test/words.test.mjs holds the page's words to it.
+type spoken struct {
+	Causes     map[string]string `json:"causes"`
+	Waits      []said            `json:"waits"`
+	Durations  []said            `json:"durations"`
+	Recoveries []said            `json:"recoveries"`
+	Ends       []said            `json:"ends"`
+	Lines      map[string]string `json:"lines"`
+}
+
+type said struct {
+	Of    map[string]any `json:"of"`
+	Words string         `json:"words"`
+	More  string         `json:"more,omitzero"`
+}
+
+func TestThePageSpeaksAsTheTerminalDoes(t *testing.T) {
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(spoken{causes(), waits(), durations(), recoveries(), ends(), lines()}); err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.ReplaceAll(b.Bytes(), []byte(`"},{"`), []byte("\"},\n{\""))
+	const name = "test/words.json"
+	if *update {
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(kept, text) {
+		t.Errorf("package notice says something else than %s: go test ./internal/server/web -run Speaks -update writes it anew, and then npm test --prefix internal/server/web says what the page has to say otherwise", name)
+	}
+}
+
+// faults are of every kind, with a status and without, and one of no kind.
+func faults() (all []*fault.Error) {
+	for k := fault.Unknown; k <= fault.Canceled; k++ {
+		all = append(all, &fault.Error{Kind: k, Code: "ECONNREFUSED"})
+		if k != fault.Truncated { // of one that broke off the events have no status
+			all = append(all, &fault.Error{Kind: k, Status: 503})
+		}
+	}
+	return append(all, nil)
+}
+
+func causes() map[string]string {
+	all := map[string]string{}
+	for _, f := range faults() {
+		if f != nil {
+			all[f.Kind.String()+" "+f.ShortCode()] = f.Label()
+		}
+	}
+	return all
+}
+
+var nine = time.Date(2026, time.November, 21, 21, 0, 30, 0, time.UTC)
+
+func waits() (all []said) {
+	for _, left := range []time.Duration{-time.Second, 0, 1, 4200 * time.Millisecond, time.Minute, 90 * time.Second, 5 * time.Minute, 5*time.Minute + 1, 20 * time.Minute, 151 * time.Minute, 4 * time.Hour, 13 * time.Hour, 30 * time.Hour} {
+		all = append(
+			all, waiting(left, 1, 10, 0), waiting(left, 7, policy.Unlimited, 0),
+			waiting(left, 7, policy.Unlimited, 8*time.Hour), waiting(left, 7, policy.Unlimited, 40*time.Hour),
+		)
+	}
+	return all
+}
+
+// waiting is a wait that ends for good after so long; 0: no budget bounds it.
+func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
+	w := notice.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: attempt, Limit: limit}
+	of := map[string]any{"kind": "overloaded", "code": "529", "retries": attempt - 1, "leftMs": float64(left) / 1e6, "due": nine.Add(left)}
+	if limit != policy.Unlimited {
+		of["maxRetries"] = limit
+	}
+	if bound > 0 {
+		w.Deadline = nine.Add(bound)
+		of["deadline"] = w.Deadline
+	}
+	line := w.Line(left, nine, 1000)
+	return said{Of: of, Words: strings.TrimSuffix(strings.TrimPrefix(line, "▲ "), " • Press Ctrl+C to cancel")}
+}
+
+func durations() (all []said) {
+	for _, ms := range []int{0, 1, 999, 1000, 1001, 59_999, 60_000, 61_000, 300_000, 300_001, 3_599_000, 3_600_000, 9_060_000, 90_000_000} {
+		d := time.Duration(ms) * time.Millisecond
+		all = append(all, said{Of: map[string]any{"ms": ms, "nextMs": notice.Next(d).Milliseconds()}, Words: notice.Seconds(d)})
+	}
+	return all
+}
+
+func recoveries() (all []said) {
+	for _, ms := range []int{0, 400, 1499, 1500, 22_400, 60_000, 300_000, 1_234_567, 3_600_000, 28_800_000} {
+		for _, n := range []int{1, 3} {
+			words := notice.Recovered(n, time.Duration(ms)*time.Millisecond)
+			all = append(all, said{Of: map[string]any{"retries": n, "waitedMs": ms}, Words: strings.TrimPrefix(words, "✓ ")})
+		}
+	}
+	return all
+}
+
+// ends are failures of every kind. When an account opens again is not in the
+// public event, so the page cannot say it.
+func ends() (all []said) {
+	for _, f := range faults() {
+		for _, provider := range []string{"anthropic", "ollama"} {
+			for _, n := range []int{0, 2} {
+				if f != nil || n == 0 { // what is no fault of a provider was not tried again
+					all = append(all, ended(f, provider, n, false), ended(f, provider, n, true))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func ended(f *fault.Error, provider string, retries int, committed bool) said {
+	e := turn.Error{
+		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: "steps", Message: "no",
+		Retries: retries, Committed: committed, WaitedMs: int64(retries) * 40_000,
+	}
+	code := ""
+	if f != nil {
+		e.Kind, code = f.Kind.String(), f.ShortCode()
+	}
+	if retries > 1 {
+		e.RequestID = "req_1"
+	}
+	return said{Of: map[string]any{
+		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
+		"waitedMs": e.WaitedMs, "requestId": e.RequestID,
+	}, Words: notice.Headline(e), More: notice.Details(e)[1]}
+}
+
+func lines() map[string]string {
+	return map[string]string{
+		"brokeOff": notice.BrokeOff, "restarted": notice.Restarted, "compacted": notice.Compacted,
+		"switched": notice.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
+		"nameless": notice.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
+	}
+}

@@ -1,0 +1,45 @@
+package notice_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
+	failed := func(f fault.Error, provider string, retries int, committed bool) turn.Error {
+		return turn.Error{Name: llm.Name{Provider: provider, Model: "m"}, Fault: &f, Kind: f.Kind.String(), Retries: retries, Committed: committed}
+	}
+	for _, tt := range []struct {
+		failure turn.Error
+		want    string
+	}{
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. Check your connection and try again."},
+		{failed(fault.Error{Kind: fault.Unavailable}, "ollama", 10, false), "Failed after 10 retry attempts. Check that ollama is running and try again."},
+		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: usage limit. Check the account at openai and try again."},
+		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
+		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
+		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: bad request."},
+		{turn.Error{Kind: "steps"}, "Failed: steps."},
+	} {
+		if got := notice.Headline(tt.failure); got != tt.want {
+			t.Errorf("\n got %q\nwant %q", got, tt.want)
+		}
+	}
+}
+
+func TestDetailsNameWhoSaidItTheWaitAndTheRequest(t *testing.T) {
+	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", WaitedMs: 22400, RequestID: "req_1"}
+	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, notice.Details(e)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"no"}, notice.Details(turn.Error{Message: "no"})); diff != "" {
+		t.Error(diff)
+	}
+}

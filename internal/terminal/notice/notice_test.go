@@ -1,0 +1,129 @@
+package notice_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+var (
+	nine = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.Local)
+	busy = notice.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: 1, Limit: 10}
+	gone = notice.Wait{Fault: &fault.Error{Kind: fault.Unavailable}, Attempt: 7, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
+)
+
+func TestOneSentenceSaysWhatWaitsAndHowLong(t *testing.T) {
+	open := notice.Wait{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Attempt: 3, Limit: policy.Unlimited}
+	for _, tt := range []struct {
+		wait  notice.Wait
+		left  time.Duration
+		width int
+		want  string
+	}{
+		{busy, 5 * time.Second, 80, "▲ Server overloaded — retrying in 5s… (attempt 1/10) • Press Ctrl+C to cancel"},
+		{busy, 4001 * time.Millisecond, 80, "▲ Server overloaded — retrying in 5s… (attempt 1/10) • Press Ctrl+C to cancel"},
+		{busy, 0, 80, "▲ Server overloaded — retrying now… (attempt 1/10) • Press Ctrl+C to cancel"},
+		{open, 5 * time.Second, 80, "▲ Rate limited — retrying in 5s… (attempt 3) • Press Ctrl+C to cancel"},
+		{busy, 5 * time.Second, 60, "▲ Server overloaded — retrying in 5s… (attempt 1/10) • ^C"},
+		{busy, 5 * time.Second, 40, "▲ overloaded · 5s · 1/10 · ^C"},
+		{busy, 0, 40, "▲ overloaded · now · 1/10 · ^C"},
+		{busy, 5 * time.Second, 20, "▲ overloaded · 5s"},
+		{busy, 5 * time.Second, 3, "▲ overloaded"},
+		{gone, 30 * time.Minute, 100, "▲ Network — retrying at 21:30, in 30m… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
+		{gone, 30 * time.Minute, 80, "▲ Network — retrying at 21:30, in 30m… (attempt 7, gives up 05:12) • ^C"},
+		{gone, 30 * time.Minute, 40, "▲ network · 21:30 · 7 · ^C"},
+		{gone, 5 * time.Minute, 90, "▲ Network — retrying in 5m0s… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
+		{gone, 90 * time.Second, 40, "▲ network · 1m30s · 7 · ^C"},
+	} {
+		if got := tt.wait.Line(tt.left, nine, tt.width); got != tt.want {
+			t.Errorf("%v at %d columns:\n got %q\nwant %q", tt.left, tt.width, got, tt.want)
+		}
+	}
+}
+
+func TestKeysStandBeforeTheOneThatCancelsAndGoFirst(t *testing.T) {
+	const full = "▲ Server overloaded — retrying in 5s… (attempt 1/10) • r now • d details • Press Ctrl+C to cancel"
+	for width, want := range map[int]string{
+		98: full,
+		97: "▲ Server overloaded — retrying in 5s… (attempt 1/10) • Press Ctrl+C to cancel",
+		40: "▲ overloaded · 5s · 1/10 · ^C",
+	} {
+		if got := busy.Line(5*time.Second, nine, width, "r now", "d details"); got != want {
+			t.Errorf("at %d columns:\n got %q\nwant %q", width, got, want)
+		}
+	}
+}
+
+func TestAClockSaysTheDayWhereItIsAnother(t *testing.T) {
+	for after, want := range map[time.Duration]string{
+		time.Minute: "21:01", 8 * time.Hour: "05:00", 13 * time.Hour: "10:00 on Nov 3", -22 * time.Hour: "23:00 on Nov 1",
+	} {
+		if got := notice.Clock(nine.Add(after), nine); got != want {
+			t.Errorf("%v later: got %q, want %q", after, got, want)
+		}
+	}
+}
+
+func TestACountdownChangesWhenItSaysSoAndNeverSaysNone(t *testing.T) {
+	left := 7*time.Minute + 700*time.Millisecond
+	said := []string{}
+	for left > 0 {
+		words := notice.Seconds(left)
+		said = append(said, words)
+		step := notice.Next(left)
+		if before := notice.Seconds(left - step + 1); before != words {
+			t.Fatalf("%v says %q, but %q just before it is to change", left, words, before)
+		}
+		if left -= step; left > 0 && notice.Seconds(left) == words {
+			t.Fatalf("%q does not change after %v", words, step)
+		}
+	}
+	if got := notice.Seconds(0); got != "now" || notice.Next(0) != 0 {
+		t.Errorf("at the end: %q, next in %v", got, notice.Next(0))
+	}
+	for i, want := range []string{"8m", "7m", "6m", "5m0s", "4m59s"} {
+		if said[i] != want {
+			t.Errorf("%d: got %q, want %q", i, said[i], want)
+		}
+	}
+	if last := said[len(said)-1]; last != "1s" {
+		t.Errorf("the last is %q, want 1s", last)
+	}
+	if got := notice.Seconds(2*time.Hour + 30*time.Minute + time.Second); got != "2h31m" {
+		t.Errorf("got %q, want 2h31m", got)
+	}
+}
+
+func TestRecoveryIsSaidInOneLine(t *testing.T) {
+	for _, tt := range []struct {
+		retries int
+		waited  time.Duration
+		want    string
+	}{
+		{3, 21700 * time.Millisecond, "✓ Recovered after 3 retries (waited 22s)"},
+		{1, time.Second, "✓ Recovered after 1 retry (waited 1s)"},
+		{1, time.Millisecond, "✓ Recovered after 1 retry (waited 1s)"},
+	} {
+		if got := notice.Recovered(tt.retries, tt.waited); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestASwitchSaysWhoAndWhy(t *testing.T) {
+	e := turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}
+	if got, want := notice.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): going on with openai/gpt"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func BenchmarkLine(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		gone.Line(90*time.Second, nine, 80, "r now", "d details")
+	}
+}

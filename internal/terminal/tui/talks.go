@@ -1,0 +1,69 @@
+// Package tui is the conversation that somebody has in a terminal. It shows
+// what happens, from the first failure of a provider to its recovery, takes
+// what is typed, and never loses it.
+//
+// Where conversations are kept, and who works on them, it does not know: it is
+// given [Talks].
+package tui
+
+import (
+	"context"
+	"iter"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// Talks is where conversations are kept.
+type Talks interface {
+	// New makes a conversation and opens it.
+	New(ctx context.Context, s conversation.Settings) (Talk, error)
+	// Open opens one. The error wraps conversation.ErrNone if there is none, and
+	// store.ErrInUse if it is open in another terminal.
+	Open(ctx context.Context, id string) (Talk, error)
+	// List yields them, the latest first.
+	List(ctx context.Context) iter.Seq2[Entry, error]
+}
+
+// Entry is a conversation in a list. Of its View there is what is known without
+// opening it: the id, the model, the title, which is the first thing that was
+// said unless somebody has given another, when it was made and changed, and,
+// where it is kept by this machine, the turn under way and its wait.
+type Entry struct {
+	conversation.View
+	Folder string // the working directory in which it was begun; "": not known
+	InUse  bool   // it is open in another terminal
+}
+
+// Talk is a conversation that is open. Its methods may run concurrently; what
+// they do is described at the methods of conversation.Runner.
+type Talk interface {
+	ID() string
+	Get(ctx context.Context) (conversation.View, error)
+	// Attach is that of conversation.Runner. Where the conversation is a server's, it
+	// outlives the connection: nothing is missed, and meanwhile it yields events
+	// with a wire.ConnectionLost and then a wire.ConnectionBack, which are no
+	// part of the conversation.
+	Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error]
+	Say(ctx context.Context, id, text string) (string, error)
+	// Again has the model asked again what the last turn has failed to answer,
+	// in a turn of its own, without saying it once more.
+	Again(ctx context.Context) (string, error)
+	Edit(ctx context.Context, input, text string) error
+	Remove(ctx context.Context, input string) error
+	Steer(ctx context.Context, input string) error
+	Stop(ctx context.Context, turnID string) error
+	Now(ctx context.Context) error
+	// Change gives the settings with which the turns to come are made.
+	Change(ctx context.Context, s conversation.Settings) error
+	// Close hands back what is under way: it goes on when somebody opens the
+	// conversation again.
+	Close() error
+}
+
+// Approval is a tool call that somebody has to allow.
+type Approval struct {
+	Call   llm.ToolCall
+	Answer func(allow bool) // the first answer counts; none of them blocks
+}
