@@ -1,0 +1,22 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// Wait is the time between a failed try and the next one. It is plain data:
+// events carry it, and a stored one goes on after a restart.
+type Wait struct {
+	Run      Run           // the run with the failed try counted in: Run.Tries tries have failed, from 1
+	Fault    *fault.Error  // why the try failed
+	Verdict  Verdict       // how long the wait is, and whether the provider asked for it
+	Due      time.Time     // when the next try is made
+	Limit    int           // how many retries the policy allows; Unlimited: no limit
+	Deadline time.Time     // the latest end of waiting; zero: no budget bounds it
+	Waited   time.Duration // really spent waiting before this wait
+}
+
+// Retry returns the number of the retry that follows the wait, from 1.
+func (w Wait) Retry() int { return w.Run.Tries }
