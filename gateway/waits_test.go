@@ -81,10 +81,12 @@ func TestCommandsForOneRequest(t *testing.T) {
 			all.Wait()
 		})
 	}
-	w := newWorld(t, policy.Patient(), simulator.Script{})
-	if w.gateway.Act(1, gateway.RetryNow) || w.gateway.ActOn("nobody", gateway.RetryNow) || w.gateway.ActOn("anthropic", "dance") {
-		t.Error("a command that cannot be carried out is taken")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, policy.Patient(), simulator.Script{})
+		if w.gateway.Act(1, gateway.RetryNow) || w.gateway.ActOn("nobody", gateway.RetryNow) || w.gateway.ActOn("anthropic", "dance") {
+			t.Error("a command that cannot be carried out is taken")
+		}
+	})
 }
 
 func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {

@@ -17,8 +17,15 @@ var small = []row{
 
 // built are the sources of the small house. All rules hold.
 var built = map[string]string{
-	"sum/sum.go":            "// Package sum adds.\npackage sum\nimport \"time\"\nconst Day = 24 * time.Hour\nvar ErrFull, days = Day, 7",
-	"sum/sum_test.go":       "package sum_test\nimport (\"os\"; \"time\"; \"example.com/other\"; \"testing/synctest\")\nvar V = time.Sleep\nvar _ = make(chan int)",
+	"sum/sum.go":      "// Package sum adds.\npackage sum\nimport \"time\"\nconst Day = 24 * time.Hour\nvar ErrFull, days = Day, 7",
+	"sum/sum_test.go": "package sum_test\nimport (\"os\"; \"time\"; \"example.com/other\"; \"testing/synctest\")\nvar V = time.Sleep\nvar _ = make(chan int)",
+	"box/box_test.go": `package box_test
+import ("testing"; "testing/synctest"; "time")
+func bubble(t *testing.T, f func()) { synctest.Test(t, func(*testing.T) { f() }) }
+func nap() { time.Sleep(time.Hour) }
+func TestDirect(t *testing.T) { synctest.Test(t, func(*testing.T) { nap() }) }
+func TestByHelper(t *testing.T) { bubble(t, nap) }
+func TestTable(t *testing.T) { for _, f := range []func(){func() { nap() }} { bubble(t, f) } }`,
 	"call/call.go":          "// Package call waits.\npackage call\nimport (\"time\"; \"" + module + "/sum\")\nfunc Call() { go time.NewTimer(sum.Day) }",
 	"box/box.go":            "// Package box holds.\npackage box\nimport (\"" + module + "/call\"; \"example.com/part/v2\"; \"os\")",
 	"box/testdata/x.go":     "no Go at all",
@@ -106,7 +113,8 @@ func TestEveryRuleCatchesWhatBreaksIt(t *testing.T) {
 		{"no func init", "box/x_test.go", "package box; func init() {}", "box/x_test.go:1: func init"},
 		{"packages say why they exist", "box/box.go", "//go:build linux\npackage box", "box: no package comment"},
 		{"packages say why they exist", "new/x_test.go", "// Package x is a test.\npackage x", "new: no package comment"},
-		{"tests sleep in virtual time", "box/x_test.go", says("time", "time.Sleep"), "box/x_test.go:1: time.Sleep outside testing/synctest"},
+		{"tests sleep in virtual time", "box/x_test.go", sleeping("TestX", ""), "box/x_test.go:3: time.Sleep outside a bubble of testing/synctest, in TestX"},
+		{"tests sleep in virtual time", "box/x_test.go", sleeping("wait", "func TestX() { wait() }\nfunc TestY() { synctest.Test(wait) }"), "box/x_test.go:3: time.Sleep outside a bubble of testing/synctest, in TestX"},
 		{"a file is at most 600 lines", "box/x.go", "package box" + strings.Repeat("\n", 601), "box/x.go: 601 lines"},
 	} {
 		delete(unproved, c.rule)
@@ -118,6 +126,11 @@ func TestEveryRuleCatchesWhatBreaksIt(t *testing.T) {
 	for name := range unproved {
 		t.Errorf("%s: no case breaks it", name)
 	}
+}
+
+// sleeping is a test file with a function that sleeps, and more.
+func sleeping(name, more string) string {
+	return "package box_test\nimport (\"time\"; \"testing/synctest\")\nfunc " + name + "() { time.Sleep(1) }\n" + more
 }
 
 // says is a file that uses a name of a standard package.

@@ -37,7 +37,7 @@ func rules(house []row, words map[string]string, clocks []clock) map[string]rule
 		"no exported state":           each(state),
 		"no func init":                each(inits),
 		"packages say why they exist": comments,
-		"tests sleep in virtual time": each(sleeps),
+		"tests sleep in virtual time": realSleeps,
 		"a file is at most 600 lines": each(long),
 	}
 }
@@ -259,19 +259,6 @@ func comments(t tree) (broken []string) {
 	for _, p := range slices.Sorted(maps.Keys(said)) {
 		if !said[p] {
 			broken = append(broken, p+": no package comment")
-		}
-	}
-	return broken
-}
-
-// sleeps wants no test to sleep in a file that makes no bubble.
-func sleeps(s source) (broken []string) {
-	if !s.test() || slices.Contains(slices.Collect(maps.Values(s.locals())), "testing/synctest") {
-		return nil
-	}
-	for _, m := range s.mentions() {
-		if m.path == "time" && m.name == "Sleep" {
-			broken = append(broken, s.at(m, "time.Sleep outside testing/synctest"))
 		}
 	}
 	return broken
