@@ -13,31 +13,31 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// stallLimit is how long a client may take none of its answer before it is
+// clientStallTimeout is how long a client may take none of its answer before it is
 // taken for gone: longer than any lid of a laptop stays closed by accident.
-const stallLimit = 10 * time.Minute
+const clientStallTimeout = 10 * time.Minute
 
 // forward hands a response on from its status line on.
 func (c *call) forward(resp *http.Response) {
 	h := c.w.Header()
 	for name, values := range resp.Header {
-		if !strings.HasPrefix(name, ours) { // another gateway's, perhaps
+		if !strings.HasPrefix(name, headerPrefix) { // another gateway's, perhaps
 			h[name] = values
 		}
 	}
 	dropHop(h)
 	if w, watched := resp.Body.(transport.Watched); watched {
-		c.asked.Form = w.Form()
+		c.parsed.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
 	}
-	h["X-Ridethrough-Upstream"] = []string{c.flight.at.Name}
-	if n := c.latest.Retries(); n > 0 {
+	h["X-Ridethrough-Upstream"] = []string{c.shared.upstream.Name}
+	if n := c.outcome.Retries(); n > 0 {
 		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
-		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.latest.Waited.Milliseconds(), 10))
+		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.outcome.Waited.Milliseconds(), 10))
 	}
 	c.status = resp.StatusCode
 	c.w.WriteHeader(resp.StatusCode)
-	c.pump(resp.Body)
+	c.copyBody(resp.Body)
 }
 
 // resume goes on after the hold has sent the headers: with the answer, or with
@@ -50,51 +50,51 @@ func (c *call) resume(resp *http.Response) {
 		form = w.Form()
 	}
 	switch {
-	case c.latest.Verdict.Stop != "":
-		c.breakOff(c.latest.Fault, c.lastWords())
-	case form == c.asked.Form && whole:
-		c.pump(resp.Body)
+	case c.outcome.Verdict.Stop != "":
+		c.endWithError(c.outcome.Fault, c.giveUpMessage())
+	case form == c.parsed.Form && whole:
+		c.copyBody(resp.Body)
 	default:
 		c.fail(&fault.Error{
 			Kind: fault.Unavailable, Status: resp.StatusCode,
-			Message: c.flight.at.Name + " answered without the stream that was asked for", Rule: "gateway/no stream",
+			Message: c.shared.upstream.Name + " answered without the stream that was asked for", Rule: "gateway/no stream",
 		})
 	}
 }
 
-// pump hands the body on as it comes.
-func (c *call) pump(body io.Reader) {
-	buf := newBuffer(pumpSize)
+// copyBody hands the body on as it comes.
+func (c *call) copyBody(body io.Reader) {
+	buf := newBuffer(copyBufferSize)
 	defer buf.release()
 	for {
 		n, err := body.Read(buf.bytes[:cap(buf.bytes)])
-		c.within = c.within || n > 0
-		if n > 0 && c.push(buf.bytes[:n], stallLimit) != nil {
-			c.left() // or takes nothing
+		c.answering = c.answering || n > 0
+		if n > 0 && c.write(buf.bytes[:n], clientStallTimeout) != nil {
+			c.clientLeft() // or takes nothing
 		}
 		if err == io.EOF {
-			c.ended(body)
+			c.noteStreamError(body)
 			return
 		}
 		if err != nil {
-			c.broken(err)
+			c.brokenOff(err)
 			return
 		}
 	}
 }
 
-// pumpSize is how much is handed on at once.
-const pumpSize = 16 << 10
+// copyBufferSize is how much is handed on at once.
+const copyBufferSize = 16 << 10
 
-// push sends bytes to the client at once. One that takes none for so long is
+// write sends bytes to the client at once. One that takes none for so long is
 // an error. The deadline is set anew only when a part of the time has passed.
-func (c *call) push(p []byte, limit time.Duration) error {
+func (c *call) write(p []byte, limit time.Duration) error {
 	if c.control == nil {
 		c.control = http.NewResponseController(c.w)
 	}
-	if now := time.Now(); c.lent.Sub(now) < limit-limit/8 || c.lent.Sub(now) > limit {
-		c.lent = now.Add(limit)
-		_ = c.control.SetWriteDeadline(c.lent) // not every connection has deadlines
+	if now := time.Now(); c.writeDeadline.Sub(now) < limit-limit/8 || c.writeDeadline.Sub(now) > limit {
+		c.writeDeadline = now.Add(limit)
+		_ = c.control.SetWriteDeadline(c.writeDeadline) // not every connection has deadlines
 	}
 	if _, err := c.w.Write(p); err != nil {
 		return err
@@ -105,19 +105,19 @@ func (c *call) push(p []byte, limit time.Duration) error {
 	return nil // it writes what it gets at once, or keeps it: we cannot help it
 }
 
-// ended looks at how a whole stream has ended: an error in the provider's own
+// noteStreamError looks at how a whole stream has ended: an error in the provider's own
 // words is told, since the client has it and nobody else does.
-func (c *call) ended(body io.Reader) {
-	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.latest.Verdict.Stop == "" {
-		c.broke(w.Failure())
+func (c *call) noteStreamError(body io.Reader) {
+	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.outcome.Verdict.Stop == "" {
+		c.tellBrokeOff(w.Failure())
 	}
 }
 
-// broken ends an answer that has broken off after its first content: in the
+// brokenOff ends an answer that has broken off after its first content: in the
 // dialect's own error, or in a cut connection where that has no place.
-func (c *call) broken(err error) {
+func (c *call) brokenOff(err error) {
 	if c.r.Context().Err() != nil {
-		c.left()
+		c.clientLeft()
 	}
 	f := c.setup.faults.Broken(err, time.Now())
 	if c.gateway.closing.Err() != nil {
@@ -127,33 +127,33 @@ func (c *call) broken(err error) {
 	// the client stands between two of them.
 	_, watched := errors.AsType[*fault.Error](err)
 	switch {
-	case watched && c.asked.Form == dialect.Lines: // it has also told the client
-		c.broke(f)
+	case watched && c.parsed.Form == dialect.Lines: // it has also told the client
+		c.tellBrokeOff(f)
 		return
 	case watched:
 		c.fail(f)
 		return
 	}
-	c.broke(f)
+	c.tellBrokeOff(f)
 	c.cut()
 }
 
 // fail reports that an answer has come to nothing although its headers are out.
 func (c *call) fail(f *fault.Error) {
-	if c.latest.Verdict.Stop == "" {
-		c.broke(f)
+	if c.outcome.Verdict.Stop == "" {
+		c.tellBrokeOff(f)
 	}
 	words := "ridethrough: " + f.Error()
 	if f == closingFault {
-		words = closingWords
+		words = closingMessage
 	}
-	c.breakOff(f, words)
+	c.endWithError(f, words)
 }
 
-// breakOff reports a fault in an answer whose headers are out.
-func (c *call) breakOff(f *fault.Error, words string) {
-	event := c.dialect.ErrorEvent(c.asked.Form, f, words, c.within)
-	if event == nil || c.push(event, stallLimit) != nil || c.dialect.Aborts(c.asked.Form) {
+// endWithError reports a fault in an answer whose headers are out.
+func (c *call) endWithError(f *fault.Error, words string) {
+	event := c.dialect.ErrorEvent(c.parsed.Form, f, words, c.answering)
+	if event == nil || c.write(event, clientStallTimeout) != nil || c.dialect.Aborts(c.parsed.Form) {
 		c.cut()
 	}
 }

@@ -14,19 +14,19 @@ type api struct {
 	name      string
 	url       string                   // of the public API, or where the server listens by itself
 	versioned bool                     // its base URLs end with a version, as .../v1; else that is part of the paths
-	speaks    func(*http.Request) bool // tells whether a request is for this API by default
+	matches   func(*http.Request) bool // tells whether a request is for this API by default
 	dialects  string                   // it answers in
-	own       *dialect.Dialect         // for errors of ours where nothing else tells
+	errors    *dialect.Dialect         // for errors of ours where nothing else tells
 	keys      []string                 // headers that may hold its credentials; the first takes a key of ours
 }
 
 // apis lists the APIs; the first that speaks a request takes it.
 var apis = []api{
-	{"anthropic", "https://api.anthropic.com", false, speaksAnthropic, "anthropic", dialect.Anthropic(), []string{"X-Api-Key", authorization}},
-	{"gemini", "https://generativelanguage.googleapis.com", false, speaksGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
-	{"openai", "https://api.openai.com", true, speaksOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
-	{"ollama", "http://127.0.0.1:11434", false, speaksOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
-	{"lmstudio", "http://127.0.0.1:1234", false, speaksLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
+	{"anthropic", "https://api.anthropic.com", false, isAnthropic, "anthropic", dialect.Anthropic(), []string{"X-Api-Key", authorization}},
+	{"gemini", "https://generativelanguage.googleapis.com", false, isGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
+	{"openai", "https://api.openai.com", true, isOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
+	{"ollama", "http://127.0.0.1:11434", false, isOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
+	{"lmstudio", "http://127.0.0.1:1234", false, isLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
 }
 
 // compatible are the dialects of OpenAI's API, which many servers speak.
@@ -56,8 +56,8 @@ func apiOf(name string) *api {
 	return &apis[i]
 }
 
-// public gives the URL at which the API is found by default.
-func (a *api) public() *url.URL {
+// publicURL gives the URL at which the API is found by default.
+func (a *api) publicURL() *url.URL {
 	u, _ := url.Parse(a.url) // it is ours
 	return u
 }
@@ -67,26 +67,26 @@ func (a *api) answers(d *dialect.Dialect) bool {
 	return slices.Contains(strings.Fields(a.dialects), d.Name())
 }
 
-// kin tells whether two APIs have a dialect in common.
-func kin(a, b string) bool {
+// shareDialect tells whether two APIs have a dialect in common.
+func shareDialect(a, b string) bool {
 	x, y := apiOf(a), apiOf(b)
 	return x == nil || y == nil || slices.ContainsFunc(strings.Fields(x.dialects), func(d string) bool {
 		return slices.Contains(strings.Fields(y.dialects), d)
 	})
 }
 
-// speaksAnthropic knows the API by its own paths, and by its own header on those
+// isAnthropic knows the API by its own paths, and by its own header on those
 // that others have as well, such as /v1/models. A request for an answer is its
 // path's: no key goes to another API.
-func speaksAnthropic(r *http.Request) bool {
+func isAnthropic(r *http.Request) bool {
 	p := r.URL.Path
 	return under(p, "/v1/messages") || under(p, "/v1/complete") ||
 		under(p, "/v1") && r.Header.Get("Anthropic-Version") != "" && !asksForAnswer(p)
 }
 
-// speaksGemini knows the API by its versions, by the verb behind a model, and by
+// isGemini knows the API by its versions, by the verb behind a model, and by
 // its own credentials on paths that others have as well.
-func speaksGemini(r *http.Request) bool {
+func isGemini(r *http.Request) bool {
 	p := r.URL.Path
 	if d := dialect.Of(http.MethodPost, p); d != nil {
 		return d == dialect.Gemini()
@@ -95,18 +95,18 @@ func speaksGemini(r *http.Request) bool {
 		under(p, "/v1") && (strings.Contains(p, ":") || r.Header.Get(googleKey) != "")
 }
 
-// speaksOpenAI takes what is left below /v1, as most of the world's clients
+// isOpenAI takes what is left below /v1, as most of the world's clients
 // speak it.
-func speaksOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
+func isOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
 
-// speaksLMStudio knows the server's own API.
-func speaksLMStudio(r *http.Request) bool {
+// isLMStudio knows the server's own API.
+func isLMStudio(r *http.Request) bool {
 	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1")
 }
 
-// speaksOllama takes what else is below /api.
-func speaksOllama(r *http.Request) bool {
-	return under(r.URL.Path, "/api") && !speaksLMStudio(r)
+// isOllama takes what else is below /api.
+func isOllama(r *http.Request) bool {
+	return under(r.URL.Path, "/api") && !isLMStudio(r)
 }
 
 // under tells whether a path is root or below it.

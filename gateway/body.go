@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 )
 
-// bodyBound is the largest request that is taken where nothing else is said:
+// defaultBodyBound is the largest request that is taken where nothing else is said:
 // the vendors' own limit.
-const bodyBound = 32 << 20
+const defaultBodyBound = 32 << 20
 
-// claimBound is how much memory a request gets for saying how long it is.
-const claimBound = 4 << 20
+// initialBufferBound is how much memory a request gets for saying how long it is.
+const initialBufferBound = 4 << 20
 
 // errTooLarge says that a request's body is beyond the bound.
 var errTooLarge = errors.New("the request is too large")
@@ -27,15 +27,15 @@ var errLost = errors.New("the request's body could not be kept")
 // body is a request's body, kept for another try. While the request waits it is
 // packed: compressed, in memory or on disk.
 type body struct {
-	spool *spool
-	lost  func(error) // told that it cannot be had any more; set by the flight that sends it
-	size  int
-	sum   [sha256.Size]byte // of the content, from the first packing on; what it stood for never changes
+	spool  *spool
+	onLost func(error) // told that it cannot be had any more; set by the flight that sends it
+	size   int
+	sum    [sha256.Size]byte // of the content, from the first packing on; what it stood for never changes
 
-	mu     sync.Mutex
-	plain  *buffer // nil: packed or released
-	packed parcel
-	known  bool // sum is set
+	mu         sync.Mutex
+	plain      *buffer // nil: packed or released
+	compressed packedBody
+	summed     bool // sum is set
 }
 
 // readBody takes a request's body whole. size is what the client says about
@@ -44,7 +44,7 @@ func readBody(src io.Reader, size, limit int64, s *spool) (*body, error) {
 	if size > limit {
 		return nil, errTooLarge
 	}
-	buf := newBuffer(int(min(max(size, 0), claimBound))) // it is a claim, until the bytes are there
+	buf := newBuffer(int(min(max(size, 0), initialBufferBound))) // it is a claim, until the bytes are there
 	var err error
 	for {
 		if len(buf.bytes) == cap(buf.bytes) {
@@ -72,43 +72,43 @@ func readBody(src io.Reader, size, limit int64, s *spool) (*body, error) {
 
 // open gives the body to send, for one try. It is not looked at before it is
 // read: a try may be over before it goes out.
-func (b *body) open() (io.ReadCloser, error) { return &sending{body: b}, nil }
+func (b *body) open() (io.ReadCloser, error) { return &bodyReader{body: b}, nil }
 
-// take gives the body's buffer, held for the taker.
-func (b *body) take() (*buffer, error) {
+// buffer gives the body's buffer, held for the taker.
+func (b *body) buffer() (*buffer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.plain != nil:
-	case b.packed.none():
+	case b.compressed.none():
 		return nil, os.ErrClosed // it has been released
 	default:
-		buf, err := b.spool.unpack(b.packed, b.size)
+		buf, err := b.spool.unpack(b.compressed, b.size)
 		if err != nil {
-			b.lost(fmt.Errorf("%w: %w", errLost, err))
+			b.onLost(fmt.Errorf("%w: %w", errLost, err))
 			return nil, err
 		}
 		b.plain = buf
 	}
-	b.plain.hold()
+	b.plain.acquire()
 	return b.plain, nil
 }
 
-// pack makes the body small for a wait. A small one stays as it is.
-func (b *body) pack() {
+// compress makes the body small for a wait. A small one stays as it is.
+func (b *body) compress() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.plain == nil {
 		return
 	}
-	b.identify()
+	b.sumOnce()
 	if b.size < packFrom {
 		return
 	}
-	if b.packed.none() {
-		b.packed = b.spool.pack(b.plain.bytes)
+	if b.compressed.none() {
+		b.compressed = b.spool.pack(b.plain.bytes)
 	}
-	if !b.packed.none() {
+	if !b.compressed.none() {
 		b.plain.release()
 		b.plain = nil
 	}
@@ -118,18 +118,18 @@ func (b *body) pack() {
 // costs more for its connection.
 const packFrom = 8 << 10
 
-// identify makes sure of the sum.
-func (b *body) identify() {
-	if !b.known && b.plain != nil {
-		b.sum, b.known = sha256.Sum256(b.plain.bytes), true
+// sumOnce makes sure of the sum.
+func (b *body) sumOnce() {
+	if !b.summed && b.plain != nil {
+		b.sum, b.summed = sha256.Sum256(b.plain.bytes), true
 	}
 }
 
-// identity gives the sum of the content.
-func (b *body) identity() [sha256.Size]byte {
+// digest gives the sum of the content.
+func (b *body) digest() [sha256.Size]byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.identify()
+	b.sumOnce()
 	return b.sum
 }
 
@@ -142,14 +142,14 @@ func (b *body) release() {
 		b.plain.release()
 		b.plain = nil
 	}
-	b.spool.drop(b.packed)
-	b.packed = parcel{}
+	b.spool.drop(b.compressed)
+	b.compressed = packedBody{}
 }
 
-// sending is a body on its way. Its buffer may be used again when the transport
+// bodyReader is a body on its way. Its buffer may be used again when the transport
 // has closed it, which may be after the answer has come, and while another
 // goroutine reads.
-type sending struct {
+type bodyReader struct {
 	body *body
 
 	mu     sync.Mutex
@@ -159,10 +159,10 @@ type sending struct {
 }
 
 // Read reads on.
-func (s *sending) Read(p []byte) (int, error) {
+func (s *bodyReader) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.begin(); err != nil {
+	if err := s.load(); err != nil {
 		return 0, err
 	}
 	if s.at == len(s.buf.bytes) {
@@ -173,30 +173,30 @@ func (s *sending) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// begin makes sure of the buffer.
-func (s *sending) begin() (err error) {
+// load makes sure of the buffer.
+func (s *bodyReader) load() (err error) {
 	if s.closed {
 		return os.ErrClosed
 	}
 	if s.buf == nil {
-		s.buf, err = s.body.take()
+		s.buf, err = s.body.buffer()
 	}
 	return err
 }
 
 // Bytes gives what is left to send, for a transport that writes it from where
 // it lies. It is good until Close. nil: it cannot be had, Read says why.
-func (s *sending) Bytes() []byte {
+func (s *bodyReader) Bytes() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.begin() != nil {
+	if s.load() != nil {
 		return nil
 	}
 	return s.buf.bytes[s.at:]
 }
 
 // Close lets go of the buffer.
-func (s *sending) Close() error {
+func (s *bodyReader) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.buf != nil {
@@ -210,7 +210,7 @@ func (s *sending) Close() error {
 // it.
 type buffer struct {
 	bytes []byte
-	holds atomic.Int32
+	refs  atomic.Int32
 	class int // of its pool; -1: none
 }
 
@@ -251,7 +251,7 @@ func newBuffer(size int) *buffer {
 	class := classOf(size)
 	if class < 0 {
 		b := &buffer{bytes: make([]byte, 0, size), class: -1}
-		b.holds.Store(1)
+		b.refs.Store(1)
 		return b
 	}
 	b, ok := pools[class].Get().(*buffer)
@@ -259,7 +259,7 @@ func newBuffer(size int) *buffer {
 		b = &buffer{bytes: make([]byte, 0, classSize(class)), class: class}
 	}
 	b.bytes = b.bytes[:0]
-	b.holds.Store(1)
+	b.refs.Store(1)
 	return b
 }
 
@@ -271,12 +271,12 @@ func (b *buffer) grow() *buffer {
 	return larger
 }
 
-// hold is for another who uses the buffer.
-func (b *buffer) hold() { b.holds.Add(1) }
+// acquire is for another who uses the buffer.
+func (b *buffer) acquire() { b.refs.Add(1) }
 
 // release is for one who does not use it any more.
 func (b *buffer) release() {
-	if b.holds.Add(-1) == 0 && b.class >= 0 {
+	if b.refs.Add(-1) == 0 && b.class >= 0 {
 		pools[b.class].Put(b)
 	}
 }

@@ -17,89 +17,89 @@ import (
 
 // call is one client's request for an answer.
 type call struct {
-	gateway  *Gateway
-	setup    *setup
-	upstream *upstream // that it is for
-	rest     rest
-	dialect  *dialect.Dialect
-	w        http.ResponseWriter
-	control  *http.ResponseController // of w; nil: not needed yet
-	r        *http.Request
-	arrived  time.Time
-	who      Call
-	asked    dialect.Request
-	body     *body
-	before   policy.Run // where an earlier request like it has left off; zero: there was none
-	flight   *flight
-	hold     *hold      // keeps the client alive while it waits
-	latest   retry.Note // the flight's last, when it has landed
-	status   int        // that was answered; 0: none, or the connection is to be cut
-	lent     time.Time  // until when the client may take nothing; zero: it has had nothing
-	within   bool       // part of an answer is out
-	blind    bool       // its body cannot be read: nobody knows whether it asks for a stream
+	gateway       *Gateway
+	setup         *setup
+	upstream      *upstream // that it is for
+	endpoint      endpoint
+	dialect       *dialect.Dialect
+	w             http.ResponseWriter
+	control       *http.ResponseController // of w; nil: not needed yet
+	r             *http.Request
+	arrived       time.Time
+	info          Call
+	parsed        dialect.Request
+	body          *body
+	carried       policy.Run // where an earlier request like it has left off; zero: there was none
+	shared        *sharedRequest
+	keepalive     *keepalive // keeps the client alive while it waits
+	outcome       retry.Note // the flight's last, when it has landed
+	status        int        // that was answered; 0: none, or the connection is to be cut
+	writeDeadline time.Time  // until when the client may take nothing; zero: it has had nothing
+	answering     bool       // part of an answer is out
+	unreadable    bool       // its body cannot be read: nobody knows whether it asks for a stream
 
-	secret string // names its credentials, without being them
+	credential string // names its credentials, without being them
 }
 
 // newCall makes the call for a request.
-func newCall(g *Gateway, s *setup, up *upstream, to rest, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
+func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	return &call{
-		gateway: g, setup: s, upstream: up, rest: to, dialect: d, w: w, r: r,
-		arrived: time.Now(), secret: breaker.Credential(r.Header, r.URL),
+		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, r: r,
+		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL),
 	}
 }
 
 // serve takes the request to its end. This and what is below it down to the
 // wait is on the stack of every request that waits, so it is kept small.
 func (c *call) serve() {
-	if !c.read() || c.known() {
+	if !c.read() || c.refusedBefore() {
 		return
 	}
 	c.begin()
 	defer c.finish()
-	for !c.fly() {
-		c.before = policy.Run{}
+	for !c.takePart() {
+		c.carried = policy.Run{}
 	}
 }
 
-// known looks for the same request a moment ago. It tells whether that
+// summed looks for the same request a moment ago. It tells whether that
 // one has been given up, and answers then; else the call goes on with what is
 // left of its budget.
-func (c *call) known() bool {
-	past := c.gateway.flights.recall(c)
+func (c *call) refusedBefore() bool {
+	past := c.gateway.coalescer.lookup(c)
 	switch {
 	case past == nil:
 		return false
-	case past.failed():
-		c.again(past)
+	case past.gaveUp():
+		c.refuseResend(past)
 		return true
 	}
-	c.before = past.note.Run
+	c.carried = past.note.Run
 	return false
 }
 
-// begin gets ready to wait.
+// load gets ready to wait.
 func (c *call) begin() {
-	c.hold = newHold(c)
+	c.keepalive = newKeepalive(c)
 	c.tell(Event{Type: Began})
 }
 
 // finish lets go of what the call has.
 func (c *call) finish() {
 	c.tell(Event{Type: Ended, Status: c.status})
-	c.hold.stop()
+	c.keepalive.stop()
 	c.body.release()
-	if !c.lent.IsZero() {
+	if !c.writeDeadline.IsZero() {
 		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may have other requests
 	}
 }
 
-// fly takes part in a flight and answers with its outcome; false: another call
+// takePart takes part in a flight and answers with its outcome; false: another call
 // has taken the answer, and this one needs one of its own.
-func (c *call) fly() bool {
-	f, lead := c.gateway.flights.enter(c)
-	c.flight = f
-	defer f.quit(c)
+func (c *call) takePart() bool {
+	f, lead := c.gateway.coalescer.join(c)
+	c.shared = f
+	defer f.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { f.leave(c) })()
 	if lead {
 		f.run()
@@ -107,11 +107,11 @@ func (c *call) fly() bool {
 		c.await()
 	}
 	if c.r.Context().Err() != nil {
-		c.left()
+		c.clientLeft()
 	}
-	c.latest = f.inAll(f.note)
+	c.outcome = f.withAllTries(f.note)
 	switch {
-	case f.heir == c:
+	case f.winner == c:
 		c.answer(f.resp, f.err)
 	case f.gaveUp() || f.err != nil:
 		c.answer(nil, f.err)
@@ -124,19 +124,19 @@ func (c *call) fly() bool {
 // await waits for the flight that the call has joined.
 func (c *call) await() {
 	c.tell(Event{Type: Joined})
-	c.body.pack()
-	c.flight.inform(c)
+	c.body.compress()
+	c.shared.catchUp(c)
 	select {
-	case <-c.flight.done:
+	case <-c.shared.done:
 	case <-c.r.Context().Done():
 	}
 }
 
-// left ends a call whose client has left.
-func (c *call) left() {
-	f := c.flight
+// clientLeft ends a call whose client has left.
+func (c *call) clientLeft() {
+	f := c.shared
 	f.mu.Lock()
-	n := f.inAll(f.note)
+	n := f.withAllTries(f.note)
 	f.mu.Unlock()
 	c.tell(Event{Type: Left, Note: n})
 	c.cut()
@@ -144,18 +144,18 @@ func (c *call) left() {
 
 // read takes the request's body and what it asks for; false: it is answered.
 func (c *call) read() bool {
-	c.who = Call{
+	c.info = Call{
 		ID: c.gateway.requests.Add(1), Session: sessionOf(c.r.Header), Client: clientOf(c.r.Header),
 		API: c.dialect.Name(), Upstream: c.upstream.Name, Began: c.arrived,
 	}
 	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
-		c.who.Parent = clip(parent[0])
+		c.info.Parent = clip(parent[0])
 	}
-	err := c.take()
+	err := c.readBody()
 	switch {
 	case errors.Is(err, errTooLarge):
 		c.w.Header().Set("Connection", "close") // the rest of it is not read
-		c.w.Header().Set(shouldRetry, "false")
+		c.w.Header().Set(shouldRetryHeader, "false")
 		c.reply(http.StatusRequestEntityTooLarge, c.dialect.ErrorBody(&fault.Error{Kind: fault.TooLong},
 			fmt.Sprintf("ridethrough: the request is larger than %d bytes, the bound of the upstream %s", c.upstream.Body, c.upstream.Name)))
 		return false
@@ -165,19 +165,19 @@ func (c *call) read() bool {
 			"ridethrough: the request's body cannot be read: "+err.Error()))
 		return false
 	}
-	c.who.Model, c.who.Stream = c.asked.Model, c.asked.Form != dialect.JSON
+	c.info.Model, c.info.Stream = c.parsed.Model, c.parsed.Form != dialect.JSON
 	return true
 }
 
-// take reads the request. While its upstream is out a crowd may come at once,
+// buffer reads the request. While its upstream is out a crowd may come at once,
 // all of which will wait: then only some are read at a time, and each is packed
 // before the next.
-func (c *call) take() (err error) {
-	troubled := c.upstream.gate.Degraded()
+func (c *call) readBody() (err error) {
+	troubled := c.upstream.breaker.Degraded()
 	if troubled {
 		select {
-		case c.gateway.narrow <- struct{}{}:
-			defer func() { <-c.gateway.narrow }()
+		case c.gateway.readSlots <- struct{}{}:
+			defer func() { <-c.gateway.readSlots }()
 		case <-c.r.Context().Done():
 			return c.r.Context().Err()
 		}
@@ -185,29 +185,29 @@ func (c *call) take() (err error) {
 	if c.body, err = readBody(c.r.Body, c.r.ContentLength, c.upstream.Body, &c.gateway.spool); err != nil {
 		return err
 	}
-	c.asked = c.ask()
+	c.parsed = c.parse()
 	if troubled {
-		c.body.pack()
+		c.body.compress()
 	}
 	return nil
 }
 
-// ask reads what the body asks for. A compressed one is unpacked for that, and
+// send reads what the body asks for. A compressed one is unpacked for that, and
 // sent on as it is.
-func (c *call) ask() dialect.Request {
+func (c *call) parse() dialect.Request {
 	plain := c.body.plain.bytes
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		plain = decoded(strings.ToLower(coding), plain, c.upstream.Body)
-		c.blind = plain == nil
+		plain = decompress(strings.ToLower(coding), plain, c.upstream.Body)
+		c.unreadable = plain == nil
 	}
 	return c.dialect.Read(c.r.URL, plain)
 }
 
 // answer ends a call with the outcome of its flight.
 func (c *call) answer(resp *http.Response, err error) {
-	c.gateway.waiting.remove(c)
-	committed := c.hold.stop()
-	if c.latest.Verdict.Stop != "" {
+	c.gateway.waits.remove(c)
+	committed := c.keepalive.stop()
+	if c.outcome.Verdict.Stop != "" {
 		c.gaveUp()
 	}
 	switch {
@@ -215,7 +215,7 @@ func (c *call) answer(resp *http.Response, err error) {
 		c.unanswered(err, committed)
 	case committed:
 		c.resume(resp)
-	case c.latest.Verdict.Stop != "" && c.latest.Fault.Status == 0:
+	case c.outcome.Verdict.Stop != "" && c.outcome.Fault.Status == 0:
 		c.refuse()
 	default:
 		c.forward(resp)
@@ -224,15 +224,15 @@ func (c *call) answer(resp *http.Response, err error) {
 
 // gaveUp tells that there is no other try.
 func (c *call) gaveUp() {
-	if c.flight.lead == c {
-		c.tell(Event{Type: GaveUp, Note: c.latest})
+	if c.shared.leader == c {
+		c.tell(Event{Type: GaveUp, Note: c.outcome})
 	}
 }
 
 // What is said to those whose request ends with the gateway.
 var (
-	closingFault = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
-	closingWords = "ridethrough: " + errClosing.Error() + "; try again"
+	closingFault   = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
+	closingMessage = "ridethrough: " + errClosing.Error() + "; try again"
 )
 
 // unanswered ends a call that has no response: the gateway is closing, somebody
@@ -240,12 +240,12 @@ var (
 func (c *call) unanswered(err error, committed bool) {
 	switch {
 	case errors.Is(err, errClosing) && committed:
-		c.breakOff(closingFault, closingWords)
+		c.endWithError(closingFault, closingMessage)
 	case errors.Is(err, errClosing):
 		c.w.Header().Set("Retry-After", "1")
-		c.reply(http.StatusServiceUnavailable, c.dialect.ErrorBody(closingFault, closingWords))
+		c.reply(http.StatusServiceUnavailable, c.dialect.ErrorBody(closingFault, closingMessage))
 	case committed:
-		c.breakOff(c.latest.Fault, c.lastWords())
+		c.endWithError(c.outcome.Fault, c.giveUpMessage())
 	default:
 		c.refuse()
 	}
@@ -253,8 +253,8 @@ func (c *call) unanswered(err error, committed bool) {
 
 // refuse answers that there is no answer to be had from the upstream.
 func (c *call) refuse() {
-	c.w.Header().Set(shouldRetry, "false")
-	c.reply(statusOf(c.latest.Fault), c.dialect.ErrorBody(c.latest.Fault, c.lastWords()))
+	c.w.Header().Set(shouldRetryHeader, "false")
+	c.reply(statusOf(c.outcome.Fault), c.dialect.ErrorBody(c.outcome.Fault, c.giveUpMessage()))
 }
 
 // statusOf gives the status for a fault: the provider's, or 503 where it had
@@ -272,20 +272,20 @@ func (c *call) reply(status int, body []byte) {
 	reply(c.w, status, body)
 }
 
-// lastWords say that there is no other try, and why.
-func (c *call) lastWords() string {
-	why := c.latest.Fault.Error()
-	if c.latest.Fault.Status == 0 {
-		why = c.flight.at.unreachable(c.latest.Fault)
+// giveUpMessage say that there is no other try, and why.
+func (c *call) giveUpMessage() string {
+	why := c.outcome.Fault.Error()
+	if c.outcome.Fault.Status == 0 {
+		why = c.shared.upstream.noAnswer(c.outcome.Fault)
 	}
-	n := c.latest.Retries()
+	n := c.outcome.Retries()
 	switch {
-	case c.latest.Verdict.Stop == givenUp && c.latest.Run.Tries == 0:
+	case c.outcome.Verdict.Stop == givenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"
-	case c.latest.Verdict.Stop == givenUp:
+	case c.outcome.Verdict.Stop == givenUp:
 		return fmt.Sprintf("ridethrough: given up by command after %d retries: %s", n, why)
-	case n == 0 || c.latest.Verdict.Stop == policy.Final:
+	case n == 0 || c.outcome.Verdict.Stop == policy.Final:
 		return "ridethrough: " + why
 	}
-	return fmt.Sprintf("ridethrough: gave up after %d retries in %v: %s", n, c.latest.Waited.Round(time.Second), why)
+	return fmt.Sprintf("ridethrough: gave up after %d retries in %v: %s", n, c.outcome.Waited.Round(time.Second), why)
 }

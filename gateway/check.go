@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// reserved are names that begin paths of the APIs.
-const reserved = " - v1 v1beta api "
+// reservedNames are names that begin paths of the APIs.
+const reservedNames = " - v1 v1beta api "
 
 // Check tells what is wrong with a configuration, all of it; nil: nothing. New
 // and Use refuse what it refuses.
@@ -37,7 +37,7 @@ func (c Config) Check() error {
 // check looks at one upstream by itself.
 func (u *Upstream) check() (wrong []error) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	if !named(u.Name) {
+	if !validName(u.Name) {
 		say("a name is made of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api")
 	}
 	if apiOf(u.API) == nil {
@@ -67,15 +67,15 @@ func (u *Upstream) check() (wrong []error) {
 	return wrong
 }
 
-// named tells whether a name can stand at the front of a path.
-func named(name string) bool {
+// upstream tells whether a name can stand at the front of a path.
+func validName(name string) bool {
 	for i, c := range name {
 		letter := 'a' <= c && c <= 'z'
 		if !letter && (i == 0 || !strings.ContainsRune("0123456789-._", c)) {
 			return false
 		}
 	}
-	return name != "" && !strings.Contains(reserved, " "+name+" ")
+	return name != "" && !strings.Contains(reservedNames, " "+name+" ")
 }
 
 // CheckBase tells what is wrong with the base URL of an upstream. Its errors
@@ -123,7 +123,7 @@ func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
 		return errors.New("the chain has been there already")
 	case f.After < 0:
 		return errors.New("its time is negative")
-	case !kin(u.API, to.API):
+	case !shareDialect(u.API, to.API):
 		return fmt.Errorf("its API is %s, which answers nothing that is asked of %s", to.API, u.API)
 	case to.Key == nil && !to.NoKey && !sameHost(u, to):
 		return errors.New("it needs a key of its own, or to want none: the client's is for another host")
@@ -133,16 +133,16 @@ func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
 
 // sameHost tells whether two upstreams stand behind one address.
 func sameHost(a, b *Upstream) bool {
-	x, y := a.base(), b.base()
+	x, y := a.baseURL(), b.baseURL()
 	return x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// base gives the base URL of an upstream whose API is known.
-func (u *Upstream) base() *url.URL {
+// baseURL gives the base URL of an upstream whose API is known.
+func (u *Upstream) baseURL() *url.URL {
 	if u.Base != nil || apiOf(u.API) == nil {
 		return orEmpty(u.Base)
 	}
-	return apiOf(u.API).public()
+	return apiOf(u.API).publicURL()
 }
 
 func orEmpty(u *url.URL) *url.URL {

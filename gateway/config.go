@@ -72,7 +72,7 @@ type Spool struct {
 func Defaults() []Upstream {
 	all := make([]Upstream, len(apis))
 	for i := range apis {
-		all[i] = Upstream{Name: apis[i].name, API: apis[i].name, Base: apis[i].public()}
+		all[i] = Upstream{Name: apis[i].name, API: apis[i].name, Base: apis[i].publicURL()}
 	}
 	return all
 }
@@ -88,13 +88,13 @@ type terms struct {
 func (u *Upstream) terms(model string) terms {
 	t := terms{u.Policy, u.Limits, u.Fallback}
 	for _, r := range u.Routes {
-		if !r.fits(model) {
+		if !r.matches(model) {
 			continue
 		}
 		if r.Policy.Retries != 0 {
 			t.policy = r.Policy
 		}
-		t.limits = r.Limits.or(t.limits)
+		t.limits = r.Limits.orElse(t.limits)
 		if r.Fallback != nil {
 			t.fallback = r.Fallback
 		}
@@ -103,8 +103,8 @@ func (u *Upstream) terms(model string) terms {
 	return t
 }
 
-// fits tells whether a route is for a model.
-func (r Route) fits(model string) bool {
+// matches tells whether a route is for a model.
+func (r Route) matches(model string) bool {
 	for _, pattern := range r.Models {
 		if ok, _ := path.Match(pattern, model); ok {
 			return true
@@ -113,8 +113,8 @@ func (r Route) fits(model string) bool {
 	return len(r.Models) == 0
 }
 
-// or fills in the fields that are zero.
-func (l Limits) or(other Limits) Limits {
+// orElse fills in the fields that are zero.
+func (l Limits) orElse(other Limits) Limits {
 	fill := func(d *time.Duration, other time.Duration) {
 		if *d == 0 {
 			*d = other
@@ -126,9 +126,9 @@ func (l Limits) or(other Limits) Limits {
 	return l
 }
 
-// usual are the limits of an upstream that says nothing. The first byte may
+// defaultLimits are the limits of an upstream that says nothing. The first byte may
 // take as long as the most patient client without a stream waits for it.
-var usual = Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}
+var defaultLimits = Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}
 
 // bound gives a limit as transport takes it: 0 for none.
 func bound(d time.Duration) time.Duration {

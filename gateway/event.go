@@ -65,12 +65,12 @@ type Try struct {
 // idBound is how much of what a client says about itself is kept.
 const idBound = 128
 
-// sessions are the headers in which clients name what belongs together.
-var sessions = []string{"X-Claude-Code-Session-Id", "Session-Id", "Session_id", "X-Session-Id", "X-Session-Affinity", "Conversation-Id"}
+// sessionHeaders are the headers in which clients name what belongs together.
+var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Session_id", "X-Session-Id", "X-Session-Affinity", "Conversation-Id"}
 
 // sessionOf gives the client's own id of its session.
 func sessionOf(h http.Header) string {
-	for _, name := range sessions {
+	for _, name := range sessionHeaders {
 		if v := h[name]; len(v) > 0 && v[0] != "" {
 			return clip(v[0])
 		}
@@ -91,20 +91,20 @@ func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), idBound)]
 
 // tell hands an event on to whoever watches the gateway.
 func (c *call) tell(e Event) {
-	if c.setup.watch == nil {
+	if c.setup.onEvent == nil {
 		return
 	}
-	e.At, e.Call = time.Now(), c.who
-	if c.flight != nil {
-		e.Call.Upstream = c.flight.where()
+	e.At, e.Call = time.Now(), c.info
+	if c.shared != nil {
+		e.Call.Upstream = c.shared.upstreamName()
 	}
-	c.setup.watch(e)
+	c.setup.onEvent(e)
 }
 
-// broke tells of a fault that is not tried again because part of the answer is
+// tellBrokeOff tells of a fault that is not tried again because part of the answer is
 // out.
-func (c *call) broke(f *fault.Error) {
-	n := c.latest
+func (c *call) tellBrokeOff(f *fault.Error) {
+	n := c.outcome
 	n.Run.Tries++
 	n.Fault, n.Verdict = f, policy.Verdict{Stop: policy.Committed}
 	c.tell(Event{Type: BrokeOff, Note: n})

@@ -10,12 +10,12 @@ func (g *Gateway) LoseSpool() error {
 // Left counts what requests leave behind in a gateway: those under way, those
 // that wait, and bytes of their bodies in memory and on disk.
 func (g *Gateway) Left() (flights, waits int, memory, disk int64) {
-	g.flights.mu.Lock()
-	defer g.flights.mu.Unlock()
-	for _, all := range g.flights.active {
+	g.coalescer.mu.Lock()
+	defer g.coalescer.mu.Unlock()
+	for _, all := range g.coalescer.active {
 		flights += len(all)
 	}
 	g.spool.mu.Lock()
 	defer g.spool.mu.Unlock()
-	return flights, len(g.waiting.list()), g.spool.memory, g.spool.end
+	return flights, len(g.waits.list()), g.spool.memory, g.spool.end
 }

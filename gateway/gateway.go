@@ -28,29 +28,29 @@ import (
 // Gateway is the handler. Its methods may be called by many goroutines at the
 // same time.
 type Gateway struct {
-	id       string // marks what it sends, to know a request that comes back to it
-	setup    atomic.Pointer[setup]
-	requests atomic.Int64
-	waiting  waiting       // the requests that wait, for people
-	flights  flights       // the requests under way and those that have just failed, for their re-sends
-	spool    spool         // the bodies of those that wait
-	narrow   chan struct{} // through which requests come in whose upstream is out
+	id        string // marks what it sends, to know a request that comes back to it
+	setup     atomic.Pointer[setup]
+	requests  atomic.Int64
+	waits     waitList      // the requests that wait, for people
+	coalescer coalescer     // the requests under way and those that have just failed, for their re-sends
+	spool     spool         // the bodies of those that wait
+	readSlots chan struct{} // through which requests come in whose upstream is out
 
 	draining, closing context.Context // ended by Drain and Close
 	drain, close      context.CancelCauseFunc
 }
 
-// narrowness is how many requests are read at a time whose upstream is out.
+// maxSlowReads is how many requests are read at a time whose upstream is out.
 // Where only one of its models or accounts is, slow clients may hold up a request
 // of another for as long as the server lets them dawdle.
-const narrowness = 64
+const maxSlowReads = 64
 
 // errClosing ends what a gateway holds when it is being closed.
 var errClosing = errors.New("the gateway is shutting down")
 
 // New makes a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{id: rand.Text(), narrow: make(chan struct{}, narrowness)}
+	g := &Gateway{id: rand.Text(), readSlots: make(chan struct{}, maxSlowReads)}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
 	if err := g.Use(c); err != nil {
@@ -67,7 +67,7 @@ func (g *Gateway) Use(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	g.spool.use(c.Spool)
+	g.spool.configure(c.Spool)
 	g.setup.Store(g.build(c, g.setup.Load()))
 	return nil
 }
@@ -88,13 +88,13 @@ func (g *Gateway) Close() {
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := g.setup.Load()
-	up, rest := s.find(r)
+	up, rest := s.match(r)
 	if up == nil {
-		s.welcome(w, r)
+		s.serveUnmatched(w, r)
 		return
 	}
 	if slices.Contains(r.Header[viaHeader], g.id) {
-		up.leadsBack(w)
+		up.refuseLoop(w)
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the
@@ -102,15 +102,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	d := dialect.Of(r.Method, rest.path)
 	if d == nil {
-		up.pass(w, r, rest, g.id)
+		up.passThrough(w, r, rest, g.id)
 		return
 	}
 	newCall(g, s, up, rest, d, w, r).serve()
 }
 
-// leadsBack refuses a request that has come back to the gateway.
-func (u *upstream) leadsBack(w http.ResponseWriter) {
-	w.Header().Set(shouldRetry, "false")
-	reply(w, http.StatusLoopDetected, u.api.own.ErrorBody(&fault.Error{Kind: fault.Invalid},
+// refuseLoop refuses a request that has come back to the gateway.
+func (u *upstream) refuseLoop(w http.ResponseWriter) {
+	w.Header().Set(shouldRetryHeader, "false")
+	reply(w, http.StatusLoopDetected, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
 		"ridethrough: the upstream "+u.Name+" leads back to this gateway; give it another base URL"))
 }

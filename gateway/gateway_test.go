@@ -75,7 +75,7 @@ func newWorldWith(t *testing.T, c gateway.Config) *world {
 	return w
 }
 
-// watch keeps what is told of faults and their ends.
+// onEvent keeps what is told of faults and their ends.
 func (w *world) watch(e gateway.Event) {
 	switch e.Type {
 	case gateway.Began, gateway.Tried, gateway.Ended:
@@ -107,7 +107,7 @@ func everything(base *url.URL) []gateway.Upstream {
 	return all
 }
 
-// ask posts a body and returns the response.
+// send posts a body and returns the response.
 func (w *world) ask(ctx context.Context, path, body string, headers ...string) (*http.Response, error) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test"+path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")

@@ -13,39 +13,39 @@ import (
 // viaHeader marks a request with the gateways that it has passed.
 const viaHeader = "X-Ridethrough-Via"
 
-// shouldRetry is the header of a response that ends the retries of the SDKs
+// shouldRetryHeader is the header of a response that ends the retries of the SDKs
 // made by Stainless (OpenAI's and Anthropic's).
-const shouldRetry = "X-Should-Retry"
+const shouldRetryHeader = "X-Should-Retry"
 
-// ours begins the headers that are between the client and the gateway.
-const ours = "X-Ridethrough-"
+// headerPrefix begins the headers that are between the client and the gateway.
+const headerPrefix = "X-Ridethrough-"
 
-// secrets are the headers in which clients send credentials. One goes only to
+// credentialHeaders are the headers in which clients send credentials. One goes only to
 // an upstream whose API takes it there. Cookies are what a browser has for
 // other programs at this address.
-var secrets = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
+var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
 
-// outgoing makes the request for an upstream.
-func (c *call) outgoing(ctx context.Context, up *upstream) (*http.Request, error) {
+// newOutgoing makes the request for an upstream.
+func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, error) {
 	req := c.r.WithContext(ctx)
-	req.Header = c.header(up)
+	req.Header = c.outgoingHeader(up)
 	query := c.r.URL.RawQuery
 	if err := up.authorize(req.Header, &query); err != nil {
 		return nil, err
 	}
-	req.URL, req.Host, req.RequestURI = up.url(c.rest, query), "", ""
+	req.URL, req.Host, req.RequestURI = up.urlOf(c.endpoint, query), "", ""
 	req.Close, req.TransferEncoding, req.Trailer = false, nil, nil
 	req.ContentLength, req.GetBody = int64(c.body.size), c.body.open
 	req.Body, _ = c.body.open()
 	return req, nil
 }
 
-// header gives the headers for an upstream: the client's without those of its
+// outgoingHeader gives the headers for an upstream: the client's without those of its
 // connection, of other APIs and of ours.
-func (c *call) header(up *upstream) http.Header {
+func (c *call) outgoingHeader(up *upstream) http.Header {
 	h := make(http.Header, len(c.r.Header)+3)
 	for name, values := range c.r.Header {
-		if !strings.HasPrefix(name, ours) || name == viaHeader {
+		if !strings.HasPrefix(name, headerPrefix) || name == viaHeader {
 			h[name] = values
 		}
 	}
@@ -62,13 +62,13 @@ func (c *call) header(up *upstream) http.Header {
 // authorize leaves in a request the credentials that are for the upstream, or
 // puts its own key in their place.
 func (u *upstream) authorize(h http.Header, query *string) error {
-	for _, name := range secrets {
+	for _, name := range credentialHeaders {
 		if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, name) {
 			delete(h, name)
 		}
 	}
 	if u.NoKey || u.Key != nil || u.api.keys[0] != googleKey {
-		*query = without(*query, googleParam)
+		*query = removeParam(*query, googleParam)
 	}
 	if u.Key == nil {
 		return nil
@@ -85,8 +85,8 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	return nil
 }
 
-// without removes a parameter from a query, and leaves the rest as it stands.
-func without(query, name string) string {
+// removeParam removes a parameter from a query, and leaves the rest as it stands.
+func removeParam(query, name string) string {
 	if !strings.Contains(query, name+"=") && !strings.Contains(query, "%") {
 		return query
 	}
@@ -101,11 +101,11 @@ func without(query, name string) string {
 }
 
 // credential stands for what an upstream is sent.
-func (c *call) credential(up *upstream) string {
+func (c *call) credentialFor(up *upstream) string {
 	if up.Key != nil || up.NoKey {
 		return "own"
 	}
-	return c.secret
+	return c.credential
 }
 
 // hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1).

@@ -9,17 +9,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// spoolMemory is how much of the packed bodies stays in memory where nothing
+// defaultSpoolMemory is how much of the packed bodies stays in memory where nothing
 // else is said.
-const spoolMemory = 128 << 20
+const defaultSpoolMemory = 128 << 20
 
 // spool keeps the bodies of requests that wait, compressed. What does not fit
 // into its memory goes to a file without a name, which ends with the process;
 // where the disk is full, memory takes it after all: nothing is lost.
 type spool struct {
-	once   sync.Once
-	coder  *zstd.Encoder
-	reader *zstd.Decoder
+	once    sync.Once
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
 
 	mu     sync.Mutex
 	limit  int64
@@ -30,8 +30,8 @@ type spool struct {
 	gaps   []extent // free places in the file, in order
 }
 
-// parcel is a packed body. The zero parcel is none.
-type parcel struct {
+// packedBody is a packed body. The zero parcel is none.
+type packedBody struct {
 	memory []byte
 	disk   extent
 }
@@ -39,45 +39,45 @@ type parcel struct {
 // extent is a place in the file.
 type extent struct{ at, size int64 }
 
-func (p parcel) none() bool { return p.memory == nil && p.disk.size == 0 }
+func (p packedBody) none() bool { return p.memory == nil && p.disk.size == 0 }
 
-// use sets the bounds. What is kept already stays where it is.
-func (s *spool) use(c Spool) {
+// configure sets the bounds. What is kept already stays where it is.
+func (s *spool) configure(c Spool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit, s.dir = c.Memory, c.Dir
 	if s.limit == 0 {
-		s.limit = spoolMemory
+		s.limit = defaultSpoolMemory
 	}
 }
 
-// start makes the coders when the first body is packed. They are shared, since
+// schedule makes the coders when the first body is packed. They are shared, since
 // each costs megabytes.
 func (s *spool) start() {
 	s.once.Do(func() {
 		n := runtime.GOMAXPROCS(0)
-		s.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedDefault),
+		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedDefault),
 			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
-		s.reader, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderMaxMemory(1<<30))
+		s.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderMaxMemory(1<<30))
 	})
 }
 
-// pack keeps a body.
-func (s *spool) pack(plain []byte) parcel {
+// compress keeps a body.
+func (s *spool) pack(plain []byte) packedBody {
 	s.start()
 	room := newBuffer(len(plain) / 2)
 	defer func() { room.release() }()
-	small := s.coder.EncodeAll(plain, room.bytes[:0])
+	small := s.encoder.EncodeAll(plain, room.bytes[:0])
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := int64(len(small))
 	if s.memory+n > s.limit {
 		if at, err := s.write(small); err == nil {
-			return parcel{disk: extent{at, n}}
+			return packedBody{disk: extent{at, n}}
 		}
 	}
 	s.memory += n
-	return parcel{memory: slices.Clip(append([]byte(nil), small...))}
+	return packedBody{memory: slices.Clip(append([]byte(nil), small...))}
 }
 
 // write puts bytes into the file, into the first gap that is large enough or
@@ -109,7 +109,7 @@ func (s *spool) write(p []byte) (at int64, err error) {
 }
 
 // unpack gives a body back.
-func (s *spool) unpack(p parcel, size int) (*buffer, error) {
+func (s *spool) unpack(p packedBody, size int) (*buffer, error) {
 	s.start()
 	small := p.memory
 	if small == nil {
@@ -121,7 +121,7 @@ func (s *spool) unpack(p parcel, size int) (*buffer, error) {
 		}
 	}
 	buf := newBuffer(size)
-	plain, err := s.reader.DecodeAll(small, buf.bytes[:0])
+	plain, err := s.decoder.DecodeAll(small, buf.bytes[:0])
 	if err != nil {
 		buf.release()
 		return nil, err
@@ -131,7 +131,7 @@ func (s *spool) unpack(p parcel, size int) (*buffer, error) {
 }
 
 // drop lets go of a packed body.
-func (s *spool) drop(p parcel) {
+func (s *spool) drop(p packedBody) {
 	if p.none() {
 		return
 	}

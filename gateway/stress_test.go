@@ -124,7 +124,7 @@ func (w *window) Write(p []byte) (int, error) {
 	return w.text.Write(p)
 }
 
-// ask lets the gateway serve one request and gives what the client saw.
+// send lets the gateway serve one request and gives what the client saw.
 func (w *window) ask(ctx context.Context, h http.Handler, body, key, count string) (text string) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test/v1/messages", strings.NewReader(body))
 	req.RequestURI = req.URL.RequestURI()

@@ -11,147 +11,149 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// enterGate gets what the flight needs at the gate of its upstream. What
+// enterBreaker gets what the flight needs at the gate of its upstream. What
 // somebody has said about it holds there as well. Nobody else knows the flight
 // yet, or mu is held.
-func (f *flight) enterGate() {
-	f.pass = f.at.gate.Caller(breaker.Scope{Model: f.lead.asked.Model, Credential: f.lead.credential(f.at)})
-	f.pass.OnBlock = f.blocked
-	if f.kept {
-		f.pass.Pause()
+func (s *sharedRequest) enterBreaker() {
+	s.caller = s.upstream.breaker.Caller(breaker.Scope{Model: s.leader.parsed.Model, Credential: s.leader.credentialFor(s.upstream)})
+	s.caller.OnBlock = s.blocked
+	if s.paused {
+		s.caller.Pause()
 	}
-	if f.over {
-		f.pass.GiveUp()
+	if s.givenUp {
+		s.caller.GiveUp()
 	}
 }
 
 // Enter lets a try go as the upstream's gate says.
-func (f *flight) Acquire(ctx context.Context) (retry.Permit, error) {
-	pass, err := f.pass.Acquire(ctx)
-	f.unblocked()
+func (s *sharedRequest) Acquire(ctx context.Context) (retry.Permit, error) {
+	pass, err := s.caller.Acquire(ctx)
+	s.unblocked()
 	if errors.Is(err, breaker.ErrGivenUp) {
 		return nil, breaker.ErrGivenUp
 	}
-	f.mu.Lock()
-	f.sent++
-	f.begun, f.open = time.Now(), false
-	f.mu.Unlock()
+	s.mu.Lock()
+	s.tries++
+	s.tryStarted, s.open = time.Now(), false
+	s.mu.Unlock()
 	if shared, ok := errors.AsType[*fault.Error](err); ok {
-		f.tried(shared, true)
+		s.tellTry(shared, true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return passing{f, pass}, nil
+	return reportingPermit{s, pass}, nil
 }
 
-// passing is the pass of a try that tells of its outcome.
-type passing struct {
-	*flight
+// reportingPermit is the pass of a try that tells of its outcome.
+type reportingPermit struct {
+	*sharedRequest
 	pass retry.Permit
 }
 
 // Leave tells the gate and whoever watches.
-func (p passing) Report(f *fault.Error) {
+func (p reportingPermit) Report(f *fault.Error) {
 	p.pass.Report(f)
-	p.tried(f, false)
+	p.tellTry(f, false)
 }
 
-// tried tells the outcome of a try.
-func (f *flight) tried(outcome *fault.Error, shared bool) {
-	if f.setup.watch == nil {
+// tellTry tells the outcome of a try.
+func (s *sharedRequest) tellTry(outcome *fault.Error, shared bool) {
+	if s.setup.onEvent == nil {
 		return
 	}
-	f.lead.tell(Event{Type: Tried, Try: Try{
-		N: f.sent, Upstream: f.at.Name, Began: f.begun, Took: time.Since(f.begun), Fault: outcome, Shared: shared,
+	s.leader.tell(Event{Type: Tried, Try: Try{
+		N: s.tries, Upstream: s.upstream.Name, Began: s.tryStarted, Took: time.Since(s.tryStarted), Fault: outcome, Shared: shared,
 	}})
 }
 
 // Wait is not used: the engine is given wait.
-func (f *flight) Wait(ctx context.Context, d time.Duration) error { return f.pass.Wait(ctx, d) }
+func (s *sharedRequest) Wait(ctx context.Context, d time.Duration) error {
+	return s.caller.Wait(ctx, d)
+}
 
-// watch is told of each failed try and of recovery.
-func (f *flight) watch(n retry.Note) {
-	f.mu.Lock()
-	f.note, f.since = n, time.Now()
-	f.mu.Unlock()
+// onEvent is told of each failed try and of recovery.
+func (s *sharedRequest) watch(n retry.Note) {
+	s.mu.Lock()
+	s.note, s.since = n, time.Now()
+	s.mu.Unlock()
 	switch {
 	case n.Fault == nil:
-		f.lead.tell(Event{Type: Recovered, Note: f.inAll(n)})
+		s.leader.tell(Event{Type: Recovered, Note: s.withAllTries(n)})
 	case n.Verdict.Stop == "":
-		if left, ok := f.route.patience(n.Fault); ok { // it may go on elsewhere before
+		if left, ok := s.failover.patience(n.Fault); ok { // it may go on elsewhere before
 			n.Verdict.Wait = min(n.Verdict.Wait, max(left, 0))
 		}
-		for _, c := range f.held() {
-			c.hold.fault(n)
+		for _, c := range s.callsWaiting() {
+			c.keepalive.failed(n)
 		}
-		f.lead.tell(Event{Type: Retrying, Note: f.inAll(n)})
+		s.leader.tell(Event{Type: Retrying, Note: s.withAllTries(n)})
 	}
 }
 
-// inAll gives a note that counts the tries at all upstreams.
-func (f *flight) inAll(n retry.Note) retry.Note {
-	n.Run.Tries += f.elsewhere
+// withAllTries gives a note that counts the tries at all upstreams.
+func (s *sharedRequest) withAllTries(n retry.Note) retry.Note {
+	n.Run.Tries += s.triesBefore
 	return n
 }
 
-// held gives the calls whose clients are there, now that they have to wait.
-func (f *flight) held() []*call {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.calls {
-		f.waiting.add(c, f)
+// callsWaiting gives the calls whose clients are there, now that they have to wait.
+func (s *sharedRequest) callsWaiting() []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		s.waits.add(c, s)
 	}
-	return slices.Clone(f.calls)
+	return slices.Clone(s.calls)
 }
 
 // blocked is told that a try has to wait at the gate. Nothing of it is under
 // way, so that a gateway that is drained may end the whole flight there.
-func (f *flight) blocked(why breaker.BlockReason) {
+func (s *sharedRequest) blocked(why breaker.BlockReason) {
 	state := Queued
 	if why == breaker.Paused {
 		state = Paused
 	}
-	f.set(state)
-	if f.drained == nil {
-		f.drained = context.AfterFunc(f.draining, func() { f.cancel(errClosing) })
+	s.setState(state)
+	if s.stopDrain == nil {
+		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })
 	}
-	for _, c := range f.held() {
-		c.hold.begin()
+	for _, c := range s.callsWaiting() {
+		c.keepalive.waiting()
 	}
 }
 
 // unblocked is for a try that has got through the gate, or not.
-func (f *flight) unblocked() {
-	if f.drained != nil {
-		f.drained()
-		f.drained = nil
+func (s *sharedRequest) unblocked() {
+	if s.stopDrain != nil {
+		s.stopDrain()
+		s.stopDrain = nil
 	}
-	f.set(Trying)
+	s.setState(Trying)
 }
 
-// wait sleeps until the next try. It ends early where the upstream is back,
+// view sleeps until the next try. It ends early where the upstream is back,
 // where somebody says so, when the gateway is drained and when the patience
 // with this upstream ends.
-func (f *flight) wait(ctx context.Context, n retry.Note) error {
-	if f.draining.Err() != nil {
+func (s *sharedRequest) wait(ctx context.Context, n retry.Note) error {
+	if s.draining.Err() != nil {
 		return errClosing
 	}
 	d, last := n.Verdict.Wait, false
-	if left, ok := f.route.patience(n.Fault); ok && left <= d {
+	if left, ok := s.failover.patience(n.Fault); ok && left <= d {
 		d, last = left, true
 	}
 	if last && d <= 0 {
 		return errSwitch
 	}
-	f.body.pack()
-	f.sleep(d)
-	defer f.set(Trying)
+	s.body.compress()
+	s.noteWaiting(d)
+	defer s.setState(Trying)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(f.draining, func() { cancel(errClosing) })()
+	defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
 	begun := time.Now()
-	err := f.pass.Wait(ctx, d)
+	err := s.caller.Wait(ctx, d)
 	switch {
 	case err == nil && last && time.Since(begun) >= d:
 		return errSwitch
@@ -161,9 +163,9 @@ func (f *flight) wait(ctx context.Context, n retry.Note) error {
 	return err
 }
 
-// sleep says that the flight waits for so long.
-func (f *flight) sleep(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.state, f.due = Waiting, time.Now().Add(d)
+// noteWaiting says that the flight waits for so long.
+func (s *sharedRequest) noteWaiting(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.due = Waiting, time.Now().Add(d)
 }

@@ -199,7 +199,7 @@ func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
 
 func TestBodyThatCannotBeReadIsSaid(t *testing.T) {
 	g := newGateway(t, gateway.Config{Policy: policy.Patient()})
-	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", io.MultiReader(strings.NewReader("{"), failing{}))
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", io.MultiReader(strings.NewReader("{"), failedReader{}))
 	rec := &recorder{header: http.Header{}}
 	g.ServeHTTP(rec, req)
 	if rec.status != 400 {
@@ -207,9 +207,9 @@ func TestBodyThatCannotBeReadIsSaid(t *testing.T) {
 	}
 }
 
-type failing struct{}
+type failedReader struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("malformed chunked encoding") }
+func (failedReader) Read([]byte) (int, error) { return 0, errors.New("malformed chunked encoding") }
 
 func TestUpstreamSeesAConnectionOfTheGateways(t *testing.T) {
 	var seen *http.Request

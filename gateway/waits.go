@@ -50,74 +50,74 @@ type Health struct {
 	Breaker   breaker.State
 }
 
-// waiting holds the requests that wait.
-type waiting struct {
-	mu     sync.Mutex
-	all    map[int64]waiter
-	relief relief
+// waits holds the requests that wait.
+type waitList struct {
+	mu        sync.Mutex
+	all       map[int64]waitingCall
+	reclaimer memoryReclaimer
 }
 
-// waiter is a call and the flight that it waits for. A call may wait for one
+// waitingCall is a call and the flight that it waits for. A call may wait for one
 // after the other.
-type waiter struct {
+type waitingCall struct {
 	*call
-	flight *flight
+	shared *sharedRequest
 }
 
 // add and remove keep the list.
-func (w *waiting) add(c *call, f *flight) {
+func (w *waitList) add(c *call, f *sharedRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
-		w.all = make(map[int64]waiter)
+		w.all = make(map[int64]waitingCall)
 	}
-	w.all[c.who.ID] = waiter{c, f}
-	w.relief.count()
+	w.all[c.info.ID] = waitingCall{c, f}
+	w.reclaimer.waitStarted()
 }
 
-func (w *waiting) remove(c *call) {
+func (w *waitList) remove(c *call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.all, c.who.ID)
+	delete(w.all, c.info.ID)
 }
 
 // list gives the requests that wait, the oldest first.
-func (w *waiting) list() []waiter {
+func (w *waitList) list() []waitingCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := make([]waiter, 0, len(w.all))
+	all := make([]waitingCall, 0, len(w.all))
 	for _, c := range w.all {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b waiter) int { return cmp.Compare(a.who.ID, b.who.ID) })
+	slices.SortFunc(all, func(a, b waitingCall) int { return cmp.Compare(a.info.ID, b.info.ID) })
 	return all
 }
 
 // Waits lists the requests that wait for their answer after something has
 // failed, the oldest first.
 func (g *Gateway) Waits() []Wait {
-	all := g.waiting.list()
+	all := g.waits.list()
 	waits := make([]Wait, len(all))
 	for i, w := range all {
-		waits[i] = w.wait()
+		waits[i] = w.view()
 	}
 	return waits
 }
 
-// wait gives the call as one that waits.
-func (w waiter) wait() Wait {
-	held := w.hold.isCommitted()
-	f := w.flight
+// view gives the call as one that waits.
+func (w waitingCall) view() Wait {
+	held := w.keepalive.isCommitted()
+	f := w.shared
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := Wait{
-		Call: w.who, State: f.state, Fault: f.note.Fault,
+		Call: w.info, State: f.state, Fault: f.note.Fault,
 		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
 		Held: held,
 	}
-	out.Upstream = f.at.Name
+	out.Upstream = f.upstream.Name
 	if f.note.Fault != nil {
-		out.Retries = max(0, f.inAll(f.note).Retries())
+		out.Retries = max(0, f.withAllTries(f.note).Retries())
 	}
 	if f.state == Waiting {
 		out.Due = f.due
@@ -129,28 +129,28 @@ func (w waiter) wait() Wait {
 // Act does something about one request that waits; false: none of that number
 // does, or there is no such command.
 func (g *Gateway) Act(id int64, do Command) bool {
-	g.waiting.mu.Lock()
-	w, ok := g.waiting.all[id]
-	g.waiting.mu.Unlock()
-	return ok && w.flight.act(do)
+	g.waits.mu.Lock()
+	w, ok := g.waits.all[id]
+	g.waits.mu.Unlock()
+	return ok && w.shared.act(do)
 }
 
 // act does something about the flight; false: there is no such command.
-func (f *flight) act(do Command) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (s *sharedRequest) act(do Command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch do {
 	case RetryNow:
-		f.pass.RetryNow()
+		s.caller.RetryNow()
 	case Pause:
-		f.kept = true
-		f.pass.Pause()
+		s.paused = true
+		s.caller.Pause()
 	case Resume:
-		f.kept = false
-		f.pass.Resume()
+		s.paused = false
+		s.caller.Resume()
 	case GiveUp:
-		f.over = true
-		f.pass.GiveUp()
+		s.givenUp = true
+		s.caller.GiveUp()
 	default:
 		return false
 	}
@@ -160,19 +160,19 @@ func (f *flight) act(do Command) bool {
 // ActOn does something about an upstream and all that wait for it; false: none
 // has that name, or there is no such command.
 func (g *Gateway) ActOn(upstream string, do Command) bool {
-	up := g.setup.Load().named(upstream)
+	up := g.setup.Load().upstream(upstream)
 	if up == nil {
 		return false
 	}
 	switch do {
 	case RetryNow:
-		up.gate.RetryNow()
+		up.breaker.RetryNow()
 	case Pause:
-		up.gate.Pause("a command")
+		up.breaker.Pause("a command")
 	case Resume:
-		up.gate.Resume()
+		up.breaker.Resume()
 	case GiveUp:
-		up.gate.GiveUp()
+		up.breaker.GiveUp()
 	default:
 		return false
 	}
@@ -184,7 +184,7 @@ func (g *Gateway) Upstreams() []Health {
 	s := g.setup.Load()
 	all := make([]Health, len(s.upstreams))
 	for i, u := range s.upstreams {
-		all[i] = Health{Name: u.Name, API: u.API, Base: u.target.String(), Breaker: u.gate.State()}
+		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State()}
 	}
 	return all
 }

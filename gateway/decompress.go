@@ -8,9 +8,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoded unpacks a request's body to see what it asks for; nil: it cannot be
+// decompress unpacks a request's body to see what it asks for; nil: it cannot be
 // unpacked, or is larger than the bound then. Codex sends zstd.
-func decoded(coding string, packed []byte, limit int64) []byte {
+func decompress(coding string, packed []byte, limit int64) []byte {
 	var src io.Reader
 	switch coding {
 	case "zstd":

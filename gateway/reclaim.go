@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// relief gives memory back to the system when many requests have begun to wait,
+// reclaimer gives memory back to the system when many requests have begun to wait,
 // or to wait again. What that took is garbage by then, as much again as what
 // they keep, and nothing collects it: a process that waits allocates nothing.
-type relief struct {
+type memoryReclaimer struct {
 	mu    sync.Mutex
 	since int       // waits that have begun since the last one
 	last  time.Time // when that was
@@ -21,25 +21,25 @@ type relief struct {
 // and how often it comes at the most: for half a gigabyte it takes a fifth of a
 // second of one processor.
 const (
-	reliefFrom  = 200
-	reliefAfter = 2 * time.Second
-	reliefEvery = 10 * time.Second
+	reclaimFrom  = 200
+	reclaimAfter = 2 * time.Second
+	reclaimEvery = 10 * time.Second
 )
 
-// count is told of each wait that begins.
-func (r *relief) count() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.since++; r.since >= reliefFrom && r.timer == nil {
-		r.timer = time.AfterFunc(max(reliefAfter, reliefEvery-time.Since(r.last)), r.come)
+// waitStarted is told of each wait that begins.
+func (m *memoryReclaimer) waitStarted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.since++; m.since >= reclaimFrom && m.timer == nil {
+		m.timer = time.AfterFunc(max(reclaimAfter, reclaimEvery-time.Since(m.last)), m.reclaim)
 	}
 }
 
-// come gives back what is garbage by now.
-func (r *relief) come() {
-	r.mu.Lock()
-	r.since, r.last, r.timer = 0, time.Now(), nil
-	r.mu.Unlock()
+// reclaim gives back what is garbage by now.
+func (m *memoryReclaimer) reclaim() {
+	m.mu.Lock()
+	m.since, m.last, m.timer = 0, time.Now(), nil
+	m.mu.Unlock()
 	runtime.GC() // what pools hold goes with the second collection
 	debug.FreeOSMemory()
 }
