@@ -76,13 +76,13 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "agent council store breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
-	{floor: 3, path: "internal/terminal/notice", uses: "council fault llm policy turn internal/app"},
+	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn internal/app"},
 	{
-		floor: 3, path: "internal/terminal/tui", uses: "store llm conversation turn wire internal/terminal/notice",
+		floor: 3, path: "internal/terminal/tui", uses: "store llm conversation turn wire internal/terminal/display",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store retry conversation turn wire internal/terminal/notice internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "store retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{
 		floor: 3, path: "internal/server", uses: "council internal/dialect docs store fault breaker gateway internal/operation/history policy conversation turn wire",
@@ -94,7 +94,7 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/lab", uses: "fault breaker policy retry internal/operation/config"},
 	{
-		floor: 3, path: "internal/cli", uses: "council store fault policy retry conversation transport gateway internal/lab/simulator internal/operation/config internal/server internal/operation/telemetry agent internal/app internal/operation/archive internal/operation/doctor internal/journal internal/terminal/notice internal/server/client internal/terminal/chat internal/terminal/tui llm tool turn wire internal/server/web internal/lab internal/operation/history",
+		floor: 3, path: "internal/cli", uses: "council store fault policy retry conversation transport gateway internal/lab/simulator internal/operation/config internal/server internal/operation/telemetry agent internal/app internal/operation/archive internal/operation/doctor internal/journal internal/terminal/display internal/server/client internal/terminal/chat internal/terminal/tui llm tool turn wire internal/server/web internal/lab internal/operation/history",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

@@ -95,7 +95,7 @@ func (c *chatting) run(ctx context.Context, prompt string) error {
 	if c.conf, err = c.settings.interactive(); err != nil {
 		return err
 	}
-	plain := c.plain || isSet(c.s.Env("RIDETHROUGH_PLAIN")) || !tui.Live(c.s.In, c.s.Out, c.s.Env)
+	plain := c.plain || isSet(c.s.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.s.In, c.s.Out, c.s.Env)
 	log, file, err := c.logger()
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *chatting) run(ctx context.Context, prompt string) error {
 	}
 	defer end()
 	return c.verdict(ctx, tui.Run(ctx, tui.Config{
-		Talks: at.talks, Talk: at.talk, Settings: at.settings, Prompt: prompt,
+		Conversations: at.talks, Conversation: at.talk, Settings: at.settings, Prompt: prompt,
 		In: c.s.In, Out: c.s.Out, Env: c.s.Env, Plain: plain,
 		Approvals: c.approvals, Models: at.models, Resume: c.howToResume, History: c.s.state("prompts"), Notify: notify,
 	}))
@@ -135,7 +135,7 @@ func isSet(value string) bool { return value != "" && value != "0" && value != "
 // verdict gives the error that the end of a conversation comes to.
 func (c *chatting) verdict(ctx context.Context, err error) error {
 	if f, ok := errors.AsType[*tui.Failure](err); ok {
-		return failure{told{f.Of.Message}, exitOf(f.Of)}
+		return failure{told{f.Cause.Message}, exitOf(f.Cause)}
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

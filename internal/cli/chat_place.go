@@ -26,8 +26,8 @@ const chats = "chats"
 
 // place is where the conversations are.
 type place struct {
-	talks    tui.Talks
-	talk     tui.Talk              // the one to begin with; nil: a new one
+	talks    tui.Conversations
+	talk     tui.Conversation      // the one to begin with; nil: a new one
 	settings conversation.Settings // of new ones
 	models   func() []string
 }
@@ -65,14 +65,14 @@ func (c *chatting) here(ctx context.Context, at place, w app.Worlds, log *slog.L
 	if err != nil {
 		return at, err
 	}
-	f := chat.Folder{Settle: w.Settle, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Host(e, log) }}
-	f.Work, _ = os.Getwd() // without it conversations are found by their time
+	f := chat.Folder{Validate: w.Settle, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Host(e, log) }}
+	f.WorkDir, _ = os.Getwd() // without it conversations are found by their time
 	if dir != nowhere {
 		f.Dir = filepath.Join(dir, chats)
 	}
 	at.talks, at.models = f, sync.OnceValue(func() []string { return c.names(ctx, f) })
 	if c.last || c.id != "" {
-		f.With = c.with
+		f.Override = c.with
 		return c.resume(ctx, at, f)
 	}
 	if at.settings.Model == "" {
@@ -90,7 +90,7 @@ func (c *chatting) there(ctx context.Context, at place) (place, error) {
 	s := chat.Server{Client: client.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}}
 	at.talks, at.models = s, func() []string { return nil }
 	if c.last || c.id != "" {
-		s.With = c.with
+		s.Override = c.with
 		return c.resume(ctx, at, s)
 	}
 	if at.settings.Model == "" {
@@ -111,7 +111,7 @@ func (c *chatting) with(s conversation.Settings) conversation.Settings {
 }
 
 // resume opens the conversation that was asked for. New ones are made like it.
-func (c *chatting) resume(ctx context.Context, at place, in tui.Talks) (place, error) {
+func (c *chatting) resume(ctx context.Context, at place, in tui.Conversations) (place, error) {
 	id, err := c.id, error(nil)
 	if c.last {
 		id, err = c.latest(ctx, in)
@@ -133,7 +133,7 @@ func (c *chatting) resume(ctx context.Context, at place, in tui.Talks) (place, e
 
 // latest gives the conversation in which something has happened last: one that
 // was begun in this directory before others, and one that is free.
-func (c *chatting) latest(ctx context.Context, in tui.Talks) (id string, err error) {
+func (c *chatting) latest(ctx context.Context, in tui.Conversations) (id string, err error) {
 	here, _ := os.Getwd()
 	var first, free, near string
 	for e, err := range in.List(ctx) {
@@ -202,7 +202,7 @@ const lately = 20
 
 // names gives models that /model may mean: those that were used, and how the
 // names begin of those that there are credentials for.
-func (c *chatting) names(ctx context.Context, in tui.Talks) (all []string) {
+func (c *chatting) names(ctx context.Context, in tui.Conversations) (all []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(all, name) {
 			all = append(all, name)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // Exit codes, after sysexits.h where that has one.
@@ -72,7 +72,7 @@ func Run(ctx context.Context, args []string, s Streams) int {
 		return exitUsage
 	}
 	if _, said := errors.AsType[told](err); !said && f.code < exitSignal { // whoever sent a signal knows
-		fmt.Fprintf(s.Err, "ridethrough: %s\n", notice.Visible(f.Error()))
+		fmt.Fprintf(s.Err, "ridethrough: %s\n", display.Sanitize(f.Error()))
 	}
 	return f.code
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -104,7 +104,7 @@ func (t *table) show(e council.Event) {
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.live {
-			t.note(faint, "%s", notice.Grace(e.Members, e.Grace, endless))
+			t.note(faint, "%s", display.GraceLine(e.Members, e.Grace, endless))
 		}
 	case council.Judging:
 		t.judge(e.Event)
@@ -118,9 +118,9 @@ func (t *table) end(turn.Status, int, string) {}
 
 // open begins the table.
 func (t *table) open(e council.Opened) {
-	t.names, t.voices, t.told = notice.Names(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
+	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
 	if !t.judged {
-		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", notice.OneLine(e.Aggregator.String()))
+		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(e.Aggregator.String()))
 		for _, line := range fold(judge, t.screen.columns()) {
 			t.note(faint, "%s", line)
 		}
@@ -153,7 +153,7 @@ func (t *table) change(e council.Changed) {
 	case t.screen.live:
 		t.redraw()
 	case !e.Still || e.State == council.Waiting:
-		t.note(colorOf(e.Voice), "%s", notice.Voice(t.names[e.Member], e.Voice, endless))
+		t.note(colorOf(e.Voice), "%s", display.MemberLine(t.names[e.Member], e.Voice, endless))
 	}
 }
 
@@ -163,11 +163,11 @@ func (t *table) redraw() {
 	defer t.mu.Unlock()
 	width, height := t.screen.size()
 	rows, now := t.lines(width), t.standing()
-	for _, line := range notice.Together(now, width) {
+	for _, line := range display.SharedWaitLines(now, width) {
 		rows = append(rows, row{amber, line})
 	}
 	if !t.until.IsZero() {
-		rows = append(rows, row{faint, notice.Grace(now, time.Until(t.until), width)})
+		rows = append(rows, row{faint, display.GraceLine(now, time.Until(t.until), width)})
 	}
 	rows = append(rows, row{faint, "Press Ctrl+C to cancel"})
 	t.screen.rows(rows[max(0, len(rows)-height+1):]...)
@@ -186,7 +186,7 @@ func (t *table) standing() []council.Voice {
 func (t *table) lines(width int) (rows []row) {
 	for i, v := range t.standing() {
 		if v.State != "" {
-			rows = append(rows, row{colorOf(v), notice.Voice(t.names[i], v, width)})
+			rows = append(rows, row{colorOf(v), display.MemberLine(t.names[i], v, width)})
 		}
 	}
 	return rows
@@ -243,12 +243,12 @@ func (t *table) close(e council.Closed) {
 	short, isShort := errors.AsType[*council.Shortfall](e.Err)
 	switch {
 	case e.Status() == turn.Aborted && e.Aggregator.State == "":
-		t.note("", notice.Canceled)
+		t.note("", display.Canceled)
 	case isShort:
-		t.note(red, "%s", notice.Short(short))
+		t.note(red, "%s", display.ShortfallHeadline(short))
 		t.details(e.Members)
 	case e.Status() == turn.Failed && !t.failed:
-		t.note(red, "%s", notice.OneLine("Failed: "+e.Err.Error()))
+		t.note(red, "%s", display.OneLine("Failed: "+e.Err.Error()))
 	}
 	if t.answers || e.Err != nil {
 		t.hand(e.Members)
@@ -259,7 +259,7 @@ func (t *table) close(e council.Closed) {
 func (t *table) details(members []council.Voice) {
 	for i, v := range members {
 		if v.State == council.Failed {
-			t.note("", "  %s: %s", t.names[i], notice.OneLine(v.Fault.Redacted()))
+			t.note("", "  %s: %s", t.names[i], display.OneLine(v.Fault.Redacted()))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func (t *table) hand(members []council.Voice) {
 	for i, v := range members {
 		if v.State == council.Answered {
 			t.note(faint, "· %s answered:", t.names[i])
-			t.note("", "%s", strings.TrimSpace(notice.Visible(v.Text)))
+			t.note("", "%s", strings.TrimSpace(display.Sanitize(v.Text)))
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -55,7 +55,7 @@ type demo struct {
 
 // waiting is a wait that is under way.
 type waiting struct {
-	notice.Wait
+	display.Wait
 	due time.Time
 }
 
@@ -163,12 +163,12 @@ func (d *demo) watch(e gateway.Event) {
 	case gateway.Recovered:
 		d.latest.Store(nil)
 		d.screen.set("")
-		d.screen.print(green, "%s", notice.Recovered(n.Retries(), n.Waited))
+		d.screen.print(green, "%s", display.Recovered(n.Retries(), n.Waited))
 		d.screen.print("", "")
 	case gateway.GaveUp, gateway.BrokeOff:
 		d.latest.Store(nil)
 		d.screen.set("")
-		d.screen.print(red, "%s\n  %v", notice.Headline(failureOf(n)), n.Fault)
+		d.screen.print(red, "%s\n  %v", display.Headline(failureOf(n)), n.Fault)
 	case gateway.Retrying:
 		d.screen.print(faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
 		if !d.screen.live {
@@ -180,8 +180,8 @@ func (d *demo) watch(e gateway.Event) {
 }
 
 // waitOf gives the wait that the gateway tells of.
-func waitOf(n retry.Note) notice.Wait {
-	return notice.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
+func waitOf(n retry.Note) display.Wait {
+	return display.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
 }
 
 // failureOf gives a call that has failed as a turn would tell of it.

@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/doctor"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -95,7 +95,7 @@ func (c *examining) report() error {
 		}{doctor.Well(c.found), c.found})
 	}
 	for _, f := range c.found {
-		text := strings.ReplaceAll(notice.Visible(f.Text), "\n", "\n         ")
+		text := strings.ReplaceAll(display.Sanitize(f.Text), "\n", "\n         ")
 		if _, err := fmt.Fprintf(c.storing.s.Out, "%-8s %s: %s\n", f.State, f.Check, text); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -81,7 +81,7 @@ func stopped(ctx context.Context, err error) error {
 // leave says why a conversation is not carried; the others are.
 func (c *carrying) leave(err error) {
 	c.bad++
-	fmt.Fprintln(c.s.Err, notice.Visible(err.Error()))
+	fmt.Fprintln(c.s.Err, display.Sanitize(err.Error()))
 }
 
 // export writes conversations.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -48,11 +48,11 @@ func (v *text) show(e turn.Event) {
 		v.streamed += e.Text
 	case turn.ReasoningDelta:
 		if v.reasoning {
-			v.screen.write(notice.Visible(e.Text))
+			v.screen.write(display.Sanitize(e.Text))
 		}
 	case turn.Restarted:
 		if v.streamed != "" {
-			v.note(amber, notice.Restarted)
+			v.note(amber, display.Restarted)
 			v.streamed, v.block = "", true
 		}
 	case turn.AssistantMessage:
@@ -63,16 +63,16 @@ func (v *text) show(e turn.Event) {
 		v.streamed = ""
 		v.block = true
 		if e.Partial {
-			v.note("", notice.BrokeOff)
+			v.note("", display.BrokeOff)
 		}
 	case turn.ToolCall:
-		v.note(faint, "· %s %s", notice.OneLine(e.Name), notice.OneLine(notice.Arguments(e.ToolCall)))
+		v.note(faint, "· %s %s", display.OneLine(e.Name), display.OneLine(display.Arguments(e.ToolCall)))
 	case turn.ToolResult:
 		if e.Failed {
-			v.note(faint, "· %s failed: %s", notice.OneLine(e.Name), notice.OneLine(e.Output))
+			v.note(faint, "· %s failed: %s", display.OneLine(e.Name), display.OneLine(e.Output))
 		}
 	case turn.Compacted:
-		v.note(faint, notice.Compacted)
+		v.note(faint, display.Compacted)
 	default:
 		v.trouble(e)
 	}
@@ -90,20 +90,20 @@ func (v *text) trouble(e turn.Event) {
 		}
 	case turn.Recovered:
 		v.stop()
-		v.note(green, "%s", notice.Recovered(e.Retries, e.Waited))
+		v.note(green, "%s", display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
 		v.stop()
-		v.note(amber, "%s", notice.Switched(e))
+		v.note(amber, "%s", display.Switched(e))
 	case turn.Error:
 		v.stop()
 		v.finishLine()
-		v.note(red, "%s", notice.Headline(e))
-		v.note("", "  %s", strings.Join(notice.Details(e), "\n  "))
+		v.note(red, "%s", display.Headline(e))
+		v.note("", "  %s", strings.Join(display.Details(e), "\n  "))
 	case turn.Sealed:
 		v.stop()
 		v.finishLine()
 		if e.Status == turn.Aborted {
-			v.note("", notice.Canceled)
+			v.note("", display.Canceled)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (v *text) say(words string) {
 // put writes to the answer's stream.
 func (v *text) put(words string) {
 	if v.clean {
-		words = notice.Visible(words)
+		words = display.Sanitize(words)
 	}
 	if v.err != nil || words == "" {
 		return
@@ -175,7 +175,7 @@ func (v *text) stop() {
 
 // countdown is a wait that people see getting shorter.
 type countdown struct {
-	notice.Wait
+	display.Wait
 	due  time.Time
 	done chan struct{}
 	wg   sync.WaitGroup
@@ -183,14 +183,14 @@ type countdown struct {
 
 // count shows a wait: on a terminal second by second, else once.
 func (v *text) count(e turn.Retry) *countdown {
-	c := &countdown{Wait: notice.Of(e), due: time.Now().Add(e.Delay), done: make(chan struct{})}
+	c := &countdown{Wait: display.Of(e), due: time.Now().Add(e.Delay), done: make(chan struct{})}
 	line := func() string { return c.Line(time.Until(c.due), time.Now(), v.screen.columns()) }
 	if !v.screen.live {
 		v.note(amber, "%s", line())
 		return c
 	}
 	if c.Attempt == 1 {
-		v.note(faint, "%s", notice.OneLine(e.Fault.Redacted()))
+		v.note(faint, "%s", display.OneLine(e.Fault.Redacted()))
 	} else if v.shared {
 		v.finishLine()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -212,7 +212,7 @@ func (c *running) approve(ctx context.Context, call llm.ToolCall) error {
 		return nobody
 	}
 	defer tty.Close()
-	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", notice.OneLine(call.Name), notice.Cut(notice.Arguments(call), promptLine))
+	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", display.OneLine(call.Name), display.Truncate(display.Arguments(call), promptLine))
 	answer := make(chan string, 1)
 	go func() { // the terminal keeps it until a line comes; the process may end before
 		line, _ := bufio.NewReader(tty).ReadString('\n')

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // screen writes lines that stay and, on a terminal, some at the bottom that are
@@ -36,7 +36,7 @@ type row struct{ color, text string }
 // newScreen looks at the terminal and at what the environment says about it.
 func newScreen(s Streams, plain bool) *screen {
 	live := isTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
-	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == "", ascii: notice.OnlyASCII(s.Env)}
+	return &screen{w: s.Out, live: live, color: live && s.Env("NO_COLOR") == "", ascii: display.OnlyASCII(s.Env)}
 }
 
 // letters gives a line of ours in the letters that there are.
@@ -44,7 +44,7 @@ func (s *screen) letters(line string) string {
 	if !s.ascii {
 		return line
 	}
-	return notice.ASCII(line)
+	return display.ASCII(line)
 }
 
 // endless is the width of what is no terminal.

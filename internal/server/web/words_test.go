@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write test/words.json anew")
 
-// spoken is what package notice says, with what it is said of as the page is
+// spoken is what package display says, with what it is said of as the page is
 // told of it. test/words.test.mjs holds the page's words to it.
 type spoken struct {
 	Causes     map[string]string `json:"causes"`
@@ -57,7 +57,7 @@ func TestThePageSpeaksAsTheTerminalDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(kept, text) {
-		t.Errorf("package notice says something else than %s: go test ./internal/server/web -run Speaks -update writes it anew, and then npm test --prefix internal/server/web says what the page has to say otherwise", name)
+		t.Errorf("package display says something else than %s: go test ./internal/server/web -run Speaks -update writes it anew, and then npm test --prefix internal/server/web says what the page has to say otherwise", name)
 	}
 }
 
@@ -96,7 +96,7 @@ func waits() (all []said) {
 
 // waiting is a wait that ends for good after so long; 0: no budget bounds it.
 func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
-	w := notice.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: attempt, Limit: limit}
+	w := display.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: attempt, Limit: limit}
 	of := map[string]any{"kind": "overloaded", "code": "529", "retries": attempt - 1, "leftMs": float64(left) / 1e6, "due": nine.Add(left)}
 	if limit != policy.Unlimited {
 		of["maxRetries"] = limit
@@ -112,7 +112,7 @@ func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
 func durations() (all []said) {
 	for _, ms := range []int{0, 1, 999, 1000, 1001, 59_999, 60_000, 61_000, 300_000, 300_001, 3_599_000, 3_600_000, 9_060_000, 90_000_000} {
 		d := time.Duration(ms) * time.Millisecond
-		all = append(all, said{Of: map[string]any{"ms": ms, "nextMs": notice.Next(d).Milliseconds()}, Words: notice.Seconds(d)})
+		all = append(all, said{Of: map[string]any{"ms": ms, "nextMs": display.NextChange(d).Milliseconds()}, Words: display.Duration(d)})
 	}
 	return all
 }
@@ -120,7 +120,7 @@ func durations() (all []said) {
 func recoveries() (all []said) {
 	for _, ms := range []int{0, 400, 1499, 1500, 22_400, 60_000, 300_000, 1_234_567, 3_600_000, 28_800_000} {
 		for _, n := range []int{1, 3} {
-			words := notice.Recovered(n, time.Duration(ms)*time.Millisecond)
+			words := display.Recovered(n, time.Duration(ms)*time.Millisecond)
 			all = append(all, said{Of: map[string]any{"retries": n, "waitedMs": ms}, Words: strings.TrimPrefix(words, "✓ ")})
 		}
 	}
@@ -157,13 +157,13 @@ func ended(f *fault.Error, provider string, retries int, committed bool) said {
 	return said{Of: map[string]any{
 		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
 		"waitedMs": e.WaitedMs, "requestId": e.RequestID,
-	}, Words: notice.Headline(e), More: notice.Details(e)[1]}
+	}, Words: display.Headline(e), More: display.Details(e)[1]}
 }
 
 func lines() map[string]string {
 	return map[string]string{
-		"brokeOff": notice.BrokeOff, "restarted": notice.Restarted, "compacted": notice.Compacted,
-		"switched": notice.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
-		"nameless": notice.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
+		"brokeOff": display.BrokeOff, "restarted": display.Restarted, "compacted": display.Compacted,
+		"switched": display.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
+		"nameless": display.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
 	}
 }

@@ -23,16 +23,16 @@ import (
 // a store: what works on stores works on it. Whoever has a conversation open
 // works on it, and nobody else does.
 type Folder struct {
-	Dir    string                                                     // "": nothing is kept
-	Work   string                                                     // the working directory, by which new conversations are found again
-	Runner func(store.Store) *conversation.Runner                     // makes who works on a conversation
-	With   func(conversation.Settings) conversation.Settings          // changes those of a conversation as it is opened; nil: does not
-	Settle func(conversation.Settings) (conversation.Settings, error) // completes and checks what one is made with; nil: takes it as it is
-	Log    *slog.Logger                                               // told of what goes wrong unseen; nil: nobody is
+	Dir      string                                                     // "": nothing is kept
+	WorkDir  string                                                     // the working directory, by which new conversations are found again
+	Runner   func(store.Store) *conversation.Runner                     // makes who works on a conversation
+	Override func(conversation.Settings) conversation.Settings          // changes those of a conversation as it is opened; nil: does not
+	Validate func(conversation.Settings) (conversation.Settings, error) // completes and checks what one is made with; nil: takes it as it is
+	Log      *slog.Logger                                               // told of what goes wrong unseen; nil: nobody is
 }
 
 // New makes a conversation and opens it.
-func (f Folder) New(ctx context.Context, s conversation.Settings) (tui.Talk, error) {
+func (f Folder) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
 	s, err := f.settle(s)
 	if err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (f Folder) New(ctx context.Context, s conversation.Settings) (tui.Talk, err
 	if _, err := host.Create(ctx, id, s); err != nil {
 		return nil, errors.Join(err, opened.Close(context.WithoutCancel(ctx)), f.remove(id))
 	}
-	return f.begin(ctx, id, opened, host, f.Work)
+	return f.begin(ctx, id, opened, host, f.WorkDir)
 }
 
 // Open opens a conversation, and goes on with what is under way there.
-func (f Folder) Open(ctx context.Context, id string) (tui.Talk, error) {
+func (f Folder) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	if !f.has(id) {
 		return nil, fmt.Errorf("%w: %s", conversation.ErrNone, id)
 	}
@@ -73,8 +73,8 @@ func (f Folder) adjust(ctx context.Context, host *conversation.Runner, id string
 		return err
 	}
 	s := v.Settings
-	if f.With != nil {
-		s = f.With(s)
+	if f.Override != nil {
+		s = f.Override(s)
 	}
 	if s, err = f.settle(s); err != nil {
 		return err
@@ -84,10 +84,10 @@ func (f Folder) adjust(ctx context.Context, host *conversation.Runner, id string
 
 // settle completes settings, or says what is wrong with them.
 func (f Folder) settle(s conversation.Settings) (conversation.Settings, error) {
-	if f.Settle == nil {
+	if f.Validate == nil {
 		return s, nil
 	}
-	return f.Settle(s)
+	return f.Validate(s)
 }
 
 // has tells whether there is a conversation of an id. What somebody has typed

@@ -227,17 +227,17 @@ func TestAConversationIsOpenedWithOtherSettingsIfTheyCanBeHad(t *testing.T) {
 	until(t, talk, sealed)
 	shut(t, talk)
 	none := errors.New("no such model")
-	f.Settle = func(s conversation.Settings) (conversation.Settings, error) {
+	f.Validate = func(s conversation.Settings) (conversation.Settings, error) {
 		if s.Model == "acme/none" {
 			return s, none
 		}
 		return s, nil
 	}
-	f.With = func(s conversation.Settings) conversation.Settings { s.Model = "acme/none"; return s }
+	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/none"; return s }
 	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, none) {
 		t.Error(err)
 	}
-	f.With = func(s conversation.Settings) conversation.Settings { s.Model = "acme/small"; return s }
+	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/small"; return s }
 	same, err := f.Open(t.Context(), talk.ID())
 	now := opened(t, same, err)
 	if v, err := now.Get(t.Context()); err != nil || v.Settings.Model != "acme/small" || v.Settings.Title != "hello" {

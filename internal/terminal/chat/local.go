@@ -28,7 +28,7 @@ type local struct {
 }
 
 // begin works on a conversation until it is closed.
-func (f Folder) begin(ctx context.Context, id string, store store.Store, host *conversation.Runner, work string) (tui.Talk, error) {
+func (f Folder) begin(ctx context.Context, id string, store store.Store, host *conversation.Runner, work string) (tui.Conversation, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // whoever opens it closes it
 	t := &local{folder: f, id: id, work: work, store: store, host: host, stop: stop}
 	t.shut = sync.OnceValue(t.close)
@@ -41,7 +41,7 @@ func (f Folder) begin(ctx context.Context, id string, store store.Store, host *c
 	events := host.Attach(ctx, id, v.Last)
 	t.busy.Go(func() { t.watch(ctx, events) })
 	t.busy.Go(func() { f.tell("working on a conversation", id, host.Run(ctx)) })
-	return &titled{Talk: t}, nil
+	return &titled{Conversation: t}, nil
 }
 
 // watch keeps the head as it is.

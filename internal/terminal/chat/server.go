@@ -15,25 +15,25 @@ import (
 // Server is a running server that keeps the conversations and works on them,
 // whatever becomes of the terminal.
 type Server struct {
-	Client client.Client
-	With   func(conversation.Settings) conversation.Settings // changes those of a conversation as it is opened; nil: does not
+	Client   client.Client
+	Override func(conversation.Settings) conversation.Settings // changes those of a conversation as it is opened; nil: does not
 }
 
 // New makes a conversation.
-func (s Server) New(ctx context.Context, with conversation.Settings) (tui.Talk, error) {
+func (s Server) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
 	id, err := s.Client.Create(ctx, client.Settings(with))
 	if err != nil {
 		return nil, known(err)
 	}
-	return &titled{Talk: &served{s.Client, id}}, nil
+	return &titled{Conversation: &served{s.Client, id}}, nil
 }
 
 // Open opens a conversation.
-func (s Server) Open(ctx context.Context, id string) (tui.Talk, error) {
-	t := &titled{Talk: &served{s.Client, id}}
+func (s Server) Open(ctx context.Context, id string) (tui.Conversation, error) {
+	t := &titled{Conversation: &served{s.Client, id}}
 	v, err := t.Get(ctx)
-	if err == nil && s.With != nil {
-		err = t.Change(ctx, s.With(v.Settings))
+	if err == nil && s.Override != nil {
+		err = t.Change(ctx, s.Override(v.Settings))
 	}
 	if err != nil {
 		return nil, err

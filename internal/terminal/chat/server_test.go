@@ -97,7 +97,7 @@ func TestAServerSaysWhatItHasNot(t *testing.T) {
 		t.Error(err)
 	}
 	talk := begun(t, s)
-	s.With = func(with conversation.Settings) conversation.Settings { with.Model = "acme/small"; return with }
+	s.Override = func(with conversation.Settings) conversation.Settings { with.Model = "acme/small"; return with }
 	same, err := s.Open(t.Context(), talk.ID())
 	if v, err := opened(t, same, err).Get(t.Context()); err != nil || v.Settings.Model != "acme/small" {
 		t.Errorf("%+v, %v", v, err)

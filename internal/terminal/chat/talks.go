@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
@@ -19,13 +19,13 @@ const titleBound = 60
 
 // titled makes what is said first the title of a conversation that has none.
 type titled struct {
-	tui.Talk
+	tui.Conversation
 	done atomic.Bool // it has one
 }
 
 // Say says something, and then sees to the title: without one everything works.
 func (t *titled) Say(ctx context.Context, id, text string) (string, error) {
-	turn, err := t.Talk.Say(ctx, id, text)
+	turn, err := t.Conversation.Say(ctx, id, text)
 	if err != nil || t.done.Load() {
 		return turn, err
 	}
@@ -35,7 +35,7 @@ func (t *titled) Say(ctx context.Context, id, text string) (string, error) {
 	}
 	if v.Settings.Title == "" {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		v.Settings.Title = notice.Cut(first, titleBound)
+		v.Settings.Title = display.Truncate(first, titleBound)
 		err = t.Change(ctx, v.Settings)
 	}
 	t.done.Store(err == nil)

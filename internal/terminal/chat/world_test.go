@@ -35,7 +35,7 @@ var made = conversation.Settings{Model: "acme/large"}
 // folder is one whose model gives these answers.
 func folder(dir string, answers ...llmtest.Answer) chat.Folder {
 	model := llmtest.New(large, answers...)
-	return chat.Folder{Dir: dir, Work: "/work", Runner: func(e store.Store) *conversation.Runner {
+	return chat.Folder{Dir: dir, WorkDir: "/work", Runner: func(e store.Store) *conversation.Runner {
 		return conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 			w := agent.Agent{Model: model}
 			w.Retry.Policy = policy.Patient()
@@ -45,14 +45,14 @@ func folder(dir string, answers ...llmtest.Answer) chat.Folder {
 }
 
 // begun is a new conversation.
-func begun(t *testing.T, in tui.Talks) tui.Talk {
+func begun(t *testing.T, in tui.Conversations) tui.Conversation {
 	t.Helper()
 	talk, err := in.New(t.Context(), made)
 	return opened(t, talk, err)
 }
 
 // opened is a conversation that is closed at the end.
-func opened(t *testing.T, talk tui.Talk, err error) tui.Talk {
+func opened(t *testing.T, talk tui.Conversation, err error) tui.Conversation {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func opened(t *testing.T, talk tui.Talk, err error) tui.Talk {
 	return talk
 }
 
-func say(t *testing.T, talk tui.Talk, text string) {
+func say(t *testing.T, talk tui.Conversation, text string) {
 	t.Helper()
 	if _, err := talk.Say(t.Context(), "", text); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func say(t *testing.T, talk tui.Talk, text string) {
 
 // until follows a conversation until an event is what somebody looks for, and
 // gives the types of all.
-func until(t *testing.T, talk tui.Talk, found func(wire.Body) bool) (types []string) {
+func until(t *testing.T, talk tui.Conversation, found func(wire.Body) bool) (types []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -90,7 +90,7 @@ func until(t *testing.T, talk tui.Talk, found func(wire.Body) bool) (types []str
 func sealed(b wire.Body) bool { return b.Type() == turn.Sealed{}.Type() }
 
 // listed gives all that a list shows.
-func listed(t *testing.T, in tui.Talks) (all []tui.Entry) {
+func listed(t *testing.T, in tui.Conversations) (all []tui.Entry) {
 	t.Helper()
 	for e, err := range in.List(t.Context()) {
 		if err != nil {
@@ -102,7 +102,7 @@ func listed(t *testing.T, in tui.Talks) (all []tui.Entry) {
 }
 
 // shut closes a conversation.
-func shut(t *testing.T, talk tui.Talk) {
+func shut(t *testing.T, talk tui.Conversation) {
 	t.Helper()
 	if err := talk.Close(); err != nil {
 		t.Error(err)

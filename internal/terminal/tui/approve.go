@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // graceTime is how long a question stands before a key answers it: whoever was
@@ -54,7 +54,7 @@ func (m *model) answerKey(k string) (cmd tea.Cmd, taken bool) {
 	m.asking, m.asked = m.asking[1:], time.Now()
 	a.Answer(k != "n")
 	verdict := map[string]string{"y": "allowed", "n": "refused", "a": "allowed from now on"}[k]
-	m.emit(m.paint.faint(cutTo("· "+verdict+": "+notice.OneLine(a.Call.Name), m.width)))
+	m.emit(m.paint.faint(cutTo("· "+verdict+": "+display.OneLine(a.Call.Name), m.width)))
 	if k == "a" {
 		m.always[a.Call.Name] = true
 		m.allowKnown()
@@ -89,7 +89,7 @@ func (m *model) question() []string {
 		return nil
 	}
 	call := m.asking[0].Call
-	lines := wrapped("? May "+notice.OneLine(call.Name)+" run with "+notice.Cut(notice.Arguments(call), 2000)+"?", m.width)
+	lines := wrapped("? May "+display.OneLine(call.Name)+" run with "+display.Truncate(display.Arguments(call), 2000)+"?", m.width)
 	if most := max(2, m.height/3); len(lines) > most {
 		lines = append(lines[:most], "… (the arguments are longer than the screen has room for)")
 	}

@@ -226,7 +226,7 @@ func TestOfALongConversationTheEndIsTold(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		c.Talk = first
+		c.Conversation = first
 		s := play(t, c, 80, 40)
 		s.wait(time.Second)
 		s.sees("… 17 earlier turns\n", "> question 17\n\nanswer\n\n> question 18\n\nanswer\n\n> question 19\n\nanswer\n")

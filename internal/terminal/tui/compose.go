@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // Bounds of what is shown as it is when it is pasted.
@@ -69,7 +69,7 @@ func (m *model) giveBack(text, why string) {
 	}
 	if m.typed() {
 		m.prompts.remember(text)
-		m.tell(notice.Capital(why))
+		m.tell(display.Capitalize(why))
 		return
 	}
 	m.fill(text)

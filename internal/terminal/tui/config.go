@@ -18,15 +18,15 @@ import (
 
 // Config says what Run works with.
 type Config struct {
-	Talks    Talks
-	Talk     Talk                  // the conversation to begin with; nil: one is made when something is said. Run closes it
-	Settings conversation.Settings // of conversations that are made
-	Prompt   string                // said at the beginning; "": nothing
+	Conversations Conversations
+	Conversation  Conversation          // the conversation to begin with; nil: one is made when something is said. Run closes it
+	Settings      conversation.Settings // of conversations that are made
+	Prompt        string                // said at the beginning; "": nothing
 
 	In    io.Reader
 	Out   io.Writer
 	Env   func(string) string // nil: os.Getenv
-	Plain bool                // only lines are appended; see [Live]
+	Plain bool                // only lines are appended; see [Interactive]
 
 	Approvals <-chan Approval        // tool calls that somebody has to allow; nil: there are none
 	Models    func() []string        // names for the completion of /model; nil: none are known
@@ -37,10 +37,10 @@ type Config struct {
 
 // Failure is what Run gives where lines are only appended and the last turn has
 // failed: nobody is there who could have seen it.
-type Failure struct{ Of turn.Error }
+type Failure struct{ Cause turn.Error }
 
 // Error gives what the turn has failed of.
-func (f *Failure) Error() string { return f.Of.Message }
+func (f *Failure) Error() string { return f.Cause.Message }
 
 // Notify are the ways in which whoever looks elsewhere is told that a wait is
 // over. The zero Notify is none of them.
@@ -75,9 +75,9 @@ func ParseNotify(list string) (n Notify, err error) {
 	return n, nil
 }
 
-// Live tells whether a screen can be shown there whose last lines change. A
+// Interactive tells whether a screen can be shown there whose last lines change. A
 // screen reader reads what is appended, so whoever sets ACCESSIBLE gets that.
-func Live(in io.Reader, out io.Writer, env func(string) string) bool {
+func Interactive(in io.Reader, out io.Writer, env func(string) string) bool {
 	accessible := env("ACCESSIBLE")
 	told := accessible != "" && accessible != "0" && accessible != "false"
 	return isTerminal(in) && isTerminal(out) && !slices.Contains([]string{"", "dumb"}, env("TERM")) && !told

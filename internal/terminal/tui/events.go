@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -93,7 +93,7 @@ func (m *model) happened(id string, e turn.Event) tea.Cmd {
 	case turn.ToolResult:
 		m.result(e.ToolResult)
 	case turn.Compacted:
-		m.emit(m.paint.faint(notice.Compacted))
+		m.emit(m.paint.faint(display.Compacted))
 	case turn.Sealed:
 		return m.sealed(e)
 	default:
@@ -126,7 +126,7 @@ func (m *model) said(e turn.UserMessage) {
 		m.turn.prompt = e.Text
 	}
 	m.gap()
-	lines := wrapped(notice.Visible(e.Text), m.width-2)
+	lines := wrapped(display.Sanitize(e.Text), m.width-2)
 	if len(lines) > saidBound {
 		more := len(lines) - saidBound
 		lines = append(lines[:saidBound], fmt.Sprintf("… %d more lines", more))
@@ -168,7 +168,7 @@ func (m *model) restarted() {
 	m.endAnswer()
 	m.calls, m.wait = nil, nil
 	if void {
-		m.emit(m.paint.amber(notice.Restarted))
+		m.emit(m.paint.amber(display.Restarted))
 	}
 }
 
@@ -176,12 +176,12 @@ func (m *model) restarted() {
 func (m *model) answered(e turn.AssistantMessage) {
 	blocks, missed := m.answer.amend(e.Content.Text())
 	if missed {
-		m.print1(m.paint.faint, notice.Missed)
+		m.print1(m.paint.faint, display.Missed)
 	}
 	m.write(blocks)
 	m.endAnswer()
 	if e.Partial {
-		m.emit(m.paint.faint(notice.BrokeOff))
+		m.emit(m.paint.faint(display.BrokeOff))
 	}
 }
 
@@ -206,7 +206,7 @@ func (m *model) result(r llm.ToolResult) {
 
 // callLine is the line of a tool call.
 func callLine(mark string, c llm.ToolCall) string {
-	return mark + " " + notice.OneLine(c.Name) + " " + notice.OneLine(notice.Arguments(c))
+	return mark + " " + display.OneLine(c.Name) + " " + display.OneLine(display.Arguments(c))
 }
 
 // outputShown is how many lines of a tool's output are shown.
@@ -221,7 +221,7 @@ func outputLines(output string) []string {
 			continue
 		}
 		if all++; all <= outputShown {
-			shown = append(shown, notice.OneLine(line[:min(len(line), 2000)]))
+			shown = append(shown, display.OneLine(line[:min(len(line), 2000)]))
 		}
 	}
 	if all > outputShown {
@@ -242,7 +242,7 @@ func (m *model) sealed(e turn.Sealed) tea.Cmd {
 	}
 	switch e.Status {
 	case turn.Aborted:
-		m.emit(notice.Canceled)
+		m.emit(display.Canceled)
 		if !was.stopping.IsZero() {
 			m.giveBack(was.prompt, "what you had typed stays; ↑ has what was canceled")
 		}

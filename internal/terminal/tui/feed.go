@@ -37,7 +37,7 @@ const frame = 16 * time.Millisecond
 const batchBound = 2000
 
 // follow begins to follow a conversation from its beginning.
-func follow(ctx context.Context, talk Talk) *feed {
+func follow(ctx context.Context, talk Conversation) *feed {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &feed{events: make(chan wire.Event, batchBound), cancel: cancel}
 	events := talk.Attach(ctx, 0) // what happens is heard from here on

@@ -177,14 +177,14 @@ func (m *model) stop() tea.Cmd {
 // hurry has the wait end.
 func (m *model) hurry() tea.Cmd {
 	m.wait.now, m.wait.due = true, time.Now()
-	return m.ask1("It could not be tried at once", Talk.Now)
+	return m.ask1("It could not be tried at once", Conversation.Now)
 }
 
 // again has the model asked again what it could not answer.
 func (m *model) again() tea.Cmd {
 	m.turn.again = false
 	m.fold(true)
-	return m.ask1("It could not be tried again", func(t Talk, ctx context.Context) error {
+	return m.ask1("It could not be tried again", func(t Conversation, ctx context.Context) error {
 		_, err := t.Again(ctx)
 		return err
 	})
@@ -192,7 +192,7 @@ func (m *model) again() tea.Cmd {
 
 // ask1 asks the conversation for something of which only a failure has to be
 // told.
-func (m *model) ask1(failed string, what func(Talk, context.Context) error) tea.Cmd {
+func (m *model) ask1(failed string, what func(Conversation, context.Context) error) tea.Cmd {
 	ctx, talk := m.ctx, m.talk
 	return run(func() did {
 		err := what(talk, ctx)

@@ -118,12 +118,12 @@ func TestAQuestionIsRefusedWhenTheInputHasEndedBehindIt(t *testing.T) {
 // stuckHouse has conversations that cannot be closed.
 type stuckHouse struct{ *house }
 
-func (h stuckHouse) New(ctx context.Context, s conversation.Settings) (tui.Talk, error) {
+func (h stuckHouse) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
 	t, err := h.house.New(ctx, s)
 	return stuckTalk{t}, err
 }
 
-type stuckTalk struct{ tui.Talk }
+type stuckTalk struct{ tui.Conversation }
 
 func (stuckTalk) Close() error { select {} }
 

@@ -13,7 +13,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // live is the conversation on a screen whose last lines change.
@@ -114,7 +114,7 @@ var errStuck = errors.New("something under way does not end; the conversation is
 // farewell says how to go on.
 func (m *model) farewell(out io.Writer) {
 	for _, in := range m.unsaid {
-		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Not said, as far as is known; ↑ has it next time: "+notice.OneLine(in.text)))
+		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Not said, as far as is known; ↑ has it next time: "+display.OneLine(in.text)))
 	}
 	if m.talk == nil {
 		return

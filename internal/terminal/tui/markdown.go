@@ -6,7 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // markdown renders blocks of Markdown for a terminal: CommonMark with tables
@@ -25,7 +25,7 @@ const (
 // render gives a block as lines of less than width columns, without blank ones
 // around them.
 func (m markdown) render(text string, width int) []string {
-	source := strings.Split(notice.Visible(text), "\n")
+	source := strings.Split(display.Sanitize(text), "\n")
 	for i, line := range source {
 		source[i] = untabbed(line)
 	}

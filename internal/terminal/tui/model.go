@@ -31,7 +31,7 @@ type model struct {
 	prompts  *prompts
 	picks    picks // what could be meant by what was typed
 
-	talk    Talk
+	talk    Conversation
 	feed    *feed
 	session conversation.Settings
 	opening bool            // a conversation is being opened
@@ -105,8 +105,8 @@ func newModel(ctx context.Context, c Config, print func(string, tea.Msg) tea.Cmd
 // Init begins.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.fence.ask(), m.nextApproval(), m.composer.Focus()}
-	if m.Config.Talk != nil {
-		cmds = append(cmds, m.enterTalk(m.Config.Talk))
+	if m.Config.Conversation != nil {
+		cmds = append(cmds, m.enterTalk(m.Config.Conversation))
 	}
 	if m.Prompt != "" {
 		cmds = append(cmds, m.say(m.Prompt))

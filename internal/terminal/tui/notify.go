@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // The ways in which terminals take notices.
@@ -48,7 +48,7 @@ func (n Notify) notice(env func(string) string, words string) string {
 	form := noticeForm(env)
 	switch {
 	case n.Desktop && form != "":
-		return fmt.Sprintf(form, strings.ReplaceAll(notice.OneLine(words), ";", ","))
+		return fmt.Sprintf(form, strings.ReplaceAll(display.OneLine(words), ";", ","))
 	case n.Bell:
 		return bell
 	}

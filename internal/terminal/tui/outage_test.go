@@ -20,7 +20,7 @@ import (
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded", RequestID: "req_011"}
 
 func config(h *house) tui.Config {
-	return tui.Config{Talks: h, Settings: conversation.Settings{Model: "acme/large"}}
+	return tui.Config{Conversations: h, Settings: conversation.Settings{Model: "acme/large"}}
 }
 
 // fails is a model that is down for so many tries and then says something.

@@ -5,7 +5,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // paint colors lines of ours. It uses the sixteen colors that every terminal's
@@ -16,7 +16,7 @@ type paint struct {
 }
 
 func newPaint(env func(string) string) paint {
-	return paint{color: env("NO_COLOR") == "", ascii: notice.OnlyASCII(env)}
+	return paint{color: env("NO_COLOR") == "", ascii: display.OnlyASCII(env)}
 }
 
 func (p paint) amber(line string) string {
@@ -54,7 +54,7 @@ func (p paint) with(s lipgloss.Style, line string) string {
 // letters gives a line of ours in the letters that there are.
 func (p paint) letters(line string) string {
 	if p.ascii {
-		return notice.ASCII(line)
+		return display.ASCII(line)
 	}
 	return line
 }

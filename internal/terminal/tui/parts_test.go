@@ -178,7 +178,7 @@ func TestEachTerminalIsToldInItsOwnWay(t *testing.T) {
 }
 
 func TestAScreenNeedsATerminalAtBothEnds(t *testing.T) {
-	if tui.Live(strings.NewReader(""), &bytes.Buffer{}, environment("TERM", "xterm")) {
+	if tui.Interactive(strings.NewReader(""), &bytes.Buffer{}, environment("TERM", "xterm")) {
 		t.Error("there is none")
 	}
 }

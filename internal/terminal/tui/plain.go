@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -24,7 +24,7 @@ import (
 type appended struct {
 	Config
 	paint   paint
-	talk    Talk
+	talk    Conversation
 	feed    *feed
 	prompts *prompts
 	session conversation.Settings
@@ -36,7 +36,7 @@ type appended struct {
 	streamed string
 	midline  bool
 	calls    []llm.ToolCall
-	wait     *notice.Wait
+	wait     *display.Wait
 	failed   *Failure
 	asking   []Approval
 	always   map[string]bool
@@ -48,7 +48,7 @@ func plain(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a := &appended{
-		Config: c, paint: paint{ascii: notice.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), session: c.Settings,
+		Config: c, paint: paint{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), session: c.Settings,
 		asked: map[string]bool{}, always: map[string]bool{},
 	}
 	err := a.talkOn(ctx)
@@ -126,8 +126,8 @@ func (a *appended) talkOn(ctx context.Context) error {
 // begin opens the conversation that is to be gone on with, and says what is to
 // be said first.
 func (a *appended) begin(ctx context.Context) error {
-	if a.Config.Talk != nil {
-		if err := a.enter(ctx, a.Config.Talk); err != nil {
+	if a.Config.Conversation != nil {
+		if err := a.enter(ctx, a.Config.Conversation); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (a *appended) heard(ctx context.Context, text string) (quit bool, err error
 }
 
 // enter begins to show a conversation; the one before is closed.
-func (a *appended) enter(ctx context.Context, talk Talk) error {
+func (a *appended) enter(ctx context.Context, talk Conversation) error {
 	if a.feed != nil {
 		a.feed.cancel()
 	}
@@ -239,7 +239,7 @@ func (a *appended) expect(id string) {
 func (a *appended) say(ctx context.Context, text string) error {
 	a.prompts.add(text)
 	if a.talk == nil {
-		talk, err := a.Talks.New(ctx, a.session)
+		talk, err := a.Conversations.New(ctx, a.session)
 		if err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func (a *appended) happened(id string, e turn.Event) {
 		a.streamed += e.Text
 	case turn.Restarted:
 		if a.streamed != "" {
-			a.line(notice.Restarted)
+			a.line(display.Restarted)
 		}
 		a.streamed = ""
 	case turn.AssistantMessage:
@@ -306,10 +306,10 @@ func (a *appended) happened(id string, e turn.Event) {
 	case turn.ToolResult:
 		a.calls = slices.DeleteFunc(a.calls, func(c llm.ToolCall) bool { return c.ID == e.ID })
 		if e.Failed {
-			a.line("· " + notice.OneLine(e.Name) + " failed: " + notice.OneLine(e.Output))
+			a.line("· " + display.OneLine(e.Name) + " failed: " + display.OneLine(e.Output))
 		}
 	case turn.Compacted:
-		a.line(notice.Compacted)
+		a.line(display.Compacted)
 	case turn.Sealed:
 		a.sealed(id, e)
 	default:
@@ -321,14 +321,14 @@ func (a *appended) answered(e turn.AssistantMessage) {
 	whole := e.Content.Text()
 	from := alike(whole, a.streamed)
 	if from < len(a.streamed) {
-		a.line(notice.Missed)
+		a.line(display.Missed)
 		from = strings.LastIndexByte(whole[:from], '\n') + 1
 	}
 	a.write(whole[from:])
 	a.finishLine()
 	a.streamed = ""
 	if e.Partial {
-		a.line(notice.BrokeOff)
+		a.line(display.BrokeOff)
 	}
 }
 
@@ -336,7 +336,7 @@ func (a *appended) sealed(id string, e turn.Sealed) {
 	a.finishLine()
 	a.turnID, a.wait, a.streamed = "", nil, ""
 	if e.Status == turn.Aborted {
-		a.line(notice.Canceled)
+		a.line(display.Canceled)
 	}
 	a.done(id)
 }

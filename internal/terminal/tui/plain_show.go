@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -15,7 +15,7 @@ import (
 func (a *appended) providers(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
-		w := notice.Of(e)
+		w := display.Of(e)
 		a.wait = &w
 		a.line(w.Line(e.Delay, time.Now(), endless))
 	case turn.Waiting:
@@ -24,15 +24,15 @@ func (a *appended) providers(e turn.Event) {
 		}
 	case turn.Recovered:
 		a.wait = nil
-		a.line(notice.Recovered(e.Retries, e.Waited))
+		a.line(display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
 		a.wait = nil
-		a.line(notice.Switched(e))
+		a.line(display.Switched(e))
 	case turn.Error:
 		a.wait = nil
 		a.failed = &Failure{e}
-		a.line(notice.Headline(e))
-		for _, line := range notice.Details(e) {
+		a.line(display.Headline(e))
+		for _, line := range display.Details(e) {
 			a.line("  " + line)
 		}
 		a.line("  Nothing is lost: the conversation is kept. /again tries again.")
@@ -50,7 +50,7 @@ func (a *appended) line(text string) {
 
 // write writes some of the answer.
 func (a *appended) write(text string) {
-	if text = notice.Visible(text); text == "" {
+	if text = display.Sanitize(text); text == "" {
 		return
 	}
 	a.put(text)
@@ -77,7 +77,7 @@ func (a *appended) ask(one Approval, nobody bool) {
 	case a.always[one.Call.Name]:
 		one.Answer(true)
 	case nobody:
-		a.line("· refused, for nobody is there to allow it: " + notice.OneLine(one.Call.Name))
+		a.line("· refused, for nobody is there to allow it: " + display.OneLine(one.Call.Name))
 		one.Answer(false)
 	default:
 		if a.asking = append(a.asking, one); len(a.asking) == 1 {
@@ -97,7 +97,7 @@ func (a *appended) nobody() {
 
 func (a *appended) question() {
 	call := a.asking[0].Call
-	a.line("? May " + notice.OneLine(call.Name) + " run with " + notice.Cut(notice.Arguments(call), 2000) + "? (y, n, or a for always in this conversation)")
+	a.line("? May " + display.OneLine(call.Name) + " run with " + display.Truncate(display.Arguments(call), 2000) + "? (y, n, or a for always in this conversation)")
 }
 
 // answer answers the question that was asked.
@@ -143,7 +143,7 @@ func (a *appended) command(ctx context.Context, c command) (quit bool, err error
 		a.line("× There is no command /" + c.name + "; /help tells which there are")
 	}
 	if err != nil {
-		a.line("× " + notice.OneLine(err.Error()))
+		a.line("× " + display.OneLine(err.Error()))
 	}
 	return false, nil
 }
@@ -168,7 +168,7 @@ func (a *appended) control(ctx context.Context, name string) error {
 
 func (a *appended) setModel(ctx context.Context, name string) error {
 	if name == "" {
-		a.line("The model is " + notice.OneLine(a.session.Model))
+		a.line("The model is " + display.OneLine(a.session.Model))
 		return nil
 	}
 	s := a.session
@@ -179,7 +179,7 @@ func (a *appended) setModel(ctx context.Context, name string) error {
 		}
 	}
 	a.session = s
-	a.line("· " + notice.OneLine(name) + " answers from now on")
+	a.line("· " + display.OneLine(name) + " answers from now on")
 	return nil
 }
 
@@ -199,14 +199,14 @@ func (a *appended) leaveTalk() {
 
 func (a *appended) resume(ctx context.Context, id string) error {
 	if id != "" {
-		talk, err := a.Talks.Open(ctx, id)
+		talk, err := a.Conversations.Open(ctx, id)
 		if err != nil {
 			return err
 		}
 		return a.enter(ctx, talk)
 	}
 	n := 0
-	for e, err := range a.Talks.List(ctx) {
+	for e, err := range a.Conversations.List(ctx) {
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func TestOverPipesTheLastFailureIsTheOutcome(t *testing.T) {
 		p.line("x")
 		_ = p.in.Close()
 		err := <-p.end
-		if f, ok := errors.AsType[*tui.Failure](err); !ok || f.Of.Kind != "overloaded" {
+		if f, ok := errors.AsType[*tui.Failure](err); !ok || f.Cause.Kind != "overloaded" {
 			t.Errorf("got %v", err)
 		}
 		for _, want := range []string{

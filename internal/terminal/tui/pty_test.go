@@ -243,7 +243,7 @@ type broken struct {
 	attach, list bool
 }
 
-func (b broken) New(ctx context.Context, s conversation.Settings) (tui.Talk, error) {
+func (b broken) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
 	t, err := b.house.New(ctx, s)
 	return brokenTalk{t, b}, err
 }
@@ -256,7 +256,7 @@ func (b broken) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 }
 
 type brokenTalk struct {
-	tui.Talk
+	tui.Conversation
 	b broken
 }
 
@@ -265,14 +265,14 @@ func (t brokenTalk) Attach(ctx context.Context, after int64) iter.Seq2[wire.Even
 		if t.b.attach {
 			panic("the feed is gone")
 		}
-		t.Talk.Attach(ctx, after)(yield)
+		t.Conversation.Attach(ctx, after)(yield)
 	}
 }
 
 func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 	t.Run("in a command", func(t *testing.T) {
 		c := config(newHouse(t))
-		c.Talks = broken{house: newHouse(t), list: true}
+		c.Conversations = broken{house: newHouse(t), list: true}
 		w := sit(t, c, false)
 		w.shows("/help")
 		w.types("/resume \r")
@@ -294,7 +294,7 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 	})
 	t.Run("where the conversation is followed", func(t *testing.T) {
 		c := config(newHouse(t))
-		c.Talks = broken{house: newHouse(t), attach: true}
+		c.Conversations = broken{house: newHouse(t), attach: true}
 		w := sit(t, c, false)
 		w.shows("/help")
 		w.types("hello\r")
@@ -309,7 +309,7 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 
 func TestWhatDoesNotEndKeepsNobodyFromLeaving(t *testing.T) {
 	c := config(newHouse(t, llmtest.Says("Good day.")))
-	c.Talks = stuckHouse{newHouse(t, llmtest.Says("Good day."))}
+	c.Conversations = stuckHouse{newHouse(t, llmtest.Says("Good day."))}
 	c.Resume = func(id string) string { return "resume " + id }
 	w := sit(t, c, false)
 	w.shows("/help")

@@ -49,7 +49,7 @@ func (m *model) pump() tea.Cmd {
 
 // accepted shows what was taken and has not had its turn yet: the feed may have
 // told of both already.
-func (m *model) accepted(talk Talk, in input) {
+func (m *model) accepted(talk Conversation, in input) {
 	if talk == m.talk && !m.known[in.id] {
 		m.queued(in.id, in.text)
 	}
@@ -119,7 +119,7 @@ const titleBound = 60
 // create makes a conversation for what was said first.
 func (m *model) create() tea.Cmd {
 	m.opening = true
-	ctx, talks, s := m.ctx, m.Talks, m.session
+	ctx, talks, s := m.ctx, m.Conversations, m.session
 	s.Title = ""
 	return run(func() did { return opened(talks.New(ctx, s)) })
 }
@@ -127,12 +127,12 @@ func (m *model) create() tea.Cmd {
 // open opens a conversation.
 func (m *model) open(id string) tea.Cmd {
 	m.opening = true
-	ctx, talks := m.ctx, m.Talks
+	ctx, talks := m.ctx, m.Conversations
 	return run(func() did { return opened(talks.Open(ctx, id)) })
 }
 
 // opened takes in what came of opening a conversation.
-func opened(talk Talk, err error) did {
+func opened(talk Conversation, err error) did {
 	return func(m *model) tea.Cmd {
 		m.opening = false
 		if err == nil {
@@ -158,7 +158,7 @@ func opened(talk Talk, err error) did {
 
 // enterTalk begins to show a conversation; the one before is closed. Not before:
 // who cannot have the other keeps what is there.
-func (m *model) enterTalk(talk Talk) tea.Cmd {
+func (m *model) enterTalk(talk Conversation) tea.Cmd {
 	closing := m.leaveTalk()
 	m.talk, m.known, m.always = talk, map[string]bool{}, map[string]bool{}
 	ctx := m.ctx

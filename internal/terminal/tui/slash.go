@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // command is what begins with a slash: it is for us and not for the model.
@@ -97,7 +97,7 @@ func pad(s string, width int) string {
 func (m *model) setModel(name string) tea.Cmd {
 	if name == "" {
 		m.clear()
-		m.tell("The model is " + notice.OneLine(m.session.Model) + "; /model NAME takes another")
+		m.tell("The model is " + display.OneLine(m.session.Model) + "; /model NAME takes another")
 		return nil
 	}
 	m.clear()
@@ -117,7 +117,7 @@ func (m *model) setModel(name string) tea.Cmd {
 				return nil
 			}
 			m.session = s
-			m.emit(m.paint.faint(cutTo("· "+notice.OneLine(name)+" answers from now on", m.width)))
+			m.emit(m.paint.faint(cutTo("· "+display.OneLine(name)+" answers from now on", m.width)))
 			return nil
 		}
 	})
@@ -141,7 +141,7 @@ func (m *model) resume(id string) tea.Cmd {
 
 // offer has the latest conversations offered for completion.
 func (m *model) offer() tea.Cmd {
-	ctx, talks := m.ctx, m.Talks
+	ctx, talks := m.ctx, m.Conversations
 	return run(func() did {
 		var found []pick
 		for e, err := range talks.List(ctx) {
@@ -173,7 +173,7 @@ func (m *model) offer() tea.Cmd {
 
 // aboutEntry says what people know a conversation by.
 func aboutEntry(e Entry, now time.Time) string {
-	about := notice.Clock(e.Changed, now) + "  " + notice.Cut(e.Settings.Title, titleBound)
+	about := display.Clock(e.Changed, now) + "  " + display.Truncate(e.Settings.Title, titleBound)
 	if e.InUse {
 		about += "  (open in another terminal)"
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // looks are what a piece of a line may look like, all at once.
@@ -264,7 +264,7 @@ func entity(rest string) ([]piece, int) {
 	if text == rest[:end+1] || utf8.RuneCountInString(text) > 2 { // it has taken the beginning for a name
 		return nil, 0
 	}
-	return []piece{{text: notice.Visible(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))}}, end + 1
+	return []piece{{text: display.Sanitize(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))}}, end + 1
 }
 
 // address reads an address that stands in the text, so that nothing in it is

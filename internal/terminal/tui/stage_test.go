@@ -64,13 +64,13 @@ func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
 	return h
 }
 
-func (h *house) New(ctx context.Context, s conversation.Settings) (tui.Talk, error) {
+func (h *house) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
 	id, err := h.host.Create(ctx, "talk-"+string(rune('a'+len(h.made))), s)
 	h.made = append(h.made, id)
 	return &talk{h, id}, err
 }
 
-func (h *house) Open(ctx context.Context, id string) (tui.Talk, error) {
+func (h *house) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	if id == "busy" {
 		return nil, store.ErrInUse
 	}

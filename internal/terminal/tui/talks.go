@@ -3,7 +3,7 @@
 // what is typed, and never loses it.
 //
 // Where conversations are kept, and who works on them, it does not know: it is
-// given [Talks].
+// given [Conversations].
 package tui
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Talks is where conversations are kept.
-type Talks interface {
+// Conversations is where conversations are kept.
+type Conversations interface {
 	// New makes a conversation and opens it.
-	New(ctx context.Context, s conversation.Settings) (Talk, error)
+	New(ctx context.Context, s conversation.Settings) (Conversation, error)
 	// Open opens one. The error wraps conversation.ErrNone if there is none, and
 	// store.ErrInUse if it is open in another terminal.
-	Open(ctx context.Context, id string) (Talk, error)
+	Open(ctx context.Context, id string) (Conversation, error)
 	// List yields them, the latest first.
 	List(ctx context.Context) iter.Seq2[Entry, error]
 }
@@ -36,9 +36,9 @@ type Entry struct {
 	InUse  bool   // it is open in another terminal
 }
 
-// Talk is a conversation that is open. Its methods may run concurrently; what
+// Conversation is a conversation that is open. Its methods may run concurrently; what
 // they do is described at the methods of conversation.Runner.
-type Talk interface {
+type Conversation interface {
 	ID() string
 	Get(ctx context.Context) (conversation.View, error)
 	// Attach is that of conversation.Runner. Where the conversation is a server's, it

@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // ticked says that time has passed.
@@ -58,9 +58,9 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	}
 	switch {
 	case m.lost != nil:
-		soonest(notice.Next(m.lostDue.Sub(now)))
+		soonest(display.NextChange(m.lostDue.Sub(now)))
 	case m.wait != nil:
-		soonest(notice.Next(m.wait.due.Sub(now)))
+		soonest(display.NextChange(m.wait.due.Sub(now)))
 	case m.turn.id != "":
 		worked := now.Sub(m.turn.began)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)

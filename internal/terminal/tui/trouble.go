@@ -5,13 +5,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // waiting is a wait for a provider.
 type waiting struct {
-	notice.Wait
+	display.Wait
 	due   time.Time
 	now   bool // somebody has said that it is to be tried at once
 	trail []string
@@ -44,11 +44,11 @@ func (m *model) providers(id string, e turn.Event) tea.Cmd {
 		}
 	case turn.Recovered:
 		m.wait = nil
-		m.emit(m.paint.green(notice.Recovered(e.Retries, e.Waited)))
+		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
 		return m.attract("The provider answers again")
 	case turn.Switched:
 		m.wait = nil
-		m.print1(m.paint.amber, notice.Switched(e))
+		m.print1(m.paint.amber, display.Switched(e))
 	case turn.Error:
 		m.fail(e)
 	}
@@ -61,8 +61,8 @@ func (m *model) retry(id string, e turn.Retry) {
 	if m.turn.id == "" {
 		m.turn = turnState{id: id, began: time.Now()}
 	}
-	w := &waiting{Wait: notice.Of(e), due: due(e.Delay)}
-	said := notice.OneLine(e.Fault.Redacted())
+	w := &waiting{Wait: display.Of(e), due: due(e.Delay)}
+	said := display.OneLine(e.Fault.Redacted())
 	if m.wait != nil && w.Attempt > m.wait.Attempt {
 		w.trail = m.wait.trail
 	}
@@ -112,8 +112,8 @@ func (m *model) fold(now bool) {
 // failure gives what is said of a failure: what happened, and below it what
 // failed, how long it was tried, the request, and that nothing is lost.
 func (m *model) failure(e turn.Error) []string {
-	lines := []string{notice.Headline(e)}
-	for _, line := range notice.Details(e) {
+	lines := []string{display.Headline(e)}
+	for _, line := range display.Details(e) {
 		lines = append(lines, "  "+line)
 	}
 	lines = append(lines, "  Nothing is lost: the conversation is kept. r tries again.")
@@ -126,4 +126,4 @@ func (m *model) failure(e turn.Error) []string {
 }
 
 // trouble prints what has gone wrong with what was asked for.
-func (m *model) trouble(words string) { m.print1(m.paint.red, "× "+notice.OneLine(words)) }
+func (m *model) trouble(words string) { m.print1(m.paint.red, "× "+display.OneLine(words)) }

@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
 // View gives what changes: the end of the answer, what happens, what waits, and
@@ -132,18 +132,18 @@ func (m *model) status(now time.Time) string {
 // lostLine says that it is the server that cannot be reached, and not a
 // provider: what is under way goes on there.
 func lostLine(left time.Duration, attempt int, now time.Time, width int) string {
-	line := fmt.Sprintf("▲ Server of the conversation not reached — %s (attempt %d)", notice.When(left, now), attempt)
+	line := fmt.Sprintf("▲ Server of the conversation not reached — %s (attempt %d)", display.Countdown(left, now), attempt)
 	if utf8.RuneCountInString(line) < width {
 		return line
 	}
-	return fmt.Sprintf("▲ server not reached · %s · %d · ^C", notice.Seconds(left), attempt)
+	return fmt.Sprintf("▲ server not reached · %s · %d · ^C", display.Duration(left), attempt)
 }
 
 func workingLine(since time.Duration) string {
 	if since < time.Second {
 		return "· working…"
 	}
-	return "· working… " + notice.Seconds(since.Truncate(time.Second))
+	return "· working… " + display.Duration(since.Truncate(time.Second))
 }
 
 // detailLines are what d shows of what fails.
@@ -155,13 +155,13 @@ func (m *model) detailLines() []string {
 	f := m.wait.Fault
 	about := []string{f.Kind.Text()}
 	if word := f.ShortCode(); word != "" {
-		about = append(about, "status "+notice.OneLine(word))
+		about = append(about, "status "+display.OneLine(word))
 	}
 	if f.RequestID != "" {
-		about = append(about, "request "+notice.OneLine(f.RequestID))
+		about = append(about, "request "+display.OneLine(f.RequestID))
 	}
 	if !m.wait.Deadline.IsZero() {
-		about = append(about, "gives up "+notice.Clock(m.wait.Deadline, time.Now()))
+		about = append(about, "gives up "+display.Clock(m.wait.Deadline, time.Now()))
 	}
 	lines = append(lines, strings.Join(about, " · "))
 	lines = append(lines, m.wait.trail...)
@@ -185,7 +185,7 @@ func (m *model) queueLines() []string {
 	more := len(lines) - queueShown
 	lines = lines[:min(len(lines), queueShown)]
 	for i, text := range lines {
-		lines[i] = m.paint.faint(cutTo("  next: "+notice.OneLine(text), m.width))
+		lines[i] = m.paint.faint(cutTo("  next: "+display.OneLine(text), m.width))
 	}
 	if more > 0 {
 		lines = append(lines, m.paint.faint(fmt.Sprintf("  and %d more", more)))
@@ -237,7 +237,7 @@ func (m *model) keysLine() string {
 	add(len(m.queue) > 0 && empty, "↑ takes back")
 	add(len(m.queue) > 0 && empty && busy, "Tab hands over")
 	add(busy, "Ctrl+C cancels")
-	add(!busy, cmp.Or(notice.OneLine(m.session.Model), "no model"))
+	add(!busy, cmp.Or(display.OneLine(m.session.Model), "no model"))
 	add(!busy, "/help")
 	return strings.Join(keys, " · ")
 }
@@ -247,5 +247,5 @@ func titleOf(title string) string {
 	if title == "" {
 		return "ridethrough"
 	}
-	return notice.Cut(title, titleBound) + " - ridethrough"
+	return display.Truncate(title, titleBound) + " - ridethrough"
 }

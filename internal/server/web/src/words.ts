@@ -1,5 +1,5 @@
 // The sentences that people see while they wait and at the end, the same ones
-// as in the terminal: test/words.json has them from package notice.
+// as in the terminal: test/words.json has them from package display.
 import { clock, seconds, until, whole } from './time'
 
 // causes holds the plain words for the kinds of faults; a test holds them to

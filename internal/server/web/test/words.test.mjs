@@ -1,4 +1,4 @@
-// The page's words are those of the terminal: words.json has what package notice
+// The page's words are those of the terminal: words.json has what package display
 // says, and words_test.go holds it to that.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-package notice
+package display
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 const lineBound = 200
 
 // OneLine gives a text of somebody else's on one line of bearable length.
-func OneLine(s string) string { return Cut(s, lineBound) }
+func OneLine(s string) string { return Truncate(s, lineBound) }
 
-// Cut gives a text of somebody else's on one line of so many characters at
+// Truncate gives a text of somebody else's on one line of so many characters at
 // most.
-func Cut(s string, most int) string {
-	s = strings.Map(upright, Visible(strings.Join(strings.Fields(s), " ")))
+func Truncate(s string, most int) string {
+	s = strings.Map(upright, Sanitize(strings.Join(strings.Fields(s), " ")))
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}
@@ -29,10 +29,10 @@ func Cut(s string, most int) string {
 // credential. It is as long as it is, and somebody else's.
 func Arguments(call llm.ToolCall) string { return fault.Scrub(string(call.Arguments)) }
 
-// Visible gives a text of somebody else's in which a terminal finds nothing to
+// Sanitize gives a text of somebody else's in which a terminal finds nothing to
 // obey: instead of a control character there is the picture of one. Line ends
 // and tabs stay.
-func Visible(s string) string {
+func Sanitize(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

@@ -1,4 +1,4 @@
-package notice_test
+package display_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -28,7 +28,7 @@ func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: bad request."},
 		{turn.Error{Kind: "steps"}, "Failed: steps."},
 	} {
-		if got := notice.Headline(tt.failure); got != tt.want {
+		if got := display.Headline(tt.failure); got != tt.want {
 			t.Errorf("\n got %q\nwant %q", got, tt.want)
 		}
 	}
@@ -36,10 +36,10 @@ func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
 
 func TestDetailsNameWhoSaidItTheWaitAndTheRequest(t *testing.T) {
 	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", WaitedMs: 22400, RequestID: "req_1"}
-	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, notice.Details(e)); diff != "" {
+	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, display.Details(e)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"no"}, notice.Details(turn.Error{Message: "no"})); diff != "" {
+	if diff := cmp.Diff([]string{"no"}, display.Details(turn.Error{Message: "no"})); diff != "" {
 		t.Error(diff)
 	}
 }

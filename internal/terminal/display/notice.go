@@ -1,10 +1,10 @@
-// Package notice has the words that people are told of troubles with, the same
+// Package display has the words that people are told of troubles with, the same
 // on every surface: the sentence while a call waits, its countdown, the line
 // that ends it well, the headline and the details of one that ends badly.
 //
 // It writes nowhere and has no clock: what is shown follows from what it is
 // given, the present and the width among it. Packages cli and tui show it.
-package notice
+package display
 
 import (
 	"cmp"
@@ -48,7 +48,7 @@ func Of(e turn.Retry) Wait {
 // first, then the line is put shortly, then it is shed from the right.
 func (w Wait) Line(left time.Duration, now time.Time, width int, keys ...string) string {
 	fits := func(line string) bool { return utf8.RuneCountInString(line) < width }
-	state := fmt.Sprintf("▲ %s — %s (%s)", Capital(w.Fault.Label()), When(left, now), w.attempt(now))
+	state := fmt.Sprintf("▲ %s — %s (%s)", Capitalize(w.Fault.Label()), Countdown(left, now), w.attempt(now))
 	keys = append(append([]string{state}, keys...), "Press Ctrl+C to cancel")
 	for _, line := range []string{strings.Join(keys, " • "), state + " • Press Ctrl+C to cancel", state + " • ^C"} {
 		if fits(line) {
@@ -89,23 +89,23 @@ func (w Wait) count() string {
 // long is from when on people look at the clock and not at seconds.
 const long = 5 * time.Minute
 
-// When says when the next try comes: in whole seconds, or for waits of more
+// Countdown says when the next try comes: in whole seconds, or for waits of more
 // than five minutes at which time and in how many minutes. It never says 0s.
-func When(left time.Duration, now time.Time) string {
+func Countdown(left time.Duration, now time.Time) string {
 	switch {
 	case left <= 0:
 		return "retrying now…"
 	case left > long:
-		return "retrying at " + Clock(now.Add(left), now) + ", in " + Seconds(left) + "…"
+		return "retrying at " + Clock(now.Add(left), now) + ", in " + Duration(left) + "…"
 	}
-	return "retrying in " + Seconds(left) + "…"
+	return "retrying in " + Duration(left) + "…"
 }
 
 func shortly(left time.Duration, now time.Time) string {
 	if left > long {
 		return Clock(now.Add(left), now)
 	}
-	return Seconds(left)
+	return Duration(left)
 }
 
 // Clock gives a moment as a clock shows it, with the day where that is another
@@ -118,9 +118,9 @@ func Clock(at, now time.Time) string {
 	return at.Format("15:04 on Jan 2")
 }
 
-// Seconds rounds a time that is left up: "5s", "1m30s", "2h31m", or "now". Of
+// Duration rounds a time that is left up: "5s", "1m30s", "2h31m", or "now". Of
 // more than five minutes no seconds are said.
-func Seconds(left time.Duration) string {
+func Duration(left time.Duration) string {
 	unit := unitOf(left)
 	switch up := (left + unit - 1).Truncate(unit); {
 	case left <= 0:
@@ -132,9 +132,9 @@ func Seconds(left time.Duration) string {
 	}
 }
 
-// Next gives how long it is until the words about a time that is left change;
+// NextChange gives how long it is until the words about a time that is left change;
 // 0: they do not any more.
-func Next(left time.Duration) time.Duration {
+func NextChange(left time.Duration) time.Duration {
 	if left <= 0 {
 		return 0
 	}
@@ -166,8 +166,8 @@ func several(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-// Capital begins a text with a capital letter.
-func Capital(s string) string {
+// Capitalize begins a text with a capital letter.
+func Capitalize(s string) string {
 	if s == "" {
 		return s
 	}

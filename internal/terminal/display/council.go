@@ -1,4 +1,4 @@
-package notice
+package display
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Names are what the members of a council are called: their models, with a
+// MemberNames are what the members of a council are called: their models, with a
 // number where the same one is there again.
-func Names(members []llm.Name) []string {
+func MemberNames(members []llm.Name) []string {
 	names, seen := make([]string, len(members)), map[llm.Name]int{}
 	for i, m := range members {
 		names[i] = OneLine(m.String())
@@ -24,10 +24,10 @@ func Names(members []llm.Name) []string {
 	return names
 }
 
-// Voice is the line about a member of a council: state, name, time, budget.
+// MemberLine is the line about a member of a council: state, name, time, budget.
 // width is the columns there are, of which the last stays free: where they are
 // few, it is put shortly, then the name is, then it is shed from the right.
-func Voice(name string, v council.Voice, width int) string {
+func MemberLine(name string, v council.Voice, width int) string {
 	glyph, forms := voice(v)
 	line := func(name string, form []string) string { return glyph + " " + name + strings.Join(form, "") }
 	for _, form := range forms {
@@ -37,7 +37,7 @@ func Voice(name string, v council.Voice, width int) string {
 	}
 	form := forms[len(forms)-1]
 	if room := width - 1 - utf8.RuneCountInString(line("", form)); room >= nameBound {
-		return line(Cut(name, room), form)
+		return line(Truncate(name, room), form)
 	}
 	for len(form) > 1 && utf8.RuneCountInString(line(name, form)) >= width {
 		form = form[:len(form)-1]
@@ -56,11 +56,11 @@ func voice(v council.Voice) (glyph string, forms [][]string) {
 		on := " waiting on " + OneLine(v.Name.Provider)
 		return "▲", [][]string{{on + why(v), next(v, " — next try "), budget(v)}, {on, next(v, " — next try "), budget(v)}, {on, next(v, " — "), budget(v)}}
 	case council.Answered:
-		return "✓", [][]string{{" answered", " in " + Seconds(max(1, v.Took)), tries(v)}}
+		return "✓", [][]string{{" answered", " in " + Duration(max(1, v.Took)), tries(v)}}
 	case council.Failed:
 		return "✗", [][]string{{failure(v), tries(v)}}
 	case council.CutOff:
-		return "·", [][]string{{" cut off", " after " + Seconds(max(1, v.Took)), ": " + OneLine(v.Why.Error())}}
+		return "·", [][]string{{" cut off", " after " + Duration(max(1, v.Took)), ": " + OneLine(v.Why.Error())}}
 	}
 	return "·", [][]string{{again(v), sofar(v), budget(v)}}
 }
@@ -77,7 +77,7 @@ func sofar(v council.Voice) string {
 	if v.Took < time.Second {
 		return ""
 	}
-	return " — " + Seconds(v.Took)
+	return " — " + Duration(v.Took)
 }
 
 // why tells what a wait is for, where that is known.
@@ -92,14 +92,14 @@ func next(v council.Voice, when string) string {
 	if v.Wait == 0 {
 		return " — another call goes first"
 	}
-	return when + Seconds(v.Wait)
+	return when + Duration(v.Wait)
 }
 
-func budget(v council.Voice) string { return " (budget " + Seconds(max(1, v.Left)) + " left)" }
+func budget(v council.Voice) string { return " (budget " + Duration(max(1, v.Left)) + " left)" }
 
 func failure(v council.Voice) string {
 	if v.Fault.Kind == fault.Timeout {
-		return " timed out after " + Seconds(v.Took)
+		return " timed out after " + Duration(v.Took)
 	}
 	return " failed: " + v.Fault.Label()
 }
@@ -111,9 +111,9 @@ func tries(v council.Voice) string {
 	return " (" + several(v.Tries, "try", "tries") + ")"
 }
 
-// Together is the line about several members of a council that wait on the
+// SharedWaitLines is the line about several members of a council that wait on the
 // same provider, for each that there is.
-func Together(voices []council.Voice, width int) (lines []string) {
+func SharedWaitLines(voices []council.Voice, width int) (lines []string) {
 	soonest, waiting := map[string]time.Duration{}, map[string]int{}
 	var order []string
 	for _, v := range voices {
@@ -139,10 +139,10 @@ func Together(voices []council.Voice, width int) (lines []string) {
 	return lines
 }
 
-// Grace is the line about members that still have a while, once enough have
+// GraceLine is the line about members that still have a while, once enough have
 // answered.
-func Grace(members []council.Voice, left time.Duration, width int) string {
-	answered, rest := council.Result{Members: members}.Count(council.Answered), Seconds(max(1, left))
+func GraceLine(members []council.Voice, left time.Duration, width int) string {
+	answered, rest := council.Result{Members: members}.Count(council.Answered), Duration(max(1, left))
 	return fitting(width,
 		fmt.Sprintf("· %d of %d members answered — the rest have %s", answered, len(members), rest),
 		fmt.Sprintf("· %d of %d answered — %s", answered, len(members), rest))
@@ -156,11 +156,11 @@ func fitting(width int, lines ...string) string {
 			return line
 		}
 	}
-	return Cut(lines[len(lines)-1], max(2, min(width-1, lineBound)))
+	return Truncate(lines[len(lines)-1], max(2, min(width-1, lineBound)))
 }
 
-// Short is the headline of a council in which too few have answered.
-func Short(s *council.Shortfall) string {
+// ShortfallHeadline is the headline of a council in which too few have answered.
+func ShortfallHeadline(s *council.Shortfall) string {
 	r := council.Result{Members: s.Members}
 	return fmt.Sprintf("Failed: %d of %d members answered, and %d are needed.", r.Count(council.Answered), len(s.Members), s.Quorum)
 }

@@ -1,4 +1,4 @@
-package notice_test
+package display_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
@@ -53,7 +53,7 @@ func TestAMembersLineSaysWhereItStands(t *testing.T) {
 		{cut, 100, "· opus cut off after 40s: the others have answered"},
 		{cut, 30, "· opus cut off after 40s"},
 	} {
-		if got := notice.Voice("opus", c.v, c.width); got != c.want {
+		if got := display.MemberLine("opus", c.v, c.width); got != c.want {
 			t.Errorf("at %d columns:\n got %q\nwant %q", c.width, got, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestALongNameIsCutBeforeTheBudgetGoes(t *testing.T) {
 		66: "▲ anthropic/claude… waiting on anthropic — 2s (budget 3m58s left)",
 		59: "▲ anthropic/claude-opus-4-5 waiting on anthropic — 2s",
 	} {
-		if got := notice.Voice(opus.String(), v, width); got != want {
+		if got := display.MemberLine(opus.String(), v, width); got != want {
 			t.Errorf("at %d columns:\n got %q\nwant %q", width, got, want)
 		}
 	}
@@ -80,27 +80,27 @@ func TestMembersThatWaitOnTheSameProviderAreCounted(t *testing.T) {
 	all := []council.Voice{
 		waits("anthropic", 0), waits("openai", time.Second), voice(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, notice.Together(all, 80)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, display.SharedWaitLines(all, 80)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, notice.Together(all, 19)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, display.SharedWaitLines(all, 19)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, notice.Together(all, 40)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, display.SharedWaitLines(all, 40)); diff != "" {
 		t.Error(diff)
 	}
 	behind := []council.Voice{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
-	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, notice.Together(behind, 80)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, display.SharedWaitLines(behind, 80)); diff != "" {
 		t.Error(diff)
 	}
-	if lines := notice.Together(all[1:4], 80); lines != nil {
+	if lines := display.SharedWaitLines(all[1:4], 80); lines != nil {
 		t.Errorf("%q", lines)
 	}
 }
 
 func TestTheSameModelTwiceHasANumber(t *testing.T) {
 	other := llm.Name{Provider: "openai", Model: "gpt-5"}
-	got := notice.Names([]llm.Name{opus, other, opus, opus})
+	got := display.MemberNames([]llm.Name{opus, other, opus, opus})
 	want := []string{"anthropic/claude-opus-4-5", "openai/gpt-5", "anthropic/claude-opus-4-5 #2", "anthropic/claude-opus-4-5 #3"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -108,38 +108,38 @@ func TestTheSameModelTwiceHasANumber(t *testing.T) {
 }
 
 func TestNoNameOfAModelReachesTheTerminalAsItIs(t *testing.T) {
-	if got := notice.Names([]llm.Name{{Provider: "x", Model: "a\x1b[2J\nb"}})[0]; got != "x/a␛[2J b" {
+	if got := display.MemberNames([]llm.Name{{Provider: "x", Model: "a\x1b[2J\nb"}})[0]; got != "x/a␛[2J b" {
 		t.Errorf("%q", got)
 	}
 }
 
-func ExampleVoice() {
+func ExampleMemberLine() {
 	v := council.Voice{Name: opus, State: council.Answered, Tries: 2, Took: 12 * time.Second}
-	fmt.Println(notice.Voice("anthropic/claude-opus-4-5", v, 80))
+	fmt.Println(display.MemberLine("anthropic/claude-opus-4-5", v, 80))
 	// Output: ✓ anthropic/claude-opus-4-5 answered in 12s (2 tries)
 }
 
-func ExampleShort() {
+func ExampleShortfallHeadline() {
 	s := council.Shortfall{Members: []council.Voice{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}, Quorum: 2}
-	fmt.Println(notice.Short(&s))
+	fmt.Println(display.ShortfallHeadline(&s))
 	// Output: Failed: 1 of 2 members answered, and 2 are needed.
 }
 
-func ExampleTogether() {
+func ExampleSharedWaitLines() {
 	wait := council.Voice{Name: opus, State: council.Waiting, Wait: 4 * time.Second}
-	fmt.Println(notice.Together([]council.Voice{wait, wait, {}}, 80)[0])
+	fmt.Println(display.SharedWaitLines([]council.Voice{wait, wait, {}}, 80)[0])
 	// Output: ▲ 2 of 3 members waiting on anthropic — next try 4s
 }
 
-func ExampleGrace() {
-	fmt.Println(notice.Grace([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
-	fmt.Println(notice.Grace([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
+func ExampleGraceLine() {
+	fmt.Println(display.GraceLine([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
+	fmt.Println(display.GraceLine([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
 	// Output:
 	// · 1 of 3 members answered — the rest have 30s
 	// · 1 of 3 answered — 30s
 }
 
-func ExampleNames() {
-	fmt.Println(notice.Names([]llm.Name{opus, opus}))
+func ExampleMemberNames() {
+	fmt.Println(display.MemberNames([]llm.Name{opus, opus}))
 	// Output: [anthropic/claude-opus-4-5 anthropic/claude-opus-4-5 #2]
 }

@@ -1,4 +1,4 @@
-package notice
+package display
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ func Details(e turn.Error) []string {
 		more = append(more, OneLine(name))
 	}
 	if e.WaitedMs > 0 {
-		more = append(more, "waited "+Seconds(time.Duration(e.WaitedMs)*time.Millisecond))
+		more = append(more, "waited "+Duration(time.Duration(e.WaitedMs)*time.Millisecond))
 	}
 	if e.RequestID != "" {
 		more = append(more, "request "+OneLine(e.RequestID))

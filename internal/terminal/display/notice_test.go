@@ -1,25 +1,25 @@
-package notice_test
+package display_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 var (
 	nine = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.Local)
-	busy = notice.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: 1, Limit: 10}
-	gone = notice.Wait{Fault: &fault.Error{Kind: fault.Unavailable}, Attempt: 7, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
+	busy = display.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: 1, Limit: 10}
+	gone = display.Wait{Fault: &fault.Error{Kind: fault.Unavailable}, Attempt: 7, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
 )
 
 func TestOneSentenceSaysWhatWaitsAndHowLong(t *testing.T) {
-	open := notice.Wait{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Attempt: 3, Limit: policy.Unlimited}
+	open := display.Wait{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Attempt: 3, Limit: policy.Unlimited}
 	for _, tt := range []struct {
-		wait  notice.Wait
+		wait  display.Wait
 		left  time.Duration
 		width int
 		want  string
@@ -62,7 +62,7 @@ func TestAClockSaysTheDayWhereItIsAnother(t *testing.T) {
 	for after, want := range map[time.Duration]string{
 		time.Minute: "21:01", 8 * time.Hour: "05:00", 13 * time.Hour: "10:00 on Nov 3", -22 * time.Hour: "23:00 on Nov 1",
 	} {
-		if got := notice.Clock(nine.Add(after), nine); got != want {
+		if got := display.Clock(nine.Add(after), nine); got != want {
 			t.Errorf("%v later: got %q, want %q", after, got, want)
 		}
 	}
@@ -72,18 +72,18 @@ func TestACountdownChangesWhenItSaysSoAndNeverSaysNone(t *testing.T) {
 	left := 7*time.Minute + 700*time.Millisecond
 	said := []string{}
 	for left > 0 {
-		words := notice.Seconds(left)
+		words := display.Duration(left)
 		said = append(said, words)
-		step := notice.Next(left)
-		if before := notice.Seconds(left - step + 1); before != words {
+		step := display.NextChange(left)
+		if before := display.Duration(left - step + 1); before != words {
 			t.Fatalf("%v says %q, but %q just before it is to change", left, words, before)
 		}
-		if left -= step; left > 0 && notice.Seconds(left) == words {
+		if left -= step; left > 0 && display.Duration(left) == words {
 			t.Fatalf("%q does not change after %v", words, step)
 		}
 	}
-	if got := notice.Seconds(0); got != "now" || notice.Next(0) != 0 {
-		t.Errorf("at the end: %q, next in %v", got, notice.Next(0))
+	if got := display.Duration(0); got != "now" || display.NextChange(0) != 0 {
+		t.Errorf("at the end: %q, next in %v", got, display.NextChange(0))
 	}
 	for i, want := range []string{"8m", "7m", "6m", "5m0s", "4m59s"} {
 		if said[i] != want {
@@ -93,7 +93,7 @@ func TestACountdownChangesWhenItSaysSoAndNeverSaysNone(t *testing.T) {
 	if last := said[len(said)-1]; last != "1s" {
 		t.Errorf("the last is %q, want 1s", last)
 	}
-	if got := notice.Seconds(2*time.Hour + 30*time.Minute + time.Second); got != "2h31m" {
+	if got := display.Duration(2*time.Hour + 30*time.Minute + time.Second); got != "2h31m" {
 		t.Errorf("got %q, want 2h31m", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestRecoveryIsSaidInOneLine(t *testing.T) {
 		{1, time.Second, "✓ Recovered after 1 retry (waited 1s)"},
 		{1, time.Millisecond, "✓ Recovered after 1 retry (waited 1s)"},
 	} {
-		if got := notice.Recovered(tt.retries, tt.waited); got != tt.want {
+		if got := display.Recovered(tt.retries, tt.waited); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRecoveryIsSaidInOneLine(t *testing.T) {
 
 func TestASwitchSaysWhoAndWhy(t *testing.T) {
 	e := turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}
-	if got, want := notice.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): going on with openai/gpt"; got != want {
+	if got, want := display.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): going on with openai/gpt"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package notice_test
+package display_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/notice"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
@@ -20,23 +20,23 @@ func TestWhatATerminalWouldObeyIsSeenInstead(t *testing.T) {
 		"byte \x9b2J":         "byte \ufffd2J",
 		"größer 漢字":           "größer 漢字",
 	} {
-		if got := notice.Visible(given); got != want {
+		if got := display.Sanitize(given); got != want {
 			t.Errorf("%q: got %q, want %q", given, got, want)
 		}
 	}
 }
 
 func TestALineOfSomebodyElsesIsOneLineAndTurnsNothingAround(t *testing.T) {
-	if got, want := notice.OneLine("  a\n\tb\u202e c\r\nd "), "a b c d"; got != want {
+	if got, want := display.OneLine("  a\n\tb\u202e c\r\nd "), "a b c d"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := notice.Cut("abcdef", 4), "abc…"; got != want {
+	if got, want := display.Truncate("abcdef", 4), "abc…"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestArgumentsAreShownWithoutCredentials(t *testing.T) {
-	got := notice.Arguments(llm.ToolCall{Arguments: []byte(`{"url":"https://x","key":"sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}`)})
+	got := display.Arguments(llm.ToolCall{Arguments: []byte(`{"url":"https://x","key":"sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}`)})
 	if strings.Contains(got, "abcdefghij") || !strings.Contains(got, `"url":"https://x"`) {
 		t.Errorf("got %q", got)
 	}
@@ -44,20 +44,20 @@ func TestArgumentsAreShownWithoutCredentials(t *testing.T) {
 
 func TestALocaleSaysWhetherThereAreOtherLetters(t *testing.T) {
 	for locale, want := range map[string]bool{"": false, "C": true, "POSIX": true, "C.UTF-8": false, "de_DE.utf8": false, "de_DE.ISO-8859-1": true} {
-		if got := notice.OnlyASCII(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
+		if got := display.OnlyASCII(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
 			t.Errorf("LANG=%q: got %v, want %v", locale, got, want)
 		}
 	}
 	over := map[string]string{"LC_ALL": "C", "LANG": "C.UTF-8"}
-	if !notice.OnlyASCII(func(name string) string { return over[name] }) {
+	if !display.OnlyASCII(func(name string) string { return over[name] }) {
 		t.Error("LC_ALL does not go before LANG")
 	}
 }
 
 func TestOurLinesHaveAnASCIIForm(t *testing.T) {
-	lines := []string{busy.Line(5e9, nine, 100, "r now"), busy.Line(5e9, nine, 40), notice.Recovered(2, 2e9), notice.BrokeOff, notice.Restarted, notice.Compacted}
+	lines := []string{busy.Line(5e9, nine, 100, "r now"), busy.Line(5e9, nine, 40), display.Recovered(2, 2e9), display.BrokeOff, display.Restarted, display.Compacted}
 	for _, line := range lines {
-		if got := notice.ASCII(line); strings.ContainsFunc(got, func(r rune) bool { return r > unicode.MaxASCII }) {
+		if got := display.ASCII(line); strings.ContainsFunc(got, func(r rune) bool { return r > unicode.MaxASCII }) {
 			t.Errorf("%q is left with other letters: %q", line, got)
 		}
 	}
@@ -66,7 +66,7 @@ func TestOurLinesHaveAnASCIIForm(t *testing.T) {
 func FuzzVisible(f *testing.F) {
 	f.Add("\x1b]0;title\a\x9b31m plain \x00\r\n\u202e")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := notice.Visible(s)
+		got := display.Sanitize(s)
 		if !utf8.ValidString(got) {
 			t.Errorf("%q: %q is not UTF-8", s, got)
 		}
