@@ -10,6 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -34,7 +35,7 @@ func (s *sitting) aggregate(ctx context.Context) error {
 		v.State, v.Why = CutOff, context.Cause(ctx)
 		return v.Why
 	}
-	v.State, v.Fault = Failed, fault.Of(err, time.Now())
+	v.State, v.Fault = Failed, classify.Of(err, time.Now())
 	return fmt.Errorf("the aggregator %s: %w", v.Name, err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -70,7 +71,7 @@ func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, 
 	case err == nil:
 		v.State, v.Text, v.Reason = Answered, said.Content.Text(), said.Reason
 	default:
-		v.State, v.Fault = Failed, fault.Of(err, time.Now())
+		v.State, v.Fault = Failed, classify.Of(err, time.Now())
 	}
 }
 

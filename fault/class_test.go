@@ -1,8 +1,6 @@
 package fault_test
 
 import (
-	"errors"
-	"syscall"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -36,16 +34,5 @@ func TestClassesAreThoseOfTheCouncil(t *testing.T) {
 		if tt.fault.Class() != tt.class || tt.fault.Retryable() != tt.again {
 			t.Errorf("%v, final %v: %s, %v; want %s, %v", tt.fault.Kind, tt.fault.Final, tt.fault.Class(), tt.fault.Retryable(), tt.class, tt.again)
 		}
-	}
-}
-
-func TestNetworkCodesAreTransient(t *testing.T) {
-	for _, code := range []string{"ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "ECONNRESET", "EHOSTUNREACH", "EAI_AGAIN"} {
-		if f := fault.Of(errors.New("connect "+code), start); f.Class() != fault.ClassTransient {
-			t.Errorf("%s: %s, %v by %s", code, f.Class(), f.Kind, f.Rule)
-		}
-	}
-	if f := fault.Of(dial(errno("connect", syscall.ETIMEDOUT)), start); f.Class() != fault.ClassTransient {
-		t.Errorf("a dial that timed out over there: %s", f.Class())
 	}
 }

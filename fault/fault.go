@@ -1,10 +1,8 @@
-// Package fault says what went wrong with one call to a language model, in one
-// vocabulary for every provider.
+// Package fault is the vocabulary of failed calls to language models, the same for every provider.
 //
-// A failed try becomes an [Error] with a [Kind]; the kind decides whether the
-// same request can pass later. The package reads and names; it does not wait,
-// does not retry and has no clock: whoever needs an instant passes it in.
-// Packages policy, retry, transport and gateway stand on it.
+// A failed try becomes an [Error] with a [Kind]; the kind decides whether the same request can pass later.
+// Package classify below it decides which kind that is; packages policy, retry, transport and gateway act
+// on it.
 package fault
 
 import (

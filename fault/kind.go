@@ -22,37 +22,35 @@ const (
 	kinds                       // how many there are
 )
 
-// words holds, for each kind, its name on the wire, its plain words on a
-// screen, and the reason of a rule that needs no other: what names such as
-// "overloaded_error" say by themselves.
-var words = [kinds]struct{ name, plain, reason string }{
-	Unknown:         {"unknown", "unknown failure", "no rule knows it"},
-	RateLimited:     {"rate-limited", "rate limited", "too many requests or tokens for now"},
-	Overloaded:      {"overloaded", "server overloaded", "nobody is free to answer"},
-	Unavailable:     {"unavailable", "server error", "something at the provider or on the way to it broke"},
-	Truncated:       {"truncated", "stream dropped", "the answer broke off"},
-	UpstreamTimeout: {"upstream-timeout", "timeout", "the provider or the network took too long"},
-	Timeout:         {"timeout", "timeout", "a limit of ours expired"},
-	Quota:           {"quota", "usage limit", "the account or a long window is spent"},
-	Auth:            {"auth", "authentication", "the credentials are refused"},
-	Invalid:         {"invalid", "bad request", "the same request fails again"},
-	Refused:         {"refused", "refused", "policy, place or plan forbid it"},
-	TooLong:         {"too-long", "too large", "it does not fit and has to be made smaller"},
-	Canceled:        {"canceled", "canceled", "the caller has left"},
+// texts holds, for each kind, its name on the wire and its text on a screen.
+var texts = [kinds]struct{ name, plain string }{
+	Unknown:         {"unknown", "unknown failure"},
+	RateLimited:     {"rate-limited", "rate limited"},
+	Overloaded:      {"overloaded", "server overloaded"},
+	Unavailable:     {"unavailable", "server error"},
+	Truncated:       {"truncated", "stream dropped"},
+	UpstreamTimeout: {"upstream-timeout", "timeout"},
+	Timeout:         {"timeout", "timeout"},
+	Quota:           {"quota", "usage limit"},
+	Auth:            {"auth", "authentication"},
+	Invalid:         {"invalid", "bad request"},
+	Refused:         {"refused", "refused"},
+	TooLong:         {"too-long", "too large"},
+	Canceled:        {"canceled", "canceled"},
 }
 
 // String gives the kind's name on the wire, in kebab-case.
 func (k Kind) String() string {
 	if k >= kinds {
-		return words[Unknown].name
+		return texts[Unknown].name
 	}
-	return words[k].name
+	return texts[k].name
 }
 
 // KindOf gives the kind of a name on the wire; Unknown: it is none's.
 func KindOf(name string) Kind {
 	for k := range kinds {
-		if words[k].name == name {
+		if texts[k].name == name {
 			return k
 		}
 	}
@@ -62,9 +60,9 @@ func KindOf(name string) Kind {
 // Text gives the kind in the plain words that people see: "server overloaded".
 func (k Kind) Text() string {
 	if k >= kinds {
-		return words[Unknown].plain
+		return texts[Unknown].plain
 	}
-	return words[k].plain
+	return texts[k].plain
 }
 
 // Set is a set of kinds; the zero Set is empty.

@@ -5,51 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// messageLimit bounds Error.Message, in bytes.
-const messageLimit = 2 << 10
-
 // hidden is what stands for a credential.
 const hidden = "***"
-
-// clean makes a text fit to be shown: valid UTF-8 without control characters,
-// without credentials, and at most limit bytes long.
-func clean(s string, limit int) string {
-	if len(s) > 2*limit {
-		s = s[:2*limit]
-	}
-	if !plain(s) {
-		s = strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	s = strings.TrimSpace(s)
-	s = Scrub(s)
-	if len(s) <= limit {
-		return s
-	}
-	s = s[:limit]
-	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return strings.ToValidUTF8(s, "")
-}
-
-// plain tells whether a text is printable ASCII throughout.
-func plain(s string) bool {
-	for i := range len(s) {
-		if (s[i] < ' ' && s[i] != '\n') || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// printable turns control characters into spaces: a message is shown on
-// terminals, which obey them.
-func printable(r rune) rune {
-	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
-		return ' '
-	}
-	return r
-}
 
 // Scrub replaces everything in a text that looks like a credential by "***":
 // keys by their well-known prefixes, what follows Bearer or "api key provided:",
@@ -242,3 +199,14 @@ func credential(word string) bool {
 	}
 	return false
 }
+
+// bytesThat tables what holds for a byte.
+func bytesThat(is func(byte) bool) (table [256]bool) {
+	for c := range table {
+		table[c] = is(byte(c))
+	}
+	return table
+}
+
+// isWord reports whether a byte is an ASCII letter or digit.
+func isWord(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -16,12 +17,12 @@ const Unlimited time.Duration = math.MaxInt64
 
 // Config says what a gateway stands in front of.
 type Config struct {
-	Upstreams []Upstream        // the first of an API takes that API's requests; none: Defaults()
-	Policy    policy.Policy     // of the upstreams that have none of their own; zero: never try again
-	Base      http.RoundTripper // reaches the upstreams that have no transport of their own; nil: pooled connections
-	Faults    fault.Classifier  // names the faults; zero: the built-in rules
-	Spool     Spool             // where the bodies of waiting requests are kept; zero: in memory up to 128 MiB, then on disk
-	OnEvent   func(Event)       // told of what happens, by concurrent callers; nil: nobody
+	Upstreams []Upstream          // the first of an API takes that API's requests; none: Defaults()
+	Policy    policy.Policy       // of the upstreams that have none of their own; zero: never try again
+	Base      http.RoundTripper   // reaches the upstreams that have no transport of their own; nil: pooled connections
+	Faults    classify.Classifier // names the faults; zero: the built-in rules
+	Spool     Spool               // where the bodies of waiting requests are kept; zero: in memory up to 128 MiB, then on disk
+	OnEvent   func(Event)         // told of what happens, by concurrent callers; nil: nobody
 }
 
 // Upstream is one provider, or one account with it.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -62,7 +63,7 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 	query := r.URL.RawQuery
 	if err := u.authorize(out.Header, &query); err != nil {
 		_ = r.Body.Close() // the server would stumble over what is left of it
-		f := fault.Of(err, time.Now())
+		f := classify.Of(err, time.Now())
 		reply(w, http.StatusUnauthorized, u.api.errors.ErrorBody(f, "ridethrough: "+f.Error()))
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
@@ -19,7 +19,7 @@ import (
 type setup struct {
 	upstreams []*upstream
 	defaults  []*upstream // the one that takes each API's requests, in the order of apis; nil: none
-	faults    fault.Classifier
+	faults    classify.Classifier
 	onEvent   func(Event)
 }
 

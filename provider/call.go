@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
@@ -9,7 +9,7 @@ import (
 // over the answer.
 type Call struct {
 	by     llm.Name
-	faults fault.Classifier
+	faults classify.Classifier
 	yield  func(llm.Part, error) bool
 	seen   wire
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
@@ -51,7 +52,7 @@ func ExampleStream() {
 		return nil
 	}
 	for range 2 {
-		for part, err := range provider.Stream(context.Background(), llm.Name{Provider: "house"}, fault.Classifier{}, ask) {
+		for part, err := range provider.Stream(context.Background(), llm.Name{Provider: "house"}, classify.Classifier{}, ask) {
 			if f, failed := err.(*fault.Error); failed {
 				fmt.Println(f, f.Kind, f.Wait)
 				break

@@ -13,7 +13,7 @@ import (
 )
 
 // Event gives the fault of an error event inside a stream, for ask to return:
-// the event's text or its data, as of fault.FromEvent, and the SDK's error; nil:
+// the event's text or its data, as of classify.FromEvent, and the SDK's error; nil:
 // it has none. Where the response itself is an error, that says more.
 func (c *Call) Event(event []byte, err error) error {
 	if err != nil && c.seen.status >= http.StatusMultipleChoices {

@@ -17,7 +17,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/transport"
 )
@@ -39,7 +39,7 @@ func Client() *http.Client {
 // An answer of which ask has not seen the proper end ([Call.End]) has broken
 // off, whether it returns an error or nil. by is who is asked, faults names what
 // goes wrong.
-func Stream(ctx context.Context, by llm.Name, faults fault.Classifier, ask func(context.Context, *Call) error) iter.Seq2[llm.Part, error] {
+func Stream(ctx context.Context, by llm.Name, faults classify.Classifier, ask func(context.Context, *Call) error) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		c := &Call{by: by, faults: faults, yield: yield}
 		err := ask(context.WithValue(ctx, key{}, c), c)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
@@ -39,7 +40,7 @@ func say(parts ...llm.Part) func(context.Context, *provider.Call) error {
 // all ranges over an answer and gives its parts and its error.
 func all(t *testing.T, ctx context.Context, ask func(context.Context, *provider.Call) error) (parts []llm.Part, last error) {
 	t.Helper()
-	for p, err := range provider.Stream(ctx, name, fault.Classifier{}, ask) {
+	for p, err := range provider.Stream(ctx, name, classify.Classifier{}, ask) {
 		if last != nil {
 			t.Fatalf("%v, %v after the error", p, err)
 		}
@@ -97,7 +98,7 @@ func TestACallWithoutAnIDGetsOneOfItsOwn(t *testing.T) {
 }
 
 func TestBreakingOffIsNoFault(t *testing.T) {
-	for range provider.Stream(t.Context(), name, fault.Classifier{}, func(_ context.Context, c *provider.Call) error {
+	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(_ context.Context, c *provider.Call) error {
 		c.Opens(llm.Usage{Input: 1})
 		if c.Yield(llm.Text{Text: "a"}) || c.Yield(llm.Text{Text: "b"}) || c.Yield(llm.Text{}) {
 			t.Error("goes on")
@@ -110,7 +111,7 @@ func TestBreakingOffIsNoFault(t *testing.T) {
 
 func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
 	n := 0
-	for range provider.Stream(t.Context(), name, fault.Classifier{}, func(ctx context.Context, c *provider.Call) error {
+	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(ctx context.Context, c *provider.Call) error {
 		c.Opens(llm.Usage{Input: 1})
 		c.Costs(llm.Usage{Output: 1})
 		return say(llm.Text{Text: "a"})(ctx, c)
@@ -281,8 +282,8 @@ func TestOnlyAnAddressCanBeOne(t *testing.T) {
 }
 
 func TestTheUsersJudgesAreAsked(t *testing.T) {
-	faults := fault.Classifier{Judges: []fault.Judge{func(fault.Evidence) (fault.Ruling, bool) {
-		return fault.Ruling{Kind: fault.Refused, Rule: "mine"}, true
+	faults := classify.Classifier{Judges: []classify.Judge{func(classify.Evidence) (classify.Ruling, bool) {
+		return classify.Ruling{Kind: fault.Refused, Rule: "mine"}, true
 	}}}
 	world(t, "503", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		for _, err := range provider.Stream(t.Context(), name, faults, peer(client, false)) {
@@ -339,7 +340,7 @@ func (endless) Read(p []byte) (int, error) { return copy(p, "more "), nil }
 func BenchmarkStream(b *testing.B) {
 	var part llm.Part = llm.Text{Text: "word "}
 	b.ReportAllocs()
-	for _, err := range provider.Stream(b.Context(), name, fault.Classifier{}, func(_ context.Context, c *provider.Call) error {
+	for _, err := range provider.Stream(b.Context(), name, classify.Classifier{}, func(_ context.Context, c *provider.Call) error {
 		for b.Loop() {
 			c.Yield(part)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -270,7 +271,7 @@ func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
 		_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Patient(), Breaker: g}, func(ctx context.Context, _ int) (string, error) {
 			time.AfterFunc(time.Second, func() { cancel(errOwn) })
 			<-ctx.Done()
-			return "", fault.Of(context.Cause(ctx), time.Now()) // as a transport names it
+			return "", classify.Of(context.Cause(ctx), time.Now()) // as a transport names it
 		})
 		if !errors.Is(err, errOwn) || strings.Join(g.outcomes, " ") != "canceled" {
 			t.Errorf("%v, and the gate is told %v", err, g.outcomes)

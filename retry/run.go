@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -83,7 +84,7 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 			return &expired
 		}
 	}
-	return fault.Of(err, r.engine.now())
+	return classify.Of(err, r.engine.now())
 }
 
 // failed counts a failed try, tells of it and waits for the next one. It

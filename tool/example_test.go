@@ -5,12 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/tool"
@@ -80,25 +76,4 @@ func ExampleFiles() {
 	// list_files: notes.txt (19)
 	// read_file: call home
 	// search_files: notes.txt:1: buy milk
-}
-
-func ExampleConnect() {
-	clock := mcp.NewServer(&mcp.Implementation{Name: "clock", Version: "1"}, nil)
-	mcp.AddTool(clock, &mcp.Tool{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "noon"}}}, nil, nil
-		})
-	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return clock }, nil))
-	defer server.Close()
-
-	connection, err := tool.Connect(context.Background(), tool.Server{Name: "clock", URL: server.URL})
-	if err != nil {
-		panic(err)
-	}
-	defer connection.Close()
-	for _, t := range connection.Tools() {
-		result := t.Run(context.Background(), llm.ToolCall{ID: "1", Name: t.Name})
-		fmt.Println(t.Name, t.Writes, result.Output)
-	}
-	// Output: mcp__clock__now false noon
 }

@@ -51,12 +51,12 @@ func (f *Folder) name(path string) (string, error) {
 	if filepath.IsAbs(name) { // they like to write it out
 		inside, err := filepath.Rel(f.root.Name(), name)
 		if err != nil {
-			return "", reason(path + " is outside the folder")
+			return "", errors.New(path + " is outside the folder")
 		}
 		name = inside
 	}
 	if name = filepath.Clean(name); !filepath.IsLocal(name) {
-		return "", reason(path + " is outside the folder")
+		return "", errors.New(path + " is outside the folder")
 	}
 	return filepath.ToSlash(name), nil
 }
@@ -68,7 +68,7 @@ func (f *Folder) open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, plain(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, reason(name + " is no file")
+		return nil, nil, errors.New(name + " is no file")
 	}
 	file, err := f.root.Open(name)
 	return file, info, plain(name, err)

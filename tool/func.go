@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -56,11 +57,6 @@ func written(schema *jsonschema.Schema) json.RawMessage {
 	return text
 }
 
-// reason is an error whose text is for the model.
-type reason string
-
-func (r reason) Error() string { return string(r) }
-
 // read holds the arguments against the schema and gives them as an In.
 func read[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (In, error) {
 	var in In
@@ -69,7 +65,7 @@ func read[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (In, e
 		return in, err
 	}
 	if err := schema.Validate(given); err != nil {
-		return in, reason(strings.TrimPrefix(err.Error(), "validating root: "))
+		return in, errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 	}
 	err := json.Unmarshal(arguments, &in)
 	return in, err

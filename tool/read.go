@@ -35,7 +35,7 @@ func (f *Folder) read(ctx context.Context, in reading) (string, error) {
 	defer file.Close()
 	r := bufio.NewReaderSize(file, sniff)
 	if head, _ := r.Peek(sniff); binary(head) {
-		return "", reason(fmt.Sprintf("%s is a binary file of %d bytes", name, info.Size()))
+		return "", fmt.Errorf("%s is a binary file of %d bytes", name, info.Size())
 	}
 	w := window{first: max(1, in.Offset), count: in.Limit}
 	if w.count <= 0 {
@@ -77,7 +77,7 @@ func (w window) whole(out []byte, lines int) (string, error) {
 	case lines == 0:
 		return "[the file is empty]", nil
 	case lines < w.first:
-		return "", reason(fmt.Sprintf("the file has only %d lines", lines))
+		return "", fmt.Errorf("the file has only %d lines", lines)
 	}
 	return string(out), nil
 }

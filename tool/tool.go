@@ -1,5 +1,5 @@
-// Package tool is what a model may call: Go functions, the files below a
-// folder, and what MCP servers offer.
+// Package tool is what a model may call: Go functions and the files below a
+// folder. Package mcp below it adds the tools of MCP servers.
 //
 // Whatever a tool does, [Tool.Run] comes back with a result that the model can
 // read: in time, bounded, and with the reason where it failed. A tool that

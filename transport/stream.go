@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
@@ -21,7 +22,7 @@ type stream struct {
 	ahead
 	dialect  *dialect.Dialect
 	form     dialect.Form
-	faults   fault.Classifier
+	faults   classify.Classifier
 	whole    int          // buf[at:whole] are whole frames, to be handed on
 	seen     int          // between whole and here no frame ends
 	content  bool         // the first content has been read

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -39,10 +40,10 @@ const (
 // The policy's Wall bounds the time to the first content, not the answer; Limits
 // bounds the silence of a try in both.
 type Transport struct {
-	Base   http.RoundTripper // sends one try; nil: http.DefaultTransport
-	Retry  retry.Retrier     // when to try again and who is told; zero: never, nobody
-	Faults fault.Classifier  // names the faults; zero: the built-in rules
-	Limits Limits            // on each try; zero: none
+	Base   http.RoundTripper   // sends one try; nil: http.DefaultTransport
+	Retry  retry.Retrier       // when to try again and who is told; zero: never, nobody
+	Faults classify.Classifier // names the faults; zero: the built-in rules
+	Limits Limits              // on each try; zero: none
 
 	// Breakers lets the requests of one host share its outages: one of them finds out
 	// whether it is back, and all go on when it is. Several transports may have the

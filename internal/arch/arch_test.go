@@ -11,6 +11,7 @@ import (
 var house = []row{
 	// floor 0: arithmetic and vocabulary, in the words below
 	{floor: 0, path: "fault"},
+	{floor: 0, path: "fault/classify", uses: "fault"},
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "internal/dialect", uses: "fault"},
 	{floor: 0, path: "llm"},
@@ -18,40 +19,44 @@ var house = []row{
 	{floor: 0, path: "wire", uses: "fault llm policy turn"},
 
 	// floor 1: may wait, may talk
-	{floor: 1, path: "retry", uses: "fault policy"},
+	{floor: 1, path: "retry", uses: "fault fault/classify policy"},
 	{floor: 1, path: "breaker", uses: "fault retry"},
-	{floor: 1, path: "transport", uses: "internal/dialect fault breaker policy retry"},
+	{floor: 1, path: "transport", uses: "internal/dialect fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
 
 	// floor 2: third-party parts come in here
 	{
-		floor: 2, path: "gateway", uses: "internal/dialect fault breaker policy retry transport internal/http1",
+		floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1",
 		parts: "github.com/klauspost/compress",
 	},
-	{floor: 2, path: "provider", uses: "internal/dialect fault llm transport"},
+	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
-		floor: 2, path: "provider/anthropic", uses: "fault llm provider",
+		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
 		parts: "github.com/anthropics/anthropic-sdk-go",
 	},
 	{
-		floor: 2, path: "provider/gemini", uses: "fault llm provider",
+		floor: 2, path: "provider/gemini", uses: "fault fault/classify llm provider",
 		parts: "google.golang.org/genai",
 	},
 	{
-		floor: 2, path: "provider/openai", uses: "fault llm provider",
+		floor: 2, path: "provider/openai", uses: "fault fault/classify llm provider",
 		parts: "github.com/openai/openai-go",
 	},
-	{floor: 2, path: "provider/lmstudio", uses: "fault provider/openai"},
+	{floor: 2, path: "provider/lmstudio", uses: "fault/classify provider/openai"},
 	{
-		floor: 2, path: "provider/ollama", uses: "internal/dialect fault llm provider",
+		floor: 2, path: "provider/ollama", uses: "internal/dialect fault fault/classify llm provider",
 		parts: "github.com/ollama/ollama",
 	},
 	{
-		floor: 2, path: "tool", uses: "fault llm",
-		parts: "github.com/google/jsonschema-go github.com/modelcontextprotocol/go-sdk",
+		floor: 2, path: "tool", uses: "llm",
+		parts: "github.com/google/jsonschema-go",
+	},
+	{
+		floor: 2, path: "tool/mcp", uses: "fault llm tool",
+		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
-	{floor: 2, path: "council", uses: "agent fault breaker llm policy retry turn wire"},
+	{floor: 2, path: "council", uses: "agent fault fault/classify breaker llm policy retry turn wire"},
 	{
 		floor: 2, path: "store",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
@@ -61,7 +66,7 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/lab/simulator"},
-	{floor: 3, path: "llm/llmtest", uses: "fault llm policy retry transport internal/lab/simulator"},
+	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{
 		floor: 3, path: "internal/operation/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
@@ -85,16 +90,16 @@ var house = []row{
 	{floor: 3, path: "internal/terminal/chat", uses: "store retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{
-		floor: 3, path: "internal/server", uses: "council internal/dialect docs store fault breaker gateway internal/operation/history policy conversation turn wire",
+		floor: 3, path: "internal/server", uses: "council internal/dialect docs store fault fault/classify breaker gateway internal/operation/history policy conversation turn wire",
 		parts: "github.com/coder/websocket",
 	},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
-	{floor: 3, path: "internal/lab", uses: "fault breaker policy retry internal/operation/config"},
+	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/operation/config"},
 	{
-		floor: 3, path: "internal/cli", uses: "council store fault policy retry conversation transport gateway internal/lab/simulator internal/operation/config internal/server internal/operation/telemetry agent internal/app internal/operation/archive internal/operation/doctor internal/journal internal/terminal/display internal/server/client internal/terminal/chat internal/terminal/tui llm tool turn wire internal/server/web internal/lab internal/operation/history",
+		floor: 3, path: "internal/cli", uses: "council store fault fault/classify policy retry conversation transport gateway internal/lab/simulator internal/operation/config internal/server internal/operation/telemetry agent internal/app internal/operation/archive internal/operation/doctor internal/journal internal/terminal/display internal/server/client internal/terminal/chat internal/terminal/tui llm tool tool/mcp turn wire internal/server/web internal/lab internal/operation/history",
 		parts: "github.com/spf13/cobra golang.org/x/term",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -216,11 +217,11 @@ func (e specimen) diagnose(now time.Time) *fault.Error {
 	}
 	switch {
 	case e.Where == "network", e.Where == "" && e.Status == 0:
-		return fault.Of(errors.New(e.Body), now)
+		return classify.Of(errors.New(e.Body), now)
 	case e.Where == "stream" && (e.Status == 0 || e.Status == http.StatusOK):
-		return fault.FromEvent([]byte(e.Body), now)
+		return classify.FromEvent([]byte(e.Body), now)
 	}
-	return fault.FromResponse(e.Status, header, []byte(e.Body), now)
+	return classify.FromResponse(e.Status, header, []byte(e.Body), now)
 }
 
 // parseError reads an error in whatever form it was saved: what it begins with

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/tool/mcp"
 )
 
 // toolbox is what of this machine a model may use.
@@ -52,7 +53,7 @@ func (b *toolbox) open(ctx context.Context, errs io.Writer) (tools []tool.Tool, 
 			return nil, end, err
 		}
 		s.Stderr = errs
-		m, err := tool.Connect(ctx, s)
+		m, err := mcp.Connect(ctx, s)
 		if err != nil {
 			return nil, end, failed(err)
 		}
@@ -79,14 +80,14 @@ const farewell = 30 * time.Millisecond
 
 // mcpServer reads an MCP server from a flag. Arguments are what stands between
 // spaces: whoever needs more writes a script.
-func mcpServer(text string) (tool.Server, error) {
+func mcpServer(text string) (mcp.Server, error) {
 	name, what, ok := strings.Cut(text, "=")
 	words := strings.Fields(what)
 	if !ok || name == "" || len(words) == 0 {
-		return tool.Server{}, fmt.Errorf("--mcp %q: want NAME=COMMAND ARGS or NAME=URL", text)
+		return mcp.Server{}, fmt.Errorf("--mcp %q: want NAME=COMMAND ARGS or NAME=URL", text)
 	}
 	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
-		return tool.Server{Name: name, URL: what}, nil
+		return mcp.Server{Name: name, URL: what}, nil
 	}
-	return tool.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
+	return mcp.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
 // ask sends one request and reads its answer.
@@ -67,7 +68,7 @@ func TestWhatTwoReadersCouldReadInTwoWaysIsRefused(t *testing.T) {
 				if err == nil || !strings.HasPrefix(err.Error(), "malformed HTTP response: ") || len(err.Error()) > 200 {
 					t.Errorf("got %q, %.300v", body, err)
 				}
-				if f := fault.Of(err, time.Now()); f.Kind != fault.Unknown {
+				if f := classify.Of(err, time.Now()); f.Kind != fault.Unknown {
 					t.Errorf("it is %v", f.Kind)
 				}
 			})
@@ -110,7 +111,7 @@ func TestAnAnswerThatEndsInItsLastChunkIsCut(t *testing.T) {
 			if body != "hello" || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%q: got %q, %v", end, body, err)
 			}
-			if f := fault.Broken(err, time.Now()); f.Kind != fault.Truncated {
+			if f := classify.Broken(err, time.Now()); f.Kind != fault.Truncated {
 				t.Errorf("%q: it is %v", end, f.Kind)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
@@ -139,8 +140,8 @@ func TestADeadPooledConnectionIsNoFault(t *testing.T) {
 				if (err == nil) != c.ok {
 					t.Errorf("got %v", err)
 				}
-				if err != nil && fault.Of(err, time.Now()).Kind != fault.Unavailable {
-					t.Errorf("%v is %v", err, fault.Of(err, time.Now()).Kind)
+				if err != nil && classify.Of(err, time.Now()).Kind != fault.Unavailable {
+					t.Errorf("%v is %v", err, classify.Of(err, time.Now()).Kind)
 				}
 			})
 		})
@@ -182,7 +183,7 @@ func TestNothingIsSentAgainAfterAByteOfAnAnswer(t *testing.T) {
 		rt := s.ours(t)
 		_, _ = ask(t, rt)
 		_, err := ask(t, rt)
-		if f := fault.Of(err, time.Now()); !errors.Is(err, io.ErrUnexpectedEOF) || requests != 2 || f.Kind != fault.Unavailable {
+		if f := classify.Of(err, time.Now()); !errors.Is(err, io.ErrUnexpectedEOF) || requests != 2 || f.Kind != fault.Unavailable {
 			t.Errorf("%d requests, %v", requests, err)
 		}
 	})
@@ -207,7 +208,7 @@ func TestFailuresKeepTheirNames(t *testing.T) {
 		}, syscall.ECONNRESET, fault.Unavailable},
 	} {
 		_, err := ask(t, &http1.Transport{Dial: c.dial})
-		if f := fault.Of(err, time.Now()); !errors.Is(err, c.want) || f.Kind != c.kind {
+		if f := classify.Of(err, time.Now()); !errors.Is(err, c.want) || f.Kind != c.kind {
 			t.Errorf("%s: %v is %v", name, err, f.Kind)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
@@ -127,7 +128,7 @@ func (u *upstream) fault(no refusal) *fault.Error {
 		if no.wait > 0 {
 			header.Set("Retry-After", strconv.Itoa(no.wait))
 		}
-		f = fault.FromResponse(no.status, header, []byte(words(no.status)), u.world.Now())
+		f = classify.FromResponse(no.status, header, []byte(words(no.status)), u.world.Now())
 		u.faults[no] = f
 	}
 	each := *f

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
 // bare tells whether a request brings no credential for a provider: it has
@@ -68,7 +68,7 @@ func (e *explainer) end() {
 		return
 	}
 	h := e.Header()
-	f := fault.FromResponse(e.status, h, e.body.Bytes(), time.Now())
+	f := classify.FromResponse(e.status, h, e.body.Bytes(), time.Now())
 	h.Del("Content-Length")
 	h.Del("Content-Encoding")
 	reject(e.ResponseWriter, e.r, e.status, "the provider refuses the request (%s); it brought no credential but this gateway's token, which goes no further: "+

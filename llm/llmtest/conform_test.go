@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/provider"
@@ -26,7 +27,7 @@ func (plain) Name() llm.Name { return llm.Name{Provider: "plain", Model: "m"} }
 
 func (m plain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	client := provider.Watch(m.Client)
-	return provider.Stream(ctx, llm.Name{Provider: "plain"}, fault.Classifier{}, func(ctx context.Context, c *provider.Call) error {
+	return provider.Stream(ctx, llm.Name{Provider: "plain"}, classify.Classifier{}, func(ctx context.Context, c *provider.Call) error {
 		body, err := json.Marshal(m.question(r))
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/transport"
 )
@@ -64,7 +65,7 @@ func (s Suite) responses(t *testing.T) {
 				r.Errorf("%v is %v and passes: %t, after %#v", f, f.Kind, f.Retryable(), h.parts)
 			}
 			seen := r.wire.answered()
-			want := fault.FromResponse(seen.status, seen.header, seen.body, time.Now())
+			want := classify.FromResponse(seen.status, seen.header, seen.body, time.Now())
 			got := *f
 			want.Provider, got.Err = f.Provider, nil
 			if want.Message == "" {

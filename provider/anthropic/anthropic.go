@@ -15,7 +15,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
@@ -25,12 +25,12 @@ const name = "anthropic"
 
 // Config says which model is asked, where and as whom.
 type Config struct {
-	Model  string           // as the API calls it, such as "claude-opus-4-5"
-	Key    string           // sent as X-Api-Key; "": none
-	Token  string           // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
-	Base   string           // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
-	Client *http.Client     // sends the requests; nil: provider.Client()
-	Faults fault.Classifier // names what goes wrong; zero: the built-in rules
+	Model  string              // as the API calls it, such as "claude-opus-4-5"
+	Key    string              // sent as X-Api-Key; "": none
+	Token  string              // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
+	Base   string              // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
+	Client *http.Client        // sends the requests; nil: provider.Client()
+	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
 // Model is a model behind the Messages API. Its methods may run concurrently.

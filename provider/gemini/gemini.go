@@ -17,7 +17,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
@@ -29,11 +29,11 @@ const (
 
 // Config says which model is asked, where and as whom.
 type Config struct {
-	Model  string           // as the API calls it, such as "gemini-3-pro"
-	Key    string           // sent as X-Goog-Api-Key; "": none
-	Base   string           // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
-	Client *http.Client     // sends the requests; nil: provider.Client()
-	Faults fault.Classifier // names what goes wrong; zero: the built-in rules
+	Model  string              // as the API calls it, such as "gemini-3-pro"
+	Key    string              // sent as X-Goog-Api-Key; "": none
+	Base   string              // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
+	Client *http.Client        // sends the requests; nil: provider.Client()
+	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
 // Model is a model behind the Gemini API. Its methods may run concurrently.

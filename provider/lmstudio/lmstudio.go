@@ -11,18 +11,18 @@ import (
 	"cmp"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
 // Config says which model to ask, and where. Nothing is taken from the
 // environment.
 type Config struct {
-	Model  string           // as the server lists it, such as "openai/gpt-oss-20b"
-	Key    string           // the server's API token, where it wants one; "": none is sent
-	Base   string           // base URL; "": http://127.0.0.1:1234/v1
-	Client *http.Client     // nil: provider.Client()
-	Faults fault.Classifier // names the faults; zero: the built-in rules
+	Model  string              // as the server lists it, such as "openai/gpt-oss-20b"
+	Key    string              // the server's API token, where it wants one; "": none is sent
+	Base   string              // base URL; "": http://127.0.0.1:1234/v1
+	Client *http.Client        // nil: provider.Client()
+	Faults classify.Classifier // names the faults; zero: the built-in rules
 }
 
 // New gives a model. What is wrong with the configuration comes to light when

@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
@@ -19,11 +20,11 @@ import (
 // Config says which model to ask, and where. Nothing is taken from the
 // environment.
 type Config struct {
-	Model  string           // as the server calls it, such as "qwen3:8b"
-	Key    string           // for ollama.com; "": none is sent
-	Base   string           // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
-	Client *http.Client     // nil: provider.Client()
-	Faults fault.Classifier // names the faults; zero: the built-in rules
+	Model  string              // as the server calls it, such as "qwen3:8b"
+	Key    string              // for ollama.com; "": none is sent
+	Base   string              // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
+	Client *http.Client        // nil: provider.Client()
+	Faults classify.Classifier // names the faults; zero: the built-in rules
 
 	// Context is the size of the context window, in tokens, that the model is
 	// loaded with. A conversation that does not fit is a fault of kind TooLong. 0:

@@ -21,6 +21,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
@@ -28,12 +29,12 @@ import (
 // Config says which model to ask, and where. Nothing is taken from the
 // environment.
 type Config struct {
-	Model  string           // as the API calls it
-	Key    string           // "": none is sent
-	Base   string           // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
-	API    API              // "": Responses at OpenAI's own address, Chat at any other
-	Client *http.Client     // nil: provider.Client()
-	Faults fault.Classifier // names the faults; zero: the built-in rules
+	Model  string              // as the API calls it
+	Key    string              // "": none is sent
+	Base   string              // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
+	API    API                 // "": Responses at OpenAI's own address, Chat at any other
+	Client *http.Client        // nil: provider.Client()
+	Faults classify.Classifier // names the faults; zero: the built-in rules
 
 	// Provider is who answers at Base, for names and faults. Reasoning is given
 	// back to the same one only. "": "openai".
@@ -63,7 +64,7 @@ type Model struct {
 	base      string
 	renamed   bool // the bound of an answer has the name that OpenAI gave it later
 	api       API
-	faults    fault.Classifier
+	faults    classify.Classifier
 	summaries bool
 	chat      openai.ChatCompletionService
 	responses responses.ResponseService

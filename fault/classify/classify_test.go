@@ -1,0 +1,324 @@
+package classify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
+)
+
+// start is the moment at which everything in these tests happens.
+var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+
+// said makes an error body as the Messages API sends it.
+func said(kind, message string) string {
+	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_011"}`, kind, message)
+}
+
+// coded makes an error body as Chat Completions sends it.
+func coded(kind, code, message string) string {
+	return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
+}
+
+func TestResponsesOfAnthropicAreNamed(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   fault.Kind
+	}{
+		{529, said("overloaded_error", "Overloaded"), fault.Overloaded},
+		{500, said("api_error", "Internal server error"), fault.Unavailable},
+		{429, said("rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit"), fault.RateLimited},
+		{429, said("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute."), fault.RateLimited},
+		{429, said("rate_limit_error", "Number of requests has exceeded your daily request limit"), fault.Quota},
+		{429, said("rate_limit_error", "Extra usage is required for long context requests."), fault.Refused},
+		{400, said("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Quota},
+		{400, said("invalid_request_error", "You have reached your specified API usage limits."), fault.Quota},
+		{400, said("invalid_request_error", "prompt is too long: 201000 tokens > 200000 maximum"), fault.TooLong},
+		{400, said("invalid_request_error", "messages.1.content: Field required"), fault.Invalid},
+		{413, said("request_too_large", "Request exceeds the maximum size"), fault.TooLong},
+		{401, said("authentication_error", "invalid x-api-key"), fault.Auth},
+		{403, said("permission_error", "Your API key does not have permission to use the specified resource."), fault.Refused},
+		{404, said("not_found_error", "model: claude-9"), fault.Invalid},
+		{402, said("billing_error", "There's an issue with your billing."), fault.Quota},
+		{504, said("timeout_error", "Request timed out. Please try again."), fault.UpstreamTimeout},
+		{409, said("conflict_error", "The resource is being changed."), fault.Unknown},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Status != tt.status {
+			t.Errorf("%d %s: %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
+func TestResponsesOfOpenAIAreNamed(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   fault.Kind
+	}{
+		{429, coded("insufficient_quota", "insufficient_quota", "You exceeded your current quota."), fault.Quota},
+		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s."), fault.RateLimited},
+		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 7m12s."), fault.RateLimited},
+		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 2h8m."), fault.Quota},
+		{429, coded("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000."), fault.Invalid},
+		{429, coded("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Requested 30001."), fault.Invalid},
+		{429, coded("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Used 29000, Requested 2000."), fault.RateLimited},
+		{429, coded("server_error", "", "The engine is currently overloaded, please try again later"), fault.Overloaded},
+		{500, coded("server_error", "", "The server had an error while processing your request."), fault.Unavailable},
+		{503, coded("server_error", "slow_down", "Slow down"), fault.Overloaded},
+		{400, coded("invalid_request_error", "context_length_exceeded", "Your input exceeds the context window."), fault.TooLong},
+		{400, coded("invalid_request_error", "billing_hard_limit_reached", "Billing hard limit has been reached"), fault.Quota},
+		{400, coded("invalid_request_error", "invalid_prompt", "Please try again with a different prompt."), fault.Refused},
+		{400, `{"error":{"message":"Invalid schema for function 'overloaded'.","type":"invalid_request_error","param":"tools[0]"}}`, fault.Invalid},
+		{400, `{"error":{"message":"could not parse JSON body: unexpected EOF"}}`, fault.Invalid},
+		{401, coded("invalid_request_error", "invalid_api_key", "Incorrect API key provided: sk-1234567890abcdef."), fault.Auth},
+		{403, coded("request_forbidden", "unsupported_country_region_territory", "Country, region, or territory not supported"), fault.Refused},
+		{404, coded("invalid_request_error", "model_not_found", "The model does not exist"), fault.Invalid},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want {
+			t.Errorf("%d %s: %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
+func TestEventsAreNamedInEveryFormThatTheyTake(t *testing.T) {
+	tests := []struct {
+		event  string
+		want   fault.Kind
+		status int
+		code   string
+	}{
+		{"event: error\ndata: " + said("overloaded_error", "Overloaded"), fault.Overloaded, 200, "overloaded_error"},
+		{"event: error\r\ndata: " + said("api_error", "Internal server error") + "\r\n\r\n", fault.Unavailable, 200, "api_error"},
+		{said("rate_limit_error", "Too fast"), fault.RateLimited, 200, "rate_limit_error"},
+		{said("invalid_request_error", "no"), fault.Invalid, 200, "invalid_request_error"},
+		{`data: {"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"no"}}}`, fault.Quota, 200, "insufficient_quota"},
+		{`data: {"type":"response.failed","response":{"error":{"code":"server_error","message":"no"}}}`, fault.Unavailable, 200, "server_error"},
+		{`data: {"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}`, fault.Refused, 200, "content_filter"},
+		{`data: {"error":{"code":502,"message":"Provider returned error"},"choices":[]}`, fault.Unavailable, 502, ""},
+		{`{"error":"model runner has unexpectedly stopped","status":500}`, fault.Unavailable, 500, ""},
+		{"event: error\ndata: {\"error\":\ndata: {\"type\":\"overloaded_error\"}}", fault.Overloaded, 200, "overloaded_error"},
+		{`data: {"error":`, fault.Unknown, 200, ""},
+		{"", fault.Unknown, 200, ""},
+	}
+	for _, tt := range tests {
+		if f := classify.FromEvent([]byte(tt.event), start); f.Kind != tt.want || f.Status != tt.status || f.Code != tt.code {
+			t.Errorf("%q: %v %d %q by %s, want %v %d %q", tt.event, f.Kind, f.Status, f.Code, f.Rule, tt.want, tt.status, tt.code)
+		}
+	}
+}
+
+func TestUnlistedStatusGoesByItsClass(t *testing.T) {
+	tests := []struct {
+		status int
+		want   fault.Kind
+	}{
+		{302, fault.Invalid},
+		{400, fault.Invalid},
+		{401, fault.Auth},
+		{402, fault.Quota},
+		{403, fault.Refused},
+		{404, fault.Invalid},
+		{407, fault.Auth},
+		{408, fault.UpstreamTimeout},
+		{409, fault.Unknown},
+		{413, fault.TooLong},
+		{418, fault.Invalid},
+		{422, fault.Invalid},
+		{425, fault.Unavailable},
+		{429, fault.RateLimited},
+		{451, fault.Refused},
+		{499, fault.Canceled},
+		{500, fault.Unavailable},
+		{501, fault.Invalid},
+		{502, fault.Unavailable},
+		{503, fault.Overloaded},
+		{504, fault.UpstreamTimeout},
+		{520, fault.Unavailable},
+		{522, fault.UpstreamTimeout},
+		{524, fault.UpstreamTimeout},
+		{529, fault.Overloaded},
+		{599, fault.UpstreamTimeout},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, nil, start); f.Kind != tt.want {
+			t.Errorf("%d: %v, want %v", tt.status, f.Kind, tt.want)
+		}
+	}
+}
+
+func TestInnermostCauseBeatsTheWrapper(t *testing.T) {
+	tests := []struct {
+		status  int
+		body    string
+		want    fault.Kind
+		message string
+	}{
+		{502, `{"error":{"message":"{\"error\":{\"type\":\"authentication_error\",\"message\":\"bad key\"}}"}}`, fault.Auth, "bad key"},
+		{500, `{"error":{"message":"upstream: {\"error\":{\"code\":404,\"message\":\"gone\"}}","type":"api_error"}}`, fault.Invalid, "gone"},
+		{400, `Bad response: {'headers': {}, 'body': b'{"type":"overloaded_error","message":"Busy"}'}`, fault.Overloaded, "Busy"},
+		{429, `{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"Insufficient credits"}}}`, fault.Quota, "Insufficient credits"},
+		{400, `{"error":{"message":"wrapped"},"upstream_details":{"error":{"message":"context_length_exceeded"}}}`, fault.TooLong, "wrapped"},
+		{502, `relay: access denied for this role`, fault.Refused, "relay: access denied for this role"},
+		{429, `{"error":{"type":"rate_limit_error","message":"Your credit balance`, fault.Quota, "Your credit balance"},
+		{503, `[{"error":{"message":"first"}},{"error":{"message":"second"}}]`, fault.Overloaded, "first"},
+		{200, `{"detail":[{"msg":"field required","type":"missing","input":{"error":{"type":"overloaded_error"}}}]}`, fault.Unknown, "field required"},
+		{429, `{"detail":{"error":"Model busy, retry later"}}`, fault.Overloaded, "Model busy, retry later"},
+		{400, `{"error":{"message":"pair \ud83d\ude00 lone \ud83d end"}}`, fault.Invalid, "pair 😀 lone � end"},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Message != tt.message {
+			t.Errorf("%s: %v by %s, %q; want %v, %q", tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
+		}
+	}
+}
+
+func TestWebPagesAreRead(t *testing.T) {
+	const nginx = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center><hr><center>nginx/1.27</center></body></html>"
+	const challenge = `<!DOCTYPE html><html><head><title>Just a moment...</title><script>var overloaded = 1 < 2</script></head><body>Checking</body></html>`
+	tests := []struct {
+		status  int
+		body    string
+		want    fault.Kind
+		message string
+	}{
+		{502, nginx, fault.Unavailable, "502 Bad Gateway · nginx/1.27"},
+		{200, nginx, fault.Unavailable, "502 Bad Gateway · nginx/1.27"},
+		{403, challenge, fault.Refused, "Just a moment... · Checking"},
+		{503, challenge, fault.Refused, "Just a moment... · Checking"},
+		{200, "<html><title>Log in</title></html>", fault.Unknown, "Log in"},
+		{524, "error code: 524", fault.UpstreamTimeout, "error code: 524"},
+		{429, "error code: 1015", fault.RateLimited, "error code: 1015"},
+		{503, "no healthy upstream", fault.Overloaded, "no healthy upstream"},
+		{503, "upstream connect error or disconnect/reset before headers. reset reason: connection timeout", fault.UpstreamTimeout, "upstream connect error or disconnect/reset before headers. reset reason: connection timeout"},
+		{404, "<html><script>never closed", fault.Invalid, "never closed"},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Message != tt.message {
+			t.Errorf("%d %.40s: %v by %s, %q; want %v, %q", tt.status, tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
+		}
+	}
+}
+
+func TestFlattenedErrorsKeepTheirStatus(t *testing.T) {
+	tests := []struct {
+		text   string
+		want   fault.Kind
+		status int
+	}{
+		{`POST "https://api.example.com/v1": 429 Too Many Requests {"message":"slow","type":"requests"}`, fault.RateLimited, 429},
+		{"error, status code: 503, message: try later", fault.Overloaded, 503},
+		{"[400 Bad Request] no", fault.Invalid, 400},
+		{"API error (401): no", fault.Auth, 401},
+		{"exit status 2 after 500 tokens, see 127.0.0.1:502", fault.Unknown, 0},
+		{"Error: insufficient_quota: no", fault.Quota, 0},
+		{"rpc error: code = ResourceExhausted desc = no", fault.RateLimited, 0},
+		{"rpc error: code = Unavailable desc = no", fault.Unavailable, 0},
+	}
+	for _, tt := range tests {
+		if f := classify.Of(errors.New(tt.text), start); f.Kind != tt.want || f.Status != tt.status {
+			t.Errorf("%s: %v %d by %s, want %v %d", tt.text, f.Kind, f.Status, f.Rule, tt.want, tt.status)
+		}
+	}
+}
+
+func TestUsersJudgesAreAskedFirstAndHaveTheLastWord(t *testing.T) {
+	c := classify.Classifier{Judges: []classify.Judge{
+		func(classify.Evidence) (classify.Ruling, bool) { return classify.Ruling{}, false },
+		func(e classify.Evidence) (classify.Ruling, bool) {
+			return classify.Ruling{Kind: fault.RateLimited, Rule: "mine"}, e.Named("insufficient-quota") || e.Says("come back * tomorrow") || errors.Is(e.Err, http.ErrNotSupported)
+		},
+	}}
+	spent := []byte(coded("insufficient_quota", "", "no"))
+	header := http.Header{"Retry-After": {"7200"}}
+	for _, f := range []*fault.Error{
+		c.FromResponse(429, header, spent, start),
+		c.FromResponse(400, nil, []byte(`{"error":"Come back again tomorrow"}`), start),
+		c.FromEvent(spent, start),
+		c.Of(fmt.Errorf("wrapped: %w", http.ErrNotSupported), start),
+	} {
+		if f.Kind != fault.RateLimited || f.Rule != "mine" {
+			t.Errorf("%v by %s, want rate-limited by mine", f.Kind, f.Rule)
+		}
+	}
+}
+
+func TestNamedErrorsStayAsTheyAre(t *testing.T) {
+	known := &fault.Error{Kind: fault.Truncated}
+	if f := classify.Of(fmt.Errorf("reading: %w", known), start); f != known {
+		t.Errorf("%v, want the error in the chain", f)
+	}
+	if f := classify.Of(nil, start); f != nil {
+		t.Errorf("%v, want nil", f)
+	}
+}
+
+func TestBrokenIsTruncatedUnlessItIsMore(t *testing.T) {
+	tests := []struct {
+		err  error
+		want fault.Kind
+	}{
+		{nil, fault.Truncated},
+		{errors.New("unexpected EOF"), fault.Truncated},
+		{errors.New("whatever"), fault.Truncated},
+		{context.Canceled, fault.Canceled},
+		{context.DeadlineExceeded, fault.Timeout},
+		{&fault.Error{Kind: fault.Overloaded}, fault.Overloaded},
+	}
+	for _, tt := range tests {
+		if f := classify.Broken(tt.err, start); f.Kind != tt.want || !errors.Is(f, tt.err) && tt.err != nil {
+			t.Errorf("%v: %v, want %v", tt.err, f.Kind, tt.want)
+		}
+	}
+}
+
+func TestShouldRetryIsObeyed(t *testing.T) {
+	no, yes := http.Header{"X-Should-Retry": {"false"}}, http.Header{"X-Should-Retry": {"true"}}
+	if f := classify.FromResponse(429, no, nil, start); !f.Final || f.Kind != fault.RateLimited {
+		t.Errorf("x-should-retry: false: final %v, %v", f.Final, f.Kind)
+	}
+	if f := classify.FromResponse(418, yes, nil, start); f.Final || f.Kind != fault.Unavailable {
+		t.Errorf("x-should-retry: true on an unlisted status: final %v, %v", f.Final, f.Kind)
+	}
+	if f := classify.FromResponse(401, yes, nil, start); f.Kind != fault.Auth {
+		t.Errorf("x-should-retry: true on a listed status: %v", f.Kind)
+	}
+}
+
+func TestRequestIDIsFoundInHeadersAndBody(t *testing.T) {
+	body := []byte(said("overloaded_error", "Overloaded"))
+	if f := classify.FromResponse(529, nil, body, start); f.RequestID != "req_011" {
+		t.Errorf("from the body: %q", f.RequestID)
+	}
+	for _, name := range []string{"Request-Id", "X-Request-Id"} {
+		if f := classify.FromResponse(529, http.Header{name: {"req_h"}}, body, start); f.RequestID != "req_h" {
+			t.Errorf("from %s: %q", name, f.RequestID)
+		}
+	}
+}
+
+// pieces are what a text is made of that costs more than its length where a
+// reader looks back or ahead too far.
+var pieces = []string{
+	"{", `{"`, `{"error":`, "[", `{"message":"{`, `\`, `{"error":"`, `{"a":'`, "<", "<style", "limit ", "context ", "daily ", "wait ",
+	"retry after 1", "exceeds ", "429 ", "sk-", "bearer ", "Aa", "stream error: stream ID ", "limit 1, requested ",
+	"quota ", "exceeded ", "tokens ", "again in 1:", "credit no ", "tpm current: ", "额", "id:\nevent:", `{"quotaId":"`, `{"aException":{`, "_", "1 ",
+	"://", "://a:", "@", "://a:b@", "exceed ", "no ", "close ", "retry in 1 ", "again 1 s ", "prompt 1000 ", "1,", "token > ", "code: 429 ", "status 500 ", "HTTP/1.1 5", "key:", "b",
+}
+
+func TestHugeBodiesGiveBoundedMessages(t *testing.T) {
+	for _, piece := range pieces {
+		f := classify.FromResponse(500, nil, []byte(strings.Repeat(piece, 1<<20/len(piece))), start)
+		if len(f.Message) > 2<<10 {
+			t.Errorf("%q: message of %d bytes", piece, len(f.Message))
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package classify_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
+)
+
+// headers makes a header from names and values.
+func headers(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+func TestHeadersStateTheWait(t *testing.T) {
+	s, ms := time.Second, time.Millisecond
+	tests := []struct {
+		header http.Header
+		want   time.Duration
+	}{
+		{headers("retry-after", "7"), 7 * s},
+		{headers("retry-after", "0.5"), 500 * ms},
+		{headers("retry-after", "6m0s"), 360 * s},
+		{headers("retry-after", "Mon, 02 Nov 2026 21:00:30 GMT"), 30 * s},
+		{headers("retry-after", "Mon, 02 Nov 2026 19:00:30 GMT", "date", "Mon, 02 Nov 2026 19:00:00 GMT"), 30 * s},
+		{headers("retry-after", "7", "retry-after-ms", "1500"), 1500 * ms},
+		{headers("retry-after", "Mon, 02 Nov 2026 20:59:59 GMT"), 0},
+		{headers("retry-after", "-7"), 0},
+		{headers("retry-after", "NaN"), 0},
+		{headers("retry-after", "Inf"), 0},
+		{headers("retry-after", "1e300"), 0},
+		{headers("retry-after", "99999999"), 0},
+		{headers("retry-after", "soon"), 0},
+		{headers("retry-after-ms", "NaN"), 0},
+		{headers("anthropic-ratelimit-requests-remaining", "0", "anthropic-ratelimit-requests-reset", "2026-11-02T21:00:09Z"), 9 * s},
+		{headers("anthropic-ratelimit-tokens-remaining", "9", "anthropic-ratelimit-tokens-reset", "2026-11-02T21:00:09Z"), 0},
+		{headers("anthropic-ratelimit-unified-status", "allowed", "anthropic-ratelimit-unified-reset", "1793653230"), 0},
+		{headers("x-ratelimit-remaining-requests", "0", "x-ratelimit-reset-requests", "20ms"), 20 * ms},
+		{headers("x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "6m0s"), 360 * s},
+		{headers("x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "12"), 12 * s},
+		{headers("x-ratelimit-remaining-tokens", "5", "x-ratelimit-reset-tokens", "6m0s"), 0},
+		{headers("x-ratelimit-reset-tokens", "6m0s"), 0},
+		{headers("x-ratelimit-remaining", "0", "x-ratelimit-reset", "1793653230000"), 30 * s},
+	}
+	for _, tt := range tests {
+		f := classify.FromResponse(http.StatusTooManyRequests, tt.header, nil, start)
+		if got := f.RetryAfter(start); got != tt.want || f.Kind != fault.RateLimited {
+			t.Errorf("%v: %v, %v; want %v", tt.header, f.Kind, got, tt.want)
+		}
+	}
+}
+
+func TestBodiesStateTheWait(t *testing.T) {
+	s := time.Second
+	tests := []struct {
+		body string
+		want time.Duration
+	}{
+		{`{"error":{"message":"Please try again in 6ms."}}`, 6 * time.Millisecond},
+		{`{"error":{"message":"Please try again in 7m12s. Visit us."}}`, 432 * s},
+		{`{"error":{"message":"Please wait 6 seconds for your limit to reset"}}`, 6 * s},
+		{`{"error":{"message":"Retry after: 30 seconds"}}`, 30 * s},
+		{`{"error":{"message":"try again in about 1 minute 30 seconds"}}`, 90 * s},
+		{`{"error":{"message":"resets at 2026-11-02T21:00:40Z (2056)"}}`, 40 * s},
+		{`{"error":{"message":"resets at 2026-11-02T20:00:00Z"}}`, 0},
+		{`{"error":{"message":"created within the last 5 minutes, please wait a moment"}}`, 0},
+		{`{"error":{"message":"retry after 3 attempts"}}`, 0},
+		{`{"error":{"message":"retry in -5s"}}`, 0},
+		{`{"error":{"message":"retry in 99999999999999999999999999 days"}}`, 0},
+		{`{"error":{"message":"no","details":[{"@type":"google.rpc.RetryInfo","retryDelay":"34.07s"}]}}`, 34070 * time.Millisecond},
+		{`{"error":{"message":"retry in 34.5s","details":[{"retryDelay":"34s"}]}}`, 34500 * time.Millisecond},
+		{`{"error":{"message":"retry in 90s","details":[{"retryDelay":"34s"}]}}`, 34 * s},
+		{`{"error":{"message":"no","details":[{"retryDelay":"-34s"}]}}`, 0},
+		{`{"error":"loading","estimated_time":20.5}`, 20500 * time.Millisecond},
+		{`{"error":{"message":"no","resets_in_seconds":60}}`, 60 * s},
+		{`{"error":{"message":"no","retry_after_ms":60}}`, 60 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(http.StatusTooManyRequests, nil, []byte(tt.body), start); f.RetryAfter(start) != tt.want {
+			t.Errorf("%s: %v, want %v", tt.body, f.RetryAfter(start), tt.want)
+		}
+	}
+}
+
+func TestFifteenMinutesDivideThrottlesFromQuotas(t *testing.T) {
+	plain, daily := said("rate_limit_error", "Too fast"), said("rate_limit_error", "used up: 100 requests per day")
+	tests := []struct {
+		body   string
+		header http.Header
+		want   fault.Kind
+	}{
+		{plain, headers("retry-after", "900"), fault.RateLimited},
+		{plain, headers("retry-after", "901"), fault.Quota},
+		{plain, nil, fault.RateLimited},
+		{daily, headers("retry-after", "900"), fault.RateLimited},
+		{daily, headers("retry-after", "901"), fault.Quota},
+		{daily, nil, fault.Quota},
+		{plain, headers("anthropic-ratelimit-unified-status", "rejected", "retry-after", "2892"), fault.Quota},
+		{plain, headers("anthropic-ratelimit-unified-status", "rejected", "retry-after", "30"), fault.RateLimited},
+		{plain, headers("anthropic-ratelimit-unified-status", "rejected"), fault.Quota},
+		{said("billing_error", "Top up"), headers("retry-after", "30"), fault.Quota},
+		{said("overloaded_error", "Overloaded"), headers("retry-after", "3600"), fault.Overloaded},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(http.StatusTooManyRequests, tt.header, []byte(tt.body), start); f.Kind != tt.want {
+			t.Errorf("%s %v: %v by %s, want %v", tt.body, tt.header, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
+func TestQuotaKnowsWhenItOpens(t *testing.T) {
+	h := headers("anthropic-ratelimit-unified-status", "rejected", "anthropic-ratelimit-unified-reset", "1793653200", "retry-after", "2892")
+	f := classify.FromResponse(http.StatusTooManyRequests, h, nil, start)
+	if f.Kind != fault.Quota || f.Wait != 2892*time.Second || !f.ResetAt.Equal(start) && f.ResetAt.Before(start) {
+		t.Errorf("%v, wait %v, reset at %v", f.Kind, f.Wait, f.ResetAt)
+	}
+	f = classify.FromResponse(http.StatusTooManyRequests, headers("retry-after", "3600"), nil, start)
+	if !f.ResetAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("reset at %v, want an hour from now", f.ResetAt)
+	}
+	body := said("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.")
+	f = classify.FromResponse(http.StatusBadRequest, nil, []byte(body), start)
+	if want := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC); f.Kind != fault.Quota || !f.ResetAt.Equal(want) {
+		t.Errorf("%v, reset at %v, want %v", f.Kind, f.ResetAt, want)
+	}
+}

@@ -1,0 +1,51 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// web gives the way to a server over HTTP. An answer whose stream breaks is
+// asked for once more where the server keeps it, which runs nothing twice;
+// otherwise nothing is sent again.
+func (s Server) web() (sdk.Transport, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no URL of HTTP", s.URL)
+	}
+	client := http.Client{}
+	if s.Client != nil {
+		client = *s.Client
+	}
+	client.Transport = headers{u, s.Header, client.Transport}
+	return &sdk.StreamableClientTransport{
+		Endpoint: s.URL, HTTPClient: &client, MaxRetries: 1,
+		DisableStandaloneSSE: true, // nobody here listens to what a server says unasked
+	}, nil
+}
+
+// headers adds a server's headers to requests to its own host. They hold
+// credentials, and a redirect may lead anywhere.
+type headers struct {
+	home   *url.URL
+	header http.Header
+	base   http.RoundTripper // nil: http.DefaultTransport
+}
+
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	base := h.base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if len(h.header) == 0 || r.URL.Scheme != h.home.Scheme || r.URL.Host != h.home.Host {
+		return base.RoundTrip(r)
+	}
+	r = r.Clone(r.Context())
+	for name, values := range h.header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return base.RoundTrip(r)
+}

@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/tool"
+)
+
+// tool makes a tool of one that the server has, under a name that is not taken.
+func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
+	made := tool.Tool{
+		Tool:       llm.Tool{Name: unique(m.server.Name, t.Name, taken), Description: t.Description},
+		Writes:     t.Annotations == nil || !t.Annotations.ReadOnlyHint,
+		Idempotent: t.Annotations != nil && t.Annotations.IdempotentHint,
+		Timeout:    m.server.Timeout,
+		Bound:      m.server.Bound,
+		Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			return m.call(ctx, t.Name, arguments)
+		},
+	}
+	if schema, err := json.Marshal(t.InputSchema); err == nil && string(schema) != "null" {
+		made.Schema = schema
+	}
+	return made
+}
+
+// call has the server run a tool. The server judges the arguments: it knows
+// best what it takes.
+func (m *Client) call(ctx context.Context, name string, arguments json.RawMessage) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(m.open, func() { cancel(errClosed) })()
+	l, err := m.living(ctx)
+	if err != nil {
+		return "", err
+	}
+	result, err := l.call(ctx, &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		return "", err
+	}
+	output := said(result)
+	switch {
+	case result.NeedsInput():
+		return output, errors.New("the server asks its user something, and nobody is here to answer")
+	case result.IsError && output == "":
+		return "", errors.New("the tool failed and does not say why")
+	case result.IsError:
+		return "", errors.New(output)
+	}
+	return output, nil
+}
+
+// said gives a result as text.
+func said(r *sdk.CallToolResult) string {
+	var all []string
+	text := false
+	for _, c := range r.Content {
+		_, plain := c.(*sdk.TextContent)
+		text = text || plain
+		all = append(all, shown(c))
+	}
+	if !text && r.StructuredContent != nil { // with a text it is the same once more
+		if structure, err := json.Marshal(r.StructuredContent); err == nil {
+			all = append(all, string(structure))
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// shown gives a piece of a result as text, or a note that says what it is.
+func shown(c sdk.Content) string {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		return c.Text
+	case *sdk.ImageContent:
+		return fmt.Sprintf("[image, %s, %d bytes: not shown]", c.MIMEType, len(c.Data))
+	case *sdk.AudioContent:
+		return fmt.Sprintf("[audio, %s, %d bytes: not shown]", c.MIMEType, len(c.Data))
+	case *sdk.ResourceLink:
+		return fmt.Sprintf("[resource %s: %s]", c.Name, c.URI)
+	case *sdk.EmbeddedResource:
+		if c.Resource.Text != "" || len(c.Resource.Blob) == 0 {
+			return c.Resource.Text
+		}
+		return fmt.Sprintf("[resource %s, %s, %d bytes: not shown]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
+	}
+	return fmt.Sprintf("[%T: not shown]", c)
+}
+
+// long is how long the name of a tool may be, for every provider.
+const long = 64
+
+// unique gives the name under which a model sees a server's tool. One that is
+// too long, or like another when bent to what is legal, ends with a mark of its
+// own.
+func unique(server, name string, taken map[string]bool) string {
+	if server != "" {
+		name = "mcp__" + server + "__" + name
+	}
+	bent := strings.Map(legal, name)
+	shown := bent
+	for n := 0; len(shown) > long || taken[shown]; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", name, n))
+		mark := "_" + hex.EncodeToString(sum[:4])
+		shown = bent[:min(len(bent), long-len(mark))] + mark
+	}
+	taken[shown] = true
+	return shown
+}
+
+// legal gives the character, or the one that stands for it.
+func legal(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+		return r
+	}
+	return '_'
+}
