@@ -23,10 +23,11 @@ type Error struct {
 	ResetAt time.Time     // when a spent window opens again; zero: it did not say
 	Final   bool          // this request must not be sent again: the provider says so (x-should-retry: false), or a rule does
 
+	Guessed   bool   // the kind is inferred from words near each other; false: a table, a status or an error type states it
 	RequestID string // the provider's id of the request, for its support
 	Provider  string // who said it, where the caller knows; ""
-	Rule      string // the rule that decided, as "file/row"
-	Reason    string // why that rule decides so, for people who ask; "" if it goes without saying
+	Rule      string // the rule that decided, as "table/row": an explanation, nothing branches on it
+	Reason    string // why that rule decides so: an explanation; "" if its name says it
 
 	Err error // the cause, such as an SDK's own error; nil: none
 }

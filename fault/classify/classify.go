@@ -22,11 +22,12 @@ type Judge func(Evidence) (Ruling, bool)
 
 // Ruling is what a judge has decided, and why.
 type Ruling struct {
-	Kind   fault.Kind
-	Rule   string // the name of the rule, as "file/row"; it becomes Error.Rule
-	Reason string // one line for people who ask why; "" is fine; it becomes Error.Reason
-	Window bool   // for Quota and Unknown: a window may be spent; a stated wait tells: a rate limit up to 15 minutes, above a Quota
-	Final  bool   // no policy should try again, whatever it lists; it becomes Error.Final
+	Kind    fault.Kind
+	Rule    string // the name of the rule, as "file/row"; it becomes Error.Rule
+	Reason  string // one line for people who ask why; "" is fine; it becomes Error.Reason
+	Window  bool   // for Quota and Unknown: a window may be spent; a stated wait tells: a rate limit up to 15 minutes, above a Quota
+	Guessed bool   // inferred from the wording; it becomes Error.Guessed
+	Final   bool   // no policy should try again, whatever it lists; it becomes Error.Final
 }
 
 // Classifier names faults. The zero Classifier works; it may be used by many
@@ -96,7 +97,7 @@ func (c Classifier) Broken(err error, now time.Time) *fault.Error {
 	}
 	f := c.Of(err, now)
 	if breaks.Has(f.Kind) {
-		f.Kind, f.Status, f.Rule, f.Reason = fault.Truncated, http.StatusOK, "stream/broken", ""
+		f.Kind, f.Guessed, f.Status, f.Rule, f.Reason = fault.Truncated, false, http.StatusOK, "stream/broken", ""
 		f.Message = "the answer broke off: " + f.Message
 	}
 	return f
@@ -115,7 +116,7 @@ var judges = [...]Judge{gone, named, plainStatus, connection, worded, family, sp
 func (c Classifier) name(e Evidence) *fault.Error {
 	r, own := c.rule(e)
 	f := &fault.Error{
-		Kind: r.Kind, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
+		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.stated(), Code: e.code(), Message: e.sentence(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
 		Final: r.Final || e.Header.Get("X-Should-Retry") == "false",

@@ -7,6 +7,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // are asked last among the sentences, in this order.
 var grammar = table{
 	vendor: "grammar",
+	guess:  true,
 	says: []row{
 		// A window of at most minutes.
 		{says: "tpm", kind: fault.RateLimited, why: "tokens per minute"},
@@ -227,6 +228,7 @@ var grammar = table{
 // status does, and are asked for only where there is none.
 var failures = table{
 	vendor: "failures",
+	guess:  true,
 	says: []row{
 		{says: "internal ~ error", kind: fault.Unavailable, why: "a fault of theirs"},
 		{says: "server error", kind: fault.Unavailable, why: "a fault of theirs"},

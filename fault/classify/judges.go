@@ -172,6 +172,7 @@ func spelled(e Evidence) (Ruling, bool) {
 				continue
 			}
 			if r, ok := book().hears(fold(name), func(r *rule) bool { return e.believes(l, r) }); ok {
+				r.Guessed = true
 				return r, true
 			}
 		}

@@ -73,7 +73,7 @@ func overlong(l Layer, status int) (Ruling, bool) {
 	if taken == 0 || sent <= taken {
 		return Ruling{}, false
 	}
-	return Ruling{Kind: fault.TooLong, Rule: "overlong", Reason: "it states a size, and a smaller one that is taken"}, true
+	return Ruling{Kind: fault.TooLong, Rule: "overlong", Guessed: true, Reason: "it states a size, and a smaller one that is taken"}, true
 }
 
 // says tells whether a text has one of the words in it.

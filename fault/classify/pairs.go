@@ -40,6 +40,7 @@ var (
 func pairs() table {
 	return table{
 		vendor: "pairs",
+		guess:  true,
 		says: join(
 			cross(fault.Quota, true, "a long window", spans, amounts),
 			cross(fault.Quota, true, "a long window", counted, present),

@@ -5,6 +5,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // sizes are a size and a comparison. A 429 that speaks of tokens means a rate.
 var sizes = table{
 	vendor: "sizes",
+	guess:  true,
 	not:    func(status int) bool { return status == 429 },
 	says: []row{
 		{says: "prompt ~ too long", kind: fault.TooLong, why: "a size"},
@@ -104,6 +105,7 @@ var sizes = table{
 // has been asked before them.
 var requests = table{
 	vendor: "requests",
+	guess:  true,
 	says: []row{
 		{says: "bad request", kind: fault.Invalid, why: "the request"},
 		{says: "invalid request", kind: fault.Invalid, why: "the request"},
@@ -118,6 +120,7 @@ var requests = table{
 // key.
 var wrappers = table{
 	vendor: "wrappers",
+	guess:  true,
 	says: []row{
 		{says: "service unavailable", kind: fault.Overloaded},
 		{says: "internal server error", kind: fault.Unavailable},

@@ -18,6 +18,7 @@ type row struct {
 type table struct {
 	vendor string
 	not    func(status int) bool // the statuses with which its sentences are not believed; nil: none
+	guess  bool                  // its rows infer a kind from words that nobody was seen to write
 	header []row                 // a header (name) and its value (says)
 	names  []row                 // a name that means one thing: it decides before any sentence
 	says   []row                 // sentences: they decide where no name and no status has; the order is the precedence
@@ -28,9 +29,10 @@ type table struct {
 // rule is a row, ready to be matched.
 type rule struct {
 	row
-	said []phrase              // says, folded and cut at its wildcards
-	not  func(status int) bool // see table
-	id   string
+	said  []phrase              // says, folded and cut at its wildcards
+	not   func(status int) bool // see table
+	guess bool                  // see table
+	id    string
 }
 
 // index finds the rules of all tables: by name, and by the word that they start
@@ -55,7 +57,7 @@ func bind(tables ...table) *index {
 	}
 	for _, t := range tables {
 		for _, r := range t.says {
-			x.says.add(&rule{row: r, said: cut(r.says), not: t.not, id: t.vendor + "/" + r.says})
+			x.says.add(&rule{row: r, said: cut(r.says), not: t.not, guess: t.guess, id: t.vendor + "/" + r.says})
 		}
 	}
 	return x
@@ -88,7 +90,9 @@ func insert(rules []rule, r rule, conditional bool) []rule {
 	return append(rules[:at:at], append([]rule{r}, rules[at:]...)...)
 }
 
-func (r *rule) ruling() Ruling { return Ruling{r.kind, r.id, r.why, r.window, r.final} }
+func (r *rule) ruling() Ruling {
+	return Ruling{Kind: r.kind, Rule: r.id, Reason: r.why, Window: r.window, Guessed: r.guess, Final: r.final}
+}
 
 // holds tells whether the rule's conditions beside its name are met.
 func (r *rule) holds(status int, folded string) bool {

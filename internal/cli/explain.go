@@ -119,6 +119,7 @@ type explanation struct {
 	Final     bool              `json:"final,omitzero"`
 	WaitMs    *int64            `json:"waitMs"`
 	ResetAt   time.Time         `json:"resetAt,omitzero"`
+	Guessed   bool              `json:"guessed,omitzero"`
 	Rule      string            `json:"rule"`
 	Reason    string            `json:"reason,omitzero"`
 	Verdicts  map[string]string `json:"verdicts"`
@@ -127,7 +128,7 @@ type explanation struct {
 func (c *explaining) describe(f *fault.Error) explanation {
 	r := explanation{
 		Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Message, RequestID: f.RequestID,
-		Final: f.Final, WaitMs: waitMs(f, c.now), ResetAt: f.ResetAt, Rule: f.Rule, Reason: f.Reason,
+		Final: f.Final, WaitMs: waitMs(f, c.now), ResetAt: f.ResetAt, Guessed: f.Guessed, Rule: f.Rule, Reason: f.Reason,
 		Verdicts: map[string]string{},
 	}
 	for _, name := range policy.Presets() {
@@ -156,6 +157,9 @@ func (c *explaining) print(out io.Writer, f *fault.Error) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
 	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line, whatever was said
 	row("kind", "%s (%s)", f.Kind, f.Label())
+	if f.Guessed {
+		row("guessed", "yes, from the wording")
+	}
 	row("rule", "%s", f.Rule)
 	if f.Reason != "" {
 		row("reason", "%s", f.Reason)
