@@ -98,9 +98,42 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/operation/config"},
+	{floor: 3, path: "internal/cli/command", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
+	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store", parts: "github.com/spf13/cobra"},
 	{
-		floor: 3, path: "internal/cli", uses: "council store fault fault/classify policy retry conversation transport gateway internal/lab/simulator internal/operation/config internal/server internal/operation/telemetry agent internal/app internal/operation/archive internal/operation/doctor internal/journal internal/terminal/display internal/server/client internal/terminal/chat internal/terminal/tui llm tool tool/mcp turn wire internal/server/web internal/lab internal/operation/history",
-		parts: "github.com/spf13/cobra golang.org/x/term",
+		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
+		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
+			"internal/lab/simulator internal/operation/config internal/operation/history internal/operation/telemetry internal/server " +
+			"internal/server/web internal/terminal/display policy retry turn",
+		parts: "github.com/spf13/cobra",
+	},
+	{
+		floor: 3, path: "internal/cli/labcmd",
+		uses: "internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
+			"internal/lab/simulator internal/operation/config",
+		parts: "github.com/spf13/cobra",
+	},
+	{
+		floor: 3, path: "internal/cli/agentcmd",
+		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
+			"internal/cli/screen internal/cli/storeflags internal/journal internal/operation/config internal/operation/history " +
+			"internal/server internal/server/client internal/terminal/chat internal/terminal/display internal/terminal/tui " +
+			"llm policy store tool tool/mcp turn wire",
+		parts: "github.com/spf13/cobra",
+	},
+	{
+		floor: 3, path: "internal/cli/storecmd",
+		uses: "conversation gateway internal/app internal/cli/command internal/cli/configflags internal/cli/storeflags " +
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/display store",
+		parts: "github.com/spf13/cobra",
+	},
+	{
+		floor: 3, path: "internal/cli",
+		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/terminal/display",
+		parts: "github.com/spf13/cobra",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
 
@@ -175,8 +208,10 @@ var clocks = []clock{
 	{"internal/server", "AfterFunc", "tells that a request still waits"},
 	{"internal/server/client", "AfterFunc", "ends a connection of which nothing is heard"},
 	{"internal/terminal/tui", "After", "lets somebody leave whom something keeps that does not end"},
-	{"internal/cli", "AfterFunc", "opens what has happened a little later"},
-	{"internal/cli", "NewTicker", "redraws the time that is left"},
+	{"internal/cli/gatewaycmd", "AfterFunc", "handles events a little later, and drops the code of the start"},
+	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left"},
+	{"internal/cli/agentcmd", "AfterFunc", "bounds how long a server may take to stop a turn"},
+	{"internal/cli/agentcmd", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
 	{"bench/internal/load", "Sleep", "clients that come when they are due"},
 	{"bench/internal/peer", "NewTimer", "a stream that comes piece by piece"},

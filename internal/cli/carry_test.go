@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -111,7 +112,7 @@ func converse(t *testing.T, h *conversation.Runner, id, text string) {
 func feed(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(in), Out: &stdout, Err: &stderr, Env: lookup(nil)})
+	code = cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(in), Out: &stdout, Err: &stderr, Env: lookup(nil)})
 	return code, stdout.String(), stderr.String()
 }
 

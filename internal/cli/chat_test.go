@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
 // chatter is a conversation that a test has.
@@ -31,7 +32,7 @@ func chat(t *testing.T, env []string, args ...string) *chatter {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &chatter{t: t, in: w, code: make(chan int, 1), quit: cancel, more: make(chan struct{}, 1)}
 	go func() {
-		c.code <- cli.Run(ctx, append([]string{"chat"}, args...), cli.Streams{In: r, Out: c, Err: c, Env: lookup(env)})
+		c.code <- cli.Run(ctx, append([]string{"chat"}, args...), command.Streams{In: r, Out: c, Err: c, Env: lookup(env)})
 		_ = r.Close()
 	}()
 	t.Cleanup(func() { cancel(); _ = w.Close() })

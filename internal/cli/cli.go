@@ -1,44 +1,29 @@
-// Package cli is the command line: it reads flags and the environment, starts
-// what they ask for and turns the outcome into an exit code. What the commands
-// do is in the packages that they start.
+// Package cli is the root of the command line: it builds the tree of commands,
+// handles signals and turns a command's error into an exit code. The commands
+// are in the packages below it, one for each family.
 package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/internal/cli/agentcmd"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
+	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
+	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// Exit codes, after sysexits.h where that has one.
-const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitExhausted = 75  // EX_TEMPFAIL: the provider stayed down, or the account is spent
-	exitNoAuth    = 77  // EX_NOPERM: credentials
-	exitConfig    = 78  // EX_CONFIG
-	exitSignal    = 128 // plus the signal's number
-)
-
-// Streams are the files that a command talks to.
-type Streams struct {
-	In       io.Reader // nil: empty
-	Out, Err io.Writer
-	Env      func(string) string // nil: os.Getenv
-}
-
 // Main runs the program on the process's own arguments and files. The first
-// SIGINT or SIGTERM ends the command in good order; a second one ends the
+// SIGINT or SIGTERM shuts the command down in order, a second one ends the
 // process at once.
 func Main() int {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -47,45 +32,42 @@ func Main() int {
 	go func() {
 		sig := <-signals
 		signal.Stop(signals)
-		cancel(interrupted{sig.(syscall.Signal)})
+		cancel(command.Interrupted{Signal: sig.(syscall.Signal)})
 	}()
-	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	return Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
-// Run runs one command until it is done or ctx is, and gives the exit code.
-func Run(ctx context.Context, args []string, s Streams) int {
+// Run runs one command until it or ctx is done, and returns its exit code.
+func Run(ctx context.Context, args []string, s command.Streams) int {
 	if s.Env == nil {
 		s.Env = os.Getenv
 	}
 	if s.In == nil {
 		s.In = strings.NewReader("")
 	}
-	root := command(s)
+	root := rootCommand(s)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitOK
+	code, message := command.Outcome(err)
+	switch _, coded := errors.AsType[command.Error](err); {
+	case message == "":
+	case coded:
+		fmt.Fprintf(s.Err, "ridethrough: %s\n", display.Sanitize(message))
+	default:
+		fmt.Fprintf(s.Err, "ridethrough: %s (see %s --help)\n", message, cmd.CommandPath())
 	}
-	f, ok := errors.AsType[failure](err)
-	if !ok {
-		fmt.Fprintf(s.Err, "ridethrough: %v (see %s --help)\n", err, cmd.CommandPath())
-		return exitUsage
-	}
-	if _, said := errors.AsType[told](err); !said && f.code < exitSignal { // whoever sent a signal knows
-		fmt.Fprintf(s.Err, "ridethrough: %s\n", display.Sanitize(f.Error()))
-	}
-	return f.code
+	return code
 }
 
-// command builds the tree of commands.
-func command(s Streams) *cobra.Command {
+// rootCommand returns the tree of commands.
+func rootCommand(s command.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ridethrough",
-		Short: "Keep programs that call language models alive while their provider is not",
-		Long: "ridethrough stands between a program and its provider of language models. When the\n" +
-			"provider is overloaded, rate-limiting, restarting or unreachable, the call waits and\n" +
-			"goes on when the provider is back.",
-		Version:       version(),
+		Short: "Keep programs that call language models running through provider outages",
+		Long: "ridethrough stands between a program and its language model provider. When the provider is\n" +
+			"overloaded, rate-limiting, restarting or unreachable, the call waits, visibly, and continues\n" +
+			"when the provider is back.",
+		Version:       command.Version(),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -94,50 +76,9 @@ func command(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(chatCommand(s), runCommand(s), councilCommand(s), serveCommand(s), configCommand(s), explainCommand(s), demoCommand(s), simulatorCommand(s))
-	root.AddCommand(policyCommand(s), labCommand(s))
-	root.AddCommand(exportCommand(s), importCommand(s), archiveCommand(s), doctorCommand(s))
+	root.AddCommand(agentcmd.Chat(s), agentcmd.Run(s), agentcmd.Council(s))
+	root.AddCommand(gatewaycmd.Serve(s, agentcmd.Conversations(s)), gatewaycmd.Config(s), gatewaycmd.Explain(s), gatewaycmd.Demo(s), gatewaycmd.Policy(s))
+	root.AddCommand(labcmd.Lab(s), labcmd.Simulator(s))
+	root.AddCommand(storecmd.Export(s), storecmd.Import(s), storecmd.Archive(s), storecmd.Doctor(s))
 	return root
 }
-
-// version says what was built: the module's version, or the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
-}
-
-// failure is an error of a command that was called rightly: every other error
-// is one of usage.
-type failure struct {
-	err  error
-	code int
-}
-
-func (f failure) Error() string { return f.err.Error() }
-func (f failure) Unwrap() error { return f.err }
-
-// failed makes an error that exits with 1, or with the signal's code where a
-// signal has ended the command.
-func failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	if sig, ok := errors.AsType[interrupted](err); ok {
-		return failure{err, exitSignal + int(sig.signal)}
-	}
-	return failure{err, exitFailed}
-}
-
-// misconfigured makes an error in the configuration, which is what the
-// environment says.
-func misconfigured(variable string, err error) error {
-	return failure{fmt.Errorf("%s: %w", variable, err), exitConfig}
-}
-
-// interrupted is the cause of a context that a signal has ended.
-type interrupted struct{ signal syscall.Signal }
-
-func (i interrupted) Error() string { return i.signal.String() }

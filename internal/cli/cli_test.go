@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
@@ -20,7 +21,7 @@ import (
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(t.Context(), args, cli.Streams{Out: &stdout, Err: &stderr, Env: lookup(env)})
+	code = cli.Run(t.Context(), args, command.Streams{Out: &stdout, Err: &stderr, Env: lookup(env)})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -123,7 +124,7 @@ func startIn(t *testing.T, env []string, args ...string) started {
 	code, ended := make(chan int, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		code <- cli.Run(ctx, args, cli.Streams{Out: io.Discard, Err: w, Env: lookup(env)})
+		code <- cli.Run(ctx, args, command.Streams{Out: io.Discard, Err: w, Env: lookup(env)})
 		w.Close()
 	}()
 	lines := make(chan map[string]any, 100)

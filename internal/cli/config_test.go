@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// write puts a file into a folder and gives its path.
+// Write puts a file into a folder and gives its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

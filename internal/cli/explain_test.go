@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
 // explain runs the command on a text.
@@ -16,7 +17,7 @@ func explain(t *testing.T, input string, args ...string) (code int, out, errs st
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"explain", "--now", "2026-11-02T21:00:00Z"}, args...)
-	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr, Env: lookup(nil)})
+	code = cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr, Env: lookup(nil)})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -156,7 +157,7 @@ func FuzzExplain(f *testing.F) {
 			args = []string{"explain", "--jsonl"}
 		}
 		var out, errs bytes.Buffer
-		code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(input), Out: &out, Err: &errs, Env: lookup(nil)})
+		code := cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(input), Out: &out, Err: &errs, Env: lookup(nil)})
 		if code != 0 && strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%q: code %d, %q", input, code, errs.String())
 		}

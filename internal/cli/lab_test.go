@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/lab"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
@@ -142,7 +143,7 @@ func TestLabEndsWhenItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(context.Canceled)
 	var out, errs bytes.Buffer
-	code := cli.Run(ctx, []string{"lab", "four-hours-529", "--callers", "20000"}, cli.Streams{Out: &out, Err: &errs, Env: lookup(nil)})
+	code := cli.Run(ctx, []string{"lab", "four-hours-529", "--callers", "20000"}, command.Streams{Out: &out, Err: &errs, Env: lookup(nil)})
 	if code == 0 || out.Len() > 0 {
 		t.Errorf("code %d\n%s", code, out.String())
 	}

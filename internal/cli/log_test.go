@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
 // get asks a server; headers are names and values.
@@ -48,7 +49,7 @@ func TestServeAsksForItsToken(t *testing.T) {
 	r, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- cli.Run(ctx, []string{"serve", "--listen", "0.0.0.0:0"}, cli.Streams{
+		code <- cli.Run(ctx, []string{"serve", "--listen", "0.0.0.0:0"}, command.Streams{
 			Out: io.Discard, Err: w, Env: lookup([]string{"RIDETHROUGH_TOKEN=t0ken", "OTEL_TRACES_EXPORTER=zipkin"}),
 		})
 		_ = w.Close()

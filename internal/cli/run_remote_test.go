@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
 // keeper starts a simulator and a server with conversations in front of it.
@@ -43,7 +44,7 @@ func TestWhoeverIsStoppedStopsTheTurnAtTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errs bytes.Buffer
 	pipe := &tripwire{w: &out, when: `"turn-start"`, then: cancel}
-	code := cli.Run(ctx, []string{"run", "--json", "--server", url, "-m", "anthropic/claude-x", "hello"}, cli.Streams{Out: pipe, Err: &errs, Env: lookup(nil)})
+	code := cli.Run(ctx, []string{"run", "--json", "--server", url, "-m", "anthropic/claude-x", "hello"}, command.Streams{Out: pipe, Err: &errs, Env: lookup(nil)})
 	if code != 1 || !strings.Contains(out.String(), `"type":"turn-sealed"`) || !strings.Contains(out.String(), `"status":"aborted"`) {
 		t.Errorf("%d, %s, %s", code, out.String(), errs.String())
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
@@ -44,7 +45,7 @@ func TestWhoeverWaitsForStandardInputCanLeave(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var errs bytes.Buffer
-	if code := cli.Run(ctx, []string{"run"}, cli.Streams{In: in, Out: io.Discard, Err: &errs, Env: lookup(env)}); code != 1 {
+	if code := cli.Run(ctx, []string{"run"}, command.Streams{In: in, Out: io.Discard, Err: &errs, Env: lookup(env)}); code != 1 {
 		t.Errorf("code %d, %s", code, &errs)
 	}
 	if names := saved(t, env); len(names) > 0 {
@@ -63,7 +64,7 @@ func TestAnAnswerThatCannotBeWrittenIsKeptAndSaidToBeLost(t *testing.T) {
 	for _, flag := range []string{"--plain", "--json"} {
 		env := agentEnv(t, simulator.Script{})
 		var errs bytes.Buffer
-		code := cli.Run(t.Context(), []string{"run", flag, "hi"}, cli.Streams{Out: full{syscall.ENOSPC}, Err: &errs, Env: lookup(env)})
+		code := cli.Run(t.Context(), []string{"run", flag, "hi"}, command.Streams{Out: full{syscall.ENOSPC}, Err: &errs, Env: lookup(env)})
 		if code != 1 || !strings.Contains(errs.String(), "the answer cannot be written: write out: no space left") {
 			t.Errorf("%s: code %d, %s", flag, code, &errs)
 		}
@@ -77,7 +78,7 @@ func TestAReaderWhoHasLeftIsNotToldSo(t *testing.T) {
 	for _, flag := range []string{"--plain", "--json"} {
 		env := agentEnv(t, simulator.Script{})
 		var errs bytes.Buffer
-		code := cli.Run(t.Context(), []string{"run", "--no-save", flag, "hi"}, cli.Streams{Out: full{syscall.EPIPE}, Err: &errs, Env: lookup(env)})
+		code := cli.Run(t.Context(), []string{"run", "--no-save", flag, "hi"}, command.Streams{Out: full{syscall.EPIPE}, Err: &errs, Env: lookup(env)})
 		if code != 141 || errs.Len() > 0 {
 			t.Errorf("%s: code %d, %s", flag, code, &errs)
 		}

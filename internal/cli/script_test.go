@@ -81,7 +81,7 @@ func environment(e *testscript.Env) error {
 	return nil
 }
 
-// bases are the variables with the addresses of the providers, and what stands
+// overrideUpstreams are the variables with the addresses of the providers, and what stands
 // before and after HOST:PORT in them.
 var bases = map[string][3]string{
 	"anthropic": {"ANTHROPIC_BASE_URL", "http://", ""},
@@ -128,7 +128,7 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// listen reads what the simulator says, its address first.
+// command.Listen reads what the simulator says, its address first.
 func (s *standIn) listen(stderr io.Reader, host chan<- string) {
 	defer close(host)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {

@@ -1,0 +1,208 @@
+package agentcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+)
+
+func Chat(s command.Streams) *cobra.Command {
+	c := &chatCmd{s: s, storing: storeflags.Flags{Streams: s}, approvals: make(chan tui.Approval)}
+	cmd := &cobra.Command{
+		Use:   "chat [PROMPT]",
+		Short: "Have a conversation in the terminal, through whatever outage there is",
+		Long: "chat is a conversation with a model that outlasts its provider's outages, the terminal and the process.\n" +
+			"While the provider is down it says so, counts down to the next try, and takes r for now and Ctrl+C to\n" +
+			"cancel. What is typed meanwhile waits in a queue. Each conversation is kept in a directory of its own, so\n" +
+			"any number of terminals run side by side.\n\n" +
+			"Where lines can only be appended (a pipe, TERM=dumb, --plain, ACCESSIBLE), they are: a line that is read\n" +
+			"is said, and the command ends when the input has and everything is answered.\n\n" +
+			"Keys and addresses are in the same variables as for `ridethrough run`.\n\n" +
+			"The exit code is 0 when you leave, 1 for failures, 2 for wrong usage, 77 for credentials, 78 for the\n" +
+			"configuration, 129 when the terminal is closed, 130 after SIGINT and 143 after SIGTERM; where lines are only\n" +
+			"appended also 75, if the last turn has failed because the provider stayed down or the account is spent.\n" +
+			"What is under way then goes on with `ridethrough chat --continue`.",
+		Example: "  ridethrough chat -m anthropic/claude-opus-4-5\n" +
+			"  ridethrough chat --continue\n" +
+			"  ridethrough chat -m ollama/qwen3 --files . \"What does this program do?\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return configflags.Explain(c.run(cmd.Context(), strings.TrimSpace(strings.Join(args, " "))))
+		},
+	}
+	c.settings = configflags.Flags{Command: cmd, Streams: s}
+	c.flags(cmd)
+	return cmd
+}
+
+// chatCmd is what `chat` was asked for.
+type chatCmd struct {
+	s        command.Streams
+	settings configflags.Flags
+	storing  storeflags.Flags
+
+	modelFlags
+	tools toolFlags
+
+	last    bool   // the latest conversation is gone on with
+	id      string // or this one; "": a new one
+	server  string
+	plain   bool
+	notify  string
+	log     string
+	logFile string
+
+	conf      config.Config
+	approvals chan tui.Approval
+}
+
+// AddAll adds the command's flags.
+func (c *chatCmd) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.modelFlags.flags(cmd)
+	c.tools.flags(cmd)
+	f.BoolVarP(&c.last, "continue", "c", false, "go on with the latest conversation, one of this directory before others")
+	f.StringVar(&c.id, "session", "", "go on with the conversation of this id")
+	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none [RIDETHROUGH_PLAIN]")
+	f.StringVar(&c.notify, "notify", "", "how to tell whoever looks elsewhere: all, none, or of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
+	c.storing.AddData(cmd)
+	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that keeps the conversations and works on them [RIDETHROUGH_SERVER]")
+	f.StringVar(&c.log, "log", "", "log from this level on, to a file: debug, info, warn or error; the default is not to")
+	f.StringVar(&c.logFile, "log-file", "", "that file; the default is ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state [RIDETHROUGH_LOG_FILE]")
+	c.settings.AddFile(cmd)
+	cmd.MarkFlagsMutuallyExclusive("continue", "session")
+}
+
+// run has the conversation.
+func (c *chatCmd) run(ctx context.Context, prompt string) error {
+	ctx, cancel := hangup(ctx)
+	defer cancel()
+	notify, err := tui.ParseNotify(cmp.Or(c.notify, c.s.Env("RIDETHROUGH_NOTIFY")))
+	if err != nil {
+		return err
+	}
+	if c.conf, err = c.settings.Interactive(); err != nil {
+		return err
+	}
+	plain := c.plain || isSet(c.s.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.s.In, c.s.Out, c.s.Env)
+	log, file, err := c.logger()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	at, end, err := c.open(ctx, c.aside(plain, file), log)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return c.verdict(ctx, tui.Run(ctx, tui.Config{
+		Conversations: at.talks, Conversation: at.talk, Settings: at.settings, Prompt: prompt,
+		In: c.s.In, Out: c.s.Out, Env: c.s.Env, Plain: plain,
+		Approvals: c.approvals, Models: at.models, Resume: c.howToResume, History: c.s.StateFile("prompts"), Notify: notify,
+	}))
+}
+
+// hangup ends a context when the terminal is closed, which others take for the
+// end of the process.
+func hangup(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-closed:
+			cancel(command.Interrupted{Signal: syscall.SIGHUP})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(closed); cancel(nil) }
+}
+
+// isSet tells whether a variable says yes.
+func isSet(value string) bool { return value != "" && value != "0" && value != "false" }
+
+// verdict gives the error that the end of a conversation comes to.
+func (c *chatCmd) verdict(ctx context.Context, err error) error {
+	if f, ok := errors.AsType[*tui.Failure](err); ok {
+		return command.WithCode(command.Reported{Message: f.Cause.Message}, exitOf(f.Cause))
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return command.Failed(err)
+}
+
+// command.Logger gives the log that was asked for, in a file: the screen is for the
+// conversation.
+func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
+	if c.log == "" {
+		return slog.New(slog.DiscardHandler), nowhereFile{}, nil
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.log)); err != nil {
+		return nil, nil, levels(c.log)
+	}
+	name := cmp.Or(c.logFile, c.s.Env("RIDETHROUGH_LOG_FILE"), c.s.StateFile("chat.log"))
+	if name == "" {
+		return nil, nil, errors.New("there is no place for a log: name a file with --log-file")
+	}
+	file, err := appendTo(name)
+	if err != nil {
+		return nil, nil, command.Failed(err)
+	}
+	return slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})), file, nil
+}
+
+// nowhereFile is the log of whoever wants none.
+type nowhereFile struct{}
+
+func (nowhereFile) Write(p []byte) (int, error) { return len(p), nil }
+func (nowhereFile) Close() error                { return nil }
+
+// aside is where MCP servers say what is no answer: beside a screen that is
+// drawn there is no room for it.
+func (c *chatCmd) aside(plain bool, log io.Writer) io.Writer {
+	if plain {
+		return c.s.Err
+	}
+	return log
+}
+
+// given gives settings with what flags say in the place of what there is.
+func (c *chatCmd) given(s conversation.Settings) (conversation.Settings, error) {
+	changed := c.settings.Command.Flags().Changed
+	if changed("model") {
+		s.Model = c.model
+	}
+	if changed("fallback") {
+		s.Fallback = c.fallback
+	}
+	if changed("patience") {
+		s.Patience = c.patience.Milliseconds()
+	}
+	if changed("policy") {
+		s.Policy = c.policy()
+	}
+	if changed("effort") {
+		s.Effort = c.effort
+	}
+	var err error
+	if changed("system") {
+		s.System, err = orders(c.system)
+	}
+	return s, err
+}

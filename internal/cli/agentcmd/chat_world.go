@@ -1,0 +1,48 @@
+package agentcmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/llm"
+)
+
+// approve asks whoever sits at the terminal whether a tool may change things.
+// Who leaves without an answer is asked again when the conversation goes on.
+func (c *chatCmd) approve(ctx context.Context, call llm.ToolCall) error {
+	if c.tools.yes {
+		return nil
+	}
+	answer := make(chan bool, 1)
+	one := tui.Approval{Call: call, Answer: func(allow bool) {
+		select {
+		case answer <- allow:
+		default:
+		}
+	}}
+	select {
+	case c.approvals <- one:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case allowed := <-answer:
+		if allowed {
+			return nil
+		}
+		return errors.New("the user said no")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// appendTo opens a file to write at its end, readable for nobody else.
+func appendTo(name string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}

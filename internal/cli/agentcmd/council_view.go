@@ -1,0 +1,280 @@
+package agentcmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/cli/screen"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// councilView shows a council.
+type councilView interface {
+	show(council.Event) // one event after the other
+	// end is told last of all how the command ends; message is of an error that
+	// no event has told of.
+	end(status turn.Status, code int, message string)
+	// Err gives the first error that showing has brought.
+	broken() error
+}
+
+// newView gives the view that was asked for. unread is called when nobody
+// reads the answer any more.
+func (c *councilCmd) newView(unread func()) councilView {
+	if c.json {
+		return &councilLines{lines: lines{w: c.s.Out, unread: unread, turn: conversation.NewID()}}
+	}
+	shown := (&runCmd{s: c.s, plain: c.plain}).newView(unread).(*text)
+	shown.goOn = func() string { return "" }
+	return &table{text: shown, answers: c.answers, judged: c.judge != ""}
+}
+
+// relay has events shown one after the other without keeping the council from
+// its work: whoever reads slowly takes no time of its members. over waits until
+// all are shown; no event may follow.
+func relay(show func(council.Event)) (tell func(council.Event), over func()) {
+	var mu sync.Mutex
+	var told []council.Event
+	news, shown := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(shown)
+		for range news {
+			mu.Lock()
+			events := told
+			told = nil
+			mu.Unlock()
+			for _, e := range events {
+				show(e)
+			}
+		}
+	}()
+	tell = func(e council.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, e)
+		select {
+		case news <- struct{}{}:
+		default: // nobody has looked since the last
+		}
+	}
+	return tell, func() { close(news); <-shown }
+}
+
+// councilLines shows a council as events, a line of JSON each.
+type councilLines struct{ lines }
+
+func (l *councilLines) show(e council.Event) { l.write(council.Body(l.turn, e)) }
+
+func (l *councilLines) end(status turn.Status, code int, message string) {
+	l.lines.end(status, code, message, "")
+}
+
+// table shows a council with a line for each member: on a terminal each in its
+// place until all have ended, elsewhere whenever one changes.
+type table struct {
+	*text        // of the judge's turn
+	answers bool // of the members are shown in any case
+	judged  bool // a judge was named
+	handed  bool // the answers have been shown
+	failed  bool // what the judge has failed of was told
+
+	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex // of what is redrawn
+	names  []string
+	voices []council.Voice
+	told   []time.Time // when each was as it is
+	until  time.Time   // the end of the grace; zero: it has not begun
+}
+
+func (t *table) show(e council.Event) {
+	switch e := e.(type) {
+	case council.Opened:
+		t.open(e)
+	case council.Changed:
+		t.change(e)
+	case council.Quorate:
+		t.mu.Lock()
+		t.until = time.Now().Add(e.Grace)
+		t.mu.Unlock()
+		if !t.screen.Live {
+			t.note(screen.Faint, "%s", display.GraceLine(e.Members, e.Grace, screen.Endless))
+		}
+	case council.Judging:
+		t.judge(e.Event)
+	case council.Closed:
+		t.settle()
+		t.close(e)
+	}
+}
+
+func (t *table) end(turn.Status, int, string) {}
+
+// Open begins the table.
+func (t *table) open(e council.Opened) {
+	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
+	if !t.judged {
+		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(e.Aggregator.String()))
+		for _, line := range screen.Fold(judge, t.screen.Columns()) {
+			t.note(screen.Faint, "%s", line)
+		}
+	}
+	if !t.screen.Live {
+		return
+	}
+	t.over = make(chan struct{})
+	t.wg.Go(func() {
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-t.over:
+				return
+			case <-ticker.C:
+				t.redraw()
+			}
+		}
+	})
+}
+
+// change takes in where a member stands. Where nothing can be replaced a line
+// says so, and one every 30 seconds while it waits.
+func (t *table) change(e council.Changed) {
+	t.mu.Lock()
+	t.voices[e.Member], t.told[e.Member] = e.Voice, time.Now()
+	t.mu.Unlock()
+	switch {
+	case t.screen.Live:
+		t.redraw()
+	case !e.Still || e.State == council.Waiting:
+		t.note(colorOf(e.Voice), "%s", display.MemberLine(t.names[e.Member], e.Voice, screen.Endless))
+	}
+}
+
+// redraw shows the lines as they are now.
+func (t *table) redraw() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	width, height := t.screen.Size()
+	rows, now := t.lines(width), t.standing()
+	for _, line := range display.SharedWaitLines(now, width) {
+		rows = append(rows, screen.Row{Color: screen.Amber, Text: line})
+	}
+	if !t.until.IsZero() {
+		rows = append(rows, screen.Row{Color: screen.Faint, Text: display.GraceLine(now, time.Until(t.until), width)})
+	}
+	rows = append(rows, screen.Row{Color: screen.Faint, Text: "Press Ctrl+C to cancel"})
+	t.screen.Rows(rows[max(0, len(rows)-height+1):]...)
+}
+
+// standing gives the members as they are now.
+func (t *table) standing() []council.Voice {
+	now := make([]council.Voice, len(t.voices))
+	for i, v := range t.voices {
+		now[i] = v.After(time.Since(t.told[i]))
+	}
+	return now
+}
+
+// lines gives a line for each member that has begun.
+func (t *table) lines(width int) (rows []screen.Row) {
+	for i, v := range t.standing() {
+		if v.State != "" {
+			rows = append(rows, screen.Row{Color: colorOf(v), Text: display.MemberLine(t.names[i], v, width)})
+		}
+	}
+	return rows
+}
+
+// colorOf gives the color of a member's line.
+func colorOf(v council.Voice) string {
+	switch v.State {
+	case council.Waiting:
+		return screen.Amber
+	case council.Answered:
+		return screen.Green
+	case council.Failed:
+		return screen.Red
+	case council.CutOff:
+		return screen.Faint
+	}
+	return ""
+}
+
+// judge shows an event of the judge's turn.
+func (t *table) judge(e turn.Event) {
+	switch e.(type) {
+	case turn.Start:
+		t.settle()
+		if t.answers {
+			t.hand(t.voices)
+			t.note(screen.Faint, "· the council answers:")
+		}
+	case turn.Error:
+		t.failed = true
+	}
+	t.text.show(e)
+}
+
+// settle ends the redrawing: on a terminal the members' last lines stay.
+func (t *table) settle() {
+	if t.over == nil {
+		return
+	}
+	close(t.over)
+	t.wg.Wait()
+	t.over = nil
+	t.screen.Rows()
+	for _, r := range t.lines(t.screen.Columns()) {
+		t.note(r.Color, "%s", r.Text)
+	}
+}
+
+// close tells how the council has ended, where that was not told of yet, and
+// hands over what the members have answered unless there is an answer made of
+// it.
+func (t *table) close(e council.Closed) {
+	short, isShort := errors.AsType[*council.Shortfall](e.Err)
+	switch {
+	case e.Status() == turn.Aborted && e.Aggregator.State == "":
+		t.note("", display.Canceled)
+	case isShort:
+		t.note(screen.Red, "%s", display.ShortfallHeadline(short))
+		t.details(e.Members)
+	case e.Status() == turn.Failed && !t.failed:
+		t.note(screen.Red, "%s", display.OneLine("Failed: "+e.Err.Error()))
+	}
+	if t.answers || e.Err != nil {
+		t.hand(e.Members)
+	}
+}
+
+// details says what failed members have met, in their providers' words.
+func (t *table) details(members []council.Voice) {
+	for i, v := range members {
+		if v.State == council.Failed {
+			t.note("", "  %s: %s", t.names[i], display.OneLine(v.Fault.Redacted()))
+		}
+	}
+}
+
+// hand shows what members have answered, once.
+func (t *table) hand(members []council.Voice) {
+	if t.handed {
+		return
+	}
+	t.handed = true
+	for i, v := range members {
+		if v.State == council.Answered {
+			t.note(screen.Faint, "· %s answered:", t.names[i])
+			t.note("", "%s", strings.TrimSpace(display.Sanitize(v.Text)))
+		}
+	}
+}

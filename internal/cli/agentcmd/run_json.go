@@ -1,0 +1,47 @@
+package agentcmd
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// lines shows a turn as events, a line of JSON each.
+type lines struct {
+	w      io.Writer
+	unread func() // called when nobody reads them any more
+	seq    int64
+	turn   string // the one that is under way, or was
+	err    error
+}
+
+func (l *lines) show(e turn.Event) {
+	if s, ok := e.(turn.Start); ok {
+		l.turn = s.ID
+	}
+	l.write(wire.OfTurn(wire.Call{TurnID: l.turn}, e))
+}
+
+func (l *lines) end(status turn.Status, code int, message, saved string) {
+	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved})
+}
+
+func (l *lines) write(b wire.Body) {
+	if l.err != nil {
+		return
+	}
+	l.seq++
+	line, err := json.Marshal(wire.Event{Seq: l.seq, Time: time.Now(), Body: b})
+	if err == nil {
+		_, err = l.w.Write(append(line, '\n'))
+	}
+	if err != nil {
+		l.err = err
+		l.unread()
+	}
+}
+
+func (l *lines) broken() error { return l.err }

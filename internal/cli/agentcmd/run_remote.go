@@ -1,0 +1,123 @@
+package agentcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// farewellTime is how long a server may take to end a turn that we have
+// stopped.
+const farewellTime = 5 * time.Second
+
+// server gives the server on which the turn is to run; "": it runs here.
+func (c *runCmd) atServer() string { return cmp.Or(c.server, c.s.Env("RIDETHROUGH_SERVER")) }
+
+// elsewhere finds flags that are about a turn that runs here.
+func (c *runCmd) elsewhere() error {
+	if c.tools.asked() || c.journal+c.goOn != "" {
+		return errors.New("--files, --mcp, --yes, --journal and --continue are for a turn that runs here, and not at --server")
+	}
+	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.Command.Flags().Changed("max-wait") {
+		return errors.New("--whole, --max-tokens, --effort and --max-wait are for a turn that runs here, and not at --server")
+	}
+	return nil
+}
+
+// remotely has the prompt answered by a server, where the turn goes on
+// whatever becomes of us.
+func (c *runCmd) remotely(ctx context.Context, args []string) error {
+	if err := c.elsewhere(); err != nil {
+		return err
+	}
+	text, err := c.prompt(ctx, args, c.talkID != "")
+	if err != nil {
+		return err
+	}
+	api := client.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}
+	id, err := c.conversation(ctx, api)
+	if err != nil {
+		return refused(err)
+	}
+	err = c.watch(ctx, api, id, text)
+	if c.ended.Status != turn.Done {
+		c.talkID = id // to go on with
+	}
+	return err
+}
+
+// conversation gives the one that was named, or makes one.
+func (c *runCmd) conversation(ctx context.Context, api client.Client) (string, error) {
+	if c.talkID != "" {
+		return c.talkID, nil
+	}
+	model := cmp.Or(c.model, c.s.Env("RIDETHROUGH_MODEL"))
+	if model == "" {
+		return "", command.WithCode(noModel(nil), command.ExitConfig)
+	}
+	system, err := orders(c.system)
+	if err != nil {
+		return "", err
+	}
+	name := c.s.Env("RIDETHROUGH_POLICY")
+	if flag := c.settings.Command.Flags().Lookup("policy"); flag.Changed || name == "" {
+		name = flag.Value.String()
+	}
+	return api.Create(ctx, client.Settings{
+		Model: model, Fallback: c.fallback, Patience: c.patience.Milliseconds(), System: system, Policy: name,
+	})
+}
+
+// refused makes an error of what a server or the way to it brought.
+func refused(err error) error {
+	if _, ok := errors.AsType[command.Error](err); ok {
+		return err
+	}
+	code := command.ExitFailed
+	if p, ok := errors.AsType[*client.Problem](err); ok && p.Code == "unauthorized" {
+		code = command.ExitNoAuth
+	}
+	return command.WithCode(err, code)
+}
+
+// watch shows a turn until it is sealed: that of what is said, or the one that
+// is under way. Stopping us stops it.
+func (c *runCmd) watch(ctx context.Context, api client.Client, id, text string) error {
+	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	stopped := context.AfterFunc(ctx, func() {
+		limit := time.AfterFunc(farewellTime, leave)
+		defer limit.Stop()
+		if err := api.Stop(watching, id, ""); err != nil {
+			leave()
+		}
+	})
+	defer stopped()
+	events := api.Say(watching, id, conversation.NewID(), text)
+	if text == "" {
+		v, err := api.Get(watching, id)
+		if err != nil {
+			return refused(err)
+		}
+		if v.TurnID == "" {
+			return errors.New("no turn is under way there; give a prompt")
+		}
+		events = api.Watch(watching, id, v.TurnID)
+	}
+	for e, err := range events {
+		if err != nil {
+			return refused(err)
+		}
+		if e, ok := wire.ToTurn(e.Body); ok {
+			c.show(e)
+		}
+	}
+	return c.verdict(ctx)
+}

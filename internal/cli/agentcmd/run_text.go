@@ -1,0 +1,219 @@
+package agentcmd
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/screen"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// newView gives the view that was asked for. unread is called when nobody
+// reads the answer any more.
+func (c *runCmd) newView(unread func()) view {
+	if c.json {
+		return &lines{w: c.s.Out, unread: unread}
+	}
+	onErr := c.s
+	onErr.Out = c.s.Err
+	return &text{
+		out: c.s.Out, screen: screen.New(onErr, c.plain), clean: command.IsTerminal(c.s.Out), shared: command.IsTerminal(c.s.Out) && command.IsTerminal(c.s.Err),
+		reasoning: c.reasoning, unread: unread, goOn: c.howToGoOn,
+	}
+}
+
+// Text shows the answer on one stream, and what happens on another.
+type text struct {
+	out       io.Writer
+	screen    *screen.Screen // on standard error
+	clean     bool           // the answer goes to a terminal, which obeys what a model says
+	shared    bool           // both are the same terminal
+	reasoning bool
+	unread    func()
+	goOn      func() string
+
+	open     bool   // the last line of the answer has no end yet
+	streamed string // what has been said of the message under way
+	block    bool   // what comes next is another message's: it begins on a line of its own
+	err      error
+	wait     *countdown
+}
+
+func (v *text) show(e turn.Event) {
+	switch e := e.(type) {
+	case turn.TextDelta:
+		v.say(e.Text)
+		v.streamed += e.Text
+	case turn.ReasoningDelta:
+		if v.reasoning {
+			v.screen.Write(display.Sanitize(e.Text))
+		}
+	case turn.Restarted:
+		if v.streamed != "" {
+			v.note(screen.Amber, display.Restarted)
+			v.streamed, v.block = "", true
+		}
+	case turn.AssistantMessage:
+		if whole := e.Content.Text(); whole != v.streamed && !e.Partial { // the beginning was missed
+			v.block = true
+			v.say(whole)
+		}
+		v.streamed = ""
+		v.block = true
+		if e.Partial {
+			v.note("", display.BrokeOff)
+		}
+	case turn.ToolCall:
+		v.note(screen.Faint, "· %s %s", display.OneLine(e.Name), display.OneLine(display.Arguments(e.ToolCall)))
+	case turn.ToolResult:
+		if e.Failed {
+			v.note(screen.Faint, "· %s failed: %s", display.OneLine(e.Name), display.OneLine(e.Output))
+		}
+	case turn.Compacted:
+		v.note(screen.Faint, display.Compacted)
+	default:
+		v.trouble(e)
+	}
+}
+
+// trouble shows what happens to the provider.
+func (v *text) trouble(e turn.Event) {
+	switch e := e.(type) {
+	case turn.Retry:
+		v.stop()
+		v.wait = v.count(e)
+	case turn.Waiting:
+		if !v.screen.Live && v.wait != nil {
+			v.note(screen.Amber, "%s", v.wait.Line(e.Remaining, time.Now(), v.screen.Columns()))
+		}
+	case turn.Recovered:
+		v.stop()
+		v.note(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
+	case turn.Switched:
+		v.stop()
+		v.note(screen.Amber, "%s", display.Switched(e))
+	case turn.Error:
+		v.stop()
+		v.finishLine()
+		v.note(screen.Red, "%s", display.Headline(e))
+		v.note("", "  %s", strings.Join(display.Details(e), "\n  "))
+	case turn.Sealed:
+		v.stop()
+		v.finishLine()
+		if e.Status == turn.Aborted {
+			v.note("", display.Canceled)
+		}
+	}
+}
+
+func (v *text) end(turn.Status, int, string, string) {
+	if how := v.goOn(); how != "" {
+		v.screen.Print("", "saved; go on with: %s", how)
+	}
+}
+
+func (v *text) broken() error { return v.err }
+
+// say writes some of the answer. Between two messages there is a line's end.
+func (v *text) say(words string) {
+	v.stop()
+	if v.block && v.open {
+		words = "\n" + words
+	}
+	v.block = false
+	if v.shared {
+		v.screen.Status("")
+	}
+	if v.screen.Open { // nobody else writes there now
+		v.screen.Write("\n")
+	}
+	v.put(words)
+}
+
+// put writes to the answer's stream.
+func (v *text) put(words string) {
+	if v.clean {
+		words = display.Sanitize(words)
+	}
+	if v.err != nil || words == "" {
+		return
+	}
+	if _, v.err = io.WriteString(v.out, words); v.err != nil {
+		v.unread()
+	}
+	v.open = !strings.HasSuffix(words, "\n")
+}
+
+// finishLine ends the answer's last line.
+func (v *text) finishLine() {
+	if v.open {
+		v.put("\n")
+	}
+}
+
+// note writes a line about what happens. On a shared terminal it does not
+// stand behind half a line of the answer.
+func (v *text) note(color, format string, args ...any) {
+	if hasLeft(v.err) {
+		return // whoever has left the answer is not told what becomes of it
+	}
+	if v.shared {
+		v.finishLine()
+	}
+	v.screen.Print(color, format, args...)
+}
+
+// stop ends the countdown.
+func (v *text) stop() {
+	if v.wait != nil {
+		v.wait.end()
+		v.wait = nil
+	}
+}
+
+// countdown is a wait that people see getting shorter.
+type countdown struct {
+	display.Wait
+	due  time.Time
+	done chan struct{}
+	wg   sync.WaitGroup
+}
+
+// count shows a wait: on a terminal second by second, else once.
+func (v *text) count(e turn.Retry) *countdown {
+	c := &countdown{Wait: display.Of(e), due: time.Now().Add(e.Delay), done: make(chan struct{})}
+	line := func() string { return c.Line(time.Until(c.due), time.Now(), v.screen.Columns()) }
+	if !v.screen.Live {
+		v.note(screen.Amber, "%s", line())
+		return c
+	}
+	if c.Attempt == 1 {
+		v.note(screen.Faint, "%s", display.OneLine(e.Fault.Redacted()))
+	} else if v.shared {
+		v.finishLine()
+	}
+	v.screen.Status(line())
+	c.wg.Go(func() {
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-c.done:
+				v.screen.Status("")
+				return
+			case <-ticker.C:
+				v.screen.Status(line())
+			}
+		}
+	})
+	return c
+}
+
+func (c *countdown) end() {
+	close(c.done)
+	c.wg.Wait()
+}

@@ -1,0 +1,228 @@
+package agentcmd
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/app"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// maxWait is how long `run` waits where nobody says how long: a script must
+// not hang.
+const maxWait = 10 * time.Minute
+
+// world makes what the turn needs of the outside, but for the tools and the
+// journal.
+func (c *runCmd) world() (w agent.Agent, err error) {
+	if w.Retry.Policy, err = c.policy(); err != nil {
+		return w, err
+	}
+	if w.Model, w.Fallback, err = c.models(); err != nil {
+		return w, err
+	}
+	if w.Log, err = c.logger(); err != nil {
+		return w, err
+	}
+	if w.System, err = orders(c.system); err != nil {
+		return w, err
+	}
+	switch w.Effort = llm.Effort(c.effort); w.Effort {
+	case "", llm.Low, llm.Medium, llm.High:
+	default:
+		return w, fmt.Errorf("--effort %q: want low, medium or high", c.effort)
+	}
+	if c.maxTokens < 0 || c.patience < 0 {
+		return w, errors.New("--max-tokens and --patience are not below 0")
+	}
+	w.Patience, w.MaxTokens, w.Whole = c.patience, c.maxTokens, c.whole
+	w.Approve = c.approve
+	return w, nil
+}
+
+// models gives the model that is asked and those that take over.
+func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
+	const variable = "RIDETHROUGH_MODEL"
+	name := cmp.Or(c.model, c.s.Env(variable))
+	if name == "" {
+		return nil, nil, command.WithCode(noModel(app.Suggestions(c.s.Env)), command.ExitConfig)
+	}
+	for _, name := range append([]string{name}, c.fallback...) {
+		m, err := app.Model(name, c.s.Env)
+		_, failed := errors.AsType[command.Error](missing(err))
+		switch {
+		case err != nil && !failed && c.model == "" && len(others) == 0:
+			return nil, nil, command.Misconfigured(variable, err)
+		case err != nil:
+			return nil, nil, missing(err)
+		}
+		others = append(others, m)
+	}
+	return others[0], others[1:], nil
+}
+
+// missing makes a failure of the error of a model that cannot be had, unless it
+// is about the name.
+func missing(err error) error {
+	switch {
+	case errors.Is(err, app.ErrCredentials):
+		return command.WithCode(err, command.ExitNoAuth)
+	case errors.Is(err, app.ErrEnvironment):
+		return command.WithCode(err, command.ExitConfig)
+	}
+	return err
+}
+
+// noModel says how to choose one.
+func noModel(ready []string) error {
+	const how = "no model is chosen; give one as -m PROVIDER/MODEL or in RIDETHROUGH_MODEL"
+	if len(ready) == 0 {
+		return fmt.Errorf("%s, where PROVIDER is one of %s", how, command.List(app.Providers()))
+	}
+	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
+}
+
+// policy gives the policy with the bound on waiting.
+func (c *runCmd) policy() (policy.Policy, error) {
+	conf, err := c.settings.Interactive()
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	wait, err := c.bound()
+	return capped(conf.Retry(), wait), err
+}
+
+// bound gives the longest waiting in all; 0: as long as the policy says.
+func (c *runCmd) bound() (time.Duration, error) {
+	const variable = "RIDETHROUGH_MAX_WAIT"
+	wait, text := c.maxWait, c.s.Env(variable)
+	if text != "" && !c.settings.Command.Flags().Changed("max-wait") {
+		var err error
+		if wait, err = time.ParseDuration(text); err != nil || wait < 0 {
+			return 0, command.Misconfigured(variable, fmt.Errorf("%q; want a time such as 10m", text))
+		}
+	}
+	if wait < 0 {
+		return 0, errors.New("--max-wait is not below 0")
+	}
+	return wait, nil
+}
+
+// capped gives a policy that waits no longer than a bound in all; 0: as it is.
+// Retries that would never come are taken out of the count, so that what
+// people read is true.
+func capped(p policy.Policy, bound time.Duration) policy.Policy {
+	if bound == 0 || p.MaxWait > 0 && p.MaxWait <= bound {
+		return p
+	}
+	p.MaxWait = bound
+	if p.Retries == policy.Unlimited {
+		return p
+	}
+	even := p
+	even.Backoff.Jitter, even.RetryOn = policy.Jitter{}, fault.Transient
+	run, refused := policy.Run{}, &fault.Error{Kind: fault.Overloaded}
+	for n := range p.Retries {
+		next, v := even.Next(run, refused, false, time.Time{}, 0)
+		if v.Stop != "" {
+			p.Retries = max(n, 1) // a hint may be shorter
+			break
+		}
+		run = next
+	}
+	return p
+}
+
+// orders gives standing orders as somebody has given them: as they are, or in a
+// file.
+func orders(system string) (string, error) {
+	name, isFile := strings.CutPrefix(system, "@")
+	if !isFile {
+		return system, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", command.Failed(err)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
+
+// command.Logger gives the log that was asked for; nil: none was.
+func (c *runCmd) logger() (*slog.Logger, error) {
+	flag := c.settings.Command.Flags().Lookup("log")
+	if !flag.Changed {
+		return nil, nil
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(flag.Value.String())); err != nil {
+		return nil, levels(flag.Value.String())
+	}
+	return command.Logger(c.s.Err, level), nil
+}
+
+// levels says what a level is.
+func levels(not string) error {
+	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
+}
+
+// promptLine is how much of a call whoever is to allow it gets to see, in
+// characters: about a screen.
+const promptLine = 2000
+
+// approve asks whoever sits at the terminal whether a tool may change things.
+func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
+	nobody := errors.New("nobody is there to allow it (--yes would)")
+	switch {
+	case c.tools.yes:
+		return nil
+	case c.json:
+		return nobody
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nobody
+	}
+	defer tty.Close()
+	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", display.OneLine(call.Name), display.Truncate(display.Arguments(call), promptLine))
+	answer := make(chan string, 1)
+	go func() { // the terminal keeps it until a line comes; the process may end before
+		line, _ := bufio.NewReader(tty).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+		return errors.New("the user said no")
+	}
+}
+
+// exitOf gives the exit code for what a turn has failed of. An answer of which
+// a part has come is not worth the same command again: it is a failure.
+func exitOf(e turn.Error) int {
+	switch {
+	case e.Kind == fault.Auth.String():
+		return command.ExitNoAuth
+	case e.Committed || e.Fault == nil:
+		return command.ExitFailed
+	case e.Fault.Kind == fault.Quota || fault.Transient.Has(e.Fault.Kind):
+		return command.ExitExhausted
+	}
+	return command.ExitFailed
+}

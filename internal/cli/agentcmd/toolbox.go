@@ -1,0 +1,94 @@
+package agentcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/tool/mcp"
+)
+
+// toolFlags is what of this machine a model may use.
+type toolFlags struct {
+	files string
+	mcp   []string
+	yes   bool // what changes things need not be allowed
+}
+
+// AddAll adds the flags that say what.
+func (b *toolFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&b.files, "files", "", "a folder that the model may list, read and search")
+	f.StringArrayVar(&b.mcp, "mcp", nil, "an MCP server whose tools the model may use, as NAME=COMMAND ARGS or NAME=URL; repeatable")
+	f.BoolVar(&b.yes, "yes", false, "let tools change things without asking")
+}
+
+// asked tells whether anything of it was asked for.
+func (b *toolFlags) asked() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
+
+// Open gives the tools, and what ends them. What MCP servers say besides goes to
+// errs.
+func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool, end func(), err error) {
+	var open []interface{ Close() error }
+	end = func() {
+		for _, o := range open {
+			_ = o.Close() // what they had to say, they have said
+		}
+	}
+	if b.files != "" {
+		folder, err := tool.Files(b.files)
+		if err != nil {
+			return nil, end, command.Failed(err)
+		}
+		open, tools = append(open, folder), folder.Tools()
+	}
+	for _, text := range b.mcp {
+		s, err := mcpServer(text)
+		if err != nil {
+			return nil, end, err
+		}
+		s.Stderr = errs
+		m, err := mcp.Connect(ctx, s)
+		if err != nil {
+			return nil, end, command.Failed(err)
+		}
+		open, tools = append(open, m), append(tools, m.Tools()...)
+	}
+	return tools, end, twins(tools)
+}
+
+// twins tells of two tools of one name: a model could not choose.
+func twins(tools []tool.Tool) error {
+	seen := map[string]bool{}
+	for _, t := range tools {
+		if seen[t.Name] {
+			return fmt.Errorf("two tools are named %q: give one of the servers another name", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
+}
+
+// farewell is how long an MCP server that we have started may take to end once
+// the turn is over: whoever has pressed Ctrl+C waits for it.
+const farewell = 30 * time.Millisecond
+
+// mcpServer reads an MCP server from a flag. Arguments are what stands between
+// spaces: whoever needs more writes a script.
+func mcpServer(text string) (mcp.Server, error) {
+	name, what, ok := strings.Cut(text, "=")
+	words := strings.Fields(what)
+	if !ok || name == "" || len(words) == 0 {
+		return mcp.Server{}, fmt.Errorf("--mcp %q: want NAME=COMMAND ARGS or NAME=URL", text)
+	}
+	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
+		return mcp.Server{Name: name, URL: what}, nil
+	}
+	return mcp.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
+}

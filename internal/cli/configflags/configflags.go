@@ -1,0 +1,196 @@
+// Package configflags reads the configuration from flags, the environment and
+// a file, in this order of precedence.
+package configflags
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// Flags is where the configuration of `serve` comes from: flags, the
+// environment, a file. The one before wins.
+type Flags struct {
+	Command   *cobra.Command
+	Streams   command.Streams
+	upstreams []string // of the flag
+}
+
+// AddAll adds the flags that mirror the configuration to a command.
+func (f *Flags) AddAll(cmd *cobra.Command) {
+	f.Command = cmd
+	flags := cmd.Flags()
+	f.AddFile(cmd)
+	flags.String("listen", config.DefaultListen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
+	flags.String("policy", "patient", "when to try again: "+command.List(policy.Presets())+", none, one of the file, or a file that holds one [RIDETHROUGH_POLICY]")
+	flags.String("log", "info", "the least level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
+	flags.StringArrayVar(&f.upstreams, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
+		command.List(gateway.APIs())+", or of the file [RIDETHROUGH_UPSTREAM_NAME]")
+}
+
+// AddFile adds the flag that names the file.
+func (f *Flags) AddFile(cmd *cobra.Command) {
+	f.Command = cmd
+	cmd.Flags().String("config", "", "file with the configuration; the default is ridethrough/config.yaml in $XDG_CONFIG_HOME or ~/.config, if there is one [RIDETHROUGH_CONFIG]")
+}
+
+// File gives the path of the file, and whether somebody has named it; "": there
+// is no place for one.
+func (f *Flags) File() (path string, named bool) {
+	if flag := f.Command.Flags().Lookup("config"); flag != nil && flag.Changed {
+		return flag.Value.String(), true
+	}
+	if path := f.Streams.Env("RIDETHROUGH_CONFIG"); path != "" {
+		return path, true
+	}
+	home := f.Streams.Env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(home) {
+		home = filepath.Join(f.Streams.Env("HOME"), ".config")
+	}
+	if !filepath.IsAbs(home) {
+		return "", false
+	}
+	return filepath.Join(home, "ridethrough", "config.yaml"), false
+}
+
+// Read gives the configuration as it is in force.
+func (f *Flags) Read() (config.Config, error) {
+	path, named := f.File()
+	c, err := config.Load(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		c, err = config.Parse("", nil)
+	}
+	if err != nil {
+		return c, command.WithCode(err, command.ExitConfig)
+	}
+	for _, name := range []string{"listen", "policy", "log", "hosts"} {
+		if err := f.override(&c, name); err != nil {
+			return c, err
+		}
+	}
+	if f.Streams.Env("RIDETHROUGH_TOKEN") != "" { // the secret itself: the configuration only knows where it is
+		_ = c.Set("token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN")
+	}
+	return c, f.overrideUpstreams(&c)
+}
+
+// override puts a flag or a variable in the place of what the file says:
+// --listen, RIDETHROUGH_LISTEN.
+func (f *Flags) override(c *config.Config, name string) error {
+	if flag := f.Command.Flags().Lookup(name); flag != nil && flag.Changed {
+		if err := c.Set(name, flag.Value.String(), "--"+name); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		return nil
+	}
+	variable := "RIDETHROUGH_" + strings.ToUpper(name)
+	if value := f.Streams.Env(variable); value != "" {
+		if err := c.Set(name, value, variable); err != nil {
+			return command.Misconfigured(variable, err)
+		}
+	}
+	return nil
+}
+
+// overrideUpstreams puts other base URLs in the place of the upstreams': those of
+// RIDETHROUGH_UPSTREAM_NAME, then those of --upstream NAME=URL.
+func (f *Flags) overrideUpstreams(c *config.Config) error {
+	for _, name := range slices.Concat(c.Upstreams(), gateway.APIs()) {
+		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+		if base := f.Streams.Env(variable); base != "" {
+			if err := c.SetUpstream(name, base, variable); err != nil {
+				return command.Misconfigured(variable, err)
+			}
+		}
+	}
+	for _, flag := range f.upstreams {
+		name, base, ok := strings.Cut(flag, "=")
+		if !ok {
+			return errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")
+		}
+		if err := c.SetUpstream(name, base, "--upstream"); err != nil {
+			return fmt.Errorf("--upstream %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Resolved are what a configuration comes to: all that `serve` needs.
+type Resolved struct {
+	Config  config.Config
+	Gateway gateway.Config
+	Token   string
+	Level   slog.Level
+}
+
+// Resolved reads the configuration and looks for all that it needs. Whoever
+// reaches the gateway can use what it forwards to, so that one that others
+// reach has to have a token.
+func (f *Flags) Resolve() (t Resolved, err error) {
+	if t.Config, err = f.Read(); err != nil {
+		return t, err
+	}
+	if t.Gateway, err = t.Config.Gateway(f.Streams.Env); err != nil {
+		return t, command.WithCode(err, command.ExitConfig)
+	}
+	if t.Token, err = t.Config.Token(f.Streams.Env); err != nil {
+		return t, command.WithCode(err, command.ExitConfig)
+	}
+	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && !command.IsLoopback(host) {
+		return t, command.WithCode(fmt.Errorf("%s is open to other machines, and whoever reaches the gateway can use it: give it a token "+
+			"that clients have to show, in RIDETHROUGH_TOKEN or as token in the configuration, or listen on %s", t.Config.Listen, config.DefaultListen), command.ExitConfig)
+	}
+	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
+}
+
+// Interactive gives the policies of a command that somebody waits for: those of
+// the configuration, and the one that flags and the environment choose.
+func (f *Flags) Interactive() (conf config.Config, err error) {
+	path, named := f.File()
+	conf, err = config.Load(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		conf, err = config.Parse("", nil)
+	}
+	if err != nil {
+		return conf, command.WithCode(err, command.ExitConfig)
+	}
+	_ = conf.Set("policy", "interactive", f.Command.Name()) // a preset's name is always right
+	return conf, f.override(&conf, "policy")
+}
+
+// Explain gives an error about a file with all the lines that it is about.
+func Explain(err error) error {
+	if _, ok := errors.AsType[config.Errors](err); !ok {
+		return err
+	}
+	return ExplainIn(err, "the configuration")
+}
+
+// ExplainIn is explained for another file than the configuration. An error
+// that is about no lines is the file's.
+func ExplainIn(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	all, ok := errors.AsType[config.Errors](err)
+	if !ok {
+		return command.WithCode(err, command.ExitConfig)
+	}
+	mistakes := "a mistake"
+	if len(all) > 1 {
+		mistakes = fmt.Sprintf("%d mistakes", len(all))
+	}
+	return command.WithCode(fmt.Errorf("%s in %s\n%s", mistakes, what, config.Excerpts(all)), command.ExitConfig)
+}

@@ -1,0 +1,269 @@
+package gatewaycmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/screen"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// answer is what the demo's provider says once it can.
+const answer = "I am back. Your request waited here meanwhile, and nothing was said twice."
+
+func Demo(s command.Streams) *cobra.Command {
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a client ride through an outage of about twenty seconds",
+		Long: "demo starts a provider that fails, the gateway in front of it and a small streaming client,\n" +
+			"all on this machine, and shows what happens. It needs no key and no network.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &demo{screen: screen.New(s, plain)}
+			return command.Failed(d.run(cmd.Context()))
+		},
+	}
+	cmd.Flags().BoolVar(&plain, "plain", false, "append lines only, replace none")
+	return cmd
+}
+
+// demo is one run of the demonstration.
+type demo struct {
+	screen   *screen.Screen
+	begun    time.Time
+	requests atomic.Int64 // at the provider
+	latest   atomic.Pointer[waiting]
+}
+
+// waiting is a wait that is under way.
+type waiting struct {
+	display.Wait
+	due time.Time
+}
+
+// run shows the demonstration. It ends early when nobody can see it.
+func (d *demo) run(ctx context.Context) error {
+	ctx, unseen := context.WithCancel(ctx)
+	defer unseen()
+	d.screen.OnError = unseen
+	err := d.play(ctx)
+	if broken := d.screen.Err(); broken != nil {
+		return fmt.Errorf("nobody can see the demo: %w", broken)
+	}
+	return err
+}
+
+func (d *demo) play(ctx context.Context) error {
+	provider, providerURL, err := d.provider()
+	if err != nil {
+		return err
+	}
+	defer provider.Close()
+	gatewayURL, stop, err := d.gateway(ctx, providerURL)
+	if err != nil {
+		return err
+	}
+	defer stop()
+
+	d.screen.Print("", "provider  %s  fails for 17 seconds", providerURL)
+	d.screen.Print("", "gateway   %s  policy worker", gatewayURL)
+	d.screen.Print("", "client    asks the gateway for a stream and has no retries of its own\n")
+	d.begun = time.Now()
+	provider.Start()
+	ticking, endTicking := context.WithCancel(ctx)
+	ticked := make(chan struct{})
+	go func() { defer close(ticked); d.tick(ticking) }()
+	err = d.ask(ctx, gatewayURL)
+	endTicking()
+	<-ticked
+	if ctx.Err() != nil {
+		d.screen.Print("", "Canceled. Nothing is left behind.")
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	d.screen.Print("", "")
+	d.screen.Print(screen.Faint, "The client sent 1 request and got one whole answer.")
+	d.screen.Print(screen.Faint, "The provider was asked %d times.", d.requests.Load())
+	return nil
+}
+
+// provider starts a provider with an outage of 17 seconds that changes its
+// face: overloaded, then an error inside a 200 behind the first event, then
+// connections that are reset.
+func (d *demo) provider() (*simulator.Provider, string, error) {
+	l, err := command.Listen("127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	p := simulator.New(simulator.Script{
+		Outages: []simulator.Outage{
+			{From: 0, To: 2 * time.Second, Reply: simulator.Status{Code: 529}},
+			{From: 2 * time.Second, To: 7 * time.Second, Reply: simulator.RoleError{}},
+			{From: 7 * time.Second, To: 17 * time.Second, Reply: simulator.Reset{}},
+		},
+		Answer: answer,
+		Pace:   60 * time.Millisecond,
+		Watch:  func(simulator.Request) { d.requests.Add(1) },
+	})
+	go func() { _ = p.Serve(l) }() // ends with Close
+	return p, "http://" + l.Addr().String(), nil
+}
+
+// Gateway starts the gateway in front of a provider; stop ends it.
+func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), error) {
+	l, err := command.Listen("127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	base, err := url.Parse(upstream)
+	if err != nil {
+		return "", nil, err
+	}
+	g, err := gateway.New(gateway.Config{
+		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base}},
+		Policy:    policy.Worker(),
+		OnEvent:   d.watch,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.New(server.Config{Gateway: g, Log: slog.New(slog.DiscardHandler)}).Run(ctx, l)
+	}()
+	return "http://" + l.Addr().String(), func() { cancel(); <-done }, nil
+}
+
+// watch shows what the gateway tells.
+func (d *demo) watch(e gateway.Event) {
+	n := e.Note
+	switch e.Type {
+	case gateway.Recovered:
+		d.latest.Store(nil)
+		d.screen.Status("")
+		d.screen.Print(screen.Green, "%s", display.Recovered(n.Retries(), n.Waited))
+		d.screen.Print("", "")
+	case gateway.GaveUp, gateway.BrokeOff:
+		d.latest.Store(nil)
+		d.screen.Status("")
+		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(failureOf(n)), n.Fault)
+	case gateway.Retrying:
+		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
+		if !d.screen.Live {
+			d.screen.Print("", "%s", waitOf(n).Line(n.Verdict.Wait, time.Now(), d.screen.Columns()))
+		}
+		d.latest.Store(&waiting{waitOf(n), time.Now().Add(n.Verdict.Wait)})
+		d.show()
+	}
+}
+
+// waitOf gives the wait that the gateway tells of.
+func waitOf(n retry.Note) display.Wait {
+	return display.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
+}
+
+// failureOf gives a call that has failed as a turn would tell of it.
+func failureOf(n retry.Note) turn.Error {
+	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
+}
+
+// tick keeps the countdown going.
+func (d *demo) tick(ctx context.Context) {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			d.screen.Status("")
+			return
+		case <-ticker.C:
+			d.show()
+		}
+	}
+}
+
+// show draws the countdown of the wait that is under way.
+func (d *demo) show() {
+	if w := d.latest.Load(); w != nil {
+		d.screen.Status(w.Line(time.Until(w.due), time.Now(), d.screen.Columns()))
+	}
+}
+
+// ask is the client: it knows the gateway's address and nothing else.
+func (d *demo) ask(ctx context.Context, base string) error {
+	const body = `{"model":"demo","max_tokens":256,"stream":true,"messages":[{"role":"user","content":"Are you there?"}]}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+		return fmt.Errorf("the client got %s: %s", resp.Status, text)
+	}
+	return d.print(resp.Body)
+}
+
+// Print writes the answer as it comes. A stream without its end is no answer.
+func (d *demo) print(body io.Reader) error {
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var event struct {
+			Type  string `json:"type"`
+			Delta struct {
+				Text string `json:"text"`
+			} `json:"delta"`
+			Error struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			return fmt.Errorf("the client cannot read %q: %w", data, err)
+		}
+		switch event.Type {
+		case "content_block_delta":
+			d.screen.Write(event.Delta.Text)
+		case "message_stop":
+			d.screen.Write("\n")
+			return nil
+		case "error":
+			return errors.New(event.Error.Message)
+		}
+	}
+	return errors.Join(errors.New("the answer broke off"), lines.Err())
+}

@@ -1,0 +1,54 @@
+package gatewaycmd
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+)
+
+func TestInboxOpensEverythingInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 5000 // more than it keeps
+		var got []int64
+		b := newInbox(func(e gateway.Event) { got = append(got, e.Call.ID) })
+		for i := range n {
+			b.Watch(gateway.Event{Call: gateway.Call{ID: int64(i)}})
+		}
+		b.close()
+		for i, id := range got {
+			if id != int64(i) {
+				t.Fatalf("the event %d came as number %d", id, i)
+			}
+		}
+		if len(got) != n {
+			t.Errorf("%d events", len(got))
+		}
+	})
+}
+
+func TestInboxMakesRequestsWaitForAReaderThatIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		b := newInbox(func(gateway.Event) { opened++; time.Sleep(time.Millisecond) })
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 2000 {
+					b.Watch(gateway.Event{})
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(begun); took < 5*time.Second {
+			t.Errorf("8000 events were taken in %v", took)
+		}
+		b.close()
+		if opened != 8000 {
+			t.Errorf("%d events were opened", opened)
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package gatewaycmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// errorBound is how much of an error is read.
+const errorBound = 1 << 20
+
+func Explain(s command.Streams) *cobra.Command {
+	c := &explainCmd{}
+	cmd := &cobra.Command{
+		Use:   "explain [FILE]",
+		Short: "Say what an error means and what each policy would do about it",
+		Long: "explain reads an error from a file or from standard input: a JSON body, a whole HTTP response\n" +
+			"(as `curl -i` prints it), an event of a stream, a web page, or a line from a log. It says what\n" +
+			"kind of fault it is, which rule decided and why, how long the provider asks us to wait, and what\n" +
+			"each policy would do.",
+		Example: "  curl -si https://api.example/v1/messages | ridethrough explain\n" +
+			"  echo 'TypeError: fetch failed' | ridethrough explain\n" +
+			"  ridethrough explain --status 429 error.json --json",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := c.read(); err != nil {
+				return err
+			}
+			in, err := input(s, args)
+			if err != nil {
+				return command.Failed(err)
+			}
+			defer in.Close()
+			return command.Failed(c.run(in, s.Out))
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&c.status, "status", 0, "HTTP status of the error, where the input does not say")
+	f.StringVar(&c.at, "now", "", "the moment at which the error came, as 2026-11-02T21:00:00Z; the default is the present")
+	f.BoolVar(&c.json, "json", false, "write one JSON object")
+	f.BoolVar(&c.lines, "jsonl", false, "read a JSON object per line, with provider, dialect, where, status, headers and body, and write one for each")
+	cmd.MarkFlagsMutuallyExclusive("json", "jsonl")
+	cmd.MarkFlagsMutuallyExclusive("status", "jsonl")
+	return cmd
+}
+
+// explainCmd is what `explain` was asked for.
+type explainCmd struct {
+	status      int
+	at          string
+	now         time.Time
+	json, lines bool
+}
+
+// Read checks the flags.
+func (c *explainCmd) read() (err error) {
+	if c.status != 0 && (c.status < 100 || c.status > 599) {
+		return fmt.Errorf("--status %d: want an HTTP status, such as 529", c.status)
+	}
+	c.now = time.Now()
+	if c.at != "" {
+		if c.now, err = time.Parse(time.RFC3339, c.at); err != nil {
+			return fmt.Errorf("--now %q: want a moment such as 2026-11-02T21:00:00Z", c.at)
+		}
+	}
+	return nil
+}
+
+// input opens the file that the arguments name, or standard input.
+func input(s command.Streams, args []string) (io.ReadCloser, error) {
+	if len(args) == 0 || args[0] == "-" {
+		return io.NopCloser(s.In), nil
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return nil, err // names the file and what is wrong with it
+	}
+	return file, nil
+}
+
+func (c *explainCmd) run(in io.Reader, out io.Writer) error {
+	if c.lines {
+		return c.each(in, out)
+	}
+	text, err := io.ReadAll(io.LimitReader(in, errorBound))
+	if err != nil {
+		return err
+	}
+	if len(strings.TrimSpace(string(text))) == 0 && c.status == 0 {
+		return errors.New("there is nothing to explain; give an error in a file or on standard input")
+	}
+	f := parseError(string(text), c.status).diagnose(c.now)
+	if c.json {
+		return writeJSON(out, c.describe(f))
+	}
+	return c.print(out, f)
+}
+
+// explanation is what is said of one fault, for programs.
+type explanation struct {
+	Kind      string            `json:"kind"`
+	Status    int               `json:"status,omitzero"`
+	Code      string            `json:"code,omitzero"`
+	Message   string            `json:"message,omitzero"`
+	RequestID string            `json:"requestId,omitzero"`
+	Final     bool              `json:"final,omitzero"`
+	WaitMs    *int64            `json:"waitMs"`
+	ResetAt   time.Time         `json:"resetAt,omitzero"`
+	Guessed   bool              `json:"guessed,omitzero"`
+	Rule      string            `json:"rule"`
+	Reason    string            `json:"reason,omitzero"`
+	Verdicts  map[string]string `json:"verdicts"`
+}
+
+func (c *explainCmd) describe(f *fault.Error) explanation {
+	r := explanation{
+		Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Message, RequestID: f.RequestID,
+		Final: f.Final, WaitMs: waitMs(f, c.now), ResetAt: f.ResetAt, Guessed: f.Guessed, Rule: f.Rule, Reason: f.Reason,
+		Verdicts: map[string]string{},
+	}
+	for _, name := range policy.Presets() {
+		r.Verdicts[name] = c.verdict(name, f)
+	}
+	return r
+}
+
+// verdict says what a preset does about a first failure.
+func (c *explainCmd) verdict(name string, f *fault.Error) string {
+	p, _ := policy.Preset(name)
+	p.Backoff.Jitter = policy.Jitter{} // the middle of what it may be
+	_, v := p.Next(policy.Run{Started: c.now}, f, false, c.now, 0)
+	switch {
+	case v.Stop != "":
+		return "stop: " + string(v.Stop)
+	case v.Hinted:
+		return "retry in " + v.Wait.String() + ", as the provider asks"
+	}
+	return "retry in " + v.Wait.String()
+}
+
+// Print writes for people.
+func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line, whatever was said
+	row("kind", "%s (%s)", f.Kind, f.Label())
+	if f.Guessed {
+		row("guessed", "yes, from the wording")
+	}
+	row("rule", "%s", f.Rule)
+	if f.Reason != "" {
+		row("reason", "%s", f.Reason)
+	}
+	if f.RequestID != "" {
+		row("request", "%s", f.RequestID)
+	}
+	row("wait", "%s", c.hint(f))
+	for _, name := range policy.Presets() {
+		row(name, "%s", c.verdict(name, f))
+	}
+	return w.Flush()
+}
+
+// hint says how long the provider asks us to wait.
+func (c *explainCmd) hint(f *fault.Error) string {
+	wait := f.RetryAfter(c.now)
+	switch {
+	case f.Final:
+		return "the provider says not to send it again"
+	case wait == 0:
+		return "the provider does not say"
+	case f.ResetAt.IsZero():
+		return wait.String()
+	}
+	return wait.String() + ", until " + f.ResetAt.UTC().Format(time.RFC3339)
+}
+
+// waitMs gives the stated wait in milliseconds, rounded up; nil: none is stated.
+func waitMs(f *fault.Error, now time.Time) *int64 {
+	wait := f.RetryAfter(now)
+	if wait == 0 {
+		return nil
+	}
+	ms := int64((wait + time.Millisecond - 1) / time.Millisecond)
+	return &ms
+}
+
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// specimen is an error as it came.
+type specimen struct {
+	ID      string            `json:"id"`
+	Where   string            `json:"where"` // "http", "stream" or "network"; "": see diagnose
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// diagnose names the fault.
+func (e specimen) diagnose(now time.Time) *fault.Error {
+	header := http.Header{}
+	for name, value := range e.Headers {
+		header.Set(name, value)
+	}
+	switch {
+	case e.Where == "network", e.Where == "" && e.Status == 0:
+		return classify.Of(errors.New(e.Body), now)
+	case e.Where == "stream" && (e.Status == 0 || e.Status == http.StatusOK):
+		return classify.FromEvent([]byte(e.Body), now)
+	}
+	return classify.FromResponse(e.Status, header, []byte(e.Body), now)
+}
+
+// parseError reads an error in whatever form it was saved: what it begins with
+// tells. status is what the user says; 0: nothing.
+func parseError(text string, status int) specimen {
+	text = strings.TrimSpace(text)
+	if head, body, ok := parseResponse(text); ok {
+		head.Body = body
+		if status != 0 {
+			head.Status = status
+		}
+		return head
+	}
+	if status != 0 {
+		return specimen{Where: "http", Status: status, Body: text}
+	}
+	for _, field := range []string{"event:", "data:", "id:", ":", "{", "["} {
+		if strings.HasPrefix(text, field) {
+			return specimen{Where: "stream", Body: text}
+		}
+	}
+	return specimen{Where: "network", Body: text}
+}
+
+// parseResponse reads a status line, headers and a body, as they are on the
+// wire or as tools print them ("HTTP/2 529").
+func parseResponse(text string) (e specimen, body string, ok bool) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	line, rest, _ := strings.Cut(text, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 2 || !strings.HasPrefix(fields[0], "HTTP/") {
+		return e, "", false
+	}
+	status, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return e, "", false
+	}
+	e = specimen{Where: "http", Status: status, Headers: map[string]string{}}
+	for rest != "" {
+		line, rest, _ = strings.Cut(rest, "\n")
+		name, value, found := strings.Cut(line, ":")
+		if !found {
+			break // the blank line before the body
+		}
+		e.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return e, rest, true
+}

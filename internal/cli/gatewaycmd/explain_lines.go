@@ -1,0 +1,63 @@
+package gatewaycmd
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// classes are the words that collections of labelled errors use for our kinds.
+var classes = map[fault.Kind]string{
+	fault.RateLimited: "transient", fault.Overloaded: "transient",
+	fault.Unavailable: "transient", fault.Truncated: "transient",
+	fault.UpstreamTimeout: "timeout", fault.Timeout: "timeout",
+	fault.Quota: "quota_exhausted", fault.TooLong: "context_overflow",
+	fault.Auth: "permanent", fault.Invalid: "permanent", fault.Refused: "permanent",
+	fault.Canceled: "canceled", fault.Unknown: "unknown",
+}
+
+// label is what is said of one line.
+type label struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Class  string `json:"class"`
+	Retry  bool   `json:"retry"` // a bounded policy that gives the unknown a chance would try again
+	WaitMs *int64 `json:"wait_ms"`
+	Rule   string `json:"rule"`
+}
+
+// labelled says what is known of a fault in the words of such collections.
+func labelled(id string, f *fault.Error, now time.Time) label {
+	again := fault.Transient.With(fault.Unknown)
+	return label{
+		ID: id, Kind: f.Kind.String(), Class: classes[f.Kind],
+		Retry: again.Has(f.Kind) && !f.Final, WaitMs: waitMs(f, now), Rule: f.Rule,
+	}
+}
+
+// each reads an error per line and writes a label for each.
+func (c *explainCmd) each(in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16*errorBound)
+	w := bufio.NewWriter(out)
+	for n := 1; lines.Scan(); n++ {
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		var e specimen
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("line %d is no JSON object with where, status, headers and body: %w", n, err)
+		}
+		if err := writeJSON(w, labelled(e.ID, e.diagnose(c.now), c.now)); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return w.Flush()
+}

@@ -1,0 +1,167 @@
+// Package gatewaycmd has the commands about the gateway: serve, config, policy,
+// explain and demo. It imports neither agents nor stores, so that a program
+// with the gateway alone can be made of it.
+package gatewaycmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/web"
+)
+
+func Serve(s command.Streams, extension Extension) *cobra.Command {
+	c := &serveCmd{Flags: configflags.Flags{Streams: s}, extension: extension}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway between your programs and their providers",
+		Long: "serve answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio and\n" +
+			"hands each request on to the provider, again and again until it passes, as the policy says.\n" +
+			"Clients keep their own credentials; they only get another base URL. It needs no\n" +
+			"configuration; `ridethrough config init` prints one to begin with, and a running\n" +
+			"gateway follows it as it changes.\n\n" +
+			"Below /-/ it shows who waits, and has conversations of its own, which outlive it.",
+		Example: "  ridethrough serve\n" +
+			"  ANTHROPIC_BASE_URL=http://127.0.0.1:8484 claude\n" +
+			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := c.Resolve()
+			if err != nil {
+				return configflags.Explain(err)
+			}
+			return command.Failed(c.run(cmd.Context(), t))
+		},
+	}
+	c.AddAll(cmd)
+	extension.AddFlags(cmd)
+	return cmd
+}
+
+// serveCmd is what `serve` was asked for.
+type serveCmd struct {
+	configflags.Flags
+	extension Extension
+}
+
+// Extension adds something to what `serve` serves besides the gateway, such as
+// conversations.
+type Extension interface {
+	AddFlags(*cobra.Command)
+	// Attach adds it; detach ends it once nothing is served any more.
+	Attach(ctx context.Context, to *server.Config, conf *config.Config) (detach func(), err error)
+}
+
+// run serves until ctx ends.
+func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may end; those who wait stay
+	l, err := command.Listen(t.Config.Listen)
+	if err != nil {
+		return err
+	}
+	var level slog.LevelVar
+	level.Set(t.Level)
+	log := command.Logger(c.Streams.Err, &level)
+	doubts(log, &t.Config)
+	served := server.Config{
+		Feed: server.NewFeed(), History: history.Open("", log), Token: t.Token, Hosts: t.Config.Hosts, Log: log,
+		Version: command.Version(), Page: web.Files(),
+	}
+	end, err := c.extension.Attach(ctx, &served, &t.Config)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	err = c.serve(ctx, l, t, served, &level)
+	end()
+	log.Info("stopped")
+	return err
+}
+
+// serve serves the gateway, and what there is beside it, until ctx ends.
+func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config, level *slog.LevelVar) error {
+	log := served.Log
+	tell := c.telemetry(ctx, log)
+	defer flush(ctx, tell)
+	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
+	defer events.close()
+	t.Gateway.OnEvent = events.Watch
+	g, err := start(l.Addr().String(), t)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	tell.Show(g)
+	base := "http://" + l.Addr().String()
+	log.Info("listening", "url", base, "policy", t.Config.Policy(), "config", cmp.Or(t.Config.File, "none"))
+	for _, u := range t.Gateway.Upstreams {
+		if u.Base != nil {
+			log.Info("upstream", "name", u.Name, "url", u.Base.String())
+		}
+	}
+	following := &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
+	following.shown.Store(&t.Config)
+	defer c.follow(ctx, following)()
+	defer time.AfterFunc(startTime, dropText).Stop()
+	log.Info("page", "url", base+"/-/ui/")
+	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
+	served.Gateway, served.Metrics, served.Policies = g, tell, following.policies
+	return server.New(served).Run(ctx, l)
+}
+
+// startTime is after how long everything that only the start needs has been run.
+const startTime = 5 * time.Second
+
+// start makes the gateway that is to be reached at an address.
+func start(addr string, t configflags.Resolved) (*gateway.Gateway, error) {
+	if err := noLoop(addr, t.Gateway); err != nil {
+		return nil, err
+	}
+	return gateway.New(t.Gateway)
+}
+
+// noLoop refuses an upstream that is the address we listen on. One that leads
+// here by another way is found when a request comes back.
+func noLoop(addr string, c gateway.Config) error {
+	_, port, _ := net.SplitHostPort(addr)
+	for _, u := range c.Upstreams {
+		if u.Base != nil && (u.Base.Host == addr || u.Base.Host == "localhost:"+port) {
+			return fmt.Errorf("the upstream %s is %s, where the gateway itself listens; give the provider's address", u.Name, u.Base)
+		}
+	}
+	return nil
+}
+
+// telemetry returns the metrics and spans of the gateway. Spans that cannot be
+// exported as the environment asks are left out.
+func (c *serveCmd) telemetry(ctx context.Context, log *slog.Logger) *telemetry.Telemetry {
+	t, err := telemetry.New(ctx, telemetry.Config{Log: log, Version: command.Version(), Env: c.Streams.Env})
+	if err != nil {
+		log.Warn("spans are not exported", "error", err.Error())
+	}
+	return t
+}
+
+// flushTime is how long the export of the last spans may take.
+const flushTime = 5 * time.Second
+
+// flush exports the spans that are left when a command ends.
+func flush(ctx context.Context, t *telemetry.Telemetry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	_ = t.Close(ctx) // an export that fails is logged
+}

@@ -1,0 +1,203 @@
+// Package screen writes lines to a terminal, some of them replaced in place.
+package screen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+)
+
+// Screen writes lines that stay and, on a terminal, some at the bottom that are
+// replaced in place. Without a terminal those are left out: what is written only
+// ever grows. Its methods may run concurrently.
+type Screen struct {
+	mu      sync.Mutex
+	w       io.Writer
+	Live    bool // w is a terminal that can replace a line
+	color   bool
+	ASCII   bool   // its letters are ASCII's
+	status  []Row  // the lines at the bottom
+	Open    bool   // the last line that stays has no end yet
+	err     error  // the first that a write brought
+	OnError func() // called with that; nil: nobody
+}
+
+// Row is a line at the bottom, without its end.
+type Row struct{ Color, Text string }
+
+// New looks at the terminal and at what the environment says about it.
+func New(s command.Streams, plain bool) *Screen {
+	live := command.IsTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
+	return &Screen{w: s.Out, Live: live, color: live && s.Env("NO_COLOR") == "", ASCII: display.OnlyASCII(s.Env)}
+}
+
+// NewLive returns a screen for a terminal with colors, whatever w is.
+func NewLive(w io.Writer) *Screen { return &Screen{w: w, Live: true, color: true} }
+
+// letters gives a line of ours in the letters that there are.
+func (s *Screen) letters(line string) string {
+	if !s.ASCII {
+		return line
+	}
+	return display.ASCII(line)
+}
+
+// Endless is the width of what is no terminal.
+const Endless = math.MaxInt
+
+// Columns gives the width of the terminal, where lines are to fit.
+func (s *Screen) Columns() int {
+	if !s.Live {
+		return Endless
+	}
+	width, _ := s.Size()
+	return width
+}
+
+// Size gives the terminal's columns and lines.
+func (s *Screen) Size() (width, height int) {
+	if f, ok := s.w.(*os.File); ok {
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 { // some do not know theirs
+			return width, height
+		}
+	}
+	return 80, 24
+}
+
+// colors of lines. Waiting is amber and never looks like an error.
+const (
+	Amber = "\x1b[33m"
+	Green = "\x1b[32m"
+	Red   = "\x1b[31m"
+	Faint = "\x1b[2m"
+	reset = "\x1b[0m"
+	erase = "\r\x1b[2K"
+)
+
+// Print writes lines that stay, above the status line.
+func (s *Screen) Print(color, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	if s.Open {
+		s.put("\n")
+	}
+	s.Open = false
+	s.put(s.paint(color, s.letters(fmt.Sprintf(format, args...))) + "\n")
+	s.draw()
+}
+
+// Write writes part of a line that stays.
+func (s *Screen) Write(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.status = nil
+	s.Open = !strings.HasSuffix(text, "\n")
+	s.put(text)
+}
+
+// Status replaces the lines at the bottom by one; "" removes them.
+func (s *Screen) Status(status string) {
+	if status == "" {
+		s.Rows()
+		return
+	}
+	s.Rows(Row{Amber, status})
+}
+
+// Rows replaces the lines at the bottom. What does not fit the columns is cut
+// off: a line that took two could not be replaced.
+func (s *Screen) Rows(rows ...Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	width := s.Columns()
+	for i := range rows {
+		text := []rune(s.letters(rows[i].Text)) // there may be more of those letters
+		rows[i].Text = string(text[:min(len(text), width-1)])
+	}
+	if slices.Equal(rows, s.status) {
+		return
+	}
+	s.wipe()
+	s.status = rows
+	s.draw()
+}
+
+func (s *Screen) wipe() {
+	for i := range s.status {
+		if !s.Live {
+			return
+		}
+		if i > 0 {
+			s.put("\x1b[1A") // a line up
+		}
+		s.put(erase)
+	}
+}
+
+func (s *Screen) draw() {
+	for i, r := range s.status {
+		if !s.Live {
+			return
+		}
+		if i > 0 {
+			s.put("\n")
+		}
+		s.put(s.paint(r.Color, r.Text))
+	}
+}
+
+// put writes bytes and remembers that they could not be written.
+func (s *Screen) put(text string) {
+	if _, err := io.WriteString(s.w, text); err != nil && s.err == nil {
+		s.err = err
+		if s.OnError != nil {
+			s.OnError()
+		}
+	}
+}
+
+// Err gives the first error that writing has brought.
+func (s *Screen) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *Screen) paint(color, text string) string {
+	if !s.color || color == "" {
+		return text
+	}
+	return color + text + reset
+}
+
+// Wrap writes a text in lines that fit; without a terminal in one.
+func (s *Screen) Wrap(color, text string) {
+	for _, line := range Fold(text, s.Columns()) {
+		s.Print(color, "%s", line)
+	}
+}
+
+// Fold breaks a text into lines of at most that width, between its words.
+func Fold(text string, width int) (lines []string) {
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, word)
+			continue
+		}
+		lines[last] += " " + word
+	}
+	return lines
+}

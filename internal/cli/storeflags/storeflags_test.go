@@ -1,0 +1,111 @@
+package storeflags_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// lookup returns an environment with one variable, as NAME=VALUE.
+func lookup(variable string) func(string) string {
+	name, value, _ := strings.Cut(variable, "=")
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return ""
+	}
+}
+
+// open opens a store as a command with these flags does; must: it has to exist.
+func open(ctx context.Context, env func(string) string, must bool, flags ...string) (store.Store, error) {
+	f := storeflags.Flags{Streams: command.Streams{Env: env}}
+	var e store.Store
+	cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) (err error) {
+		open := f.Open
+		if must {
+			open = f.OpenExisting
+		}
+		e, err = open(ctx, slog.New(slog.DiscardHandler))
+		return err
+	}}
+	f.AddAll(cmd)
+	cmd.SetArgs(flags)
+	return e, cmd.Execute()
+}
+
+func TestTheStoreIsWhereFlagsOrTheEnvironmentSay(t *testing.T) {
+	dir := t.TempDir()
+	tests := []struct{ env, flags, place string }{
+		{"HOME=" + dir + "/1", "", dir + "/1/.local/share/ridethrough"},
+		{"XDG_DATA_HOME=" + dir + "/2", "", dir + "/2/ridethrough"},
+		{"RIDETHROUGH_DATA=" + dir + "/3", "", dir + "/3"},
+		{"RIDETHROUGH_DATA=" + dir + "/4", "--data " + dir + "/5", dir + "/5"},
+		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--data " + dir + "/6", dir + "/6"},
+	}
+	for _, tt := range tests {
+		env := lookup(tt.env)
+		e, err := open(t.Context(), env, false, strings.Fields(tt.flags)...)
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(tt.place, "mode")); err != nil {
+			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if e, err = open(t.Context(), env, true, strings.Fields(tt.flags)...); err != nil {
+			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+			continue
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAStoreThatCannotBeOpenedSaysWhy(t *testing.T) {
+	dir := t.TempDir()
+	held, err := open(t.Context(), lookup(""), false, "--data", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close(t.Context()) }()
+	pem := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(pem, []byte("none"), 0o600); err != nil {
+		t.Fatalf("write certificate: %v", err)
+	}
+	tests := []struct {
+		env, flags string
+		must       bool
+		says       string
+	}{
+		{"", "", false, "RIDETHROUGH_DATA: there is no home directory"},
+		{"", "--data none", true, "conversations are kept nowhere"},
+		{"RIDETHROUGH_DATA=" + dir, "", false, "in use: " + dir + ", by process "},
+		{"", "--data " + dir + "/no", true, "there are no conversations in " + dir + "/no"},
+		{"", "--nats nats://127.0.0.1:1", true, "does not answer"},
+		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + pem, false, "no certificate in " + pem},
+		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + dir + "/no", false, "no such file"},
+		{"", "--data x --nats y", false, "[data nats]"},
+	}
+	for _, tt := range tests {
+		if _, err := open(t.Context(), lookup(tt.env), tt.must, strings.Fields(tt.flags)...); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s %s: %v; want %q", tt.env, tt.flags, err, tt.says)
+		}
+	}
+	if _, err := os.Stat(dir + "/no"); err == nil {
+		t.Error("made a store that was to be there")
+	}
+}
