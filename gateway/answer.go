@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -64,12 +65,12 @@ func (c *call) resume(resp *http.Response) {
 
 // copyBody hands the body on as it comes.
 func (c *call) copyBody(body io.Reader) {
-	buf := newBuffer(copyBufferSize)
-	defer buf.release()
+	buf := spool.NewBuffer(copyBufferSize)
+	defer buf.Release()
 	for {
-		n, err := body.Read(buf.bytes[:cap(buf.bytes)])
+		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
 		c.answering = c.answering || n > 0
-		if n > 0 && c.write(buf.bytes[:n], clientStallTimeout) != nil {
+		if n > 0 && c.write(buf.Bytes[:n], clientStallTimeout) != nil {
 			c.clientLeft() // or takes nothing
 		}
 		if err == io.EOF {

@@ -12,15 +12,15 @@ import (
 // api is a family of endpoints that one kind of server offers.
 type api struct {
 	name      string
-	url       string                   // of the public API, or where the server listens by itself
-	versioned bool                     // its base URLs end with a version, as .../v1; else that is part of the paths
-	matches   func(*http.Request) bool // tells whether a request is for this API by default
-	dialects  string                   // it answers in
-	errors    *dialect.Dialect         // for errors of ours where nothing else tells
-	keys      []string                 // headers that may hold its credentials; the first takes a key of ours
+	url       string                   // of the public API, or where the server listens by default
+	versioned bool                     // its base URLs end with a version, as .../v1; else the version is part of the paths
+	matches   func(*http.Request) bool // reports whether a request is for this API by default
+	dialects  string                   // names of the dialects that it answers in
+	errors    *dialect.Dialect         // of the gateway's own errors when the request has no dialect
+	keys      []string                 // headers that may hold its credentials; an upstream's own key goes into the first
 }
 
-// apis lists the APIs; the first that speaks a request takes it.
+// apis lists the APIs; the first that matches a request takes it.
 var apis = []api{
 	{"anthropic", "https://api.anthropic.com", false, isAnthropic, "anthropic", dialect.Anthropic(), []string{"X-Api-Key", authorization}},
 	{"gemini", "https://generativelanguage.googleapis.com", false, isGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
@@ -29,7 +29,7 @@ var apis = []api{
 	{"lmstudio", "http://127.0.0.1:1234", false, isLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
 }
 
-// compatible are the dialects of OpenAI's API, which many servers speak.
+// compatible are the dialects of OpenAI's API, which many servers offer.
 const compatible = "openai-chat openai-completions openai-responses"
 
 const (
@@ -38,7 +38,7 @@ const (
 	googleParam   = "key" // of the query
 )
 
-// APIs lists the names of the APIs that upstreams may have.
+// APIs returns the names of the APIs that upstreams may have.
 func APIs() []string {
 	names := make([]string, len(apis))
 	for i := range apis {
@@ -47,7 +47,7 @@ func APIs() []string {
 	return names
 }
 
-// apiOf finds an API by its name; nil: there is none.
+// apiOf returns the API of a name; nil: there is none.
 func apiOf(name string) *api {
 	i := slices.IndexFunc(apis, func(a api) bool { return a.name == name })
 	if i < 0 {
@@ -56,18 +56,18 @@ func apiOf(name string) *api {
 	return &apis[i]
 }
 
-// publicURL gives the URL at which the API is found by default.
+// publicURL returns the API's default base URL.
 func (a *api) publicURL() *url.URL {
-	u, _ := url.Parse(a.url) // it is ours
+	u, _ := url.Parse(a.url) // a constant
 	return u
 }
 
-// answers tells whether the API answers in a dialect.
+// answers reports whether the API answers in a dialect.
 func (a *api) answers(d *dialect.Dialect) bool {
 	return slices.Contains(strings.Fields(a.dialects), d.Name())
 }
 
-// shareDialect tells whether two APIs have a dialect in common.
+// shareDialect reports whether two APIs have a dialect in common.
 func shareDialect(a, b string) bool {
 	x, y := apiOf(a), apiOf(b)
 	return x == nil || y == nil || slices.ContainsFunc(strings.Fields(x.dialects), func(d string) bool {
@@ -75,17 +75,17 @@ func shareDialect(a, b string) bool {
 	})
 }
 
-// isAnthropic knows the API by its own paths, and by its own header on those
-// that others have as well, such as /v1/models. A request for an answer is its
-// path's: no key goes to another API.
+// isAnthropic recognises the API by its own paths, and by its own header on
+// those that others have as well, such as /v1/models. A request for an answer is
+// matched by its path alone: no key goes to another API.
 func isAnthropic(r *http.Request) bool {
 	p := r.URL.Path
 	return under(p, "/v1/messages") || under(p, "/v1/complete") ||
 		under(p, "/v1") && r.Header.Get("Anthropic-Version") != "" && !asksForAnswer(p)
 }
 
-// isGemini knows the API by its versions, by the verb behind a model, and by
-// its own credentials on paths that others have as well.
+// isGemini recognises the API by its versions, by the verb behind a model, and
+// by its own credentials on paths that others have as well.
 func isGemini(r *http.Request) bool {
 	p := r.URL.Path
 	if d := dialect.Of(http.MethodPost, p); d != nil {
@@ -95,25 +95,24 @@ func isGemini(r *http.Request) bool {
 		under(p, "/v1") && (strings.Contains(p, ":") || r.Header.Get(googleKey) != "")
 }
 
-// isOpenAI takes what is left below /v1, as most of the world's clients
-// speak it.
+// isOpenAI takes what is left below /v1, as most clients use this API.
 func isOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
 
-// isLMStudio knows the server's own API.
+// isLMStudio recognises the server's own API.
 func isLMStudio(r *http.Request) bool {
 	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1")
 }
 
-// isOllama takes what else is below /api.
+// isOllama takes what is left below /api.
 func isOllama(r *http.Request) bool {
 	return under(r.URL.Path, "/api") && !isLMStudio(r)
 }
 
-// under tells whether a path is root or below it.
+// under reports whether a path is root or below it.
 func under(p, root string) bool {
 	rest, ok := strings.CutPrefix(p, root)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// asksForAnswer tells whether a path is that of a request for an answer.
+// asksForAnswer reports whether a path is that of a request for an answer.
 func asksForAnswer(p string) bool { return dialect.Of(http.MethodPost, p) != nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -28,7 +29,7 @@ type call struct {
 	arrived       time.Time
 	info          Call
 	parsed        dialect.Request
-	body          *body
+	body          *spool.Body
 	carried       policy.Run // where an earlier request like it has left off; zero: there was none
 	shared        *sharedRequest
 	keepalive     *keepalive // keeps the client alive while it waits
@@ -88,7 +89,7 @@ func (c *call) begin() {
 func (c *call) finish() {
 	c.tell(Event{Type: Ended, Status: c.status})
 	c.keepalive.stop()
-	c.body.release()
+	c.body.Release()
 	if !c.writeDeadline.IsZero() {
 		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may have other requests
 	}
@@ -124,7 +125,7 @@ func (c *call) takePart() bool {
 // await waits for the flight that the call has joined.
 func (c *call) await() {
 	c.tell(Event{Type: Joined})
-	c.body.compress()
+	c.body.Compress()
 	c.shared.catchUp(c)
 	select {
 	case <-c.shared.done:
@@ -153,7 +154,7 @@ func (c *call) read() bool {
 	}
 	err := c.readBody()
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, spool.ErrTooLarge):
 		c.w.Header().Set("Connection", "close") // the rest of it is not read
 		c.w.Header().Set(shouldRetryHeader, "false")
 		c.reply(http.StatusRequestEntityTooLarge, c.dialect.ErrorBody(&fault.Error{Kind: fault.TooLong},
@@ -182,12 +183,12 @@ func (c *call) readBody() (err error) {
 			return c.r.Context().Err()
 		}
 	}
-	if c.body, err = readBody(c.r.Body, c.r.ContentLength, c.upstream.Body, &c.gateway.spool); err != nil {
+	if c.body, err = c.gateway.spool.Read(c.r.Body, c.r.ContentLength, c.upstream.Body); err != nil {
 		return err
 	}
 	c.parsed = c.parse()
 	if troubled {
-		c.body.compress()
+		c.body.Compress()
 	}
 	return nil
 }
@@ -195,9 +196,9 @@ func (c *call) readBody() (err error) {
 // send reads what the body asks for. A compressed one is unpacked for that, and
 // sent on as it is.
 func (c *call) parse() dialect.Request {
-	plain := c.body.plain.bytes
+	plain := c.body.Plain()
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		plain = decompress(strings.ToLower(coding), plain, c.upstream.Body)
+		plain = spool.Decode(strings.ToLower(coding), plain, c.upstream.Body)
 		c.unreadable = plain == nil
 	}
 	return c.dialect.Read(c.r.URL, plain)

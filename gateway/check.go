@@ -11,15 +11,15 @@ import (
 // reservedNames are names that begin paths of the APIs.
 const reservedNames = " - v1 v1beta api "
 
-// Check tells what is wrong with a configuration, all of it; nil: nothing. New
-// and Use refuse what it refuses.
+// Check returns everything that is wrong with a configuration, joined; nil:
+// nothing. New and Use refuse what it refuses.
 func (c Config) Check() error {
 	byName := make(map[string]*Upstream, len(c.Upstreams))
 	var wrong []error
 	for i := range c.Upstreams {
 		u := &c.Upstreams[i]
 		if byName[u.Name] != nil {
-			wrong = append(wrong, fmt.Errorf("upstream %q: there are two of that name", u.Name))
+			wrong = append(wrong, fmt.Errorf("upstream %q: the name is used twice", u.Name))
 		}
 		byName[u.Name] = u
 		for _, err := range u.check() {
@@ -34,14 +34,14 @@ func (c Config) Check() error {
 	return errors.Join(wrong...)
 }
 
-// check looks at one upstream by itself.
+// check checks one upstream by itself.
 func (u *Upstream) check() (wrong []error) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if !validName(u.Name) {
-		say("a name is made of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api")
+		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api")
 	}
 	if apiOf(u.API) == nil {
-		say("no API is named %q; there are %s", u.API, strings.Join(APIs(), ", "))
+		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
 	}
 	if u.Base != nil {
 		if err := CheckBase(u.Base); err != nil {
@@ -49,7 +49,7 @@ func (u *Upstream) check() (wrong []error) {
 		}
 	}
 	if u.Key != nil && u.NoKey {
-		say("it has a key and wants none")
+		say("Key and NoKey exclude each other")
 	}
 	if u.Body < 0 || u.Limits.negative() {
 		say("a bound is negative")
@@ -78,8 +78,8 @@ func validName(name string) bool {
 	return name != "" && !strings.Contains(reservedNames, " "+name+" ")
 }
 
-// CheckBase tells what is wrong with the base URL of an upstream. Its errors
-// do not repeat the URL, which may hold a password or a key.
+// CheckBase returns what is wrong with the base URL of an upstream; nil:
+// nothing. The error does not repeat the URL, which may hold a password or a key.
 func CheckBase(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
@@ -92,10 +92,12 @@ func CheckBase(u *url.URL) error {
 	return nil
 }
 
-// negative tells whether a limit is below zero.
-func (l Limits) negative() bool { return l.Connect < 0 || l.FirstByte < 0 || l.Idle < 0 }
+// negative reports whether a limit is below zero.
+func (l *Limits) negative() bool {
+	return l != nil && min(l.Connect, l.FirstByte, l.Idle) < 0
+}
 
-// checkFallbacks looks at where an upstream's calls go on.
+// checkFallbacks checks every list of fallbacks of an upstream.
 func (u *Upstream) checkFallbacks(byName map[string]*Upstream) (wrong []error) {
 	all := [][]Fallback{u.Fallback}
 	for _, r := range u.Routes {
@@ -113,31 +115,31 @@ func (u *Upstream) checkFallbacks(byName map[string]*Upstream) (wrong []error) {
 	return wrong
 }
 
-// checkFallback looks at one step of a chain. A credential is one upstream's:
-// the client's is not sent to another host.
+// checkFallback checks one fallback of a list. A credential belongs to one
+// upstream: the client's is not sent to another host.
 func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
 	switch {
 	case to == nil:
 		return errors.New("no upstream has that name")
 	case again:
-		return errors.New("the chain has been there already")
+		return errors.New("it is in the list already, or is the upstream itself")
 	case f.After < 0:
 		return errors.New("its time is negative")
 	case !shareDialect(u.API, to.API):
-		return fmt.Errorf("its API is %s, which answers nothing that is asked of %s", to.API, u.API)
+		return fmt.Errorf("its API %s answers no request of %s", to.API, u.API)
 	case to.Key == nil && !to.NoKey && !sameHost(u, to):
-		return errors.New("it needs a key of its own, or to want none: the client's is for another host")
+		return errors.New("it needs a key of its own, or none: the client's is for another host")
 	}
 	return nil
 }
 
-// sameHost tells whether two upstreams stand behind one address.
+// sameHost reports whether two upstreams have the same scheme, host and port.
 func sameHost(a, b *Upstream) bool {
 	x, y := a.baseURL(), b.baseURL()
 	return x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// baseURL gives the base URL of an upstream whose API is known.
+// baseURL returns the base URL of an upstream; empty if its API is unknown.
 func (u *Upstream) baseURL() *url.URL {
 	if u.Base != nil || apiOf(u.API) == nil {
 		return orEmpty(u.Base)

@@ -79,7 +79,7 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 // publish lets go of the body and wakes those who have joined. mu is held.
 func (s *sharedRequest) publish(resp *http.Response, err error) {
 	s.finished, s.resp, s.err = true, resp, err
-	s.body.release()
+	s.body.Release()
 	s.coalescer.remove(s)
 	if s.done != nil {
 		close(s.done)

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"math"
 	"net/http"
 	"net/url"
 	"path"
@@ -10,66 +9,77 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
-// Unlimited as one of Limits sets no limit.
-const Unlimited time.Duration = math.MaxInt64
-
-// Config says what a gateway stands in front of.
+// Config configures a gateway.
 type Config struct {
 	Upstreams []Upstream          // the first of an API takes that API's requests; none: Defaults()
-	Policy    policy.Policy       // of the upstreams that have none of their own; zero: never try again
-	Base      http.RoundTripper   // reaches the upstreams that have no transport of their own; nil: pooled connections
-	Faults    classify.Classifier // names the faults; zero: the built-in rules
-	Spool     Spool               // where the bodies of waiting requests are kept; zero: in memory up to 128 MiB, then on disk
-	OnEvent   func(Event)         // told of what happens, by concurrent callers; nil: nobody
+	Policy    policy.Policy       // of the upstreams without a policy of their own; zero: never retry
+	Base      http.RoundTripper   // reaches the upstreams without a transport of their own; nil: pooled connections
+	Faults    classify.Classifier // classifies the faults; zero: the built-in rules
+	Spool     Spool               // keeps the bodies of waiting requests
+	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 }
 
 // Upstream is one provider, or one account with it.
 type Upstream struct {
 	Name      string                 // in paths (/NAME/v1/…), headers and logs
-	API       string                 // one of APIs(): how its base URL is meant, which credentials it takes and which requests are its own by default
+	API       string                 // one of APIs(): the meaning of its base URL, its credentials and its default requests
 	Base      *url.URL               // nil: the API's public URL
-	Key       func() (string, error) // gives a credential in place of the client's, asked before each call; nil: the client's own passes through
+	Key       func() (string, error) // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
 	NoKey     bool                   // it gets no credentials, not even the client's
-	Policy    policy.Policy          // one with Retries 0: the gateway's
-	Limits    Limits                 // of each try
+	Policy    *policy.Policy         // nil: the gateway's
+	Limits    *Limits                // of each try; nil: DefaultLimits()
 	Body      int64                  // the largest request in bytes; 0: 32 MiB
-	Fallback  []Fallback             // where a call goes on that finds no answer here, in order
-	Routes    []Route                // the first that fits a request overrules the fields above
+	Fallback  []Fallback             // where a request goes when it finds no answer here, in order
+	Routes    []Route                // the first that matches a request overrides the fields above
 	Transport http.RoundTripper      // reaches it; nil: the gateway's
 }
 
-// Limits bounds each try. Where one expires, the try has failed with a
-// [fault.Timeout]; connecting too slowly is a [fault.UpstreamTimeout].
+// Limits bounds each try. When one expires, the try has failed with a
+// [fault.Timeout], or with a [fault.UpstreamTimeout] while connecting. A zero
+// field sets no limit.
 type Limits struct {
-	Connect   time.Duration // until the connection stands; 0: 10 s. It needs pooled connections: no Transport, no Base
-	FirstByte time.Duration // from sending the request to the first byte of an answer; 0: 10 min
-	Idle      time.Duration // between two reads of an answer; 0: 5 min
+	Connect   time.Duration // until the connection is established; only for pooled connections: no Transport, no Base
+	FirstByte time.Duration // from sending the request to the first byte of an answer
+	Idle      time.Duration // between two reads of an answer
 }
 
-// Route is for some of an upstream's requests.
+// DefaultLimits returns the limits of an upstream without its own: 10 s to
+// connect, 10 min to the first byte, 5 min of silence. The first byte may take
+// as long as the most patient client waits for an answer without a stream.
+func DefaultLimits() Limits {
+	return Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}
+}
+
+// perTry returns the limits that package transport keeps.
+func (l Limits) perTry() transport.Limits {
+	return transport.Limits{FirstByte: l.FirstByte, Idle: l.Idle}
+}
+
+// Route overrides an upstream's settings for some models.
 type Route struct {
-	Models   []string      // patterns of path.Match, one of which the model fits; none: every model
-	Policy   policy.Policy // one with Retries 0: the upstream's
-	Limits   Limits        // zero fields: the upstream's
-	Fallback []Fallback    // nil: the upstream's
+	Models   []string       // patterns of path.Match, one of which the model matches; none: every model
+	Policy   *policy.Policy // nil: the upstream's
+	Limits   *Limits        // nil: the upstream's. Connect is the upstream's in any case
+	Fallback []Fallback     // nil: the upstream's
 }
 
-// Fallback is another upstream for a call.
+// Fallback is another upstream for a request.
 type Fallback struct {
 	To    string        // its name
-	After time.Duration // how long the call may wait before; 0: until the upstream before it gives up
-	Kinds fault.Set     // for faults of these kinds it is taken at once, also where they are final; 0: for none
+	After time.Duration // how long the request may stay at the upstream before; 0: until that one gives up
+	Kinds fault.Set     // faults for which it is taken at once, even if they are final; 0: none
 }
 
-// Spool says where the bodies of waiting requests are kept, compressed.
+// Spool configures where the bodies of waiting requests are kept, compressed.
 type Spool struct {
 	Memory int64  // how many bytes of them stay in memory, the rest goes to disk; 0: 128 MiB
 	Dir    string // of the file, which has no name and ends with the process; "": os.TempDir()
 }
 
-// Defaults gives an upstream for each API, at its public URL.
+// Defaults returns an upstream for each API, at its public URL.
 func Defaults() []Upstream {
 	all := make([]Upstream, len(apis))
 	for i := range apis {
@@ -78,33 +88,36 @@ func Defaults() []Upstream {
 	return all
 }
 
-// terms are what holds for one request at an upstream.
-type terms struct {
+// settings are what holds for one request at an upstream.
+type settings struct {
 	policy   policy.Policy
 	limits   Limits
 	fallback []Fallback
 }
 
-// terms gives what holds for a model's requests.
-func (u *Upstream) terms(model string) terms {
-	t := terms{u.Policy, u.Limits, u.Fallback}
+// settings returns what holds for the requests to a model. The upstream's own
+// policy and limits are set.
+func (u *Upstream) settings(model string) settings {
+	s := settings{*u.Policy, *u.Limits, u.Fallback}
 	for _, r := range u.Routes {
 		if !r.matches(model) {
 			continue
 		}
-		if r.Policy.Retries != 0 {
-			t.policy = r.Policy
+		if r.Policy != nil {
+			s.policy = *r.Policy
 		}
-		t.limits = r.Limits.orElse(t.limits)
+		if r.Limits != nil {
+			s.limits = *r.Limits
+		}
 		if r.Fallback != nil {
-			t.fallback = r.Fallback
+			s.fallback = r.Fallback
 		}
 		break
 	}
-	return t
+	return s
 }
 
-// matches tells whether a route is for a model.
+// matches reports whether a route is for a model.
 func (r Route) matches(model string) bool {
 	for _, pattern := range r.Models {
 		if ok, _ := path.Match(pattern, model); ok {
@@ -112,29 +125,4 @@ func (r Route) matches(model string) bool {
 		}
 	}
 	return len(r.Models) == 0
-}
-
-// orElse fills in the fields that are zero.
-func (l Limits) orElse(other Limits) Limits {
-	fill := func(d *time.Duration, other time.Duration) {
-		if *d == 0 {
-			*d = other
-		}
-	}
-	fill(&l.Connect, other.Connect)
-	fill(&l.FirstByte, other.FirstByte)
-	fill(&l.Idle, other.Idle)
-	return l
-}
-
-// defaultLimits are the limits of an upstream that says nothing. The first byte may
-// take as long as the most patient client without a stream waits for it.
-var defaultLimits = Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}
-
-// bound gives a limit as transport takes it: 0 for none.
-func bound(d time.Duration) time.Duration {
-	if d == Unlimited {
-		return 0
-	}
-	return d
 }

@@ -18,7 +18,7 @@ import (
 type failover struct {
 	call      *call
 	origin    *upstream
-	terms     terms      // at the upstream where the flight is
+	settings  settings   // at the upstream where the flight is
 	left      []Fallback // what is left of it
 	start     policy.Run // how the run there begins
 	arrived   time.Time  // at the upstream where the flight is
@@ -28,8 +28,8 @@ type failover struct {
 
 // newFailover makes the route of a call.
 func newFailover(c *call) failover {
-	r := failover{call: c, origin: c.upstream, terms: c.upstream.terms(c.parsed.Model), start: c.carried, arrived: c.arrived}
-	r.left = slices.DeleteFunc(slices.Clone(r.terms.fallback), func(f Fallback) bool {
+	r := failover{call: c, origin: c.upstream, settings: c.upstream.settings(c.parsed.Model), start: c.carried, arrived: c.arrived}
+	r.left = slices.DeleteFunc(slices.Clone(r.settings.fallback), func(f Fallback) bool {
 		up := c.setup.upstream(f.To)
 		return up == nil || !up.api.answers(c.dialect)
 	})
@@ -76,7 +76,7 @@ func (r *failover) advance(n *retry.Note) *upstream {
 	}
 	to := r.call.setup.upstream(r.left[0].To)
 	r.left = r.left[1:]
-	r.move(policy.Run{Slept: n.Run.Slept, Started: n.Run.Started}, to.terms(r.call.parsed.Model))
+	r.move(policy.Run{Slept: n.Run.Slept, Started: n.Run.Started}, to.settings(r.call.parsed.Model))
 	return to
 }
 
@@ -85,11 +85,11 @@ func (r *failover) returnToOrigin(n *retry.Note) *upstream {
 	back := r.originRun
 	back.Slept = n.Run.Slept
 	r.left, r.switched = nil, false
-	r.move(back, r.origin.terms(r.call.parsed.Model))
+	r.move(back, r.origin.settings(r.call.parsed.Model))
 	return r.origin
 }
 
 // move begins a run at another upstream.
-func (r *failover) move(start policy.Run, t terms) {
-	r.start, r.terms, r.arrived = start, t, time.Now()
+func (r *failover) move(start policy.Run, to settings) {
+	r.start, r.settings, r.arrived = start, to, time.Now()
 }

@@ -143,19 +143,19 @@ func TestWrongConfigurationsAreRefused(t *testing.T) {
 		with []gateway.Upstream
 	}{
 		{"", []gateway.Upstream{one, {Name: "two", API: "openai", Base: b, NoKey: true, Fallback: []gateway.Fallback{{To: "one"}}, Key: nil}, {Name: "three", API: "openai", Base: b, Fallback: []gateway.Fallback{{To: "two"}}}}[:1]},
-		{"two of that name", []gateway.Upstream{one, one}},
+		{"used twice", []gateway.Upstream{one, one}},
 		{`no API is named "x"`, []gateway.Upstream{{Name: "one", API: "x"}}},
-		{"a name is made of", []gateway.Upstream{{Name: "v1", API: "openai"}}},
-		{"a name is made of", []gateway.Upstream{{Name: "a/b", API: "openai"}}},
+		{"a name consists of", []gateway.Upstream{{Name: "v1", API: "openai"}}},
+		{"a name consists of", []gateway.Upstream{{Name: "a/b", API: "openai"}}},
 		{"is an endpoint", []gateway.Upstream{{Name: "one", API: "openai", Base: &url.URL{Scheme: "http", Host: "a", Path: "/v1/chat/completions"}}}},
 		{"has no user", []gateway.Upstream{{Name: "one", API: "openai", Base: &url.URL{Scheme: "http", Host: "a", User: url.User("me")}}}},
 		{"no upstream has that name", []gateway.Upstream{{Name: "one", API: "openai", Fallback: []gateway.Fallback{{To: "two"}}}}},
-		{"has been there already", []gateway.Upstream{{Name: "one", API: "openai", Fallback: []gateway.Fallback{{To: "one"}}}}},
+		{"in the list already", []gateway.Upstream{{Name: "one", API: "openai", Fallback: []gateway.Fallback{{To: "one"}}}}},
 		{"it needs a key of its own", []gateway.Upstream{one, {Name: "two", API: "openai", Base: b, Fallback: []gateway.Fallback{{To: "one"}}}}},
-		{"which answers nothing", []gateway.Upstream{{Name: "one", API: "anthropic", Key: key}, {Name: "two", API: "gemini", Fallback: []gateway.Fallback{{To: "one"}}}}},
-		{"it has a key and wants none", []gateway.Upstream{{Name: "one", API: "openai", Key: key, NoKey: true}}},
+		{"answers no request", []gateway.Upstream{{Name: "one", API: "anthropic", Key: key}, {Name: "two", API: "gemini", Fallback: []gateway.Fallback{{To: "one"}}}}},
+		{"Key and NoKey exclude each other", []gateway.Upstream{{Name: "one", API: "openai", Key: key, NoKey: true}}},
 		{"malformed", []gateway.Upstream{{Name: "one", API: "openai", Routes: []gateway.Route{{Models: []string{"["}}}}}},
-		{"negative", []gateway.Upstream{{Name: "one", API: "openai", Limits: gateway.Limits{Idle: -1}}}},
+		{"negative", []gateway.Upstream{{Name: "one", API: "openai", Limits: &gateway.Limits{Idle: -1}}}},
 	}
 	for _, tt := range tests {
 		_, err := gateway.New(gateway.Config{Upstreams: tt.with})
@@ -173,7 +173,7 @@ func TestRouteOverrulesItsUpstream(t *testing.T) {
 			Policy: policy.Patient(), Base: provider.Transport(),
 			Upstreams: []gateway.Upstream{{
 				Name: "anthropic", API: "anthropic", Base: address("provider.test"),
-				Routes: []gateway.Route{{Models: []string{"claude-haiku*"}, Policy: policy.Simple()}},
+				Routes: []gateway.Route{{Models: []string{"claude-haiku*"}, Policy: new(policy.Simple())}},
 			}},
 		})
 		_, _, _ = w.get("/v1/messages", strings.Replace(whole(claude), "sonnet", "haiku-5", 1))

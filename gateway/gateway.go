@@ -1,16 +1,14 @@
-// Package gateway stands between programs and their providers as an
-// [http.Handler]: a request for an answer is tried again until the provider is
-// back, and the client, which only has to be given another base URL, never
-// notices.
+// Package gateway is a reverse proxy for the APIs of language models. It retries
+// a request for an answer until the provider is back, and the client, which only
+// needs another base URL, never notices.
 //
-// Retrying, and what may be retried, is package transport's; what all callers
-// of an upstream share while it fails is package breaker's. The gateway adds what
-// a client on the other side of a connection needs: it finds the upstream,
-// keeps the request's body and the client's connection while the request
-// waits, says in the API's own form what went wrong once the headers are out,
-// recognises a request that is sent again, goes on at another upstream where
-// it is told to, and ends everything when the client leaves. Everything that
-// asks for no answer is passed through.
+// Package transport retries and decides what may be retried; package breaker
+// holds what all callers of a failing upstream share. The gateway adds what a
+// client on the other side of a connection needs. It selects the upstream, keeps
+// the request's body and the client's connection while the request waits, and
+// reports a failure in the API's own form once the headers are out. It coalesces
+// a request that is sent again, fails over to another upstream, and ends
+// everything when the client disconnects. A request for no answer is proxied.
 package gateway
 
 import (
@@ -23,6 +21,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/spool"
 )
 
 // Gateway is the handler. Its methods may be called by many goroutines at the
@@ -31,24 +30,24 @@ type Gateway struct {
 	id        string // marks what it sends, to know a request that comes back to it
 	setup     atomic.Pointer[setup]
 	requests  atomic.Int64
-	waits     waitList      // the requests that wait, for people
-	coalescer coalescer     // the requests under way and those that have just failed, for their re-sends
-	spool     spool         // the bodies of those that wait
-	readSlots chan struct{} // through which requests come in whose upstream is out
+	waits     waitList      // the requests that wait, for Waits and Act
+	coalescer coalescer     // the requests in progress and those that have just failed, for their re-sends
+	spool     spool.Spool   // the bodies of the requests that wait
+	readSlots chan struct{} // limits how many requests to a failing upstream are read at a time
 
-	draining, closing context.Context // ended by Drain and Close
+	draining, closing context.Context // end with Drain and with Close
 	drain, close      context.CancelCauseFunc
 }
 
-// maxSlowReads is how many requests are read at a time whose upstream is out.
-// Where only one of its models or accounts is, slow clients may hold up a request
-// of another for as long as the server lets them dawdle.
+// maxSlowReads is how many requests to a failing upstream are read at a time.
+// If only one of its models or accounts fails, slow clients may delay a request
+// for another for as long as the server's read timeout.
 const maxSlowReads = 64
 
-// errClosing ends what a gateway holds when it is being closed.
+// errClosing ends the requests of a gateway that is drained or closed.
 var errClosing = errors.New("the gateway is shutting down")
 
-// New makes a gateway. Its error is that of [Config.Check].
+// New returns a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
 	g := &Gateway{id: rand.Text(), readSlots: make(chan struct{}, maxSlowReads)}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
@@ -59,27 +58,26 @@ func New(c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// Use gives the gateway another configuration, which holds for the requests
-// that come in from then on. What is known about an upstream's outage stays
-// where its name and base URL do. The error is that of [Config.Check]; the
-// configuration is the old one then.
+// Use replaces the configuration for the requests that arrive from then on. An
+// upstream that keeps its name and base URL keeps its breaker. On an error, that
+// of [Config.Check], the old configuration stays.
 func (g *Gateway) Use(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	g.spool.configure(c.Spool)
+	g.spool.Configure(c.Spool.Memory, c.Spool.Dir)
 	g.setup.Store(g.build(c, g.setup.Load()))
 	return nil
 }
 
-// Drain ends all waits: the requests that are being held are answered in a
-// form that their clients may try again. Tries and answers that are under way
-// go on; http.Server.Shutdown waits for them.
+// Drain ends all waits: a waiting request is answered with an error that its
+// client may retry. Tries and answers in progress go on, and
+// http.Server.Shutdown waits for them.
 func (g *Gateway) Drain() { g.drain(errClosing) }
 
-// Close ends the requests for an answer that are under way as well: each in a
-// form that its client may try again, or, when part of its answer is out, in
-// the API's own error.
+// Close drains the gateway and ends the requests in progress too: each with an
+// error that its client may retry, or, when part of its answer is out, with the
+// API's own error event.
 func (g *Gateway) Close() {
 	g.Drain()
 	g.close(errClosing)
@@ -98,7 +96,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the
-	// server would then swallow the rest of it, and the answer would be lost.
+	// server would consume the rest of the request, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	d := dialect.Of(r.Method, rest.path)
 	if d == nil {
@@ -108,7 +106,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	newCall(g, s, up, rest, d, w, r).serve()
 }
 
-// refuseLoop refuses a request that has come back to the gateway.
+// refuseLoop answers a request that has come back to the gateway.
 func (u *upstream) refuseLoop(w http.ResponseWriter) {
 	w.Header().Set(shouldRetryHeader, "false")
 	reply(w, http.StatusLoopDetected, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},

@@ -102,7 +102,7 @@ func everything(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
 		all[i].Base = base
-		all[i].Limits.FirstByte, all[i].Limits.Idle = gateway.Unlimited, gateway.Unlimited
+		all[i].Limits = &gateway.Limits{}
 	}
 	return all
 }

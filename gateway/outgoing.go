@@ -35,8 +35,8 @@ func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, er
 	}
 	req.URL, req.Host, req.RequestURI = up.urlOf(c.endpoint, query), "", ""
 	req.Close, req.TransferEncoding, req.Trailer = false, nil, nil
-	req.ContentLength, req.GetBody = int64(c.body.size), c.body.open
-	req.Body, _ = c.body.open()
+	req.ContentLength, req.GetBody = int64(c.body.Size()), c.body.Open
+	req.Body, _ = c.body.Open()
 	return req, nil
 }
 

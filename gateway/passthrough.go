@@ -41,7 +41,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 		Transport: &transport.Transport{
 			Base: up.transport, Faults: s.faults, Resent: true,
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
-			Limits: transport.Limits{FirstByte: bound(up.Limits.FirstByte), Idle: bound(up.Limits.Idle)},
+			Limits: up.Limits.perTry(),
 		},
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),      // an answer that breaks off is the client's to see

@@ -55,7 +55,7 @@ type unanswered struct {
 
 // key gives the call's.
 func (c *call) key() requestKey {
-	return requestKey{c.dialect, c.r.RequestURI, c.body.size}
+	return requestKey{c.dialect, c.r.RequestURI, c.body.Size()}
 }
 
 // isResend tells whether the client says that it has sent the request before.
@@ -70,7 +70,7 @@ func (fs *coalescer) join(c *call) (f *sharedRequest, lead bool) {
 	like := c.key()
 	if c.isResend() {
 		for _, f := range fs.candidates(like) {
-			if f.leader.credential == c.credential && f.body.digest() == c.body.digest() && f.join(c) {
+			if f.leader.credential == c.credential && f.body.Digest() == c.body.Digest() && f.join(c) {
 				return f, false
 			}
 		}
@@ -110,7 +110,7 @@ func (fs *coalescer) remember(f *sharedRequest) {
 	c := f.leader
 	now := time.Now()
 	p := unanswered{
-		requestKey: c.key(), at: now, until: now.Add(rememberFor), sum: f.body.digest(), credential: c.credential,
+		requestKey: c.key(), at: now, until: now.Add(rememberFor), sum: f.body.Digest(), credential: c.credential,
 		session: c.info.Session, model: c.parsed.Model, upstream: c.upstream, note: f.note,
 	}
 	fs.mu.Lock()
@@ -170,7 +170,7 @@ func (u *unanswered) stillHolds(c *call) bool {
 
 // same tells whether a call is what was remembered, sent again.
 func (u *unanswered) same(c *call) bool {
-	return u.requestKey == c.key() && u.stillHolds(c) && u.sum == c.body.digest()
+	return u.requestKey == c.key() && u.stillHolds(c) && u.sum == c.body.Digest()
 }
 
 // nextOfSession tells whether a call is the next of a session whose last was given up.
@@ -194,7 +194,7 @@ func (s *sharedRequest) worthRemembering() bool {
 // refuseResend answers a request that has just come to nothing, at once and plainly,
 // so that agents do not begin another hold with each of their own retries.
 func (c *call) refuseResend(p *unanswered) {
-	c.body.release()
+	c.body.Release()
 	h := c.w.Header()
 	h.Set(shouldRetryHeader, "false")
 	h.Set("Retry-After", resendAfter)

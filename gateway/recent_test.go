@@ -147,7 +147,7 @@ func newUnlimitedWorld(t *testing.T, script simulator.Script) *world {
 	provider := simulator.New(script)
 	all := everything(address("provider.test"))
 	for i := range all {
-		all[i].Limits = gateway.Limits{FirstByte: gateway.Unlimited, Idle: gateway.Unlimited}
+		all[i].Limits = &gateway.Limits{}
 	}
 	w := newWorldWith(t, gateway.Config{Upstreams: all, Policy: policy.Patient(), Base: provider.Transport()})
 	w.provider = provider

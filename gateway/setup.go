@@ -15,41 +15,44 @@ import (
 	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
-// setup is a configuration, made ready.
+// setup is a configuration in use.
 type setup struct {
 	upstreams []*upstream
-	defaults  []*upstream // the one that takes each API's requests, in the order of apis; nil: none
+	defaults  []*upstream // the upstream of each API's requests, in the order of apis; nil: none
 	faults    classify.Classifier
 	onEvent   func(Event)
 }
 
-// upstream is one provider, ready to be asked.
+// upstream is one configured provider.
 type upstream struct {
 	Upstream
 	api         *api
-	baseURL     url.URL // the base URL
-	prefix      string  // of the base URL's path, without a version that the requests' paths have
-	escaped     string  // the same, escaped
+	baseURL     url.URL
+	prefix      string // the base URL's path, without a version that the requests' paths have
+	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
-	connections http.RoundTripper      // its connections
-	transport   http.RoundTripper      // the same, with what stands before them
-	proxy       *httputil.ReverseProxy // for what asks for no answer
+	connections http.RoundTripper      // its connections, or the transport that was configured
+	transport   http.RoundTripper      // the same, redacting the upstream's own key
+	proxy       *httputil.ReverseProxy // for requests that ask for no answer
 }
 
-// build makes a configuration ready. What the setup before it knows about
-// outages goes on where an upstream has stayed what it was.
+// build returns the setup of a configuration. An upstream that was in the setup
+// before keeps its breaker and its connections.
 func (g *Gateway) build(c Config, before *setup) *setup {
 	if len(c.Upstreams) == 0 {
 		c.Upstreams = Defaults()
 	}
 	s := &setup{faults: c.Faults, onEvent: c.OnEvent}
 	for _, u := range c.Upstreams {
-		if u.Policy.Retries == 0 {
-			u.Policy = c.Policy
+		if u.Policy == nil {
+			u.Policy = &c.Policy
 		}
-		u.Limits = u.Limits.orElse(defaultLimits)
+		if u.Limits == nil {
+			l := DefaultLimits()
+			u.Limits = &l
+		}
 		if u.Body == 0 {
-			u.Body = defaultBodyBound
+			u.Body = 32 << 20 // the vendors' own limit
 		}
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
@@ -67,7 +70,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	return s
 }
 
-// same finds the upstream that has the name and base URL of another.
+// same returns the upstream with the name and base URL of another; nil: none.
 func (s *setup) same(up *upstream) *upstream {
 	if s == nil {
 		return nil
@@ -80,7 +83,7 @@ func (s *setup) same(up *upstream) *upstream {
 	return nil
 }
 
-// breakerOf gives an upstream its gate, or the one that it had before.
+// breakerOf returns the breaker that an upstream had before, or a new one.
 func (s *setup) breakerOf(up *upstream) *breaker.Breaker {
 	if old := s.same(up); old != nil {
 		return old.breaker
@@ -88,8 +91,8 @@ func (s *setup) breakerOf(up *upstream) *breaker.Breaker {
 	return breaker.New(up.Name)
 }
 
-// transportOf gives what reaches an upstream: its own, the gateway's, or
-// connections of its own, which stay where nothing about them changes.
+// transportOf returns what reaches an upstream: its own transport, the
+// gateway's, or pooled connections, which stay if nothing about them changes.
 func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTripper {
 	switch {
 	case up.Transport != nil:
@@ -102,12 +105,12 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 			return old.connections
 		}
 	}
-	return newPooledTransport(bound(up.Limits.Connect))
+	return newPooledTransport(up.Limits.Connect)
 }
 
-// newPooledTransport gives a transport for many calls to few hosts: one of our own for
-// plain HTTP/1.1, net/http's for the rest. It leaves encodings alone: what
-// passes through passes unchanged.
+// newPooledTransport returns a transport for many requests to few hosts: package
+// http1's for plain HTTP/1.1, net/http's for the rest. Content encodings pass
+// unchanged.
 func newPooledTransport(connect time.Duration) *http1.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
@@ -118,7 +121,7 @@ func newPooledTransport(connect time.Duration) *http1.Transport {
 	return &http1.Transport{Fallback: t, Dial: t.DialContext}
 }
 
-// upstream finds an upstream by its name; nil: there is none.
+// upstream returns the upstream of a name; nil: there is none.
 func (s *setup) upstream(name string) *upstream {
 	i := slices.IndexFunc(s.upstreams, func(u *upstream) bool { return u.Name == name })
 	if i < 0 {
@@ -127,12 +130,12 @@ func (s *setup) upstream(name string) *upstream {
 	return s.upstreams[i]
 }
 
-// endpoint is what a request asks of its upstream.
+// endpoint is the path of a request at its upstream.
 type endpoint struct{ path, escaped string }
 
-// match gives the upstream that a request is for and what it asks of it: the one
-// that its path names first, else the first of the API that it speaks. A path
-// with dots in it may lead anywhere, and no client sends one.
+// match returns the upstream and the endpoint of a request; nil: none. It is the
+// upstream that the path names first, else the default one of the API that
+// matches. A path with dot segments matches nothing: no client sends one.
 func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 	p, escaped := r.URL.Path, r.URL.EscapedPath()
 	if path.Clean(p) != strings.TrimSuffix(p, "/") {
@@ -151,9 +154,8 @@ func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 	return nil, endpoint{}
 }
 
-// defaultFor gives the upstream that takes an API's requests by default. Requests
-// of OpenAI's API go to another server that is compatible where there is none
-// of its own.
+// defaultFor returns the upstream of an API's requests; nil: none. Without an
+// upstream of OpenAI's API, its requests go to a compatible server.
 func (s *setup) defaultFor(a *api) *upstream {
 	for _, name := range append([]string{a.name}, a.compatibleAPIs()...) {
 		if i := slices.IndexFunc(s.upstreams, func(u *upstream) bool { return u.API == name }); i >= 0 {
@@ -163,7 +165,7 @@ func (s *setup) defaultFor(a *api) *upstream {
 	return nil
 }
 
-// compatibleAPIs are the APIs that answer what is asked of this one.
+// compatibleAPIs are the other APIs that answer this one's requests.
 func (a *api) compatibleAPIs() []string {
 	if a.dialects == compatible {
 		return []string{"lmstudio", "ollama"}
@@ -171,9 +173,9 @@ func (a *api) compatibleAPIs() []string {
 	return nil
 }
 
-// pathPrefix gives the path that stands before those of the requests. Base URLs are
-// what the API's clients take for one: OpenAI's end with the version, whatever
-// it is called there, the others come before it. A version is never doubled.
+// pathPrefix returns the path before that of a request. A base URL is what the
+// API's clients take for one: OpenAI's ends with a version, whatever its name, the
+// others end before it. A version is never doubled.
 func (u *upstream) pathPrefix() (plain, escaped string) {
 	plain, escaped = strings.TrimRight(u.baseURL.Path, "/"), strings.TrimRight(u.baseURL.EscapedPath(), "/")
 	if u.api.versioned {
@@ -187,7 +189,7 @@ func (u *upstream) pathPrefix() (plain, escaped string) {
 	return plain, escaped
 }
 
-// urlOf gives the upstream's URL for a request.
+// urlOf returns the upstream's URL of an endpoint.
 func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 	if u.api.versioned && u.prefix != "" {
 		to.path, to.escaped = strings.TrimPrefix(to.path, "/v1"), strings.TrimPrefix(to.escaped, "/v1")

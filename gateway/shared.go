@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -33,7 +34,7 @@ type sharedRequest struct {
 	*Gateway
 	setup     *setup
 	leader    *call
-	body      *body
+	body      *spool.Body
 	ctx       context.Context // ends with the last client and with the gateway
 	cancel    context.CancelCauseFunc
 	failover  failover
@@ -64,7 +65,7 @@ type sharedRequest struct {
 func (c *call) newShared() *sharedRequest {
 	f := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: Trying}
 	f.ctx, f.cancel = context.WithCancelCause(f.closing)
-	f.body.onLost = f.cancel
+	f.body.OnLost = f.cancel
 	f.failover = newFailover(c)
 	f.calls = append(f.calls, c)
 	f.enterBreaker()
@@ -108,7 +109,7 @@ func (s *sharedRequest) conclude(err error) {
 		s.note.Verdict = policy.Verdict{Stop: givenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
-	case errors.Is(err, errLost):
+	case errors.Is(err, spool.ErrLost):
 		s.note.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body"}
 		s.note.Verdict = policy.Verdict{Stop: policy.Final}
 	case s.note.Fault == nil: // a request that is sent once only
@@ -130,9 +131,9 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	defer s.caller.Close()
 	t := &transport.Transport{
 		Base:   s.upstream.transport,
-		Retry:  retry.Retrier{Policy: s.failover.terms.policy, Start: s.failover.start, Breaker: s, Watch: s.watch, Sleep: s.wait},
+		Retry:  retry.Retrier{Policy: s.failover.settings.policy, Start: s.failover.start, Breaker: s, Watch: s.watch, Sleep: s.wait},
 		Faults: s.setup.faults,
-		Limits: transport.Limits{FirstByte: bound(s.failover.terms.limits.FirstByte), Idle: bound(s.failover.terms.limits.Idle)},
+		Limits: s.failover.settings.limits.perTry(),
 		Opened: s.opened,
 		Resent: true,
 	}

@@ -146,7 +146,7 @@ func (s *sharedRequest) wait(ctx context.Context, n retry.Note) error {
 	if last && d <= 0 {
 		return errSwitch
 	}
-	s.body.compress()
+	s.body.Compress()
 	s.noteWaiting(d)
 	defer s.setState(Trying)
 	ctx, cancel := context.WithCancelCause(ctx)

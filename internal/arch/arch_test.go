@@ -25,10 +25,8 @@ var house = []row{
 	{floor: 1, path: "internal/http1"},
 
 	// floor 2: third-party parts come in here
-	{
-		floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1",
-		parts: "github.com/klauspost/compress",
-	},
+	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/spool"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -198,7 +196,7 @@ var clocks = []clock{
 	{"store", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
 	{"store", "NewTimer", "asks again while servers choose a leader, or do not answer"},
 	{"conversation", "NewTicker", "says that a claim is being worked on"},
-	{"gateway", "AfterFunc", "sends a keepalive to a client that is held"},
+	{"gateway", "AfterFunc", "sends keepalives to a client whose request waits, and frees memory"},
 	{"internal/lab/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/operation/config", "NewTicker", "looks whether the file has changed"},

@@ -60,7 +60,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 	for i := range upstreams {
 		upstreams[i].Base = upstream
 		if slices.Contains(script.Replies, simulator.Reply(simulator.Silence{})) {
-			upstreams[i].Limits = gateway.Limits{FirstByte: silence}
+			upstreams[i].Limits = &gateway.Limits{FirstByte: silence}
 		}
 	}
 	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p, OnEvent: func(e gateway.Event) { w.events <- e }})

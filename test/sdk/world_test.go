@@ -74,7 +74,7 @@ func (w *world) gateway(p policy.Policy) seat {
 func everything(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
-		all[i].Base, all[i].Limits = base, gateway.Limits{FirstByte: time.Minute, Idle: time.Minute}
+		all[i].Base, all[i].Limits = base, &gateway.Limits{FirstByte: time.Minute, Idle: time.Minute}
 	}
 	return all
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -113,7 +112,7 @@ func doubtful(p policy.Policy) string {
 // bound is a budget; one that is not set never ends.
 func bound(d time.Duration) time.Duration {
 	if d == 0 {
-		return gateway.Unlimited
+		return noLimit
 	}
 	return d
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -19,7 +19,7 @@ import (
 // nothing that is asked.
 func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	m := mapper{config: c, env: env}
-	made := gateway.Config{Policy: m.policy(c.policy), Spool: gateway.Spool{Memory: c.spool.memory}}
+	made := gateway.Config{Policy: c.Retry(), Spool: gateway.Spool{Memory: c.spool.memory}}
 	if c.spool.dir != "" {
 		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)
 	}
@@ -78,7 +78,7 @@ func (m *mapper) folder(path, name string) string {
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body,
-		Policy: m.policy(u.policy), Limits: u.limits.gateway(), Fallback: chained(u.fallback),
+		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: chained(u.fallback),
 	}
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was looked at as it was read
@@ -92,14 +92,27 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	}
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
-			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.gateway(), Fallback: chained(t.fallback),
+			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.over(*made.Limits), Fallback: chained(t.fallback),
 		})
 	}
 	return made
 }
 
-func (l limits) gateway() gateway.Limits {
-	return gateway.Limits{Connect: l.connect, FirstByte: l.firstByte, Idle: l.idle}
+// over returns the limits with those of other where the file sets none.
+func (l limits) over(other gateway.Limits) *gateway.Limits {
+	set := func(d *time.Duration, to time.Duration) {
+		switch to {
+		case 0:
+		case noLimit:
+			*d = 0
+		default:
+			*d = to
+		}
+	}
+	set(&other.Connect, l.connect)
+	set(&other.FirstByte, l.firstByte)
+	set(&other.Idle, l.idle)
+	return &other
 }
 
 func chained(chain []fallback) (made []gateway.Fallback) {
@@ -109,18 +122,13 @@ func chained(chain []fallback) (made []gateway.Fallback) {
 	return made
 }
 
-// policy gives the policy that somebody has chosen; zero: none is. Since a
-// policy without retries means another's at an upstream, one that never tries
-// again has retries for a kind that none of them is for.
-func (m *mapper) policy(c choice) policy.Policy {
+// policy returns the policy of a choice; nil: none is chosen.
+func (m *mapper) policy(c choice) *policy.Policy {
 	if c == (choice{}) {
-		return policy.Policy{}
+		return nil
 	}
 	p := m.config.resolve(c)
-	if p.Retries == 0 {
-		return policy.Policy{Retries: 1, RetryOn: fault.Set(0).With(fault.Canceled)}
-	}
-	return p
+	return &p
 }
 
 // Retry gives the policy in force; one that is called none never retries.

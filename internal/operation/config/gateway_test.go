@@ -61,7 +61,7 @@ func TestAFileBecomesAGateway(t *testing.T) {
 	if first.Name != "anthropic" || first.API != "anthropic" || first.Base != nil || first.Body != 16<<20 {
 		t.Errorf("first %+v", first)
 	}
-	if want := (gateway.Limits{Connect: 5 * time.Second, FirstByte: gateway.Unlimited, Idle: 90 * time.Second}); first.Limits != want {
+	if want := (gateway.Limits{Connect: 5 * time.Second, Idle: 90 * time.Second}); *first.Limits != want {
 		t.Errorf("limits %v, want %v", first.Limits, want)
 	}
 	if p := g.Policy; p.Retries != 40 || p.Backoff.At(4, 0.5) != time.Duration(7.5*1.025*float64(time.Minute)) || p.Deadline != 36*time.Hour || p.RetryOn != fault.Transient.With(fault.Quota) {
@@ -108,9 +108,9 @@ func TestAPolicyThatNeverTriesAgainHoldsAtAnUpstreamToo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range []policy.Policy{g.Policy, g.Upstreams[0].Policy} {
+		for _, p := range []policy.Policy{g.Policy, *g.Upstreams[0].Policy} {
 			_, v := p.Next(policy.Run{}, &fault.Error{Kind: fault.Overloaded}, false, time.Now(), 0)
-			if p.Retries == 0 || v.Stop != policy.Final {
+			if v.Stop != policy.Exhausted {
 				t.Errorf("%s: %+v", text, v)
 			}
 		}
@@ -129,9 +129,9 @@ func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
 		{"upstreams: {openai: {key: {file: two}}}", "1:27: the key of openai: the file " + dir + "/two has more than one line"},
 		{"spool: {dir: gone}", "1:14: the folder " + dir + "/gone: no such file or directory"},
 		{"spool: {dir: two}", "1:14: " + dir + "/two is no folder"},
-		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API is ollama`},
+		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API ollama`},
 		{"upstreams: {openai: {fallback: [{to: b, after: 1m}]}, b: {api: openai, url: https://b.example/v1}}", `1:38: upstream "openai": fallback to "b": it needs a key of its own`},
-		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": the chain has been there already`},
+		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": it is in the list already, or is the upstream itself`},
 	} {
 		c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(tt.text))
 		if err != nil {

@@ -1,13 +1,13 @@
 package config
 
 import (
+	"math"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gateway"
 )
 
 // duration is the form of a time above zero.
@@ -16,17 +16,20 @@ func duration() form[time.Duration] {
 		parseDuration, ShowDuration)
 }
 
+// noLimit is a limit that the file sets to none.
+const noLimit time.Duration = math.MaxInt64
+
 // limit is the form of a time that may be without end.
 func limit() form[time.Duration] {
 	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", words: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
 			if s == "none" {
-				return gateway.Unlimited, nil
+				return noLimit, nil
 			}
 			return parseDuration(s)
 		},
 		func(d time.Duration) string {
-			if d == gateway.Unlimited {
+			if d == noLimit {
 				return "none"
 			}
 			return ShowDuration(d)
