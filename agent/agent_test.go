@@ -318,8 +318,8 @@ func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"))
 		w := agent.Agent{Model: model, Retry: patient()}
 		var stored policy.Run
-		w.Retry.Sleep = func(_ context.Context, n retry.Note) error {
-			stored = n.Run
+		w.Retry.Sleep = func(_ context.Context, wait policy.Wait) error {
+			stored = wait.Run
 			return retry.ErrParked
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)

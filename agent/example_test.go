@@ -59,7 +59,7 @@ func ExampleAgent_Run_retries() {
 		Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("Hello.")),
 		Retry: retry.Retrier{
 			Policy: policy.Patient(),
-			Sleep:  func(context.Context, retry.Note) error { return nil }, // leave it out to wait really
+			Sleep:  func(context.Context, policy.Wait) error { return nil }, // leave it out to wait really
 		},
 	}
 	for e, err := range w.Run(context.Background(), turn.State{}, turn.Begin("", "Hello?")...) {

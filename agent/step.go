@@ -55,11 +55,11 @@ func (a *attempt) failed() error {
 
 // failure gives the event of a fault that ends a turn.
 func (a *attempt) failure(f *fault.Error) turn.Error {
-	who, n := a.model.Name(), a.note
-	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", n.Retries())
+	who, retries := a.model.Name(), max(0, a.last.N-1)
+	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", retries)
 	return turn.Error{
 		Name: who, Message: f.Redacted(), Kind: f.Kind.String(), Code: f.ShortCode(), RequestID: f.RequestID,
-		Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds(), Committed: a.begun, Fault: f,
+		Retries: retries, WaitedMs: a.last.Waited.Milliseconds(), Committed: a.begun, Fault: f,
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *run) next() llm.Model {
 type attempt struct {
 	*run
 	model   llm.Model
-	note    retry.Note    // of the last failed try, or of recovery
+	last    retry.Try     // the last that counts
 	told    int           // the last failed try of which somebody was told
 	answer  llm.Collector // as far as it has come
 	begun   bool          // content has come
@@ -145,12 +145,13 @@ func (a *attempt) take(p llm.Part) {
 // ended notes how a run of the policy has ended without an answer.
 func (a *attempt) ended(err error) {
 	f, ok := errors.AsType[*fault.Error](err)
+	_, spent := errors.AsType[*retry.Error](err)
 	switch {
 	case errors.Is(err, errSwitch):
-		a.fault = a.note.Fault
+		a.fault = a.last.Fault
 	case ok && a.ctx.Err() == nil:
 		a.fault = f
-		a.givenUp = err != error(f)
+		a.givenUp = !spent
 	default:
 		a.err = err
 	}

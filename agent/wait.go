@@ -25,24 +25,24 @@ func (a *attempt) engine() (e retry.Retrier, leave func()) {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
 	e.Start, a.start = a.start, policy.Run{}
-	watch := e.Watch
-	e.Watch = func(n retry.Note) {
-		if watch != nil {
-			watch(n)
+	onTry := e.OnTry
+	e.OnTry = func(t retry.Try) {
+		if onTry != nil {
+			onTry(t)
 		}
-		a.watch(n)
+		a.onTry(t)
 	}
 	wait := e.Sleep
 	if wait == nil {
 		wait = patient(e.Breaker)
 	}
-	e.Sleep = func(ctx context.Context, n retry.Note) error { return a.wait(ctx, n, wait) }
+	e.Sleep = func(ctx context.Context, n policy.Wait) error { return a.wait(ctx, n, wait) }
 	return e, leave
 }
 
 // patient gives the wait of an engine that has none of its own.
-func patient(g retry.Breaker) func(context.Context, retry.Note) error {
-	return func(ctx context.Context, n retry.Note) error {
+func patient(g retry.Breaker) func(context.Context, policy.Wait) error {
+	return func(ctx context.Context, n policy.Wait) error {
 		if g != nil {
 			return g.Wait(ctx, n.Verdict.Wait)
 		}
@@ -50,18 +50,20 @@ func patient(g retry.Breaker) func(context.Context, retry.Note) error {
 	}
 }
 
-// watch is told of each failed try and of recovery.
-func (a *attempt) watch(n retry.Note) {
-	a.note = n
-	if n.Fault == nil {
+// onTry notes a try.
+func (a *attempt) onTry(t retry.Try) {
+	if t.Fault != nil && t.Run.Tries < t.N {
+		return // an early probe, or the caller has left
+	}
+	a.last = t
+	if t.Recovered() {
 		name := a.model.Name()
 		a.act(Recovery)
 		a.log(slog.LevelInfo, "provider recovered", "provider", name.Provider, "model", name.Model,
-			"retries", n.Retries(), "waited", n.Waited)
-		_ = a.show(turn.Recovered{Name: name, Retries: n.Retries(), Waited: n.Waited}) // the reader who leaves is noticed
-		return
+			"retries", t.Run.Tries, "waited", t.Waited)
+		_ = a.show(turn.Recovered{Name: name, Retries: t.Run.Tries, Waited: t.Waited}) // the reader who leaves is noticed
 	}
-	if a.faulty.IsZero() {
+	if t.Fault != nil && a.faulty.IsZero() {
 		a.faulty = time.Now()
 	}
 }
@@ -69,7 +71,7 @@ func (a *attempt) watch(n retry.Note) {
 // wait waits for the next try. Where there is a fallback, no wait goes beyond
 // the end of patience: the try that follows is the model's last chance. One
 // that asks to be left alone for longer has none.
-func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
+func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
 	if a.next() != nil && qualifies.Has(n.Fault.Kind) {
 		left := a.Patience - time.Since(a.faulty)
 		if left <= 0 || n.Verdict.Hinted && n.Verdict.Wait > left {
@@ -94,7 +96,7 @@ func (a *attempt) wait(ctx context.Context, n retry.Note, wait func(context.Cont
 
 // announce tells of a wait that begins. One that goes on, after a scout has
 // broken it off in vain, has been told of.
-func (a *attempt) announce(n retry.Note) error {
+func (a *attempt) announce(n policy.Wait) error {
 	if n.Run.Tries == a.told {
 		return nil
 	}
@@ -110,7 +112,7 @@ func (a *attempt) announce(n retry.Note) error {
 }
 
 // beat waits, and is heard of meanwhile.
-func (a *attempt) beat(ctx context.Context, n retry.Note, wait func(context.Context, retry.Note) error) error {
+func (a *attempt) beat(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
 	if n.Verdict.Wait <= heartbeat {
 		return wait(ctx, n)
 	}

@@ -23,7 +23,11 @@ const (
 // Caller is one logical call's place at its gate: the Gate of its retry.Retrier.
 // One try at a time is made with it; its commands may come from any goroutine.
 type Caller struct {
-	OnBlock func(BlockReason) // told when Enter begins to block, and when the reason changes; nil: nobody. Set it before the first try
+	// OnBlock is called when Acquire begins to block, and when the reason
+	// changes; OnUnblock when it no longer does. nil: none. Set them before the
+	// first try.
+	OnBlock   func(BlockReason)
+	OnUnblock func()
 
 	// FewRetries is a call of few tries, whose fellows have as few. Its first goes even
 	// in an outage, unless the upstream has asked for quiet, and a fault of its own
@@ -72,15 +76,28 @@ func (c *Caller) Acquire(ctx context.Context) (retry.Permit, error) {
 		}
 		g.admit(c, now, false)
 	}
-	for why := BlockReason(""); !c.decided(); {
-		tell := c.OnBlock != nil && why != c.why()
-		why = c.why()
-		if err := c.block(ctx, why, tell); err != nil {
+	if !c.decided() {
+		if err := c.blocks(ctx); err != nil {
 			g.withdraw(c)
 			return nil, err
 		}
 	}
 	return c.settle()
+}
+
+// blocks waits until it is decided about the call.
+func (c *Caller) blocks(ctx context.Context) (err error) {
+	for why := BlockReason(""); err == nil && !c.decided(); {
+		tell := c.OnBlock != nil && why != c.why()
+		why = c.why()
+		err = c.block(ctx, why, tell)
+	}
+	if c.OnUnblock != nil {
+		c.gate.mu.Unlock()
+		defer c.gate.mu.Lock()
+		c.OnUnblock()
+	}
+	return err
 }
 
 // block waits, without the lock, until the call is woken. It has its caller

@@ -71,10 +71,8 @@ func ExampleBreaker_Pause() {
 func ExampleCaller_RetryNow() {
 	c := breaker.New("anthropic").Caller(breaker.Scope{})
 	defer c.Close()
-	e := retry.Retrier{Policy: policy.Patient(), Breaker: c, Watch: func(n retry.Note) {
-		if n.Fault != nil {
-			time.AfterFunc(10*time.Millisecond, c.RetryNow)
-		}
+	e := retry.Retrier{Policy: policy.Patient(), Breaker: c, OnWait: func(policy.Wait) {
+		time.AfterFunc(10*time.Millisecond, c.RetryNow)
 	}}
 	answer, err := retry.Do(context.Background(), e, func(_ context.Context, n int) (string, error) {
 		if n == 1 {
@@ -119,7 +117,7 @@ func ExampleBreaker_GiveUp() {
 func ExampleCaller_GiveUp() {
 	c := breaker.New("anthropic").Caller(breaker.Scope{})
 	defer c.Close()
-	e := retry.Retrier{Policy: policy.Patient(), Breaker: c, Watch: func(retry.Note) { c.GiveUp() }}
+	e := retry.Retrier{Policy: policy.Patient(), Breaker: c, OnWait: func(policy.Wait) { c.GiveUp() }}
 	_, err := retry.Do(context.Background(), e, func(context.Context, int) (string, error) {
 		return "", &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
 	})

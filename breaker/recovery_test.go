@@ -96,8 +96,10 @@ func TestNewcomersStandInTheRampBehindThoseWhoWaited(t *testing.T) {
 		c := g.Caller(opus)
 		defer c.Close()
 		c.OnBlock = func(b breaker.BlockReason) { why.Store(b) }
-		if _, err := c.Acquire(t.Context()); err != nil || why.Load() != breaker.SlowStart {
-			t.Errorf("%v, blocked by %v", err, why.Load())
+		unblocked := 0
+		c.OnUnblock = func() { unblocked++ }
+		if _, err := c.Acquire(t.Context()); err != nil || why.Load() != breaker.SlowStart || unblocked != 1 {
+			t.Errorf("%v, blocked by %v, unblocked %d times", err, why.Load(), unblocked)
 		}
 		if st := g.State(); st.Waiting != 0 {
 			t.Errorf("%d waited behind a newcomer", st.Waiting)
@@ -140,25 +142,26 @@ func TestAFailedScoutDoesNotCount(t *testing.T) {
 		var g breaker.Breaker
 		u := down(40*time.Minute, errBusy)
 		begun := time.Now()
-		told := make([][]retry.Note, 20)
+		told := make([][]policy.Wait, 20)
+		ends := make([]retry.Try, 20)
 		var all sync.WaitGroup
 		for i := range told {
 			all.Go(func() {
 				c := g.Caller(opus)
 				defer c.Close()
-				e := retry.Retrier{Policy: policy.Patient(), Breaker: c, Watch: func(n retry.Note) { told[i] = append(told[i], n) }}
+				e := retry.Retrier{Policy: policy.Patient(), Breaker: c, OnWait: func(w policy.Wait) { told[i] = append(told[i], w) }, OnTry: func(t retry.Try) { ends[i] = t }}
 				_, _ = retry.Do(t.Context(), e, u.try)
 			})
 		}
 		all.Wait()
 		waits := []time.Duration{5, 10, 30, 60, 300, 600, 900, 1800}
-		for _, notes := range told {
-			for i, n := range notes[:len(notes)-1] {
+		for i, waited := range told {
+			for i, n := range waited {
 				if n.Run.Tries != i+1 || n.Verdict.Wait != waits[i]*time.Second {
-					t.Fatalf("note %d: %+v", i, n)
+					t.Fatalf("wait %d is %+v, want %ds", i, n, waits[i])
 				}
 			}
-			if last := notes[len(notes)-1]; last.Fault != nil || last.Run.Tries != 8 || last.Waited > time.Since(begun) || last.Waited < 40*time.Minute-time.Second {
+			if last := ends[i]; last.Fault != nil || last.Run.Tries != 8 || last.Waited > time.Since(begun) || last.Waited < 40*time.Minute-time.Second {
 				t.Fatalf("recovered: %+v after %v", last, time.Since(begun))
 			}
 		}

@@ -271,7 +271,7 @@ func (w *worker) inbox() []turn.UserMessage {
 }
 
 // wait waits for the next try: here where that is short, else nobody does.
-func (w *worker) wait(ctx context.Context, n retry.Note) error {
+func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 	err := w.rest(ctx, n)
 	if err == nil {
 		w.h.retrying(ctx, w.log.id)
@@ -279,7 +279,7 @@ func (w *worker) wait(ctx context.Context, n retry.Note) error {
 	return err
 }
 
-func (w *worker) rest(ctx context.Context, n retry.Note) error {
+func (w *worker) rest(ctx context.Context, n policy.Wait) error {
 	w.h.ramps.failed(w.asked.Provider)
 	if w.waits(n) {
 		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
@@ -317,7 +317,7 @@ func (w *worker) pend(ctx context.Context) {
 }
 
 // waits tells whether the wait of a note is noted in the log, and goes on.
-func (w *worker) waits(n retry.Note) bool {
+func (w *worker) waits(n policy.Wait) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.log.now.waits

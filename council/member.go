@@ -46,8 +46,8 @@ func (m *member) sit(ctx context.Context) {
 	e := retry.Retrier{
 		Policy:  m.policy(),
 		Breaker: m.place,
-		Watch:   m.watch,
-		Sleep:   func(ctx context.Context, n retry.Note) error { return retry.Sleep(ctx, n.Verdict.Wait) },
+		OnWait:  m.onWait,
+		Sleep:   func(ctx context.Context, w policy.Wait) error { return retry.Sleep(ctx, w.Verdict.Wait) },
 		Rand:    m.dice,
 	}
 	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (said turn.AssistantMessage, err error) {
@@ -75,13 +75,10 @@ func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, 
 	}
 }
 
-// watch is told of a failed try.
-func (m *member) watch(n retry.Note) {
-	if n.Fault == nil || n.Verdict.Stop != "" {
-		return // how it ends is told when it has
-	}
+// onWait shows a wait.
+func (m *member) onWait(w policy.Wait) {
 	m.change(m.number, func(v *Voice) {
-		v.State, v.Fault, v.Wait, v.Hinted = Waiting, n.Fault, n.Verdict.Wait, n.Verdict.Hinted
+		v.State, v.Fault, v.Wait, v.Hinted = Waiting, w.Fault, w.Verdict.Wait, w.Verdict.Hinted
 	})
 }
 

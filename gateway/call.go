@@ -13,7 +13,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // call is one client's request for an answer.
@@ -33,7 +32,7 @@ type call struct {
 	carried       policy.Run // where an earlier request like it has left off; zero: there was none
 	shared        *sharedRequest
 	keepalive     *keepalive // keeps the client alive while it waits
-	outcome       retry.Note // the flight's last, when it has landed
+	outcome       Note       // the flight's last, when it has landed
 	status        int        // that was answered; 0: none, or the connection is to be cut
 	writeDeadline time.Time  // until when the client may take nothing; zero: it has had nothing
 	answering     bool       // part of an answer is out

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // Type says what an event tells.
@@ -32,11 +31,11 @@ const (
 type Event struct {
 	Type   Type
 	At     time.Time
-	Call   Call       // whose
-	Note   retry.Note // of Retrying, Recovered, GaveUp, BrokeOff and, where it has waited, Left
-	Try    Try        // of Tried
-	From   string     // of Switched: the upstream before Call.Upstream
-	Status int        // of Ended: what the client was answered; 0: it left, or its connection was cut
+	Call   Call   // whose
+	Note   Note   // of Retrying, Recovered, GaveUp, BrokeOff and, where it has waited, Left
+	Try    Try    // of Tried
+	From   string // of Switched: the upstream before Call.Upstream
+	Status int    // of Ended: what the client was answered; 0: it left, or its connection was cut
 }
 
 // Call says whose a request is.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // failover is the way of one flight through its upstreams: the one that it was
@@ -54,7 +53,7 @@ func (r *failover) patience(f *fault.Error) (time.Duration, bool) {
 
 // nextOfSession gives the upstream where the flight goes on after a run; nil: it ends
 // with the run's outcome.
-func (r *failover) next(n *retry.Note, err error) *upstream {
+func (r *failover) next(n *Note, err error) *upstream {
 	stop := n.Verdict.Stop
 	switch {
 	case errors.Is(err, errSwitch):
@@ -70,7 +69,7 @@ func (r *failover) next(n *retry.Note, err error) *upstream {
 }
 
 // advance goes to the next upstream of the chain.
-func (r *failover) advance(n *retry.Note) *upstream {
+func (r *failover) advance(n *Note) *upstream {
 	if !r.switched {
 		r.switched, r.originRun = true, n.Run
 	}
@@ -81,7 +80,7 @@ func (r *failover) advance(n *retry.Note) *upstream {
 }
 
 // returnToOrigin goes back to the first upstream, for good.
-func (r *failover) returnToOrigin(n *retry.Note) *upstream {
+func (r *failover) returnToOrigin(n *Note) *upstream {
 	back := r.originRun
 	back.Slept = n.Run.Slept
 	r.left, r.switched = nil, false

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // The clock of a hold. Most clients give up after 60 to 300 s without a byte,
@@ -36,7 +35,7 @@ type keepalive struct {
 	mu        sync.Mutex  // also keeps frames from mixing
 	timer     *time.Timer // nil: no fault yet
 	first     time.Time   // when it first fires
-	latest    retry.Note
+	latest    Note
 	due       time.Time // the next try
 	faults    int
 	pings     int
@@ -56,7 +55,7 @@ func newKeepalive(c *call) *keepalive {
 }
 
 // failed is told of each failed try that is followed by another.
-func (k *keepalive) failed(n retry.Note) {
+func (k *keepalive) failed(n Note) {
 	if k == nil {
 		return
 	}

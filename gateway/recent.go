@@ -7,7 +7,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // How long a request that found no answer is remembered, since it was given up
@@ -50,7 +49,7 @@ type unanswered struct {
 	session    string
 	model      string
 	upstream   *upstream
-	note       retry.Note // its Verdict.Stop is "" where the client has left
+	note       Note // its Verdict.Stop is "" where the client has left
 }
 
 // key gives the call's.

@@ -47,7 +47,7 @@ type sharedRequest struct {
 	state       string          // of waiting
 	paused      bool            // somebody said Hold, wherever it goes
 	givenUp     bool            // somebody gave it up
-	note        retry.Note      // the latest that the engine has told
+	note        Note            // the latest that the engine has told
 	since       time.Time       // when it was told
 	due         time.Time       // of the next try, here or elsewhere
 	open        bool            // an answer has begun, and its content has not
@@ -131,7 +131,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	defer s.caller.Close()
 	t := &transport.Transport{
 		Base:   s.upstream.transport,
-		Retry:  retry.Retrier{Policy: s.failover.settings.policy, Start: s.failover.start, Breaker: s, Watch: s.watch, Sleep: s.wait},
+		Retry:  retry.Retrier{Policy: s.failover.settings.policy, Start: s.failover.start, Breaker: s, OnTry: s.onTry, OnWait: s.onWait, Sleep: s.wait},
 		Faults: s.setup.faults,
 		Limits: s.failover.settings.limits.perTry(),
 		Opened: s.opened,
@@ -142,7 +142,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 
 // refuse ends the run at an upstream that cannot even be asked.
 func (s *sharedRequest) refuse(err error) {
-	n := retry.Note{Run: s.failover.start, Waited: s.failover.start.Slept, Verdict: policy.Verdict{Stop: policy.Final}}
+	n := Note{Run: s.failover.start, Waited: s.failover.start.Slept, Verdict: policy.Verdict{Stop: policy.Final}}
 	n.Run.Tries++
 	n.Fault = s.setup.faults.Of(err, time.Now())
 	s.watch(n)
@@ -163,7 +163,7 @@ func (s *sharedRequest) opened() {
 // had gone on: there the engine has nothing to tell.
 func (s *sharedRequest) arrive(err error) {
 	if err == nil && s.note.Fault != nil && s.note.Verdict.Stop == "" {
-		s.watch(retry.Note{Run: s.failover.start, Waited: s.failover.start.Slept})
+		s.watch(Note{Run: s.failover.start, Waited: s.failover.start.Slept})
 	}
 }
 
@@ -172,7 +172,7 @@ func (s *sharedRequest) switchTo(next *upstream) {
 	s.mu.Lock()
 	from := s.upstream
 	s.triesBefore += s.note.Run.Tries - s.failover.start.Tries
-	s.upstream, s.note = next, retry.Note{Run: s.failover.start, Waited: s.failover.start.Slept, Fault: s.note.Fault}
+	s.upstream, s.note = next, Note{Run: s.failover.start, Waited: s.failover.start.Slept, Fault: s.note.Fault}
 	s.since = time.Time{}
 	s.enterBreaker()
 	s.mu.Unlock()

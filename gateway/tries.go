@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -72,8 +73,18 @@ func (s *sharedRequest) Wait(ctx context.Context, d time.Duration) error {
 	return s.caller.Wait(ctx, d)
 }
 
-// onEvent is told of each failed try and of recovery.
-func (s *sharedRequest) watch(n retry.Note) {
+// onTry notes a try that no other follows.
+func (s *sharedRequest) onTry(t retry.Try) {
+	if t.Stop != "" || t.Recovered() {
+		s.watch(noteOfTry(t))
+	}
+}
+
+// onWait notes a wait.
+func (s *sharedRequest) onWait(w policy.Wait) { s.watch(noteOfWait(w)) }
+
+// watch notes a failed try, or recovery.
+func (s *sharedRequest) watch(n Note) {
 	s.mu.Lock()
 	s.note, s.since = n, time.Now()
 	s.mu.Unlock()
@@ -92,7 +103,7 @@ func (s *sharedRequest) watch(n retry.Note) {
 }
 
 // withAllTries gives a note that counts the tries at all upstreams.
-func (s *sharedRequest) withAllTries(n retry.Note) retry.Note {
+func (s *sharedRequest) withAllTries(n Note) Note {
 	n.Run.Tries += s.triesBefore
 	return n
 }
@@ -135,7 +146,7 @@ func (s *sharedRequest) unblocked() {
 // view sleeps until the next try. It ends early where the upstream is back,
 // where somebody says so, when the gateway is drained and when the patience
 // with this upstream ends.
-func (s *sharedRequest) wait(ctx context.Context, n retry.Note) error {
+func (s *sharedRequest) wait(ctx context.Context, n policy.Wait) error {
 	if s.draining.Err() != nil {
 		return errClosing
 	}

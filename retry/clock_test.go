@@ -51,8 +51,8 @@ func (c *leaping) WithDeadline(ctx context.Context, end time.Time, cause error) 
 func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
 	c := leap()
 	start := c.now
-	var last retry.Note
-	e := retry.Retrier{Policy: policy.Patient(), Clock: c, Watch: func(n retry.Note) { last = n }}
+	var last retry.Try
+	e := retry.Retrier{Policy: policy.Patient(), Clock: c, OnTry: func(t retry.Try) { last = t }}
 	tries := 0
 	_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 		tries++

@@ -24,10 +24,8 @@ func ExampleDo() {
 	p.Backoff.Steps = []time.Duration{time.Millisecond}
 	answer, err := retry.Do(context.Background(), retry.Retrier{
 		Policy: p,
-		Watch: func(n retry.Note) {
-			if n.Fault != nil {
-				fmt.Printf("%v: retry %d of %d in %v\n", n.Fault, n.Run.Tries, n.Limit, n.Verdict.Wait)
-			}
+		OnWait: func(w policy.Wait) {
+			fmt.Printf("%v: retry %d of %d in %v\n", w.Fault, w.Retry(), w.Limit, w.Verdict.Wait)
 		},
 	}, flaky)
 	fmt.Println(answer, err)

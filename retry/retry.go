@@ -31,32 +31,31 @@ var ErrEarlyProbe = errors.New("scout")
 // plain data: a copy may serve many calls at the same time, if its functions
 // may be called so.
 type Retrier struct {
-	Policy  policy.Policy                     // when to try again
-	Start   policy.Run                        // zero: a fresh run; a stored one goes on where it stopped
-	Breaker Breaker                           // nil: nobody to share an outage with
-	Watch   func(Note)                        // told of every failed try, before the wait, and of recovery; nil: nobody
-	Sleep   func(context.Context, Note) error // nil: the gate's wait or a timer. An error other than ErrEarlyProbe ends the run with that error
-	Rand    func() float64                    // a random number in [0, 1) for the jitter; nil: math/rand/v2
-	Clock   Clock                             // the time to go by; nil: the machine's
+	Policy  policy.Policy                            // when to try again
+	Start   policy.Run                               // zero: a fresh run; a stored one goes on where it stopped
+	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
+	OnTry   func(Try)                                // called after each try; nil: none
+	OnWait  func(policy.Wait)                        // called before each wait; nil: none
+	Sleep   func(context.Context, policy.Wait) error // nil: the breaker's Wait or a timer. An error other than ErrEarlyProbe ends the run with that error
+	Rand    func() float64                           // a random number in [0, 1) for the jitter; nil: math/rand/v2
+	Clock   Clock                                    // the time to go by; nil: the machine's
 }
 
-// Note tells of a failed try and what follows, or of recovery.
-type Note struct {
-	Run      policy.Run     // the run with this try counted in: the data to store
-	Fault    *fault.Error   // what failed; nil: the call recovered
-	Verdict  policy.Verdict // the wait that follows, or why there is none
-	Limit    int            // how many retries the policy allows; policy.Unlimited for no limit
-	Deadline time.Time      // the latest moment that waiting may last; zero: no budget bounds it
-	Waited   time.Duration  // time really spent waiting so far
+// Try is the outcome of one try: it passed, it failed and another follows, it
+// failed for good, or the caller left (a Fault of kind Canceled without a Stop).
+type Try struct {
+	N      int           // from 1. An early probe has the number of the try that it precedes
+	Start  time.Time     // when the breaker let it go
+	Took   time.Duration // until the outcome: of a stream, until its first content
+	Fault  *fault.Error  // why it failed; nil: it passed
+	Shared bool          // no request went out: the fault is one that another caller has met
+	Run    policy.Run    // the run after it. The failure of an early probe is not counted
+	Stop   policy.Stop   // why no other try follows; "": another does, or none is needed
+	Waited time.Duration // real waiting before it
 }
 
-// Retries counts the retries that have been made so far.
-func (n Note) Retries() int {
-	if n.Fault == nil {
-		return n.Run.Tries // each failed try was followed by another
-	}
-	return max(0, n.Run.Tries-1) // it may have been given up before the first
-}
+// Recovered reports whether the try passed after others had failed.
+func (t Try) Recovered() bool { return t.Fault == nil && t.Run.Tries > 0 }
 
 // Breaker is what all callers of an upstream share. Its methods may be called
 // from many goroutines at the same time.
@@ -97,7 +96,7 @@ func Do[T any](ctx context.Context, e Retrier, try func(ctx context.Context, n i
 	for {
 		v, f := attempt(&r, try)
 		if f == nil {
-			r.recovered()
+			r.tell(nil, "")
 			return v, nil
 		}
 		if err := r.failed(f, false); err != nil {

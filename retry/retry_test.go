@@ -69,7 +69,7 @@ func TestAbortDuringAHalfHourWaitReturnsAtOnce(t *testing.T) {
 		left := errors.New("the user pressed escape")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var waits []time.Duration
-		e := retry.Retrier{Policy: policy.Patient(), Watch: func(n retry.Note) { waits = append(waits, n.Verdict.Wait) }}
+		e := retry.Retrier{Policy: policy.Patient(), OnWait: func(w policy.Wait) { waits = append(waits, w.Verdict.Wait) }}
 		// the eighth wait, of 30 minutes, begins 1 905 s after the start
 		abort := time.Now().Add(1905*time.Second + 10*time.Minute)
 		time.AfterFunc(time.Until(abort), func() { cancel(left) })
@@ -83,24 +83,28 @@ func TestAbortDuringAHalfHourWaitReturnsAtOnce(t *testing.T) {
 	})
 }
 
-func TestWatchIsToldBeforeEachWaitAndOfRecovery(t *testing.T) {
+func TestRetrier_HooksSeeEachTryAndEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
-			said := "recovered"
-			if n.Fault != nil {
-				said = n.Fault.Error()
-			}
-			got = append(got, fmt.Sprint(time.Since(begun), " ", said, " ", n.Run.Tries, "/", n.Limit, " ", n.Verdict.Wait, " ", n.Waited))
-		}}
+		e := retry.Retrier{
+			Policy: policy.Simple(),
+			OnTry: func(t retry.Try) {
+				got = append(got, fmt.Sprint(time.Since(begun), " try ", t.N, " ", t.Fault, " ", t.Run.Tries, " ", t.Recovered(), " ", t.Waited))
+			},
+			OnWait: func(w policy.Wait) {
+				got = append(got, fmt.Sprint(time.Since(begun), " wait ", w.Fault, " ", w.Retry(), "/", w.Limit, " ", w.Verdict.Wait, " ", w.Due.Sub(begun), " ", w.Waited))
+			},
+		}
 		if _, err := retry.Do(t.Context(), e, newOutage(3*time.Second).call); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
-			"0s HTTP 529: Overloaded 1/3 1s 0s",
-			"1s HTTP 529: Overloaded 2/3 2s 1s",
-			"3s recovered 2/3 0s 3s",
+			"0s try 1 HTTP 529: Overloaded 1 false 0s",
+			"0s wait HTTP 529: Overloaded 1/3 1s 1s 0s",
+			"1s try 2 HTTP 529: Overloaded 2 false 1s",
+			"1s wait HTTP 529: Overloaded 2/3 2s 3s 1s",
+			"3s try 3 <nil> 2 true 3s",
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got  %q\nwant %q", got, want)
@@ -174,11 +178,11 @@ func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		begun := time.Now()
-		var last retry.Note
-		e := retry.Retrier{Policy: policy.Patient(), Watch: func(n retry.Note) { last = n }}
+		var last retry.Try
+		e := retry.Retrier{Policy: policy.Patient(), OnTry: func(t retry.Try) { last = t }}
 		_, err := retry.Do(ctx, e, newOutage(time.Hour).call)
-		if !errors.Is(err, errOverloaded) || last.Verdict.Stop != policy.OverBudget {
-			t.Errorf("got %v, %q; want the last fault, over budget", err, last.Verdict.Stop)
+		if !errors.Is(err, errOverloaded) || last.Stop != policy.OverBudget {
+			t.Errorf("got %v, %q; want the last fault, over budget", err, last.Stop)
 		}
 		// 5 + 10 + 30 + 60 + 300 s have passed; ten minutes more do not fit
 		if took := time.Since(begun); took != 405*time.Second || last.Run.Slept != took {
@@ -190,20 +194,20 @@ func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var parked policy.Run
-		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, n retry.Note) error {
-			if n.Run.Tries < 8 {
-				return retry.Sleep(ctx, n.Verdict.Wait)
+		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, w policy.Wait) error {
+			if w.Run.Tries < 8 {
+				return retry.Sleep(ctx, w.Verdict.Wait)
 			}
-			parked = n.Run
+			parked = w.Run
 			return retry.ErrParked
 		}}
 		o := newOutage(48 * time.Hour)
 		if _, err := retry.Do(t.Context(), e, o.call); !errors.Is(err, retry.ErrParked) {
 			t.Fatalf("got %v, want parked", err)
 		}
-		var last retry.Note
+		var last retry.Try
 		var first int
-		e = retry.Retrier{Policy: policy.Patient(), Start: parked, Watch: func(n retry.Note) { last = n }}
+		e = retry.Retrier{Policy: policy.Patient(), Start: parked, OnTry: func(t retry.Try) { last = t }}
 		_, err := retry.Do(t.Context(), e, func(ctx context.Context, n int) (string, error) {
 			if first == 0 {
 				first = n
@@ -248,8 +252,8 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 		begun := time.Now()
 		g := &onePass{shared: errOverloaded}
 		o := newOutage(6 * time.Minute)
-		var last retry.Note
-		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, Watch: func(n retry.Note) { last = n }}
+		var last retry.Try
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, OnTry: func(t retry.Try) { last = t }}
 		if _, err := retry.Do(t.Context(), e, o.call); err != nil {
 			t.Fatal(err)
 		}
@@ -338,8 +342,8 @@ func TestWhatAFailedTryHoldsIsReleasedUnlessItsFaultIsReturned(t *testing.T) {
 	}{
 		{"before a wait, not at the end", retry.Retrier{Policy: policy.Policy{Retries: 1}}, false, 1},
 		{"when the caller has left", retry.Retrier{Policy: policy.Policy{Retries: 1}}, true, 1},
-		{"when the run is parked", retry.Retrier{Policy: policy.Policy{Retries: 1}, Sleep: func(context.Context, retry.Note) error { return retry.ErrParked }}, false, 1},
-		{"when the watcher panics", retry.Retrier{Watch: func(retry.Note) { panic("boom") }}, false, 1},
+		{"when the run is parked", retry.Retrier{Policy: policy.Policy{Retries: 1}, Sleep: func(context.Context, policy.Wait) error { return retry.ErrParked }}, false, 1},
+		{"when OnTry panics", retry.Retrier{OnTry: func(retry.Try) { panic("boom") }}, false, 1},
 		{"never", retry.Retrier{}, false, 0},
 	}
 	for _, tt := range tests {

@@ -18,6 +18,7 @@ type run struct {
 	engine Retrier
 	ctx    context.Context // the caller's, marked: what stands below must not retry by itself
 	waited time.Duration
+	try    Try   // the one under way or just over; N is 0 if the breaker let none go
 	rest   *rest // what is left to wait when the try under way is a scout's and fails
 	ended  error // the gate's word that ends the run
 }
@@ -42,16 +43,42 @@ func (r *run) begin(ctx context.Context) {
 // is no fault ends the run.
 func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
 	if r.engine.Breaker == nil {
+		r.started(false)
 		return gatePass{}, nil
 	}
+	r.try = Try{}
 	pass, err := r.engine.Breaker.Acquire(ctx)
-	if err != nil {
-		if _, shared := err.(*fault.Error); !shared && ctx.Err() == nil { // not AsType: a fault inside another error is not shared
-			r.ended = err
-		}
-		return gatePass{}, r.classify(ctx, err)
+	if err == nil {
+		r.started(false)
+		return gatePass{pass}, nil
 	}
-	return gatePass{pass}, nil
+	_, shared := err.(*fault.Error) // not AsType: a fault inside another error is not shared
+	switch {
+	case shared:
+		r.started(true)
+	case ctx.Err() == nil:
+		r.ended = err
+	}
+	return gatePass{}, r.classify(ctx, err)
+}
+
+// started notes that a try begins.
+func (r *run) started(shared bool) {
+	r.try = Try{N: r.Tries + 1, Shared: shared}
+	if r.engine.OnTry != nil {
+		r.try.Start = r.engine.now()
+	}
+}
+
+// tell calls OnTry with the outcome of the try, if there was one.
+func (r *run) tell(f *fault.Error, stop policy.Stop) {
+	if r.engine.OnTry == nil || r.try.N == 0 {
+		return
+	}
+	t := r.try
+	t.Took = r.engine.now().Sub(t.Start)
+	t.Fault, t.Run, t.Stop, t.Waited = f, r.Run, stop, r.waited
+	r.engine.OnTry(t)
 }
 
 // bounded gives a try's context: the caller's, ended by the policy's Wall.
@@ -99,24 +126,27 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 	}()
 	switch {
 	case r.ctx.Err() != nil:
+		r.tell(f, "")
 		return context.Cause(r.ctx)
 	case r.ended != nil:
 		return r.ended
 	case r.rest != nil && !r.ends(f, committed):
+		r.tell(f, "")
 		held = false
 		release(f)
 		return r.resume()
 	}
-	n := r.decide(f, committed)
-	if r.engine.Watch != nil {
-		r.engine.Watch(n)
-	}
+	w := r.decide(f, committed)
+	r.tell(f, w.Verdict.Stop)
 	held = false
-	if n.Verdict.Stop != "" {
-		return f
+	if stop := w.Verdict.Stop; stop != "" {
+		return &Error{Tries: r.Tries, Waited: r.waited, Stop: stop, Last: f}
 	}
 	release(f)
-	return r.pause(n)
+	if r.engine.OnWait != nil {
+		r.engine.OnWait(w)
+	}
+	return r.pause(w)
 }
 
 // release closes what a failed try's error still holds open, such as a
@@ -132,7 +162,7 @@ func release(f *fault.Error) {
 
 // decide asks the policy what follows the failed try. A wait that would
 // outlast the caller's own deadline is not begun.
-func (r *run) decide(f *fault.Error, committed bool) Note {
+func (r *run) decide(f *fault.Error, committed bool) policy.Wait {
 	now := r.engine.now()
 	if r.Started.IsZero() {
 		r.Started = now
@@ -143,19 +173,12 @@ func (r *run) decide(f *fault.Error, committed bool) Note {
 		next.Slept = r.Slept
 		v = policy.Verdict{Stop: policy.OverBudget}
 	}
-	n := Note{
-		Run: next, Fault: f, Verdict: v, Limit: p.Retries,
+	w := policy.Wait{
+		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: p.Retries,
 		Deadline: p.LatestWait(r.Run, now), Waited: r.waited,
 	}
 	r.Run = next
-	return n
-}
-
-// recovered tells that the call has passed after failed tries.
-func (r *run) recovered() {
-	if r.Tries > 0 && r.engine.Watch != nil {
-		r.engine.Watch(Note{Run: r.Run, Limit: r.engine.Policy.Retries, Waited: r.waited})
-	}
+	return w
 }
 
 func (r *run) dice() float64 {

@@ -9,39 +9,39 @@ import (
 
 // rest is the wait that a scout has broken off.
 type rest struct {
-	note Note
+	policy.Wait
 	alarm
 }
 
-// pause lets the wait of a note pass. What is left of one that is cut short is
+// pause lets a wait pass. What is left of one that is cut short is
 // not slept, and goes back to the budget. A scout's is kept, to be resumed.
-func (r *run) pause(n Note) error {
+func (r *run) pause(w policy.Wait) error {
 	begun := r.engine.now()
-	err := r.wait(n)
-	now, a := r.engine.now(), alarm{begun, n.Verdict.Wait}
+	err := r.wait(w)
+	now, a := r.engine.now(), alarm{begun, w.Verdict.Wait}
 	r.waited += now.Sub(begun)
 	r.rest = nil
 	switch {
 	case errors.Is(err, ErrEarlyProbe):
-		r.rest = &rest{n, a}
+		r.rest = &rest{w, a}
 	case err != nil:
 		return err
 	}
-	r.Slept = n.Run.Slept - max(0, a.left(now))
+	r.Slept = w.Run.Slept - max(0, a.left(now))
 	return nil
 }
 
 // resume goes on with the wait that the scout broke off, which counts whole
 // again. If its end has come meanwhile, it is time for the try that counts.
 func (r *run) resume() error {
-	n := r.rest.note
-	r.Slept = n.Run.Slept
-	n.Verdict.Wait = r.rest.left(r.engine.now())
-	if n.Verdict.Wait <= 0 {
+	w := r.rest.Wait
+	r.Slept = w.Run.Slept
+	w.Verdict.Wait = r.rest.left(r.engine.now())
+	if w.Verdict.Wait <= 0 {
 		r.rest = nil
 		return nil
 	}
-	return r.pause(n)
+	return r.pause(w)
 }
 
 // ends tells whether a scout's fault ends the run whenever it comes. That the

@@ -35,8 +35,12 @@ func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		e := retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 4}, Watch: func(n retry.Note) {
-			got = append(got, fmt.Sprint(time.Since(begun), " ", n.Run.Tries, " ", n.Verdict.Wait, " ", n.Waited, " ", n.Run.Slept))
+		e := retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 4}, OnWait: func(w policy.Wait) {
+			got = append(got, fmt.Sprint(time.Since(begun), " ", w.Run.Tries, " ", w.Verdict.Wait, " ", w.Waited, " ", w.Run.Slept))
+		}, OnTry: func(t retry.Try) {
+			if t.Stop != "" {
+				got = append(got, fmt.Sprint(time.Since(begun), " ", t.Run.Tries, " 0s ", t.Waited, " ", t.Run.Slept))
+			}
 		}}
 		var numbers []int
 		_, err := retry.Do(t.Context(), e, func(_ context.Context, n int) (int, error) {
@@ -58,7 +62,7 @@ func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
 			begun, tries := time.Now(), 0
 			p := policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Second}}}
 			var waited time.Duration
-			e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { waited = n.Waited }}
+			e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { waited = t.Waited }}
 			_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
 				switch tries++; tries {
 				case 2:
@@ -78,10 +82,10 @@ func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
 
 func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var last retry.Note
-		e := retry.Retrier{Policy: policy.Patient(), Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		var last retry.Try
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { last = t }}
 		got, err := retry.Do(t.Context(), e, newOutage(time.Second).call)
-		if got != "answer" || err != nil || last.Fault != nil || last.Retries() != 1 || last.Waited != time.Second || last.Run.Slept != time.Second {
+		if got != "answer" || err != nil || last.Fault != nil || last.Run.Tries != 1 || last.Waited != time.Second || last.Run.Slept != time.Second {
 			t.Errorf("%q, %v, %+v", got, err, last)
 		}
 	})
@@ -138,7 +142,7 @@ func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
 		own := errors.New("given up")
 		for _, err := range []error{own, fmt.Errorf("%w: %w", own, errOverloaded)} {
 			told := 0
-			e := retry.Retrier{Policy: policy.Patient(), Breaker: bar{err}, Watch: func(retry.Note) { told++ }}
+			e := retry.Retrier{Policy: policy.Patient(), Breaker: bar{err}, OnTry: func(retry.Try) { told++ }}
 			if _, got := retry.Do(t.Context(), e, newOutage(0).call); got != err || told != 0 {
 				t.Errorf("%v, told %d times", got, told)
 			}
@@ -162,18 +166,17 @@ func TestSomebodyWhoDozesCanBeWoken(t *testing.T) {
 func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		var last retry.Note
+		var last retry.Try
 		g := &onePass{} // no wait of it is longer than a minute
-		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, Watch: func(n retry.Note) {
-			if end := n.Deadline.Sub(begun); end <= 7*time.Hour || end > 8*time.Hour {
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, OnTry: func(t retry.Try) { last = t }, OnWait: func(w policy.Wait) {
+			if end := w.Deadline.Sub(begun); end <= 7*time.Hour || end > 8*time.Hour {
 				t.Errorf("after %v it may last until %v", time.Since(begun), end)
 			}
-			last = n
 		}}
 		_, err := retry.Do(t.Context(), e, newOutage(24*time.Hour).call)
 		took := time.Since(begun)
-		if !errors.Is(err, errOverloaded) || last.Verdict.Stop != policy.OverBudget || took <= 7*time.Hour+30*time.Minute || took > 8*time.Hour {
-			t.Errorf("%v, %q after %v", err, last.Verdict.Stop, took)
+		if !errors.Is(err, errOverloaded) || last.Stop != policy.OverBudget || took <= 7*time.Hour+30*time.Minute || took > 8*time.Hour {
+			t.Errorf("%v, %q after %v", err, last.Stop, took)
 		}
 		if last.Run.Slept != took || last.Waited != took {
 			t.Errorf("slept %v, waited %v in %v", last.Run.Slept, last.Waited, took)
@@ -185,8 +188,8 @@ func TestAScoutIsJudgedByWhatWasSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, tries := time.Now(), 0
 		p := policy.Policy{Retries: 2, MaxWait: time.Minute, Backoff: policy.Backoff{Steps: []time.Duration{50 * time.Second}}}
-		var last retry.Note
-		e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, Watch: func(n retry.Note) { last = n }}
+		var last retry.Try
+		e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { last = t }}
 		_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 			switch tries++; tries {
 			case 1:

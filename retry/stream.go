@@ -91,7 +91,7 @@ func (s *sink[T]) commit() bool {
 	}
 	s.committed = true
 	s.pass.leave(nil)
-	s.run.recovered()
+	s.run.tell(nil, "")
 	for _, part := range s.held {
 		if !s.yield(part, nil) {
 			return false

@@ -73,19 +73,19 @@ func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
 }
 
 func TestStreamSaysWhyItEnded(t *testing.T) {
-	var notes []retry.Note
-	e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) { notes = append(notes, n) }}
+	var tries []retry.Try
+	e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) { tries = append(tries, t) }}
 	_, err := read(retry.Stream(t.Context(), e, isContent, script("start a !")))
-	if !errors.Is(err, errOverloaded) || len(notes) != 1 || notes[0].Verdict.Stop != policy.Committed {
-		t.Errorf("%v, %+v", err, notes)
+	if !errors.Is(err, errOverloaded) || len(tries) != 2 || tries[0].Fault != nil || tries[1].N != 1 || tries[1].Stop != policy.Committed {
+		t.Errorf("%v, %+v; want a try that passed and then failed", err, tries)
 	}
 }
 
 func TestStreamRecoversAtItsFirstContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
-			told = append(told, fmt.Sprint(n.Fault == nil, n.Run.Tries))
+		e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) {
+			told = append(told, fmt.Sprint(t.Fault == nil, t.Run.Tries))
 		}}
 		for word := range retry.Stream(t.Context(), e, isContent, script("start !", "start a b")) {
 			told = append(told, word)

@@ -3,6 +3,8 @@ package retry
 import (
 	"context"
 	"time"
+
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // slice is how often a long wait looks at the wall clock. A timer counts
@@ -10,15 +12,15 @@ import (
 // wall clock, at most a slice late.
 const slice = 15 * time.Second
 
-// wait lets the wait of a note pass, in the way the engine was told.
-func (r *run) wait(n Note) error {
+// wait lets a wait pass, in the way the engine was told.
+func (r *run) wait(w policy.Wait) error {
 	switch {
 	case r.engine.Sleep != nil:
-		return r.engine.Sleep(r.ctx, n)
+		return r.engine.Sleep(r.ctx, w)
 	case r.engine.Breaker != nil:
-		return r.engine.Breaker.Wait(r.ctx, n.Verdict.Wait)
+		return r.engine.Breaker.Wait(r.ctx, w.Verdict.Wait)
 	}
-	return r.engine.sleep(r.ctx, n.Verdict.Wait)
+	return r.engine.sleep(r.ctx, w.Verdict.Wait)
 }
 
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is

@@ -32,11 +32,7 @@ func ExampleTransport() {
 	p.Backoff.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
 	client := &http.Client{Transport: &transport.Transport{Retry: retry.Retrier{
 		Policy: p,
-		Watch: func(n retry.Note) {
-			if n.Fault != nil {
-				fmt.Println(n.Fault, "- again in", n.Verdict.Wait)
-			}
-		},
+		OnWait: func(w policy.Wait) { fmt.Println(w.Fault, "- again in", w.Verdict.Wait) },
 	}}}
 	resp, err := client.Post(provider.URL+"/v1/messages", "application/json", strings.NewReader(`{"model":"m"}`))
 	if err != nil {
@@ -60,7 +56,7 @@ func ExampleLimits() {
 	defer silent.Close()
 	client := &http.Client{Transport: &transport.Transport{
 		Limits: transport.Limits{FirstByte: time.Millisecond},
-		Retry:  retry.Retrier{Policy: policy.Policy{Retries: 1}, Watch: func(n retry.Note) { fmt.Println(n.Fault) }},
+		Retry:  retry.Retrier{Policy: policy.Policy{Retries: 1}, OnTry: func(t retry.Try) { fmt.Println(t.Fault) }},
 	}}
 	resp, err := client.Post(silent.URL+"/v1/messages", "application/json", strings.NewReader(`{"model":"m"}`))
 	if err != nil {

@@ -94,9 +94,9 @@ func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
 			begun := time.Now()
 			d := &dawdling{scripts: [][]beat{tt.script, whole}, kind: "text/event-stream"}
 			var said []string
-			e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) {
-				if n.Fault != nil {
-					said = append(said, n.Fault.Kind.String()+" "+n.Fault.Message)
+			e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) {
+				if t.Fault != nil {
+					said = append(said, t.Fault.Kind.String()+" "+t.Fault.Message)
 				}
 			}}
 			resp, err := (&transport.Transport{Base: d, Limits: tt.l, Retry: e}).RoundTrip(post(t.Context()))
@@ -290,7 +290,7 @@ func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
 func TestADialThatTakesTooLongIsTheNetworks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds []fault.Kind
-		e := retry.Retrier{Policy: policy.Simple(), Watch: func(n retry.Note) { kinds = append(kinds, n.Fault.Kind) }}
+		e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) { kinds = append(kinds, t.Fault.Kind) }}
 		base := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()

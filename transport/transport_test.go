@@ -478,13 +478,13 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{events(start + oops), overload, ok(answerJSON)}}
 		var open []int
-		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, n retry.Note) error {
+		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, w policy.Wait) error {
 			held := 0
 			for _, b := range u.given {
 				held += 1 - b.closed
 			}
 			open = append(open, held)
-			return retry.Sleep(ctx, n.Verdict.Wait)
+			return retry.Sleep(ctx, w.Verdict.Wait)
 		}}
 		resp, err := (&transport.Transport{Base: u, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {

@@ -88,7 +88,7 @@ func (s *stage) call(a *actor, caller int, luck *rand.Rand) {
 		e.Breaker = c
 	}
 	call := call{began: s.world.at}
-	e.Watch = func(retry.Note) { call.hit = true }
+	e.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, e, func(ctx context.Context, n int) (struct{}, error) {
 		s.tell(caller, n)
 		call.sent = s.world.at

@@ -13,7 +13,6 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -21,7 +20,7 @@ var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloade
 
 // retrying is the event of a call's try that failed and is followed by another.
 func retrying(id int64, tries int, wait time.Duration) gateway.Event {
-	return gateway.Event{Type: gateway.Retrying, At: time.Now(), Call: caller(id), Note: retry.Note{
+	return gateway.Event{Type: gateway.Retrying, At: time.Now(), Call: caller(id), Note: gateway.Note{
 		Run: policy.Run{Tries: tries}, Fault: busy, Verdict: policy.Verdict{Wait: wait}, Limit: 10, Waited: time.Duration(tries-1) * time.Minute,
 	}}
 }
@@ -30,7 +29,7 @@ func caller(id int64) gateway.Call {
 	return gateway.Call{ID: id, Session: "s-1", API: "anthropic", Upstream: "work", Model: "claude"}
 }
 
-func happens(kind gateway.Type, id int64, n retry.Note) gateway.Event {
+func happens(kind gateway.Type, id int64, n gateway.Note) gateway.Event {
 	return gateway.Event{Type: kind, At: time.Now(), Call: caller(id), Note: n}
 }
 
@@ -83,15 +82,15 @@ func TestStoryOfACallIsTold(t *testing.T) {
 		r := run(t, server.Config{Gateway: &fake{}, Feed: feed}).read("/-/events")
 		defer r.close()
 		for _, e := range []gateway.Event{
-			happens(gateway.Began, 1, retry.Note{}), happens(gateway.Tried, 1, retry.Note{}), happens(gateway.Ended, 1, retry.Note{}),
-			retrying(2, 1, 5*time.Second), happens(gateway.Tried, 2, retry.Note{}), retrying(2, 2, 10*time.Second),
+			happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{}),
+			retrying(2, 1, 5*time.Second), happens(gateway.Tried, 2, gateway.Note{}), retrying(2, 2, 10*time.Second),
 			{Type: gateway.Switched, At: time.Now(), Call: caller(2), From: "first"},
-			happens(gateway.Recovered, 2, retry.Note{Run: policy.Run{Tries: 2}, Waited: 15 * time.Second}), happens(gateway.Ended, 2, retry.Note{}),
-			retrying(3, 1, time.Second), happens(gateway.GaveUp, 3, retry.Note{Run: policy.Run{Tries: 3}, Fault: busy}), happens(gateway.Ended, 3, retry.Note{}),
-			happens(gateway.BrokeOff, 4, retry.Note{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Truncated}}), happens(gateway.Ended, 4, retry.Note{}),
-			retrying(5, 1, time.Second), happens(gateway.Left, 5, retry.Note{}), happens(gateway.Ended, 5, retry.Note{}),
-			retrying(6, 1, time.Second), happens(gateway.Ended, 6, retry.Note{}), // the gateway is closed
-			happens(gateway.Left, 7, retry.Note{}),
+			happens(gateway.Recovered, 2, gateway.Note{Run: policy.Run{Tries: 2}, Waited: 15 * time.Second}), happens(gateway.Ended, 2, gateway.Note{}),
+			retrying(3, 1, time.Second), happens(gateway.GaveUp, 3, gateway.Note{Run: policy.Run{Tries: 3}, Fault: busy}), happens(gateway.Ended, 3, gateway.Note{}),
+			happens(gateway.BrokeOff, 4, gateway.Note{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Truncated}}), happens(gateway.Ended, 4, gateway.Note{}),
+			retrying(5, 1, time.Second), happens(gateway.Left, 5, gateway.Note{}), happens(gateway.Ended, 5, gateway.Note{}),
+			retrying(6, 1, time.Second), happens(gateway.Ended, 6, gateway.Note{}), // the gateway is closed
+			happens(gateway.Left, 7, gateway.Note{}),
 		} {
 			feed.Watch(e)
 		}
@@ -121,7 +120,7 @@ func TestWaitIsToldEveryHalfMinuteWhileItLasts(t *testing.T) {
 		}
 		feed.Watch(retrying(1, 6, time.Hour))
 		time.Sleep(45 * time.Second)
-		feed.Watch(happens(gateway.Tried, 1, retry.Note{})) // somebody said "now"
+		feed.Watch(happens(gateway.Tried, 1, gateway.Note{})) // somebody said "now"
 		time.Sleep(time.Hour)
 		if got := said(bodies(t, r.seen())); got != "6 retry 5 in 3600000; 7 waiting 3570000; " {
 			t.Error(got)
@@ -308,7 +307,7 @@ func TestReadersAreBounded(t *testing.T) {
 
 func BenchmarkFeedOfACallThatIsAnsweredAtOnce(b *testing.B) {
 	feed := server.NewFeed()
-	events := []gateway.Event{happens(gateway.Began, 1, retry.Note{}), happens(gateway.Tried, 1, retry.Note{}), happens(gateway.Ended, 1, retry.Note{})}
+	events := []gateway.Event{happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{})}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {

@@ -16,7 +16,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // names gives the events by name, and of those that only beat nothing.
@@ -241,7 +240,7 @@ func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Feed: feed}).read("/-/live")
 		defer r.close()
 		r.seen()
-		n := retry.Note{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
+		n := gateway.Note{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
 		feed.Watch(happens(gateway.Recovered, 0, n))
 		feed.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
 		feed.Watch(happens(gateway.GaveUp, 1, n))

@@ -12,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -35,7 +34,7 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 		tried(500*time.Millisecond, gateway.Event{})
 	}
 	if answered > 0 {
-		h.Watch(happens(gateway.Recovered, 1, retry.Note{Waited: time.Minute}))
+		h.Watch(happens(gateway.Recovered, 1, gateway.Note{Waited: time.Minute}))
 	}
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -182,12 +181,12 @@ func (d *demo) watch(e gateway.Event) {
 }
 
 // waitOf gives the wait that the gateway tells of.
-func waitOf(n retry.Note) display.Wait {
+func waitOf(n gateway.Note) display.Wait {
 	return display.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
 }
 
 // failureOf gives a call that has failed as a turn would tell of it.
-func failureOf(n retry.Note) turn.Error {
+func failureOf(n gateway.Note) turn.Error {
 	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
 }
 

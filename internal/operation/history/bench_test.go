@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // What a request costs that passes at once: its try and its end.
@@ -28,7 +27,7 @@ func BenchmarkUpstream(b *testing.B) {
 		at := now.Add(-time.Duration(i/50) * 15 * time.Minute)
 		w.Watch(gateway.Event{Type: gateway.Tried, At: at, Call: w.call(1, "m"), Try: gateway.Try{Upstream: "work", Began: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
 	}
-	w.tell(gateway.Ended, 1, "m", retry.Note{})
+	w.tell(gateway.Ended, 1, "m", gateway.Note{})
 	b.ReportAllocs()
 	for b.Loop() {
 		w.Upstream("work", now)

@@ -14,7 +14,6 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // The rule of docs/adr/0025. A letter is a try, one in a minute: f failed, o
@@ -98,7 +97,7 @@ func TestSomebodyWhoWaitsKeepsAnIncidentOpen(t *testing.T) {
 		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
 			t.Error(got)
 		}
-		w.tell(gateway.Left, 1, "m", retry.Note{})
+		w.tell(gateway.Left, 1, "m", gateway.Note{})
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
 			t.Error(got)
 		}
@@ -115,11 +114,11 @@ func TestAnIncidentSaysWhomItHasHit(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		for id := range int64(20) {
 			w.recover(id, "m", 3, 10*time.Minute)
-			w.tell(gateway.Ended, id, "m", retry.Note{})
+			w.tell(gateway.Ended, id, "m", gateway.Note{})
 		}
-		w.tell(gateway.GaveUp, 20, "m", retry.Note{Fault: busy})
-		w.tell(gateway.Left, 21, "m", retry.Note{})
-		w.tell(gateway.Ended, 22, "m", retry.Note{})
+		w.tell(gateway.GaveUp, 20, "m", gateway.Note{Fault: busy})
+		w.tell(gateway.Left, 21, "m", gateway.Note{})
+		w.tell(gateway.Ended, 22, "m", gateway.Note{})
 		all := w.Incidents(time.Now())
 		want := []history.Incident{{
 			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute), Ended: time.Now(), Recovered: true,
@@ -157,7 +156,7 @@ func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
 		spare.Upstream = "spare"
 		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
 		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: spare, Try: gateway.Try{Upstream: "spare", Began: time.Now()}})
-		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Note: retry.Note{}})
+		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Note: gateway.Note{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -269,7 +268,7 @@ func (w *world) live(all []step) (failed, answered int) {
 			w.recover(s.id, s.model, 1, time.Second)
 			answered++
 		case 4:
-			w.tell(gateway.Ended, s.id, s.model, retry.Note{})
+			w.tell(gateway.Ended, s.id, s.model, gateway.Note{})
 		case 5:
 			time.Sleep(s.pause)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 func TestTheStripIsTheLastDayInQuartersOfAnHour(t *testing.T) {
@@ -23,7 +22,7 @@ func TestTheStripIsTheLastDayInQuartersOfAnHour(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		w.recover(2, "m", 1, 15*time.Minute)
 		w.fail(3, "m")
-		w.tell(gateway.Left, 3, "m", retry.Note{})
+		w.tell(gateway.Left, 3, "m", gateway.Note{})
 		time.Sleep(time.Hour)
 		got := w.Upstream("work", time.Now())
 		if len(got.Strip) != history.Cells || got.Samples != 0 {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 func TestAnIncidentIsToldOnAPage(t *testing.T) {
@@ -27,7 +26,7 @@ func TestAnIncidentIsToldOnAPage(t *testing.T) {
 		}
 		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
 		w.recover(1, "claude-opus-4-5", 3, 38*time.Minute)
-		w.tell(gateway.Left, 2, "claude-opus-4-5", retry.Note{})
+		w.tell(gateway.Left, 2, "claude-opus-4-5", gateway.Note{})
 		want := `Incident at work
 ================
 

@@ -13,7 +13,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
@@ -43,16 +42,16 @@ func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) 
 // fail tells of a try that failed, and of the wait behind it.
 func (w *world) fail(id int64, model string) {
 	w.try(id, model, time.Second, busy)
-	w.tell(gateway.Retrying, id, model, retry.Note{Fault: busy})
+	w.tell(gateway.Retrying, id, model, gateway.Note{Fault: busy})
 }
 
 // recover tells of a try that passed behind others.
 func (w *world) recover(id int64, model string, retries int, waited time.Duration) {
 	w.try(id, model, time.Second, nil)
-	w.tell(gateway.Recovered, id, model, retry.Note{Run: policy.Run{Tries: retries}, Waited: waited})
+	w.tell(gateway.Recovered, id, model, gateway.Note{Run: policy.Run{Tries: retries}, Waited: waited})
 }
 
-func (w *world) tell(kind gateway.Type, id int64, model string, n retry.Note) {
+func (w *world) tell(kind gateway.Type, id int64, model string, n gateway.Note) {
 	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Note: n})
 }
 

@@ -100,8 +100,8 @@ type line struct {
 func (l *line) follow(ctx context.Context) error {
 	for !l.over && ctx.Err() == nil {
 		ctx, leave := context.WithCancel(ctx)
-		_, err := retry.Do(ctx, retry.Retrier{Policy: l.policy, Watch: func(n retry.Note) {
-			if n.Fault != nil && n.Verdict.Stop == "" && !l.miss(n) {
+		_, err := retry.Do(ctx, retry.Retrier{Policy: l.policy, OnWait: func(w policy.Wait) {
+			if !l.miss(w) {
 				leave()
 			}
 		}}, l.connect)
@@ -114,13 +114,13 @@ func (l *line) follow(ctx context.Context) error {
 }
 
 // miss tells of a connection that could not be made; false: nobody wants more.
-func (l *line) miss(n retry.Note) bool {
+func (l *line) miss(w policy.Wait) bool {
 	now := time.Now()
 	if l.lost.IsZero() {
 		l.lost = now
 	}
 	return l.tell(now, wire.ConnectionLost{
-		Message: n.Fault.Message, Attempt: max(0, n.Run.Tries-1), DelayMs: n.Verdict.Wait.Milliseconds(),
+		Message: w.Fault.Message, Attempt: w.Retry() - 1, DelayMs: w.Verdict.Wait.Milliseconds(),
 	})
 }
 

@@ -1,0 +1,56 @@
+package retry
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// Error is the end of a run that has given up.
+type Error struct {
+	Tries  int           // that have failed
+	Waited time.Duration // real waiting between them
+	Stop   policy.Stop   // why no other try follows
+	Last   *fault.Error  // the last try's fault
+}
+
+// Error is the last fault's text; after several tries it says how many.
+func (e *Error) Error() string {
+	if e.Tries <= 1 {
+		return e.Last.Error()
+	}
+	return fmt.Sprintf("gave up after %d tries in %v: %v", e.Tries, e.Waited.Round(time.Second), e.Last)
+}
+
+// Unwrap returns the last fault.
+func (e *Error) Unwrap() error { return e.Last }
+
+// Transient marks err as worth another try. What a fault in its chain says
+// besides, such as a stated wait, is kept. A nil error stays nil.
+func Transient(err error) error {
+	return refault(err, func(f *fault.Error) {
+		if f.Final = false; !fault.Transient.Has(f.Kind) {
+			f.Kind = fault.Unavailable
+		}
+	})
+}
+
+// Permanent marks err as not worth another try, whatever the policy. A nil
+// error stays nil.
+func Permanent(err error) error {
+	return refault(err, func(f *fault.Error) { f.Final = true })
+}
+
+// refault returns err as a fault that is changed.
+func refault(err error, change func(*fault.Error)) error {
+	if err == nil {
+		return nil
+	}
+	f := *classify.Of(err, time.Now())
+	f.Err = err
+	change(&f)
+	return &f
+}
