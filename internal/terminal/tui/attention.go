@@ -6,70 +6,69 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// attention is whether somebody is looking.
+// attention is whether the user is looking at the terminal.
 type attention struct {
-	reports bool      // the terminal tells
-	focused bool      // as it has told last
-	seen    time.Time // when a key was pressed last
+	reported bool      // the terminal reports its focus
+	focused  bool      // what it reported last
+	lastKey  time.Time // when a key was last pressed
 }
 
-// Whoever has not pressed a key for awayTime is taken to be elsewhere where the
-// terminal does not tell. A turn that takes longer than attractTime is worth a
-// notice.
+// Where the terminal does not report its focus, a user who has pressed no key for awayAfter counts as away.
+// A turn that takes longer than longTurn is worth a notification.
 const (
-	awayTime    = time.Minute
-	attractTime = 30 * time.Second
+	awayAfter = time.Minute
+	longTurn  = 30 * time.Second
 )
 
-func (a *attention) focus(focused bool) { a.reports, a.focused = true, focused }
+func (a *attention) focus(focused bool) { a.reported, a.focused = true, focused }
 
-// elsewhere tells whether nobody is looking.
-func (a *attention) elsewhere() bool {
-	if a.reports {
+// userAway reports whether the user is looking elsewhere.
+func (a *attention) userAway() bool {
+	if a.reported {
 		return !a.focused
 	}
-	return time.Since(a.seen) > awayTime
+	return time.Since(a.lastKey) > awayAfter
 }
 
-// attract tells whoever looks elsewhere that something has happened here.
-func (m *model) attract(words string) tea.Cmd {
-	if m.past.tells || !m.away.elsewhere() {
+// notifyUser notifies a user who is looking elsewhere.
+func (m *model) notifyUser(text string) tea.Cmd {
+	if m.replay.printing || !m.attention.userAway() {
 		return nil
 	}
-	if m.session.Title != "" {
-		words += ": " + m.session.Title
+	if m.settings.Title != "" {
+		text += ": " + m.settings.Title
 	}
-	if told := m.Notify.notice(m.Env, words); told != "" {
-		return tea.Raw(told)
+	if seq := m.Notify.sequence(m.Env, text); seq != "" {
+		return tea.Raw(seq)
 	}
 	return nil
 }
 
-// title gives the window's title; "": it is not to be changed.
-func (m *model) title() string {
+// windowTitle is the window's title; "" leaves it as it is.
+func (m *model) windowTitle() string {
 	if !m.Notify.Title {
 		return ""
 	}
 	state := ""
 	switch {
-	case len(m.asking) > 0:
+	case len(m.questions) > 0:
 		state = "? "
 	case m.wait != nil || m.lost != nil:
 		state = "▲ "
 	case m.turn.id != "":
 		state = "… "
 	}
-	return m.paint.letters(state + titleOf(m.session.Title))
+	return m.paint.encode(state + windowTitleOf(m.settings.Title))
 }
 
-// progress gives what the task bar shows; nil: nothing.
-func (m *model) progress() *tea.ProgressBar {
+// progressBar is what the task bar shows; nil for nothing.
+func (m *model) progressBar() *tea.ProgressBar {
 	switch {
-	case !m.Notify.Progress || !progressKnown(m.Env):
+	case !m.Notify.Progress || !supportsProgress(m.Env):
 		return nil
 	case m.wait != nil || m.lost != nil:
 		return tea.NewProgressBar(tea.ProgressBarWarning, 100)
-	case m.failed != nil:
+	case m.failure != nil:
 		return tea.NewProgressBar(tea.ProgressBarError, 100)
 	case m.turn.id != "":
 		return tea.NewProgressBar(tea.ProgressBarIndeterminate, 0)

@@ -62,11 +62,11 @@ func TestWhatCannotBeSaidIsBackInTheComposer(t *testing.T) {
 		h.refuses = errors.New("no space left on device")
 		s := play(t, config(h), 80, 24)
 		s.types("hours of work")
-		s.sees("× It was not said: no space left on device", "> hours of work\n")
+		s.sees("× Not sent: no space left on device", "> hours of work\n")
 	})
 }
 
-// write is a tool that changes something.
+// printBlocks is a tool that changes something.
 func write(ran *int) tool.Tool {
 	return tool.Tool{
 		Tool: llm.Tool{Name: "write_file", Schema: json.RawMessage(`{"type":"object"}`)}, Writes: true,
@@ -77,7 +77,7 @@ func write(ran *int) tool.Tool {
 	}
 }
 
-// asking has a house ask whether tools may run.
+// questions has a house ask whether tools may run.
 func asking(h *house) <-chan tui.Approval {
 	asked := make(chan tui.Approval)
 	h.approve = func(ctx context.Context, call llm.ToolCall) error {
@@ -156,7 +156,7 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		c.Models = func() []string { return []string{"acme/large", "acme/small"} }
 		s := play(t, c, 80, 24)
 		s.types("/nonsense")
-		s.sees("There is no command /nonsense", "> /nonsense\n")
+		s.sees("Unknown command /nonsense", "> /nonsense\n")
 		s.keys("ctrl+u", "/", "m", "o", "tab")
 		s.sees("> /model\n", "  /model acme/large\n  /model acme/small\n")
 		s.golden("completion")
@@ -172,7 +172,7 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 			t.Errorf("it goes on with %q, %v", v.Settings.Model, err)
 		}
 		s.types("/etc/hosts looks odd")
-		s.sees("> /etc/hosts looks odd", "· acme/large answers from now on")
+		s.sees("> /etc/hosts looks odd", "· acme/large answers from the next turn on")
 		s.types("/help")
 		s.sees("/resume", "Ctrl+C")
 		s.types("/quit")
@@ -275,7 +275,7 @@ func TestCtrlCTwiceLeavesWhereNothingIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(t, config(newHouse(t)), 80, 24)
 		s.keys("x", "ctrl+c")
-		s.sees("Cleared; ↑ has it")
+		s.sees("Cleared; ↑ recalls it")
 		s.keys("ctrl+c")
 		s.sees("Press Ctrl+C again to quit")
 		s.wait(3 * time.Second)
@@ -298,14 +298,14 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 		env   []string
 		want  string
 	}{
-		{false, []string{"TERM_PROGRAM", "iTerm.app"}, "\x1b]9;The provider answers again\x1b\\"},
+		{false, []string{"TERM_PROGRAM", "iTerm.app"}, "\x1b]9;The provider is back\x1b\\"},
 		{false, []string{"TERM_PROGRAM", "iTerm.app", "TMUX", "/tmp/x"}, "\a"},
 		{false, nil, "\a"},
 		{true, nil, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := config(newHouse(t, fails(3, llmtest.Says("ok"))...))
-			c.Env, c.Notify = environment(tt.env...), tui.Notify{Desktop: true, Bell: true, Title: true}
+			c.Env, c.Notify = terminalEnv(tt.env...), tui.Notify{Desktop: true, Bell: true, Title: true}
 			s := play(t, c, 80, 24)
 			s.types("x")
 			if v := s.seen(); v.WindowTitle != "▲ ridethrough" || !v.ReportFocus {

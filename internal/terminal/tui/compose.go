@@ -10,43 +10,43 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// Bounds of what is shown as it is when it is pasted.
+// Longer pastes are shown as a placeholder.
 const (
-	pasteBytes = 2000
-	pasteLines = 20
+	maxPasteBytes = 2000
+	maxPasteLines = 20
 )
 
-// paste takes in what was pasted. What is long is kept aside, and words stand
-// for it: a composer with a megabyte in it would be of no use to anybody.
+// paste inserts pasted text. A long text is kept aside and a placeholder stands for it, so that the
+// composer stays usable.
 func (m *model) paste(text string) tea.Cmd {
 	text = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\uFFFD")
 	lines := strings.Count(text, "\n") + 1
 	if len(text) > conversation.TextBound {
-		m.tell(fmt.Sprintf("That is longer than %d KiB and cannot be said; give it as a file", conversation.TextBound>>10))
+		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.TextBound>>10))
 		return nil
 	}
-	if len(text) > pasteBytes || lines > pasteLines {
-		stands := fmt.Sprintf("[pasted %d: %d lines]", len(m.pastes)+1, lines)
-		m.pastes[stands], text = text, stands
+	if len(text) > maxPasteBytes || lines > maxPasteLines {
+		placeholder := fmt.Sprintf("[pasted %d: %d lines]", len(m.pastes)+1, lines)
+		m.pastes[placeholder], text = text, placeholder
 	}
 	m.composer.InsertString(text)
 	m.fitComposer()
-	return m.pick()
+	return m.complete()
 }
 
-// text gives what is in the composer, with what was pasted in its place.
-func (m *model) text() string {
+// composerText is the text in the composer, with the pasted texts in place of their placeholders.
+func (m *model) composerText() string {
 	var pairs []string
-	for stands, pasted := range m.pastes {
-		pairs = append(pairs, stands, pasted)
+	for placeholder, pasted := range m.pastes {
+		pairs = append(pairs, placeholder, pasted)
 	}
-	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one go: what was pasted may look like that as well
+	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one pass: a pasted text may contain a placeholder
 }
 
-// fill puts a text into the composer.
-func (m *model) fill(text string) {
-	m.clear()
-	if len(text) > pasteBytes || strings.Count(text, "\n") >= pasteLines {
+// fillComposer replaces what is in the composer.
+func (m *model) fillComposer(text string) {
+	m.clearComposer()
+	if len(text) > maxPasteBytes || strings.Count(text, "\n") >= maxPasteLines {
 		m.paste(text)
 		return
 	}
@@ -54,31 +54,31 @@ func (m *model) fill(text string) {
 	m.fitComposer()
 }
 
-func (m *model) clear() {
+func (m *model) clearComposer() {
 	m.composer.Reset()
 	m.pastes = map[string]string{}
-	m.picks = picks{}
+	m.completions = completions{}
 	m.fitComposer()
 }
 
-// giveBack puts what was not answered back into the composer. Where something
-// else has been typed there, it can be called up, and that is said.
-func (m *model) giveBack(text, why string) {
+// restoreDraft puts a text that was not answered back into the composer. If another text has been
+// typed there, the prompt history takes it and hint says so.
+func (m *model) restoreDraft(text, hint string) {
 	if text == "" {
 		return
 	}
-	if m.typed() {
+	if m.hasDraft() {
 		m.prompts.remember(text)
-		m.tell(display.Capitalize(why))
+		m.showHint(display.Capitalize(hint))
 		return
 	}
-	m.fill(text)
+	m.fillComposer(text)
 }
 
-// enter says what was typed, or does it if it is a command. A backslash at the
-// end asks for one more line.
-func (m *model) enter() tea.Cmd {
-	text := m.text()
+// onEnter sends the text in the composer, or runs it if it is a command. A backslash at the end
+// continues it on the next line.
+func (m *model) onEnter() tea.Cmd {
+	text := m.composerText()
 	switch {
 	case strings.HasSuffix(m.composer.Value(), `\`):
 		m.composer.SetValue(strings.TrimSuffix(m.composer.Value(), `\`) + "\n")
@@ -87,12 +87,12 @@ func (m *model) enter() tea.Cmd {
 	case strings.TrimSpace(text) == "":
 		return nil
 	case len(text) > conversation.TextBound:
-		m.tell(fmt.Sprintf("That is longer than %d KiB and cannot be said", conversation.TextBound>>10))
+		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.TextBound>>10))
 		return nil
 	}
 	if c, ok := parseCommand(text); ok {
-		return m.command(c)
+		return m.runCommand(c)
 	}
-	m.clear()
-	return m.say(text)
+	m.clearComposer()
+	return m.send(text)
 }

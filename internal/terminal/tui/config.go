@@ -16,43 +16,42 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Config says what Run works with.
+// Config is what Run works with. In and Out are required, and so is Conversations.
 type Config struct {
 	Conversations Conversations
-	Conversation  Conversation          // the conversation to begin with; nil: one is made when something is said. Run closes it
-	Settings      conversation.Settings // of conversations that are made
-	Prompt        string                // said at the beginning; "": nothing
+	Conversation  Conversation          // the conversation to start with; nil: one is created with the first prompt. Run closes it
+	Settings      conversation.Settings // of new conversations
+	Prompt        string                // sent first; "": nothing
 
 	In    io.Reader
 	Out   io.Writer
 	Env   func(string) string // nil: os.Getenv
-	Plain bool                // only lines are appended; see [Interactive]
+	Plain bool                // lines are only appended; see [Interactive]
 
-	Approvals <-chan Approval        // tool calls that somebody has to allow; nil: there are none
-	Models    func() []string        // names for the completion of /model; nil: none are known
-	Resume    func(id string) string // the command that resumes a conversation; nil: it is not said
-	History   string                 // the file of prompts that were typed; "": they are not kept
-	Notify    Notify                 // how whoever looks elsewhere is told
+	Approvals <-chan Approval        // tool calls that need approval; nil: none do
+	Models    func() []string        // completions of /model; nil: none
+	Resume    func(id string) string // the command that resumes a conversation; nil: none is shown
+	History   string                 // the file of the prompt history; "": it is not kept
+	Notify    Notify                 // how a user who looks elsewhere is notified
 }
 
-// Failure is what Run gives where lines are only appended and the last turn has
-// failed: nobody is there who could have seen it.
+// Failure is the error of Run in plain mode when the last turn failed: the exit code is all that a
+// script sees.
 type Failure struct{ Cause turn.Error }
 
-// Error gives what the turn has failed of.
+// Error returns the message of the turn's error.
 func (f *Failure) Error() string { return f.Cause.Message }
 
-// Notify are the ways in which whoever looks elsewhere is told that a wait is
-// over. The zero Notify is none of them.
+// Notify selects how a user who looks elsewhere is notified. The zero Notify selects nothing.
 type Notify struct {
-	Desktop  bool // a notice of the terminal's: OSC 9, 777 or 99
-	Bell     bool // BEL, where the terminal has no notices
+	Desktop  bool // a notification of the terminal: OSC 9, 777 or 99
+	Bell     bool // BEL, where the terminal has no notifications
 	Progress bool // in the task bar: OSC 9;4
 	Title    bool // the window's title
 }
 
-// ParseNotify reads a list such as "bell,title". "all", as well as "", is
-// everything, and "none" nothing.
+// ParseNotify reads a list such as "bell,title". Both "all" and "" select everything, "none" selects
+// nothing.
 func ParseNotify(list string) (n Notify, err error) {
 	for _, word := range strings.Split(cmp.Or(list, "all"), ",") {
 		switch strings.TrimSpace(word) {
@@ -75,12 +74,12 @@ func ParseNotify(list string) (n Notify, err error) {
 	return n, nil
 }
 
-// Interactive tells whether a screen can be shown there whose last lines change. A
-// screen reader reads what is appended, so whoever sets ACCESSIBLE gets that.
+// Interactive reports whether in and out are a terminal whose last lines can be redrawn. ACCESSIBLE
+// turns that off, since screen readers read appended lines only.
 func Interactive(in io.Reader, out io.Writer, env func(string) string) bool {
 	accessible := env("ACCESSIBLE")
-	told := accessible != "" && accessible != "0" && accessible != "false"
-	return isTerminal(in) && isTerminal(out) && !slices.Contains([]string{"", "dumb"}, env("TERM")) && !told
+	screenReader := accessible != "" && accessible != "0" && accessible != "false"
+	return isTerminal(in) && isTerminal(out) && !slices.Contains([]string{"", "dumb"}, env("TERM")) && !screenReader
 }
 
 func isTerminal(stream any) bool {
@@ -88,12 +87,11 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// errPanic: the program had an error that nobody has thought of.
-var errPanic = errors.New("the terminal has failed; the conversation is kept")
+var errPanic = errors.New("the terminal program failed; the conversation is kept")
 
-// Run has a conversation with whoever is at In and Out, until they leave or ctx
-// ends. Whatever ends it, the terminal is as it was, and the conversation is
-// kept. The end of ctx is no error.
+// Run shows a conversation and takes input until the user quits, the input ends or ctx is done.
+// However it ends, the terminal is restored and the conversation is kept. The end of ctx is not an
+// error.
 func Run(ctx context.Context, c Config) error {
 	if c.Env == nil {
 		c.Env = os.Getenv
@@ -105,7 +103,7 @@ func Run(ctx context.Context, c Config) error {
 		c.Resume = func(string) string { return "" }
 	}
 	if c.Plain {
-		return plain(ctx, c)
+		return runPlain(ctx, c)
 	}
-	return live(ctx, c)
+	return runLive(ctx, c)
 }

@@ -2,39 +2,38 @@ package tui
 
 import "slices"
 
-// emphasize finds which marks belong together, as CommonMark has it, and takes
-// them away. The others are text.
-func (s *spans) emphasize() {
+// emphasize pairs the delimiters by the rules of CommonMark and removes the pairs. The others stay
+// as text.
+func (p *inlineParser) emphasize() {
 	var open []int
-	for i, p := range s.pieces {
-		if p.mark == 0 {
+	for i, s := range p.spans {
+		if s.mark == 0 {
 			continue
 		}
-		if p.closes {
-			open = s.close(open, i)
+		if s.closes {
+			open = p.closeDelimiter(open, i)
 		}
-		if p.opens && s.pieces[i].text != "" {
+		if s.opens && p.spans[i].text != "" {
 			open = append(open, i)
 		}
 	}
 }
 
-// close closes what a mark can close of what is open, and gives what then is
-// still open.
-func (s *spans) close(open []int, at int) []int {
-	closer := &s.pieces[at]
+// closeDelimiter closes what the delimiter at index at can close, and returns what is still open.
+func (p *inlineParser) closeDelimiter(open []int, at int) []int {
+	closer := &p.spans[at]
 	for closer.text != "" {
 		i := len(open) - 1
-		for i >= 0 && !s.pieces[open[i]].pairs(*closer) {
+		for i >= 0 && !p.spans[open[i]].matches(*closer) {
 			i--
 		}
 		if i < 0 {
 			break
 		}
-		opener := &s.pieces[open[i]]
+		opener := &p.spans[open[i]]
 		n := min(2, len(opener.text), len(closer.text))
-		for j := range s.pieces[open[i]+1 : at] {
-			s.pieces[open[i]+1+j].look |= closer.means(n)
+		for j := range p.spans[open[i]+1 : at] {
+			p.spans[open[i]+1+j].style |= closer.delimiterStyle(n)
 		}
 		opener.text, closer.text = opener.text[n:], closer.text[n:]
 		open = slices.Delete(open, i+1, len(open))
@@ -45,26 +44,26 @@ func (s *spans) close(open []int, at int) []int {
 	return open
 }
 
-// means gives what so many marks make of what is between them.
-func (p piece) means(n int) looks {
+// delimiterStyle is the style of the text between n delimiters.
+func (s span) delimiterStyle(n int) style {
 	switch {
-	case p.mark == '~':
-		return struck
+	case s.mark == '~':
+		return strikethrough
 	case n == 2:
 		return bold
 	}
-	return slanted
+	return italic
 }
 
-// pairs tells whether what a mark opens is closed by another.
-func (p piece) pairs(closer piece) bool {
+// matches reports whether closer closes what p opens.
+func (s span) matches(closer span) bool {
 	switch {
-	case p.mark != closer.mark:
+	case s.mark != closer.mark:
 		return false
-	case p.mark == '~':
-		return p.size == closer.size
-	case !p.closes && !closer.opens:
+	case s.mark == '~':
+		return s.size == closer.size
+	case !s.closes && !closer.opens:
 		return true
 	}
-	return (p.size+closer.size)%3 != 0 || p.size%3 == 0 && closer.size%3 == 0
+	return (s.size+closer.size)%3 != 0 || s.size%3 == 0 && closer.size%3 == 0
 }

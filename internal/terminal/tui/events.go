@@ -15,121 +15,122 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// told takes in a batch of what has happened.
-func (m *model) told(msg told) tea.Cmd {
-	if msg.of != m.feed || m.leaving {
-		return nil // it is of a conversation that was left
+// onEvents handles a batch of events.
+func (m *model) onEvents(msg eventsMsg) tea.Cmd {
+	if msg.feed != m.feed || m.quitting {
+		return nil // of a conversation that was left
 	}
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
-		if m.past.take(e) {
+		if m.replay.collect(e) {
 			continue
 		}
-		cmds = append(cmds, m.recall(), m.take(e))
+		cmds = append(cmds, m.printReplay(), m.onEvent(e))
 	}
-	if m.past.gathers {
-		cmds = append(cmds, m.past.listen())
+	if m.replay.gathering {
+		cmds = append(cmds, m.replay.waitQuiet())
 	}
-	return tea.Batch(append(cmds, m.feed.later())...)
+	return tea.Batch(append(cmds, m.feed.nextFrame())...)
 }
 
-// ended takes in that a conversation is not followed any more.
-func (m *model) ended(msg ended) tea.Cmd {
-	if msg.of != m.feed || m.leaving || m.ctx.Err() != nil {
+// onFeedEnd handles the end of the feed.
+func (m *model) onFeedEnd(msg feedEndedMsg) tea.Cmd {
+	if msg.feed != m.feed || m.quitting || m.ctx.Err() != nil {
 		return nil
 	}
 	m.feed = nil
 	if msg.err != nil {
-		m.trouble("The conversation cannot be followed: " + msg.err.Error())
-		m.talk = nil
+		m.printError("Lost the conversation's events: " + msg.err.Error())
+		m.conv = nil
 	}
 	return nil
 }
 
-// take takes in an event.
-func (m *model) take(e wire.Event) tea.Cmd {
+// onEvent handles an event.
+func (m *model) onEvent(e wire.Event) tea.Cmd {
 	switch b := e.Body.(type) {
 	case wire.InputQueued:
-		m.queued(b.TurnID, b.Text)
+		m.onQueued(b.TurnID, b.Text)
 	case wire.InputRemoved:
-		m.unqueue(b.TurnID)
+		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
-		m.session = conversation.Settings{
+		m.settings = conversation.Settings{
 			Model: b.Model, Fallback: b.Fallback, Patience: b.Patience, System: b.System, Policy: b.Policy, Effort: b.Effort, Title: b.Title,
 		}
 	case wire.ConnectionLost:
-		m.lost, m.lostDue = &b, due(time.Duration(b.DelayMs)*time.Millisecond)
+		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.DelayMs)*time.Millisecond)
 	case wire.ConnectionBack:
 		m.lost = nil
-		m.emit(m.paint.green("✓ The server is reached again"))
+		m.emit(m.paint.green("✓ Reconnected to the server"))
 	}
 	if t, ok := wire.ToTurn(e.Body); ok {
-		if m.lost != nil && !m.past.tells {
+		if m.lost != nil && !m.replay.printing {
 			m.lost = nil
 		}
-		return m.happened(wire.TurnOf(e.Body), t)
+		return m.onTurnEvent(wire.TurnOf(e.Body), t)
 	}
 	return nil
 }
 
-// happened takes in an event of a turn.
-func (m *model) happened(id string, e turn.Event) tea.Cmd {
+// onTurnEvent handles an event of a turn.
+func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 	switch e := e.(type) {
 	case turn.Start:
-		m.start(e.ID)
+		m.onTurnStart(e.ID)
 	case turn.UserMessage:
-		m.said(e)
+		m.onUserMessage(e)
 	case turn.TextDelta:
-		m.working(id)
-		m.write(m.answer.add(e.Text))
+		m.onProgress(id)
+		m.printBlocks(m.answer.add(e.Text))
 	case turn.ReasoningDelta:
-		m.working(id)
+		m.onProgress(id)
 	case turn.Restarted:
-		m.restarted()
+		m.onRestart()
 	case turn.AssistantMessage:
-		m.answered(e)
+		m.onAnswer(e)
 	case turn.ToolCall:
 		m.calls = append(m.calls, e.ToolCall)
 	case turn.ToolResult:
-		m.result(e.ToolResult)
+		m.onToolResult(e.ToolResult)
 	case turn.Compacted:
 		m.emit(m.paint.faint(display.Compacted))
 	case turn.Sealed:
-		return m.sealed(e)
+		return m.onSealed(e)
 	default:
-		return m.providers(id, e)
+		return m.onProviderEvent(id, e)
 	}
 	return nil
 }
 
-// start begins a turn.
-func (m *model) start(id string) {
-	m.unqueue(id)
-	m.endAnswer()
-	m.turn = turnState{id: id, began: time.Now()}
+// onTurnStart starts a turn.
+func (m *model) onTurnStart(id string) {
+	m.dequeue(id)
+	m.finishAnswer()
+	m.turn = turnState{id: id, started: time.Now()}
 	m.wait = nil
-	m.fold(false)
+	m.foldFailure(false)
 }
 
-// working notes that a turn is under way of whose beginning nobody has told.
-func (m *model) working(id string) {
+// onProgress handles a turn's first sign of life, which may come before its start is known, and ends
+// a wait.
+func (m *model) onProgress(id string) {
 	if m.turn.id == "" && id != "" {
-		m.turn = turnState{id: id, began: time.Now()}
+		m.turn = turnState{id: id, started: time.Now()}
 	}
 	m.wait = nil
 }
 
-// said prints what the user has said.
-func (m *model) said(e turn.UserMessage) {
-	m.unqueue(e.ID)
+// onUserMessage prints the prompt that the turn answers.
+func (m *model) onUserMessage(e turn.UserMessage) {
+	m.dequeue(e.ID)
 	if m.turn.prompt == "" {
 		m.turn.prompt = e.Text
 	}
-	m.gap()
-	lines := wrapped(display.Sanitize(e.Text), m.width-2)
-	if len(lines) > saidBound {
-		more := len(lines) - saidBound
-		lines = append(lines[:saidBound], fmt.Sprintf("… %d more lines", more))
+	m.ensureGap()
+	lines := wrap(display.Sanitize(e.Text), m.width-2)
+	if len(lines) > maxPromptLines {
+		more := len(lines) - maxPromptLines
+		lines = append(lines[:maxPromptLines], fmt.Sprintf("… %d more lines", more))
 	}
 	for i, line := range lines {
 		mark := "  "
@@ -141,78 +142,77 @@ func (m *model) said(e turn.UserMessage) {
 	m.emit("")
 }
 
-// saidBound is how many lines of what the user has said are shown.
-const saidBound = 30
+// maxPromptLines is how many lines of a prompt are shown.
+const maxPromptLines = 30
 
-// write prints blocks of an answer that are finished.
-func (m *model) write(blocks []block) {
+// printBlocks prints finished blocks of an answer.
+func (m *model) printBlocks(blocks []block) {
 	for _, b := range blocks {
 		lines := m.md.render(b.text, m.width)
 		if len(lines) == 0 {
 			continue
 		}
-		if m.turn.blocks++; !b.glued {
-			m.gap()
+		if m.turn.blocks++; !b.continues {
+			m.ensureGap()
 		}
 		m.emit(lines...)
 	}
 }
 
-// endAnswer prints what is left of the answer.
-func (m *model) endAnswer() { m.write(m.answer.end()) }
+// finishAnswer prints the rest of the answer.
+func (m *model) finishAnswer() { m.printBlocks(m.answer.finish()) }
 
-// restarted voids what has streamed since the last whole message: another
-// worker has it said anew.
-func (m *model) restarted() {
-	void := strings.TrimSpace(m.answer.said.String()) != ""
-	m.endAnswer()
+// onRestart drops the text since the last whole message: another worker generates it again.
+func (m *model) onRestart() {
+	partial := strings.TrimSpace(m.answer.received.String()) != ""
+	m.finishAnswer()
 	m.calls, m.wait = nil, nil
-	if void {
+	if partial {
 		m.emit(m.paint.amber(display.Restarted))
 	}
 }
 
-// answered takes in a whole answer, or what had come of one.
-func (m *model) answered(e turn.AssistantMessage) {
-	blocks, missed := m.answer.amend(e.Content.Text())
+// onAnswer handles a whole answer, or the part of one that broke off.
+func (m *model) onAnswer(e turn.AssistantMessage) {
+	blocks, missed := m.answer.reconcile(e.Content.Text())
 	if missed {
-		m.print1(m.paint.faint, display.Missed)
+		m.printWrapped(m.paint.faint, display.Missed)
 	}
-	m.write(blocks)
-	m.endAnswer()
+	m.printBlocks(blocks)
+	m.finishAnswer()
 	if e.Partial {
 		m.emit(m.paint.faint(display.BrokeOff))
 	}
 }
 
-// result prints a tool call that has come to its end.
-func (m *model) result(r llm.ToolResult) {
+// onToolResult prints a finished tool call.
+func (m *model) onToolResult(r llm.ToolResult) {
 	call := llm.ToolCall{ID: r.ID, Name: r.Name}
 	if i := slices.IndexFunc(m.calls, func(c llm.ToolCall) bool { return c.ID == r.ID }); i >= 0 {
 		call = m.calls[i]
 		m.calls = slices.Delete(m.calls, i, i+1)
 	}
-	m.endAnswer()
-	m.emit(m.paint.faint(cutTo(callLine("·", call), m.width)))
+	m.finishAnswer()
+	m.emit(m.paint.faint(truncate(toolCallLine("·", call), m.width)))
 	color := m.paint.faint
 	lines := outputLines(r.Output)
 	if r.Failed {
 		color = m.paint.red
 	}
 	for _, line := range lines {
-		m.emit(color(cutTo("  "+line, m.width)))
+		m.emit(color(truncate("  "+line, m.width)))
 	}
 }
 
-// callLine is the line of a tool call.
-func callLine(mark string, c llm.ToolCall) string {
+// toolCallLine is the line about a tool call.
+func toolCallLine(mark string, c llm.ToolCall) string {
 	return mark + " " + display.OneLine(c.Name) + " " + display.OneLine(display.Arguments(c))
 }
 
-// outputShown is how many lines of a tool's output are shown.
-const outputShown = 3
+// maxOutputLines is how many lines of a tool's output are shown.
+const maxOutputLines = 3
 
-// outputLines gives the beginning of what a tool has answered.
+// outputLines are the first lines of a tool's output.
 func outputLines(output string) []string {
 	var shown []string
 	all := 0
@@ -220,38 +220,38 @@ func outputLines(output string) []string {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if all++; all <= outputShown {
+		if all++; all <= maxOutputLines {
 			shown = append(shown, display.OneLine(line[:min(len(line), 2000)]))
 		}
 	}
-	if all > outputShown {
-		shown = append(shown, fmt.Sprintf("… %d more lines", all-outputShown))
+	if all > maxOutputLines {
+		shown = append(shown, fmt.Sprintf("… %d more lines", all-maxOutputLines))
 	}
 	return shown
 }
 
-// sealed ends the turn.
-func (m *model) sealed(e turn.Sealed) tea.Cmd {
+// onSealed ends the turn.
+func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	was := m.turn
-	m.endAnswer()
+	m.finishAnswer()
 	m.calls, m.wait = nil, nil
-	m.turn = turnState{again: e.Status == turn.Failed}
-	m.refuse()
-	if m.past.tells {
+	m.turn = turnState{retryable: e.Status == turn.Failed}
+	m.refuseAll()
+	if m.replay.printing {
 		return nil
 	}
 	switch e.Status {
 	case turn.Aborted:
 		m.emit(display.Canceled)
-		if !was.stopping.IsZero() {
-			m.giveBack(was.prompt, "what you had typed stays; ↑ has what was canceled")
+		if !was.cancelingSince.IsZero() {
+			m.restoreDraft(was.prompt, "your draft stays; ↑ recalls the canceled prompt")
 		}
 		return nil
 	case turn.Failed:
-		return m.attract("The turn has failed")
+		return m.notifyUser("The turn failed")
 	}
-	if time.Since(was.began) > attractTime {
-		return m.attract("The answer is there")
+	if time.Since(was.started) > longTurn {
+		return m.notifyUser("The answer is ready")
 	}
 	return nil
 }

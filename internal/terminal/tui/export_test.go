@@ -14,7 +14,7 @@ func NewModel(ctx context.Context, c Config, print func(text string, then tea.Ms
 }
 
 // Leave is what the end of Run's context sends.
-func Leave() tea.Msg { return leave{} }
+func Leave() tea.Msg { return quitMsg{} }
 
 // Blocks gives the blocks that an answer is cut into as it comes, each with
 // whether it goes on with the one before.
@@ -24,8 +24,8 @@ func Blocks(pieces ...string) (texts []string, glued []bool) {
 	for _, piece := range pieces {
 		all = append(all, s.add(piece)...)
 	}
-	for _, b := range append(all, s.end()...) {
-		texts, glued = append(texts, b.text), append(glued, b.glued)
+	for _, b := range append(all, s.finish()...) {
+		texts, glued = append(texts, b.text), append(glued, b.continues)
 	}
 	return texts, glued
 }
@@ -38,8 +38,8 @@ func Amended(whole string, heard ...string) (printed string, missed bool) {
 	for _, piece := range heard {
 		all = append(all, s.add(piece)...)
 	}
-	rest, missed := s.amend(whole)
-	for _, b := range slices.Concat(all, rest, s.end()) {
+	rest, missed := s.reconcile(whole)
+	for _, b := range slices.Concat(all, rest, s.finish()) {
 		printed += b.text
 	}
 	return printed, missed
@@ -47,24 +47,26 @@ func Amended(whole string, heard ...string) (printed string, missed bool) {
 
 // Render renders a block of Markdown, with colors or without.
 func Render(text string, width int, color bool) []string {
-	m := markdown{paint: paint{color: color}}
+	m := markdown{paint: palette{color: color}}
 	return m.render(text, width)
 }
 
 // Prompts opens a file of prompts.
-func Prompts(file string) *prompts { return loadPrompts(file) }
+func Prompts(file string) *promptHistory { return loadPrompts(file) }
 
 // Add keeps a prompt.
-func (p *prompts) Add(text string) { p.add(text) }
+func (p *promptHistory) Add(text string) { p.add(text) }
 
 // All gives all that are kept.
-func (p *prompts) All() []string { return p.all }
+func (p *promptHistory) All() []string { return p.all }
 
-// NoticeTo gives what tells somebody who looks elsewhere.
-func NoticeTo(n Notify, env func(string) string, words string) string { return n.notice(env, words) }
+// NotifySequence gives what tells somebody who looks elsewhere.
+func NotifySequence(n Notify, env func(string) string, words string) string {
+	return n.sequence(env, words)
+}
 
-// ProgressKnown tells whether a terminal shows progress.
-func ProgressKnown(env func(string) string) bool { return progressKnown(env) }
+// SupportsProgress tells whether a terminal shows progress.
+func SupportsProgress(env func(string) string) bool { return supportsProgress(env) }
 
 // Stream is the end of an answer on the screen.
 type Stream struct{ m *model }
@@ -79,8 +81,8 @@ func NewStream(width int) Stream {
 
 // Add takes in some more and draws it.
 func (s Stream) Add(text string) {
-	s.m.write(s.m.answer.add(text))
+	s.m.printBlocks(s.m.answer.add(text))
 	s.m.flush()
-	s.m.out = nil
+	s.m.pending = nil
 	s.m.View()
 }

@@ -10,37 +10,35 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// feed follows a conversation and hands out what happens in batches, so that a
-// fast model costs no more than a frame at a time.
+// feed delivers the events of a conversation in batches, so that a fast model costs one frame at a time.
 type feed struct {
 	events chan wire.Event
-	err    error // why it has ended; to be read when events is closed
+	err    error // why it ended; valid once events is closed
 	cancel context.CancelFunc
 }
 
-// told are events of a feed. ended is its end.
+// eventsMsg are events of a feed, feedEndedMsg is its end.
 type (
-	told struct {
-		of     *feed
+	eventsMsg struct {
+		feed   *feed
 		events []wire.Event
 	}
-	ended struct {
-		of  *feed
-		err error
+	feedEndedMsg struct {
+		feed *feed
+		err  error
 	}
 )
 
-// frame is how long events are gathered: a screen need not change more often.
-const frame = 16 * time.Millisecond
+// frameInterval is how long events are collected: a screen need not change more often.
+const frameInterval = 16 * time.Millisecond
 
-// batchBound is how many events a batch has at most.
-const batchBound = 2000
+const maxBatch = 2000
 
-// follow begins to follow a conversation from its beginning.
-func follow(ctx context.Context, talk Conversation) *feed {
+// follow starts to deliver the events of a conversation, from the first one on.
+func follow(ctx context.Context, conv Conversation) *feed {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &feed{events: make(chan wire.Event, batchBound), cancel: cancel}
-	events := talk.Attach(ctx, 0) // what happens is heard from here on
+	f := &feed{events: make(chan wire.Event, maxBatch), cancel: cancel}
+	events := conv.Attach(ctx, 0) // from here on no event is missed
 	go func() {
 		defer close(f.events)
 		defer func() {
@@ -63,28 +61,28 @@ func follow(ctx context.Context, talk Conversation) *feed {
 	return f
 }
 
-// next gives what has happened since the last batch, or waits for something.
+// next returns the events since the last batch, or waits for one.
 func (f *feed) next() tea.Msg {
 	e, ok := <-f.events
 	if !ok {
-		return ended{f, f.err}
+		return feedEndedMsg{f, f.err}
 	}
 	batch := []wire.Event{e}
-	for len(batch) < batchBound {
+	for len(batch) < maxBatch {
 		select {
 		case e, ok := <-f.events:
 			if !ok {
-				return told{f, batch}
+				return eventsMsg{f, batch}
 			}
 			batch = append(batch, e)
 		default:
-			return told{f, batch}
+			return eventsMsg{f, batch}
 		}
 	}
-	return told{f, batch}
+	return eventsMsg{f, batch}
 }
 
-// later is next, but leaves the present frame time to be seen.
-func (f *feed) later() tea.Cmd {
-	return tea.Tick(frame, func(time.Time) tea.Msg { return f.next() })
+// nextFrame is next after the present frame has been visible for frameInterval.
+func (f *feed) nextFrame() tea.Cmd {
+	return tea.Tick(frameInterval, func(time.Time) tea.Msg { return f.next() })
 }

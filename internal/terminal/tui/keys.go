@@ -13,16 +13,16 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 )
 
-// press is when keys were pressed that count twice.
-type press struct{ ctrlC, esc time.Time }
+// keyTimes is when the keys that count double were last pressed.
+type keyTimes struct{ ctrlC, esc time.Time }
 
-// Within these times a key counts as pressed twice.
+// A second press within this time counts as a double press.
 const (
-	twiceCtrlC = 2 * time.Second
-	twiceEsc   = time.Second
+	ctrlCInterval = 2 * time.Second
+	escInterval   = time.Second
 )
 
-// newComposer makes the place where one types.
+// newComposer returns the text area for prompts.
 func (m *model) newComposer() textarea.Model {
 	c := textarea.New()
 	c.Prompt, c.ShowLineNumbers, c.CharLimit = "> ", false, 0
@@ -34,9 +34,8 @@ func (m *model) newComposer() textarea.Model {
 	})
 	c.DynamicHeight, c.MinHeight, c.MaxHeight, c.MaxContentHeight = true, 1, 10, 10_000
 	c.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
-	c.KeyMap.Paste.SetEnabled(false) // terminals paste themselves
+	c.KeyMap.Paste.SetEnabled(false) // the terminal pastes
 	plain := textarea.StyleState{Prompt: lipgloss.NewStyle(), Text: lipgloss.NewStyle(), Placeholder: lipgloss.NewStyle().Faint(true)}
-
 	c.SetStyles(textarea.Styles{Focused: plain, Blurred: plain})
 	c.SetVirtualCursor(false)
 	c.SetWidth(m.width - 1)
@@ -49,177 +48,172 @@ func (m *model) fitComposer() {
 	m.composer.SetHeight(m.composer.Height())
 }
 
-// typed tells whether something is in the composer: keys that do something act
-// only where nothing is.
-func (m *model) typed() bool { return m.composer.Value() != "" }
+// hasDraft reports whether the composer holds text: shortcuts act only while it is empty.
+func (m *model) hasDraft() bool { return m.composer.Value() != "" }
 
-// key takes in a key.
-func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
-	m.away.seen, m.hint = time.Now(), ""
+// onKey handles a key.
+func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
+	m.attention.lastKey, m.hint = time.Now(), ""
 	switch k.String() {
 	case "ctrl+c":
-		return m.interrupt()
+		return m.onCtrlC()
 	case "ctrl+z":
 		return tea.Suspend
 	case "esc":
-		return m.escape()
+		return m.onEsc()
 	case "enter":
-		return m.enter()
+		return m.onEnter()
 	case "tab":
-		return m.tab()
+		return m.onTab()
 	case "up", "ctrl+p":
 		if m.composer.Line() == 0 {
-			return m.up()
+			return m.onUp()
 		}
 	case "down", "ctrl+n":
 		if m.composer.Line() == m.composer.LineCount()-1 {
-			m.down()
+			m.onDown()
 			return nil
 		}
 	}
-	if !m.typed() {
+	if !m.hasDraft() {
 		if cmd, taken := m.shortcut(k.String()); taken {
 			return cmd
 		}
 	}
 	var cmd tea.Cmd
 	m.composer, cmd = m.composer.Update(k)
-	return tea.Batch(cmd, m.pick())
+	return tea.Batch(cmd, m.complete())
 }
 
-// shortcut does what a key does where nothing is typed.
+// shortcut runs the shortcut on a key while the composer is empty.
 func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
-	if len(m.asking) > 0 {
-		if cmd, taken := m.answerKey(k); taken {
+	if len(m.questions) > 0 {
+		if cmd, taken := m.answerQuestion(k); taken {
 			return cmd, true
 		}
 	}
 	switch {
 	case k == "ctrl+d":
-		return m.leave(), true
+		return m.quit(), true
 	case k == "r" && m.wait != nil && m.lost == nil:
-		return m.hurry(), true
-	case k == "r" && m.turn.again && m.turn.id == "":
-		return m.again(), true
+		return m.retryNow(), true
+	case k == "r" && m.turn.retryable && m.turn.id == "":
+		return m.retryTurn(), true
 	case k == "d" && m.wait != nil && m.lost == nil:
-		m.details = !m.details
+		m.showDetails = !m.showDetails
 		return nil, true
 	}
 	return nil, false
 }
 
-// interrupt is Ctrl+C: it ends what is under way, and if that takes its time,
-// or if nothing is, the program.
-func (m *model) interrupt() tea.Cmd {
+// onCtrlC cancels the turn in progress. If that takes time, or if none is in progress, it quits.
+func (m *model) onCtrlC() tea.Cmd {
 	now := time.Now()
-	twice := now.Sub(m.pressed.ctrlC) < twiceCtrlC
-	m.pressed.ctrlC = now
+	twice := now.Sub(m.keyTimes.ctrlC) < ctrlCInterval
+	m.keyTimes.ctrlC = now
 	switch {
-	case m.leaving:
+	case m.quitting:
 		return tea.Quit
-	case m.turn.id != "" && (!m.turn.stopping.IsZero() || m.turn.stuck):
-		return m.leave()
+	case m.turn.id != "" && (!m.turn.cancelingSince.IsZero() || m.turn.cancelFailed):
+		return m.quit()
 	case m.turn.id != "":
-		return m.stop()
+		return m.cancelTurn()
 	case len(m.queue) > 0 && !twice:
-		return m.takeBack()
-	case m.typed():
-		m.prompts.remember(m.text())
-		m.clear()
-		m.tell("Cleared; ↑ has it")
-		m.pressed.ctrlC = time.Time{}
+		return m.takeBackLast()
+	case m.hasDraft():
+		m.prompts.remember(m.composerText())
+		m.clearComposer()
+		m.showHint("Cleared; ↑ recalls it")
+		m.keyTimes.ctrlC = time.Time{}
 	case twice:
-		return m.leave()
+		return m.quit()
 	default:
-		m.tell("Press Ctrl+C again to quit")
+		m.showHint("Press Ctrl+C again to quit")
 	}
 	return nil
 }
 
-// escape closes what is open; twice it cancels the turn.
-func (m *model) escape() tea.Cmd {
+// onEsc closes what is open; a double press cancels the turn.
+func (m *model) onEsc() tea.Cmd {
 	now := time.Now()
-	twice := now.Sub(m.pressed.esc) < twiceEsc
-	m.pressed.esc = now
+	twice := now.Sub(m.keyTimes.esc) < escInterval
+	m.keyTimes.esc = now
 	switch {
-	case len(m.picks.all) > 0:
-		m.picks = picks{}
-	case m.turn.id != "" && m.turn.stopping.IsZero() && twice:
-		return m.stop()
-	case m.details:
-		m.details = false
+	case len(m.completions.all) > 0:
+		m.completions = completions{}
+	case m.turn.id != "" && m.turn.cancelingSince.IsZero() && twice:
+		return m.cancelTurn()
+	case m.showDetails:
+		m.showDetails = false
 	case m.turn.id != "":
-		m.tell("Press Esc again to cancel")
+		m.showHint("Press Esc again to cancel")
 	}
 	return nil
 }
 
-// stop has the turn under way canceled. That shows at once, whatever time it
-// takes.
-func (m *model) stop() tea.Cmd {
-	m.turn.stopping = time.Now()
-	m.refuse()
-	ctx, talk, id := m.ctx, m.talk, m.turn.id
-	return run(func() did {
-		err := talk.Stop(ctx, id)
+// cancelTurn cancels the turn in progress. The screen says so at once, however long it takes.
+func (m *model) cancelTurn() tea.Cmd {
+	m.turn.cancelingSince = time.Now()
+	m.refuseAll()
+	ctx, conv, id := m.ctx, m.conv, m.turn.id
+	return async(func() outcome {
+		err := conv.Stop(ctx, id)
 		if err == nil || errors.Is(err, conversation.ErrIdle) || errors.Is(err, conversation.ErrStopped) {
 			return nil
 		}
 		return func(m *model) tea.Cmd {
-			m.turn.stopping, m.turn.stuck = time.Time{}, true
-			m.trouble("It could not be canceled: " + err.Error())
-			m.tell("Press Ctrl+C again to leave; the conversation is kept")
+			m.turn.cancelingSince, m.turn.cancelFailed = time.Time{}, true
+			m.printError("Could not cancel: " + err.Error())
+			m.showHint("Press Ctrl+C again to quit; the conversation is kept")
 			return nil
 		}
 	})
 }
 
-// hurry has the wait end.
-func (m *model) hurry() tea.Cmd {
-	m.wait.now, m.wait.due = true, time.Now()
-	return m.ask1("It could not be tried at once", Conversation.Now)
+// retryNow ends the wait.
+func (m *model) retryNow() tea.Cmd {
+	m.wait.due = time.Now()
+	return m.request("Could not retry now", Conversation.Now)
 }
 
-// again has the model asked again what it could not answer.
-func (m *model) again() tea.Cmd {
-	m.turn.again = false
-	m.fold(true)
-	return m.ask1("It could not be tried again", func(t Conversation, ctx context.Context) error {
+// retryTurn asks the model again for the answer that failed.
+func (m *model) retryTurn() tea.Cmd {
+	m.turn.retryable = false
+	m.foldFailure(true)
+	return m.request("Could not try again", func(t Conversation, ctx context.Context) error {
 		_, err := t.Again(ctx)
 		return err
 	})
 }
 
-// ask1 asks the conversation for something of which only a failure has to be
-// told.
-func (m *model) ask1(failed string, what func(Conversation, context.Context) error) tea.Cmd {
-	ctx, talk := m.ctx, m.talk
-	return run(func() did {
-		err := what(talk, ctx)
+// request calls a method of the conversation of which only a failure is shown.
+func (m *model) request(failed string, what func(Conversation, context.Context) error) tea.Cmd {
+	ctx, conv := m.ctx, m.conv
+	return async(func() outcome {
+		err := what(conv, ctx)
 		if err == nil || errors.Is(err, conversation.ErrIdle) {
 			return nil
 		}
 		return func(m *model) tea.Cmd {
-			m.trouble(failed + ": " + err.Error())
+			m.printError(failed + ": " + err.Error())
 			return nil
 		}
 	})
 }
 
-// up takes what was queued last back into the composer, or calls up what was
-// said before.
-func (m *model) up() tea.Cmd {
-	if !m.typed() && len(m.queue) > 0 {
-		return m.takeBack()
+// onUp takes the last queued prompt back into the composer, or recalls an earlier one.
+func (m *model) onUp() tea.Cmd {
+	if !m.hasDraft() && len(m.queue) > 0 {
+		return m.takeBackLast()
 	}
 	if text, ok := m.prompts.older(m.composer.Value()); ok {
-		m.fill(text)
+		m.fillComposer(text)
 	}
 	return nil
 }
 
-func (m *model) down() {
+func (m *model) onDown() {
 	if text, ok := m.prompts.newer(); ok {
-		m.fill(text)
+		m.fillComposer(text)
 	}
 }

@@ -22,7 +22,7 @@ func TestWhoLeavesWhatIsUnderWayIsToldHowItGoesOn(t *testing.T) {
 		s.types("one")
 		s.types("two")
 		s.types("/new")
-		s.sees("· What is under way there is kept: /resume talk-a goes on with it")
+		s.sees("· The turn in progress is kept: /resume talk-a continues it")
 	})
 }
 
@@ -40,7 +40,7 @@ func TestAConversationIsOnlyLeftForOneThatCanBeHad(t *testing.T) {
 	})
 }
 
-// asked is a conversation in which a tool wants to be allowed; answered counts.
+// expected is a conversation in which a tool wants to be allowed; answered counts.
 func asked(t *testing.T, answered *int) tui.Config {
 	h := newHouse(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
 	ran := 0
@@ -85,7 +85,7 @@ func TestWhoLeavesAQuestionOpenHasNotAnsweredIt(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			in, w := io.Pipe()
 			defer w.Close()
-			c.In, c.Out, c.Plain, c.Prompt, c.Env = in, io.Discard, true, "x", environment()
+			c.In, c.Out, c.Plain, c.Prompt, c.Env = in, io.Discard, true, "x", terminalEnv()
 			end := make(chan error, 1)
 			go func() { end <- tui.Run(ctx, c) }()
 			time.Sleep(time.Second)
@@ -106,7 +106,7 @@ func TestAQuestionIsRefusedWhenTheInputHasEndedBehindIt(t *testing.T) {
 		_ = p.in.Close()
 		select {
 		case err := <-p.end:
-			if err != nil || answered != 1 || !strings.Contains(p.said(), "refused, for nobody is there") || !strings.Contains(p.said(), "done") {
+			if err != nil || answered != 1 || !strings.Contains(p.said(), "refused, because the input has ended") || !strings.Contains(p.said(), "done") {
 				t.Errorf("%v, answered %d times:\n%s", err, answered, p.said())
 			}
 		case <-time.After(time.Minute):
@@ -135,7 +135,7 @@ func TestASecondCtrlCLeavesThoughTheCancelFails(t *testing.T) {
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(0)
-		s.sees("× It could not be canceled: the server cannot be reached", "Press Ctrl+C again to leave")
+		s.sees("× Could not cancel: the server cannot be reached", "Press Ctrl+C again to quit")
 		s.wait(time.Minute)
 		s.keys("ctrl+c")
 		s.wait(time.Second)

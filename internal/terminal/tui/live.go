@@ -16,30 +16,30 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// live is the conversation on a screen whose last lines change.
-func live(ctx context.Context, c Config) (err error) {
+// runLive shows the conversation on a screen whose last lines are redrawn.
+func runLive(ctx context.Context, c Config) (err error) {
 	m := newModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
 		return tea.Sequence(tea.Println(text), func() tea.Msg { return then })
 	})
-	in := &typing{}
-	in.File, _ = c.In.(*os.File) // Live has seen that it is one
-	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(c.Out), tea.WithEnvironment(environment(c.Env)),
-		tea.WithColorProfile(profile(m.paint)), tea.WithoutSignalHandler(),
+	in := &terminalInput{}
+	in.File, _ = c.In.(*os.File) // Interactive has checked it
+	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(c.Out), tea.WithEnvironment(terminalEnv(c.Env)),
+		tea.WithColorProfile(colorProfile(m.paint)), tea.WithoutSignalHandler(),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			m.followReflow(c.Out, msg)
 			return msg
 		}))
-	in.ended = func() { go p.Send(leave{}) }
-	// Some terminals (tmux) keep what is erased from the first row on, so that
-	// a view which begins there is found in the scrollback, once a frame.
+	in.onEnd = func() { go p.Send(quitMsg{}) }
+	// Some terminals (tmux) keep what is erased from the first row on:
+	// a view that starts there would be left in the scrollback with every frame.
 	_, _ = io.WriteString(c.Out, "\r\n")
-	stop := context.AfterFunc(ctx, func() { p.Send(leave{}) })
+	stop := context.AfterFunc(ctx, func() { p.Send(quitMsg{}) })
 	defer stop()
 	_, err = p.Run()
-	if closing := m.close(); err == nil {
+	if closing := m.closeConversation(); err == nil {
 		err = closing
 	}
-	m.farewell(c.Out)
+	m.printFarewell(c.Out)
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return errPanic
@@ -49,32 +49,30 @@ func live(ctx context.Context, c Config) (err error) {
 	return err
 }
 
-// typing is what is typed. Its end is that of the terminal: nobody is there any
-// more.
-type typing struct {
+// terminalInput is the terminal's input. Its end means that the terminal was closed.
+type terminalInput struct {
 	*os.File
-	ended func()
+	onEnd func()
 }
 
-func (t *typing) Read(b []byte) (int, error) {
+func (t *terminalInput) Read(b []byte) (int, error) {
 	n, err := t.File.Read(b)
 	if n == 0 && err != nil {
-		t.ended()
+		t.onEnd()
 	}
 	return n, err
 }
 
-// profile gives the colors that are used: the sixteen, or none. So nobody has
-// to ask the terminal which it has.
-func profile(p paint) colorprofile.Profile {
+// colorProfile is the sixteen colors or none, so that the terminal is not queried for more.
+func colorProfile(p palette) colorprofile.Profile {
 	if p.color {
 		return colorprofile.ANSI
 	}
 	return colorprofile.ASCII
 }
 
-// environment gives what a terminal's programs look at.
-func environment(env func(string) string) []string {
+// terminalEnv is the environment that Bubble Tea looks at.
+func terminalEnv(env func(string) string) []string {
 	var all []string
 	for _, name := range []string{
 		"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "NO_COLOR", "WT_SESSION", "SSH_TTY", "TMUX", "STY", "LANG", "LC_ALL", "LC_CTYPE",
@@ -86,93 +84,90 @@ func environment(env func(string) string) []string {
 	return all
 }
 
-// close closes the conversation that is open. Who has not answered a question is
-// asked again when it goes on.
-func (m *model) close() error {
+// closeConversation closes the open conversation. Open questions are asked again when it continues.
+func (m *model) closeConversation() error {
 	if m.feed != nil {
 		m.feed.cancel()
 	}
-	if m.talk == nil {
+	if m.conv == nil {
 		return nil
 	}
 	closed := make(chan error, 1)
-	go func() { closed <- m.talk.Close() }()
+	go func() { closed <- m.conv.Close() }()
 	select {
 	case err := <-closed:
 		return err
-	case <-time.After(closeTime):
-		return errStuck
+	case <-time.After(closeTimeout):
+		return errCloseTimeout
 	}
 }
 
-// closeTime is how long somebody who leaves is kept by something that does not
-// end. What was accepted has long been kept.
-const closeTime = 5 * time.Second
+// closeTimeout is how long quitting waits for the conversation to close. What it accepted is stored
+// already.
+const closeTimeout = 5 * time.Second
 
-var errStuck = errors.New("something under way does not end; the conversation is kept as it stood")
+var errCloseTimeout = errors.New("close conversation: timed out; the conversation is kept")
 
-// farewell says how to go on.
-func (m *model) farewell(out io.Writer) {
-	for _, in := range m.unsaid {
-		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Not said, as far as is known; ↑ has it next time: "+display.OneLine(in.text)))
+// printFarewell prints the unsent prompts and how to resume.
+func (m *model) printFarewell(out io.Writer) {
+	for _, in := range m.outbox {
+		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Possibly not sent; ↑ recalls it next time: "+display.OneLine(in.text)))
 	}
-	if m.talk == nil {
+	if m.conv == nil {
 		return
 	}
-	if command := m.Resume(m.talk.ID()); command != "" {
+	if command := m.Resume(m.conv.ID()); command != "" {
 		fmt.Fprintf(out, "%s\n", m.paint.faint("To resume: "+command))
 	}
 }
 
-// leave asks to leave in good order; left says that the terminal has had its
+// quit asks to leave in good order; left says that the terminal has had its
 // time.
 type (
-	leave struct{}
-	left  struct{}
+	quitMsg         struct{}
+	fenceTimeoutMsg struct{}
 )
 
-// leave prints what is still to be printed and then ends the program. What the
-// terminal was asked is waited for: its answers would be typed into the shell.
-func (m *model) leave() tea.Cmd {
-	if m.leaving {
+// quit prints the pending lines and then ends the program. It waits for the terminal's answers,
+// which would otherwise be typed into the shell.
+func (m *model) quit() tea.Cmd {
+	if m.quitting {
 		return nil
 	}
-	m.fold(true)
-	m.endAnswer()
-	m.leaving = true
-	return tea.Batch(m.fence.ask(), tea.Tick(time.Until(m.fence.due), func(time.Time) tea.Msg { return left{} }))
+	m.foldFailure(true)
+	m.finishAnswer()
+	m.quitting = true
+	return tea.Batch(m.fence.ask(), tea.Tick(time.Until(m.fence.due), func(time.Time) tea.Msg { return fenceTimeoutMsg{} }))
 }
 
-// gone tells whether everything is said and answered.
-func (m *model) gone() bool {
-	return m.leaving && !m.printing && len(m.out) == 0 && (m.fence.passed || m.fence.late)
+// finished reports whether all lines are printed and all queries answered.
+func (m *model) finished() bool {
+	return m.quitting && !m.printing && len(m.pending) == 0 && (m.fence.passed || m.fence.timedOut)
 }
 
-// fence is a question to the terminal behind all the others: terminals answer
-// in order, so with its answer there all are.
+// fence is a query to the terminal behind all others: terminals answer in order, so its answer is
+// the last.
 type fence struct {
-	due          time.Time // the answer is waited for until then; zero: nothing was asked
-	passed, late bool
+	due              time.Time // when to stop waiting for the answer; zero: not asked yet
+	passed, timedOut bool
 }
 
-// fenceTime is how long the answer may take, over however slow a line. Every
-// terminal answers this question; what does not is none.
-const fenceTime = 2 * time.Second
+// fenceTimeout is how long the answer may take over a slow line. Every terminal answers this query.
+const fenceTimeout = 2 * time.Second
 
-// fenceDelay is when it is asked: what the program asks by itself goes out with
-// its first frames.
+// fenceDelay is when the query is sent: Bubble Tea sends its own with the first frames.
 const fenceDelay = 100 * time.Millisecond
 
-// ask asks, once.
+// ask sends the query once.
 func (f *fence) ask() tea.Cmd {
 	if !f.due.IsZero() {
 		return nil
 	}
-	f.due = time.Now().Add(fenceTime)
+	f.due = time.Now().Add(fenceTimeout)
 	return tea.Tick(fenceDelay, func(time.Time) tea.Msg { return tea.Raw(ansi.RequestPrimaryDeviceAttributes)() })
 }
 
-// answered tells whether a message is the answer.
+// answered reports whether the answer has come; msg may be it.
 func (f *fence) answered(msg tea.Msg) bool {
 	if _, ok := msg.(uv.PrimaryDeviceAttributesEvent); ok {
 		f.passed = true

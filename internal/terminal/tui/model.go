@@ -15,109 +15,108 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// model is what is on the screen: messages come in through Update, and what is
-// shown follows from it. Lines that will not change any more are printed above
-// it and belong to the terminal from then on.
+// model is the state of the screen: messages come in through Update, and View shows it. Lines that
+// will not change any more are printed above the view and belong to the terminal from then on.
 type model struct {
 	Config
 	ctx    context.Context
-	paint  paint
+	paint  palette
 	md     markdown
 	width  int
 	height int
 
-	composer textarea.Model
-	pastes   map[string]string // what was pasted and is too long to be shown, by the words that stand for it
-	prompts  *prompts
-	picks    picks // what could be meant by what was typed
+	composer    textarea.Model
+	pastes      map[string]string // long pasted texts by their placeholder
+	prompts     *promptHistory
+	completions completions // of the text that is being typed
 
-	talk    Conversation
-	feed    *feed
-	session conversation.Settings
-	opening bool            // a conversation is being opened
-	unsaid  []input         // said and not taken yet
-	saying  bool            // the first of them is being said
-	known   map[string]bool // inputs of which the conversation has told
-	past    past
+	conv        Conversation
+	feed        *feed
+	settings    conversation.Settings
+	opening     bool            // a conversation is being opened
+	outbox      []input         // prompts that the conversation has not accepted yet
+	sending     bool            // the first of them is being sent
+	knownInputs map[string]bool // ids of the inputs that events have mentioned
+	replay      replay
 
-	turn     turnState
-	queue    []input
-	answer   stream
-	tail     tail // the open end of the answer, as it is shown
-	calls    []llm.ToolCall
-	asking   []Approval
-	asked    time.Time // since when the first of them is shown
-	always   map[string]bool
-	wait     *waiting
-	lost     *wire.ConnectionLost
-	lostDue  time.Time
-	failed   *failure
-	details  bool
-	hint     string // one line about what was just done
-	hintEnds time.Time
+	turn          turnState
+	queue         []input
+	answer        stream
+	tail          renderedTail // the unfinished end of the answer, rendered
+	calls         []llm.ToolCall
+	questions     []Approval
+	askedAt       time.Time // since when the first question is shown
+	alwaysAllowed map[string]bool
+	wait          *shownWait
+	lost          *wire.ConnectionLost
+	lostDue       time.Time
+	failure       *shownFailure
+	showDetails   bool
+	hint          string // one line about what just happened
+	hintEnds      time.Time
 
-	out      []string // lines that are to be printed
-	printing bool
-	calm     time.Time // nothing is printed before
-	print    func(text string, then tea.Msg) tea.Cmd
-	dense    bool // what was printed last is no blank line
+	pending    []string // lines to print
+	printing   bool
+	printAfter time.Time // nothing is printed before this
+	printAbove func(text string, then tea.Msg) tea.Cmd
+	needsGap   bool // the line printed last is not blank
 
-	clock   clock
-	away    attention
-	pressed press
-	fence   fence // what the terminal was asked
-	leaving bool
+	ticker    ticker
+	attention attention
+	keyTimes  keyTimes
+	fence     fence // the last query to the terminal
+	quitting  bool
 }
 
-// turnState is what is known of the turn under way, or of the last.
+// turnState is what is known of the turn in progress, or of the last one.
 type turnState struct {
-	id       string // "": none is under way
-	prompt   string // what it began with
-	began    time.Time
-	blocks   int       // of its answers that are printed
-	stopping time.Time // since when somebody wants it to end; zero: nobody does
-	stuck    bool      // it could not be ended
-	again    bool      // the last one has failed and can be asked again
+	id             string // "": no turn is in progress
+	prompt         string // the first user message
+	started        time.Time
+	blocks         int       // blocks of its answers that are printed
+	cancelingSince time.Time // since when it is being canceled; zero: it is not
+	cancelFailed   bool      // it could not be canceled
+	retryable      bool      // the last turn failed and can be retried
 }
 
-// input is something that was said and waits for its turn.
+// input is a prompt that waits for its turn.
 type input struct{ id, text string }
 
-// tail is the end of an answer as it is shown.
-type tail struct {
+// renderedTail is the end of an answer as it is shown.
+type renderedTail struct {
 	text  string
 	width int
 	lines []string
 }
 
-// newModel makes a model; print shows lines above it.
-func newModel(ctx context.Context, c Config, print func(string, tea.Msg) tea.Cmd) *model {
+// newModel returns a model whose print function prints lines above the view.
+func newModel(ctx context.Context, c Config, printAbove func(string, tea.Msg) tea.Cmd) *model {
 	m := &model{
-		Config: c, ctx: ctx, paint: newPaint(c.Env), width: 80, height: 24, print: print,
-		prompts: loadPrompts(c.History), pastes: map[string]string{}, always: map[string]bool{}, known: map[string]bool{}, session: c.Settings,
+		Config: c, ctx: ctx, paint: newPalette(c.Env), width: 80, height: 24, printAbove: printAbove,
+		prompts: loadPrompts(c.History), pastes: map[string]string{}, alwaysAllowed: map[string]bool{}, knownInputs: map[string]bool{}, settings: c.Settings,
 	}
 	m.md.paint = m.paint
 	m.composer = m.newComposer()
-	m.away.seen = time.Now()
+	m.attention.lastKey = time.Now()
 	return m
 }
 
-// Init begins.
+// Init starts the program.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.fence.ask(), m.nextApproval(), m.composer.Focus()}
+	cmds := []tea.Cmd{m.fence.ask(), m.waitForApproval(), m.composer.Focus()}
 	if m.Config.Conversation != nil {
-		cmds = append(cmds, m.enterTalk(m.Config.Conversation))
+		cmds = append(cmds, m.showConversation(m.Config.Conversation))
 	}
 	if m.Prompt != "" {
-		cmds = append(cmds, m.say(m.Prompt))
+		cmds = append(cmds, m.send(m.Prompt))
 	}
 	return tea.Batch(append(cmds, m.flush())...)
 }
 
-// Update takes in what has happened.
+// Update handles a message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := tea.Batch(m.update(msg), m.flush(), m.tick())
-	if m.gone() {
+	if m.finished() {
 		return m, tea.Quit
 	}
 	return m, cmd
@@ -128,54 +127,50 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		return m.resize(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.onKey(msg)
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.FocusMsg:
-		m.away.focus(true)
+		m.attention.focus(true)
 	case tea.BlurMsg:
-		m.away.focus(false)
-	case told:
-		return m.told(msg)
-	case ended:
-		return m.ended(msg)
+		m.attention.focus(false)
+	case eventsMsg:
+		return m.onEvents(msg)
+	case feedEndedMsg:
+		return m.onFeedEnd(msg)
 	case Approval:
-		return tea.Batch(m.ask(msg), m.nextApproval())
-	case printed:
+		return tea.Batch(m.onApproval(msg), m.waitForApproval())
+	case printedMsg:
 		m.printing = false
-	case quiet:
-		return m.settle(msg)
-	case ticked:
-		return m.ticked(msg)
-	case leave:
-		return m.leave()
-	case left:
-		m.fence.late = true
-	case interface{ do(*model) tea.Cmd }:
-		return msg.do(m)
+	case replayQuietMsg:
+		return m.onReplayQuiet(msg)
+	case tickMsg:
+		return m.onTick(msg)
+	case quitMsg:
+		return m.quit()
+	case fenceTimeoutMsg:
+		m.fence.timedOut = true
+	case outcome:
+		return msg(m)
 	default:
-		return m.reply(msg)
+		return m.onTerminalReply(msg)
 	}
 	return nil
 }
 
-// reply takes in what the terminal has answered, and what the composer has
-// asked for.
-func (m *model) reply(msg tea.Msg) tea.Cmd {
+// onTerminalReply handles the terminal's answers and the composer's own messages.
+func (m *model) onTerminalReply(msg tea.Msg) tea.Cmd {
 	m.fence.answered(msg)
 	var cmd tea.Cmd
 	m.composer, cmd = m.composer.Update(msg)
 	return cmd
 }
 
-// did is what a command gives back that has to be taken in by the model.
-type did func(*model) tea.Cmd
+// outcome is what an asynchronous operation changes in the model.
+type outcome func(*model) tea.Cmd
 
-func (d did) do(m *model) tea.Cmd { return d(m) }
-
-// run does something that may take its time, and takes in what came of it. It
-// may go on when the program ends.
-func run(work func() did) tea.Cmd {
+// async runs work concurrently and applies its outcome. The program may quit meanwhile.
+func async(work func() outcome) tea.Cmd {
 	return func() tea.Msg {
 		if d := work(); d != nil {
 			return d
@@ -184,55 +179,53 @@ func run(work func() did) tea.Cmd {
 	}
 }
 
-// printed says that lines have been printed.
-type printed struct{}
+// printedMsg reports that lines have been printed.
+type printedMsg struct{}
 
-// emit has lines printed, which belong to the terminal from then on.
+// emit queues lines for printing; printed lines belong to the terminal.
 func (m *model) emit(lines ...string) {
-	m.out = append(m.out, lines...)
-	m.dense = lines[len(lines)-1] != ""
+	m.pending = append(m.pending, lines...)
+	m.needsGap = lines[len(lines)-1] != ""
 }
 
-// gap sets off what is printed next with a blank line, if there is none yet.
-func (m *model) gap() {
-	if m.dense {
+// ensureGap separates what is printed next by a blank line.
+func (m *model) ensureGap() {
+	if m.needsGap {
 		m.emit("")
 	}
 }
 
-// flush prints what is to be printed. Only one lot is under way at a time:
-// commands are in no order.
+// flush prints pending lines. One batch is in progress at a time, because commands have no order.
 func (m *model) flush() tea.Cmd {
-	if m.printing || len(m.out) == 0 || time.Now().Before(m.calm) {
+	if m.printing || len(m.pending) == 0 || time.Now().Before(m.printAfter) {
 		return nil
 	}
 	var text strings.Builder
 	rows := 0
-	for len(m.out) > 0 && (rows == 0 || rows+rowsOf(m.out[0], m.width) <= m.lot()) {
+	for len(m.pending) > 0 && (rows == 0 || rows+rowCount(m.pending[0], m.width) <= m.maxBatchRows()) {
 		if rows > 0 {
 			text.WriteByte('\n')
 		}
-		text.WriteString(cmp.Or(m.out[0], " ")) // of nothing at all, nothing is printed
-		rows += rowsOf(m.out[0], m.width)
-		m.out = m.out[1:]
+		text.WriteString(cmp.Or(m.pending[0], " ")) // an empty text prints nothing
+		rows += rowCount(m.pending[0], m.width)
+		m.pending = m.pending[1:]
 	}
 	m.printing = true
-	return m.print(text.String(), printed{})
+	return m.printAbove(text.String(), printedMsg{})
 }
 
-// lot is how many rows are printed at once. The view, of which an earlier state
-// may still be on the screen, never takes what is left for them: lines for
-// which there is no room would take others off the screen that are kept nowhere.
-func (m *model) lot() int { return max(1, m.height/3) }
+// maxBatchRows is how many rows are printed at once. The view, an earlier state of which may still
+// be on the screen, leaves them free: otherwise lines would scroll off unseen and be kept nowhere.
+func (m *model) maxBatchRows() int { return max(1, m.height/3) }
 
-// rowsOf gives how many rows a line takes.
-func rowsOf(line string, width int) int { return 1 + max(0, lipgloss.Width(line)-1)/width }
+// rowCount is how many rows a line takes.
+func rowCount(line string, width int) int { return 1 + max(0, lipgloss.Width(line)-1)/width }
 
-// resize fits what is shown to the window. In one that has become smaller the
-// view has to be drawn before there is room to print.
+// resize fits the view to the window. In a smaller window the view is drawn before there is room to
+// print.
 func (m *model) resize(width, height int) tea.Cmd {
 	if height < m.height || width < m.width {
-		m.calm = time.Now().Add(calmTime)
+		m.printAfter = time.Now().Add(resizeQuiet)
 	}
 	m.width, m.height = max(1, width), max(1, height)
 	m.composer.SetWidth(max(4, m.width-1))
@@ -240,13 +233,13 @@ func (m *model) resize(width, height int) tea.Cmd {
 	return nil
 }
 
-// calmTime is some frames.
-const calmTime = 100 * time.Millisecond
+// resizeQuiet is a few frames.
+const resizeQuiet = 100 * time.Millisecond
 
-// tell shows a hint for a while.
-func (m *model) tell(hint string) {
-	m.hint, m.hintEnds = hint, time.Now().Add(hintTime)
+// showHint shows a hint for a while.
+func (m *model) showHint(hint string) {
+	m.hint, m.hintEnds = hint, time.Now().Add(hintDuration)
 }
 
-// hintTime is how long a hint is shown.
-const hintTime = 5 * time.Second
+// hintDuration is how long a hint is shown.
+const hintDuration = 5 * time.Second

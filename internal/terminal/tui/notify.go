@@ -7,7 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// The ways in which terminals take notices.
+// Escape sequences for notifications.
 const (
 	bell   = "\a"
 	osc9   = "\x1b]9;%s\x1b\\"
@@ -15,12 +15,12 @@ const (
 	osc99  = "\x1b]99;;%s\x1b\\"
 )
 
-// noticeForm gives the sequence for notices that a terminal is known to take;
-// "": none is known, as inside of a multiplexer, which would swallow it.
-func noticeForm(env func(string) string) string {
+// notificationFormat is the sequence for notifications that a terminal is known to support. It is ""
+// if none is known, as inside a multiplexer, which would swallow it.
+func notificationFormat(env func(string) string) string {
 	program, kind := env("TERM_PROGRAM"), env("TERM")
 	switch {
-	case multiplexed(env):
+	case inMultiplexer(env):
 		return ""
 	case env("KITTY_WINDOW_ID") != "" || strings.Contains(kind, "kitty"):
 		return osc99
@@ -32,23 +32,23 @@ func noticeForm(env func(string) string) string {
 	return ""
 }
 
-func multiplexed(env func(string) string) bool {
+func inMultiplexer(env func(string) string) bool {
 	return env("TMUX") != "" || env("STY") != "" || env("ZELLIJ") != ""
 }
 
-// progressKnown tells whether a terminal shows OSC 9;4 in its task bar. Others
-// take it for a notice that says "4".
-func progressKnown(env func(string) string) bool {
+// supportsProgress reports whether a terminal shows OSC 9;4 in its task bar. Others take it for a
+// notification that says "4".
+func supportsProgress(env func(string) string) bool {
 	program := env("TERM_PROGRAM")
-	return !multiplexed(env) && (env("WT_SESSION") != "" || env("ConEmuANSI") == "ON" || program == "ghostty" || program == "mintty")
+	return !inMultiplexer(env) && (env("WT_SESSION") != "" || env("ConEmuANSI") == "ON" || program == "ghostty" || program == "mintty")
 }
 
-// notice gives what tells whoever looks elsewhere; "": nothing is to.
-func (n Notify) notice(env func(string) string, words string) string {
-	form := noticeForm(env)
+// sequence is what notifies a user who looks elsewhere; "" for nothing.
+func (n Notify) sequence(env func(string) string, text string) string {
+	form := notificationFormat(env)
 	switch {
 	case n.Desktop && form != "":
-		return fmt.Sprintf(form, strings.ReplaceAll(display.OneLine(words), ";", ","))
+		return fmt.Sprintf(form, strings.ReplaceAll(display.OneLine(text), ";", ","))
 	case n.Bell:
 		return bell
 	}

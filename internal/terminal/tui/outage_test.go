@@ -166,7 +166,7 @@ func TestACanceledPromptDoesNotTakeThePlaceOfWhatIsTyped(t *testing.T) {
 		s.types("first")
 		s.keys("n", "e", "w", "ctrl+c")
 		s.wait(0)
-		s.sees("> new\n", "↑ has what was canceled")
+		s.sees("> new\n", "↑ recalls the canceled prompt")
 		s.keys("ctrl+u", "up")
 		s.sees("> first\n  acme")
 	})
@@ -180,7 +180,7 @@ func TestASecondCtrlCLeavesThoughTheCancelHangs(t *testing.T) {
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(time.Minute)
-		s.sees("Canceling… (Ctrl+C again leaves; the conversation is kept)")
+		s.sees("Canceling… (Ctrl+C again quits; the conversation is kept)")
 		s.keys("ctrl+c")
 		s.wait(time.Second)
 		if !s.gone() {
@@ -256,7 +256,7 @@ func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
 func TestWithoutColorsTheGlyphsAndWordsAreTheSameAndWithoutLettersThereAreOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(newHouse(t, fails(1, llmtest.Says("*ok*"))...))
-		c.Env = environment("NO_COLOR", "1", "LANG", "C")
+		c.Env = terminalEnv("NO_COLOR", "1", "LANG", "C")
 		s := play(t, c, 80, 24)
 		s.types("x")
 		s.sees("! HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")

@@ -168,17 +168,17 @@ func TestEachTerminalIsToldInItsOwnWay(t *testing.T) {
 		{[]string{"TERM", "xterm-256color"}, tui.Notify{Desktop: true}, ""},
 		{nil, tui.Notify{}, ""},
 	} {
-		if got := tui.NoticeTo(tt.n, environment(tt.env...), "a; b"); got != tt.want {
+		if got := tui.NotifySequence(tt.n, terminalEnv(tt.env...), "a; b"); got != tt.want {
 			t.Errorf("%v %+v: got %q, want %q", tt.env, tt.n, got, tt.want)
 		}
 	}
-	if tui.ProgressKnown(environment("TERM_PROGRAM", "iTerm.app")) || !tui.ProgressKnown(environment("WT_SESSION", "x")) {
+	if tui.SupportsProgress(terminalEnv("TERM_PROGRAM", "iTerm.app")) || !tui.SupportsProgress(terminalEnv("WT_SESSION", "x")) {
 		t.Error("progress is shown where it is taken for a notice, or not where it is known")
 	}
 }
 
 func TestAScreenNeedsATerminalAtBothEnds(t *testing.T) {
-	if tui.Interactive(strings.NewReader(""), &bytes.Buffer{}, environment("TERM", "xterm")) {
+	if tui.Interactive(strings.NewReader(""), &bytes.Buffer{}, terminalEnv("TERM", "xterm")) {
 		t.Error("there is none")
 	}
 }

@@ -17,137 +17,135 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// appended is the conversation where lines are only appended: one for each
-// transition, one for every 30 s of a wait, and what is said. It reads lines as
-// they come and says each when the turns before it are done, or at once; what
-// the end of the input leaves under way is waited for.
-type appended struct {
+// plainSession shows a conversation by appending lines: one per transition, one per 30 s of a wait,
+// and the answers. It reads prompts line by line and sends each one at once. When the input ends it
+// waits for the turns in progress.
+type plainSession struct {
 	Config
-	paint   paint
-	talk    Conversation
-	feed    *feed
-	prompts *prompts
-	session conversation.Settings
-	last    int64 // what the conversation had told before it was opened
+	paint      palette
+	conv       Conversation
+	feed       *feed
+	prompts    *promptHistory
+	settings   conversation.Settings
+	lastBefore int64 // the last record from before it was opened
 
-	open     int             // turns that were asked for and are not sealed
-	asked    map[string]bool // their ids
-	turnID   string
-	streamed string
-	midline  bool
-	calls    []llm.ToolCall
-	wait     *display.Wait
-	failed   *Failure
-	asking   []Approval
-	always   map[string]bool
-	err      error // of writing
+	openTurns     int             // turns that were sent and are not sealed
+	expected      map[string]bool // the ids of these turns
+	turnID        string
+	streamed      string
+	midline       bool
+	calls         []llm.ToolCall
+	wait          *display.Wait
+	failed        *Failure
+	questions     []Approval
+	alwaysAllowed map[string]bool
+	writeErr      error
 }
 
-// plain has a conversation line by line.
-func plain(ctx context.Context, c Config) error {
+// runPlain shows a conversation line by line.
+func runPlain(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a := &appended{
-		Config: c, paint: paint{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), session: c.Settings,
-		asked: map[string]bool{}, always: map[string]bool{},
+	ps := &plainSession{
+		Config: c, paint: palette{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
+		expected: map[string]bool{}, alwaysAllowed: map[string]bool{},
 	}
-	err := a.talkOn(ctx)
-	if a.feed != nil {
-		a.feed.cancel()
+	err := ps.loop(ctx)
+	if ps.feed != nil {
+		ps.feed.cancel()
 	}
-	if a.talk != nil {
-		if closing := a.talk.Close(); err == nil {
+	if ps.conv != nil {
+		if closing := ps.conv.Close(); err == nil {
 			err = closing
 		}
-		a.farewell()
+		ps.printFarewell()
 	}
 	switch {
 	case err != nil:
 		return err
-	case a.failed != nil:
-		return a.failed
+	case ps.failed != nil:
+		return ps.failed
 	}
-	return a.err
+	return ps.writeErr
 }
 
-// farewell says how to go on where something is left to go on with.
-func (a *appended) farewell() {
-	if command := a.Resume(a.talk.ID()); command != "" && (a.open > 0 || a.failed != nil) {
-		a.line("To resume: " + command)
+// printFarewell prints how to resume if a turn failed or is in progress.
+func (ps *plainSession) printFarewell() {
+	if command := ps.Resume(ps.conv.ID()); command != "" && (ps.openTurns > 0 || ps.failed != nil) {
+		ps.line("To resume: " + command)
 	}
 }
 
-// talkOn reads, says and shows until there is nothing more to come.
-func (a *appended) talkOn(ctx context.Context) error {
-	if err := a.begin(ctx); err != nil {
+// loop reads, sends and shows until no more can come.
+func (ps *plainSession) loop(ctx context.Context) error {
+	if err := ps.begin(ctx); err != nil {
 		return err
 	}
-	lines := a.read(ctx)
-	for lines != nil || a.open > 0 || len(a.asking) > 0 {
+	lines := ps.readLines(ctx)
+	for lines != nil || ps.openTurns > 0 || len(ps.questions) > 0 {
 		var events chan wire.Event
-		if a.feed != nil {
-			events = a.feed.events
+		if ps.feed != nil {
+			events = ps.feed.events
 		}
 		more := lines
-		if a.open >= conversation.QueueBound/2 && len(a.asking) == 0 {
-			more = nil // whoever writes into a pipe can wait
+		if ps.openTurns >= conversation.QueueBound/2 && len(ps.questions) == 0 {
+			more = nil // the writer of the pipe can wait
 		}
 		select {
 		case <-ctx.Done():
-			a.finishLine()
+			ps.finishLine()
 			return nil
 		case l, ok := <-more:
 			switch {
 			case !ok:
 				lines = nil
-				a.nobody()
+				ps.onInputEnd()
 			case l.err != nil:
 				return l.err
 			default:
-				if quit, err := a.heard(ctx, l.text); quit || err != nil {
+				if quit, err := ps.onLine(ctx, l.text); quit || err != nil {
 					return err
 				}
 			}
 		case e, ok := <-events:
 			if !ok {
-				return a.feed.err
+				return ps.feed.err
 			}
-			a.take(e)
-		case one := <-a.Approvals:
-			a.ask(one, lines == nil)
+			ps.onEvent(e)
+		case a := <-ps.Approvals:
+			ps.onApproval(a, lines == nil)
 		}
-		if a.err != nil {
-			return nil // nobody reads any more
+		if ps.writeErr != nil {
+			return nil // the reader of the output is gone
 		}
 	}
 	return nil
 }
 
-// begin opens the conversation that is to be gone on with, and says what is to
-// be said first.
-func (a *appended) begin(ctx context.Context) error {
-	if a.Config.Conversation != nil {
-		if err := a.enter(ctx, a.Config.Conversation); err != nil {
+// begin opens the conversation to continue and sends the first prompt.
+func (ps *plainSession) begin(ctx context.Context) error {
+	if ps.Config.Conversation != nil {
+		if err := ps.attach(ctx, ps.Config.Conversation); err != nil {
 			return err
 		}
 	}
-	if a.Prompt == "" {
+	if ps.Prompt == "" {
 		return nil
 	}
-	return a.say(ctx, a.Prompt)
+	return ps.send(ctx, ps.Prompt)
 }
 
-// typed is a line that was typed, or why there will be none.
-type typed struct {
+// inputLine is a line of the input, or the error that ended it.
+type inputLine struct {
 	text string
 	err  error
 }
 
-// read reads lines; one that ends in a backslash goes on with the next. The
-// process may end before the input does.
-func (a *appended) read(ctx context.Context) <-chan typed {
-	lines := make(chan typed)
-	give := func(t typed) bool {
+// readLines reads lines; a line that ends in a backslash continues on the next. The process may end
+// before the input does.
+func (ps *plainSession) readLines(ctx context.Context) <-chan inputLine {
+	lines := make(chan inputLine)
+	send := func(t inputLine) bool {
 		select {
 		case lines <- t:
 			return true
@@ -157,24 +155,24 @@ func (a *appended) read(ctx context.Context) <-chan typed {
 	}
 	go func() {
 		defer close(lines)
-		in := bufio.NewReader(a.In)
-		var so strings.Builder
+		in := bufio.NewReader(ps.In)
+		var prompt strings.Builder
 		for {
 			text, err := in.ReadString('\n')
-			more := strings.HasSuffix(strings.TrimRight(text, "\r\n"), `\`) && err == nil
+			continued := strings.HasSuffix(strings.TrimRight(text, "\r\n"), `\`) && err == nil
 			text = strings.ToValidUTF8(strings.TrimRight(text, "\r\n"), "\uFFFD")
-			if more {
-				so.WriteString(strings.TrimSuffix(text, `\`) + "\n")
+			if continued {
+				prompt.WriteString(strings.TrimSuffix(text, `\`) + "\n")
 				continue
 			}
-			so.WriteString(text)
-			if strings.TrimSpace(so.String()) != "" && !give(typed{text: so.String()}) {
+			prompt.WriteString(text)
+			if strings.TrimSpace(prompt.String()) != "" && !send(inputLine{text: prompt.String()}) {
 				return
 			}
-			so.Reset()
+			prompt.Reset()
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
-					give(typed{err: fmt.Errorf("reading what is typed: %w", err)})
+					send(inputLine{err: fmt.Errorf("read input: %w", err)})
 				}
 				return
 			}
@@ -183,43 +181,42 @@ func (a *appended) read(ctx context.Context) <-chan typed {
 	return lines
 }
 
-// heard takes in a line that was typed: an answer, a command or something to
-// say.
-func (a *appended) heard(ctx context.Context, text string) (quit bool, err error) {
-	if len(a.asking) > 0 {
-		a.answer(strings.ToLower(strings.TrimSpace(text)))
+// onLine handles a line of the input: an answer, a command or a prompt.
+func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err error) {
+	if len(ps.questions) > 0 {
+		ps.answerQuestion(strings.ToLower(strings.TrimSpace(text)))
 		return false, nil
 	}
 	if c, ok := parseCommand(text); ok {
-		return a.command(ctx, c)
+		return ps.runCommand(ctx, c)
 	}
-	return false, a.say(ctx, text)
+	return false, ps.send(ctx, text)
 }
 
-// enter begins to show a conversation; the one before is closed.
-func (a *appended) enter(ctx context.Context, talk Conversation) error {
-	if a.feed != nil {
-		a.feed.cancel()
+// attach shows a conversation and closes the one before.
+func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
+	if ps.feed != nil {
+		ps.feed.cancel()
 	}
-	if a.talk != nil {
-		if err := a.talk.Close(); err != nil {
-			a.line("× The conversation could not be closed: " + err.Error())
+	if ps.conv != nil {
+		if err := ps.conv.Close(); err != nil {
+			ps.line("× The conversation could not be closed: " + err.Error())
 		}
 	}
-	a.talk, a.open, a.failed, a.turnID, a.wait = talk, 0, nil, "", nil
-	view, err := talk.Get(ctx)
+	ps.conv, ps.openTurns, ps.failed, ps.turnID, ps.wait = conv, 0, nil, "", nil
+	view, err := conv.Get(ctx)
 	if err != nil {
 		return err
 	}
-	a.session, a.last = view.Settings, view.Last
-	a.feed = follow(ctx, talk)
-	for _, id := range append(idsOf(view.Inputs), view.Turn) {
-		a.expect(id)
+	ps.settings, ps.lastBefore = view.Settings, view.Last
+	ps.feed = follow(ctx, conv)
+	for _, id := range append(inputIDs(view.Inputs), view.Turn) {
+		ps.expect(id)
 	}
 	return nil
 }
 
-func idsOf(inputs []conversation.Input) []string {
+func inputIDs(inputs []conversation.Input) []string {
 	var ids []string
 	for _, in := range inputs {
 		ids = append(ids, in.ID)
@@ -227,116 +224,116 @@ func idsOf(inputs []conversation.Input) []string {
 	return ids
 }
 
-// expect notes that a turn will come to its end.
-func (a *appended) expect(id string) {
-	if id != "" && !a.asked[id] {
-		a.asked[id] = true
-		a.open++
+// expect counts a turn as open.
+func (ps *plainSession) expect(id string) {
+	if id != "" && !ps.expected[id] {
+		ps.expected[id] = true
+		ps.openTurns++
 	}
 }
 
-// say says something, in a conversation of its own if there is none yet.
-func (a *appended) say(ctx context.Context, text string) error {
-	a.prompts.add(text)
-	if a.talk == nil {
-		talk, err := a.Conversations.New(ctx, a.session)
+// send sends a prompt, to a new conversation if none is open.
+func (ps *plainSession) send(ctx context.Context, text string) error {
+	ps.prompts.add(text)
+	if ps.conv == nil {
+		conv, err := ps.Conversations.New(ctx, ps.settings)
 		if err != nil {
 			return err
 		}
-		if err := a.enter(ctx, talk); err != nil {
+		if err := ps.attach(ctx, conv); err != nil {
 			return err
 		}
 	}
 	id := conversation.NewID()
-	a.expect(id)
-	if _, err := a.talk.Say(ctx, id, text); err != nil {
-		a.open--
-		return fmt.Errorf("it was not said: %w", err)
+	ps.expect(id)
+	if _, err := ps.conv.Say(ctx, id, text); err != nil {
+		ps.openTurns--
+		return fmt.Errorf("send prompt: %w", err)
 	}
 	return nil
 }
 
-// take shows an event. Of what had happened before the conversation was opened
-// it shows nothing but what is still under way.
-func (a *appended) take(e wire.Event) {
+// onEvent shows an event. Of events from before the conversation was opened it shows only those of
+// open turns.
+func (ps *plainSession) onEvent(e wire.Event) {
 	switch b := e.Body.(type) {
 	case wire.ConversationChanged:
-		a.session.Model = b.Model
+		ps.settings.Model = b.Model
 	case wire.InputRemoved:
-		a.done(b.TurnID)
+		ps.turnDone(b.TurnID)
 	case wire.ConnectionLost:
 		if b.Attempt == 0 {
-			a.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now(), endless))
+			ps.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now(), unlimitedWidth))
 		}
 	case wire.ConnectionBack:
-		a.line("✓ The server is reached again")
+		ps.line("✓ Reconnected to the server")
 	}
 	t, ok := wire.ToTurn(e.Body)
-	if id := wire.TurnOf(e.Body); ok && (e.Seq > a.last || !wire.Kept(e.Body) || a.asked[id]) {
-		a.happened(id, t)
+	if id := wire.TurnOf(e.Body); ok && (e.Seq > ps.lastBefore || !wire.Kept(e.Body) || ps.expected[id]) {
+		ps.onTurnEvent(id, t)
 	}
 }
 
-// done notes that a turn that was asked for has come to its end.
-func (a *appended) done(id string) {
-	if a.asked[id] {
-		delete(a.asked, id)
-		a.open--
+// turnDone counts a turn as closed.
+func (ps *plainSession) turnDone(id string) {
+	if ps.expected[id] {
+		delete(ps.expected, id)
+		ps.openTurns--
 	}
 }
 
-// happened shows an event of a turn.
-func (a *appended) happened(id string, e turn.Event) {
+// onTurnEvent shows an event of a turn.
+func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	switch e := e.(type) {
 	case turn.Start:
-		a.turnID, a.failed = e.ID, nil
+		ps.turnID, ps.failed = e.ID, nil
 	case turn.TextDelta:
-		a.write(e.Text)
-		a.streamed += e.Text
+		ps.write(e.Text)
+		ps.streamed += e.Text
 	case turn.Restarted:
-		if a.streamed != "" {
-			a.line(display.Restarted)
+		if ps.streamed != "" {
+			ps.line(display.Restarted)
 		}
-		a.streamed = ""
+		ps.streamed = ""
 	case turn.AssistantMessage:
-		a.answered(e)
+		ps.onAnswer(e)
 	case turn.ToolCall:
-		a.calls = append(a.calls, e.ToolCall)
-		a.line(callLine("·", e.ToolCall))
+		ps.calls = append(ps.calls, e.ToolCall)
+		ps.line(toolCallLine("·", e.ToolCall))
 	case turn.ToolResult:
-		a.calls = slices.DeleteFunc(a.calls, func(c llm.ToolCall) bool { return c.ID == e.ID })
+		ps.calls = slices.DeleteFunc(ps.calls, func(c llm.ToolCall) bool { return c.ID == e.ID })
 		if e.Failed {
-			a.line("· " + display.OneLine(e.Name) + " failed: " + display.OneLine(e.Output))
+			ps.line("· " + display.OneLine(e.Name) + " failed: " + display.OneLine(e.Output))
 		}
 	case turn.Compacted:
-		a.line(display.Compacted)
+		ps.line(display.Compacted)
 	case turn.Sealed:
-		a.sealed(id, e)
+		ps.onSealed(id, e)
 	default:
-		a.providers(e)
+		ps.onProviderEvent(e)
 	}
 }
 
-func (a *appended) answered(e turn.AssistantMessage) {
+func (ps *plainSession) onAnswer(e turn.AssistantMessage) {
 	whole := e.Content.Text()
-	from := alike(whole, a.streamed)
-	if from < len(a.streamed) {
-		a.line(display.Missed)
+	from := commonPrefix(whole, ps.streamed)
+	if from < len(ps.streamed) {
+		ps.line(display.Missed)
 		from = strings.LastIndexByte(whole[:from], '\n') + 1
 	}
-	a.write(whole[from:])
-	a.finishLine()
-	a.streamed = ""
+	ps.write(whole[from:])
+	ps.finishLine()
+	ps.streamed = ""
 	if e.Partial {
-		a.line(display.BrokeOff)
+		ps.line(display.BrokeOff)
 	}
 }
 
-func (a *appended) sealed(id string, e turn.Sealed) {
-	a.finishLine()
-	a.turnID, a.wait, a.streamed = "", nil, ""
+func (ps *plainSession) onSealed(id string, e turn.Sealed) {
+	ps.finishLine()
+	ps.turnID, ps.wait, ps.streamed = "", nil, ""
 	if e.Status == turn.Aborted {
-		a.line(display.Canceled)
+		ps.line(display.Canceled)
 	}
-	a.done(id)
+	ps.turnDone(id)
 }

@@ -45,7 +45,7 @@ func talkOver(t *testing.T, c tui.Config) *pipe {
 	p := &pipe{in: w, end: make(chan error, 1)}
 	c.In, c.Out, c.Plain = in, p, true
 	if c.Env == nil {
-		c.Env = environment("LANG", "C.UTF-8")
+		c.Env = terminalEnv("LANG", "C.UTF-8")
 	}
 	c.Resume = func(id string) string { return "ridethrough chat --session " + id }
 	go func() { p.end <- tui.Run(t.Context(), c) }()
@@ -109,7 +109,7 @@ func TestOverPipesTheKeysAreCommands(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		p.line("/now")
 		time.Sleep(time.Second)
-		if !strings.Contains(p.said(), "× nothing has been said yet\n") || !strings.Contains(p.said(), "(attempt 7/10)") {
+		if !strings.Contains(p.said(), "× there is no conversation yet\n") || !strings.Contains(p.said(), "(attempt 7/10)") {
 			t.Errorf("got\n%s", p.said())
 		}
 		p.line("/stop")
@@ -119,7 +119,7 @@ func TestOverPipesTheKeysAreCommands(t *testing.T) {
 		}
 		p.line("/nonsense")
 		p.line("/quit")
-		if err := <-p.end; err != nil || !strings.Contains(p.said(), "There is no command /nonsense") {
+		if err := <-p.end; err != nil || !strings.Contains(p.said(), "Unknown command /nonsense") {
 			t.Errorf("%v:\n%s", err, p.said())
 		}
 	})
@@ -176,7 +176,7 @@ func TestWhereNobodyReadsAnyMoreItEnds(t *testing.T) {
 		in, w := io.Pipe()
 		out, gone := io.Pipe()
 		_ = out.Close()
-		c.In, c.Out, c.Plain, c.Env = in, gone, true, environment()
+		c.In, c.Out, c.Plain, c.Env = in, gone, true, terminalEnv()
 		end := make(chan error, 1)
 		go func() { end <- tui.Run(t.Context(), c) }()
 		_, _ = io.WriteString(w, "x\n")

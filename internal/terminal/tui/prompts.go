@@ -8,31 +8,31 @@ import (
 	"slices"
 )
 
-// Bounds of what is kept of prompts.
+// Bounds of the prompt history.
 const (
-	promptsKept  = 1000
-	promptLength = 16 << 10 // bytes; a longer one is not for typing again
+	maxPrompts     = 1000
+	maxPromptBytes = 16 << 10 // a longer one is not worth recalling
 )
 
-// prompts are what was typed before, the oldest first, across conversations.
-// One file serves all terminals: each appends a line for each prompt.
-type prompts struct {
-	file  string // "": they are not kept
+// promptHistory holds the prompts of all conversations, the oldest first. One file serves all
+// terminals: each appends a line per prompt.
+type promptHistory struct {
+	file  string // "": it is not kept
 	all   []string
-	at    int // the one that is shown; len(all): none of them
+	at    int // the prompt that is shown; len(all): none
 	draft string
 }
 
-// loadPrompts reads the file. What cannot be read is no reason not to talk.
-func loadPrompts(file string) *prompts {
-	p := &prompts{file: file}
+// loadPrompts reads the file. A history that cannot be read is empty.
+func loadPrompts(file string) *promptHistory {
+	p := &promptHistory{file: file}
 	f, err := os.Open(file)
 	if file == "" || err != nil {
 		return p
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 16*promptLength)
+	lines.Buffer(nil, 16*maxPromptBytes)
 	read := 0
 	for lines.Scan() {
 		read++
@@ -41,19 +41,19 @@ func loadPrompts(file string) *prompts {
 			p.all = append(p.all, text)
 		}
 	}
-	p.all = p.all[max(0, len(p.all)-promptsKept):]
+	p.all = p.all[max(0, len(p.all)-maxPrompts):]
 	p.at = len(p.all)
-	if read > 2*promptsKept {
+	if read > 2*maxPrompts {
 		p.rewrite()
 	}
 	return p
 }
 
-// rewrite makes the file as short as it may be.
-func (p *prompts) rewrite() {
+// rewrite removes the dropped prompts from the file.
+func (p *promptHistory) rewrite() {
 	var text []byte
-	for _, one := range p.all {
-		text = append(text, line(one)...)
+	for _, prompt := range p.all {
+		text = append(text, jsonLine(prompt)...)
 	}
 	fresh := p.file + ".new"
 	if os.WriteFile(fresh, text, 0o600) == nil {
@@ -61,15 +61,15 @@ func (p *prompts) rewrite() {
 	}
 }
 
-func line(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always can be
+func jsonLine(text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always can be encoded
 	return append(quoted, '\n')
 }
 
-// add keeps a prompt. That it cannot be written is no reason not to talk.
-func (p *prompts) add(text string) {
+// add keeps a prompt. A prompt that cannot be written is remembered all the same.
+func (p *promptHistory) add(text string) {
 	p.remember(text)
-	if p.file == "" || len(text) > promptLength {
+	if p.file == "" || len(text) > maxPromptBytes {
 		return
 	}
 	if os.MkdirAll(filepath.Dir(p.file), 0o700) != nil {
@@ -79,19 +79,19 @@ func (p *prompts) add(text string) {
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(line(text))
+	_, _ = f.Write(jsonLine(text))
 	_ = f.Close()
 }
 
-// remember has a prompt among those that can be called up.
-func (p *prompts) remember(text string) {
+// remember makes a prompt the newest that can be recalled.
+func (p *promptHistory) remember(text string) {
 	p.all = append(slices.DeleteFunc(p.all, func(s string) bool { return s == text }), text)
 	p.at = len(p.all)
 }
 
-// older gives the prompt before the one that is shown. draft is what was being
-// typed, which comes back behind the newest.
-func (p *prompts) older(draft string) (string, bool) {
+// older returns the prompt before the one that is shown. draft is the text being typed, which
+// follows the newest prompt.
+func (p *promptHistory) older(draft string) (string, bool) {
 	if p.at == 0 {
 		return "", false
 	}
@@ -102,8 +102,8 @@ func (p *prompts) older(draft string) (string, bool) {
 	return p.all[p.at], true
 }
 
-// newer gives the prompt behind the one that is shown, or the draft.
-func (p *prompts) newer() (string, bool) {
+// newer returns the prompt after the one that is shown, or the draft.
+func (p *promptHistory) newer() (string, bool) {
 	if p.at >= len(p.all) {
 		return "", false
 	}

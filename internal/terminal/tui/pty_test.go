@@ -67,7 +67,7 @@ func sit(t *testing.T, c tui.Config, mute bool) *terminal {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &terminal{t: t, master: master, tty: tty, before: before, answered: map[string]int{}, mute: mute, ended: make(chan error, 1), cancel: cancel}
 	c.In, c.Out = tty, tty
-	c.Env = environment("TERM", "xterm-256color", "LANG", "C.UTF-8", "TERM_PROGRAM", "ghostty")
+	c.Env = terminalEnv("TERM", "xterm-256color", "LANG", "C.UTF-8", "TERM_PROGRAM", "ghostty")
 	c.Notify, _ = tui.ParseNotify("all")
 	t.Cleanup(func() { cancel(); _ = master.Close(); _ = tty.Close() })
 	go w.watch()
@@ -126,7 +126,7 @@ func (w *terminal) types(keys string) {
 	}
 }
 
-// end waits for the end of the program.
+// endParagraph waits for the end of the program.
 func (w *terminal) end() error {
 	w.t.Helper()
 	select {
@@ -298,7 +298,7 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 		w := sit(t, c, false)
 		w.shows("/help")
 		w.types("hello\r")
-		w.shows("cannot be followed")
+		w.shows("Lost the conversation")
 		w.types("\x04")
 		if err := w.end(); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -9,16 +9,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// reflows tells whether a terminal breaks the lines on it anew when it becomes
-// narrower. Nearly all do.
+// reflows reports whether a terminal rewraps its lines when it becomes narrower. Nearly all do.
 func reflows(env func(string) string) bool {
 	return env("XTERM_VERSION") == "" && env("STY") == "" && env("TERM") != "linux"
 }
 
-// followReflow puts the cursor where the program takes it to be after the
-// terminal has become narrower and has broken lines of the view in two. Without
-// that, their upper halves would be left behind with every step of a window
-// that is being resized.
+// followReflow moves the cursor to where the program expects it after a narrower terminal has
+// rewrapped the view. Otherwise every step of a resize would leave half lines behind.
 func (m *model) followReflow(out io.Writer, msg tea.Msg) {
 	size, ok := msg.(tea.WindowSizeMsg)
 	if !ok || size.Width >= m.width || size.Width < 1 || !reflows(m.Env) {
@@ -28,14 +25,13 @@ func (m *model) followReflow(out io.Writer, msg tea.Msg) {
 	if v.Cursor == nil {
 		return
 	}
-	if more := rowsMore(v, size.Width); more > 0 {
-		_, _ = io.WriteString(out, ansi.CursorUp(more)+ansi.CursorHorizontalAbsolute(min(v.Cursor.X, size.Width-1)+1)) // what cannot be written is seen soon enough
+	if more := extraRows(v, size.Width); more > 0 {
+		_, _ = io.WriteString(out, ansi.CursorUp(more)+ansi.CursorHorizontalAbsolute(min(v.Cursor.X, size.Width-1)+1)) // a write error shows with the next frame
 	}
 }
 
-// rowsMore gives how many rows more a view takes above its cursor where there
-// are only so many columns.
-func rowsMore(v tea.View, width int) int {
+// extraRows is how many more rows a view takes above its cursor at a width.
+func extraRows(v tea.View, width int) int {
 	more := v.Cursor.X / width
 	for i, line := range strings.Split(v.Content, "\n") {
 		if i == v.Cursor.Y {

@@ -11,12 +11,11 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// command is what begins with a slash: it is for us and not for the model.
-type command struct{ name, rest string }
+// slashCommand is a command to this program, not to the model.
+type slashCommand struct{ name, rest string }
 
-// parseCommand tells a command from a path and from other things that begin
-// with a slash.
-func parseCommand(text string) (command, bool) {
+// parseCommand parses a slash command; false for paths and other prompts that begin with a slash.
+func parseCommand(text string) (slashCommand, bool) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	end := strings.IndexFunc(text, func(r rune) bool { return !isLetter(r) })
 	if end < 0 {
@@ -24,135 +23,135 @@ func parseCommand(text string) (command, bool) {
 	}
 	name, rest := text[:end], text[end:]
 	if !ok || name == "" || rest != "" && rest[0] != ' ' && rest[0] != '\t' || strings.Contains(rest, "\n") {
-		return command{}, false
+		return slashCommand{}, false
 	}
-	return command{name, strings.TrimSpace(rest)}, true
+	return slashCommand{name, strings.TrimSpace(rest)}, true
 }
 
-// slashes are the commands there are, with what they are for.
-func slashes() []pick {
-	return []pick{
+// slashCommands are the commands, with descriptions.
+func slashCommands() []completion {
+	return []completion{
 		{"/help", "keys and commands"},
-		{"/model", "NAME: have another model answer from now on"},
-		{"/new", "begin another conversation"},
-		{"/quit", "leave; the conversation is kept"},
-		{"/resume", "[ID]: go on with another conversation"},
+		{"/model", "NAME: switch to another model"},
+		{"/new", "start a new conversation"},
+		{"/quit", "quit; the conversation is kept"},
+		{"/resume", "[ID]: continue another conversation"},
 	}
 }
 
-// command does what was asked for. What cannot be done stays in the composer.
-func (m *model) command(c command) tea.Cmd {
-	if (c.name == "new" || c.name == "resume") && (len(m.unsaid) > 0 || m.opening) {
-		m.tell("What was said is still on its way into this conversation")
+// runCommand runs a slash command. One that cannot run stays in the composer.
+func (m *model) runCommand(c slashCommand) tea.Cmd {
+	if (c.name == "new" || c.name == "resume") && (len(m.outbox) > 0 || m.opening) {
+		m.showHint("Your prompt is still being sent to this conversation")
 		return nil
 	}
 	switch c.name {
 	case "help":
-		m.clear()
-		m.help()
+		m.clearComposer()
+		m.printHelp()
 	case "model":
 		return m.setModel(c.rest)
 	case "new":
-		m.clear()
-		cmd := m.leaveTalk()
+		m.clearComposer()
+		cmd := m.leaveConversation()
 		m.emit("", m.paint.faint("· a new conversation"))
 		return cmd
 	case "quit", "exit":
-		m.clear()
-		return m.leave()
+		m.clearComposer()
+		return m.quit()
 	case "resume":
 		return m.resume(c.rest)
 	default:
-		m.tell("There is no command /" + c.name + "; /help tells which there are")
+		m.showHint("Unknown command /" + c.name + "; /help lists the commands")
 	}
 	return nil
 }
 
-// help prints the keys and commands.
-func (m *model) help() {
+// printHelp prints the keys and commands.
+func (m *model) printHelp() {
 	m.emit("")
-	for _, p := range slashes() {
-		m.emit(m.paint.faint(cutTo(fmt.Sprintf("  %-9s %s", p.value, p.about), m.width)))
+	for _, p := range slashCommands() {
+		m.emit(m.paint.faint(truncate(fmt.Sprintf("  %-9s %s", p.text, p.about), m.width)))
 	}
-	for _, p := range []pick{
-		{"Enter", "say it; while the model is busy it is queued"},
+	for _, p := range []completion{
+		{"Enter", "send; queued while the model is busy"},
 		{`\ Enter`, "another line (also Shift+Enter, Alt+Enter, Ctrl+J)"},
-		{"Tab", "complete; with an empty composer: hand what is queued to the turn under way"},
-		{"↑ ↓", "take back what is queued; what was said before"},
-		{"r", "while waiting: try now; after a failure: try again"},
-		{"d", "details of what fails: status, request id, tries"},
+		{"Tab", "complete; with an empty composer: pass the queued prompt to the turn"},
+		{"↑ ↓", "take back a queued prompt; recall earlier prompts"},
+		{"r", "while waiting: retry now; after a failure: try again"},
+		{"d", "details of the failure: status, request id, tries"},
 		{"Ctrl+C", "cancel (Esc twice as well); twice when idle: quit"},
 		{"Ctrl+D", "quit"},
 	} {
-		m.emit(m.paint.faint(cutTo("  "+pad(p.value, 9)+" "+p.about, m.width)))
+		m.emit(m.paint.faint(truncate("  "+padRight(p.text, 9)+" "+p.about, m.width)))
 	}
 	m.emit("")
 }
 
-func pad(s string, width int) string {
+func padRight(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
-// setModel has another model answer from the next turn on.
+// setModel switches the model from the next turn on.
 func (m *model) setModel(name string) tea.Cmd {
 	if name == "" {
-		m.clear()
-		m.tell("The model is " + display.OneLine(m.session.Model) + "; /model NAME takes another")
+		m.clearComposer()
+		m.showHint("The model is " + display.OneLine(m.settings.Model) + "; /model NAME switches")
 		return nil
 	}
-	m.clear()
-	s := m.session
+	m.clearComposer()
+	s := m.settings
 	s.Model = name
-	if m.talk == nil {
-		m.session = s
-		m.tell("The model is " + name)
+	if m.conv == nil {
+		m.settings = s
+		m.showHint("The model is " + name)
 		return nil
 	}
-	ctx, talk := m.ctx, m.talk
-	return run(func() did {
-		err := talk.Change(ctx, s)
+	ctx, conv := m.ctx, m.conv
+	return async(func() outcome {
+		err := conv.Change(ctx, s)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				m.trouble("The model is as before: " + err.Error())
+				m.printError("Could not switch the model: " + err.Error())
 				return nil
 			}
-			m.session = s
-			m.emit(m.paint.faint(cutTo("· "+display.OneLine(name)+" answers from now on", m.width)))
+			m.settings = s
+			m.emit(m.paint.faint(truncate("· "+display.OneLine(name)+" answers from the next turn on", m.width)))
 			return nil
 		}
 	})
 }
 
-// resumable is how many conversations are offered.
-const resumable = 20
+// maxListed is how many conversations are listed.
+const maxListed = 20
 
-// resume goes on with another conversation, or offers those there are.
+// resume continues another conversation, or lists them.
 func (m *model) resume(id string) tea.Cmd {
 	if id == "" {
-		return m.offer()
+		return m.listConversations()
 	}
-	m.clear()
-	if m.talk != nil && m.talk.ID() == id {
-		m.tell("That is this conversation")
+	m.clearComposer()
+	if m.conv != nil && m.conv.ID() == id {
+		m.showHint("That is this conversation")
 		return nil
 	}
-	return m.open(id)
+	return m.openConversation(id)
 }
 
-// offer has the latest conversations offered for completion.
-func (m *model) offer() tea.Cmd {
-	ctx, talks := m.ctx, m.Conversations
-	return run(func() did {
-		var found []pick
-		for e, err := range talks.List(ctx) {
+// listConversations offers the latest conversations as completions.
+func (m *model) listConversations() tea.Cmd {
+	ctx, convs := m.ctx, m.Conversations
+	return async(func() outcome {
+		var found []completion
+		for e, err := range convs.List(ctx) {
 			if err != nil {
 				return func(m *model) tea.Cmd {
-					m.trouble("The conversations cannot be listed: " + err.Error())
+					m.printError("Could not list the conversations: " + err.Error())
 					return nil
 				}
 			}
-			found = append(found, pick{"/resume " + e.ID, aboutEntry(e, time.Now())})
-			if len(found) == resumable {
+			found = append(found, completion{"/resume " + e.ID, describeEntry(e, time.Now())})
+			if len(found) == maxListed {
 				break
 			}
 		}
@@ -162,76 +161,76 @@ func (m *model) offer() tea.Cmd {
 				return nil
 			}
 			if len(found) == 0 {
-				m.tell("There is no other conversation")
+				m.showHint("There is no other conversation")
 			}
-			found = slices.DeleteFunc(found, func(p pick) bool { return !strings.HasPrefix(p.value, typed) })
-			m.picks = picks{typed: typed, all: found, at: -1}
+			found = slices.DeleteFunc(found, func(p completion) bool { return !strings.HasPrefix(p.text, typed) })
+			m.completions = completions{typed: typed, all: found, selected: -1}
 			return nil
 		}
 	})
 }
 
-// aboutEntry says what people know a conversation by.
-func aboutEntry(e Entry, now time.Time) string {
-	about := display.Clock(e.Changed, now) + "  " + display.Truncate(e.Settings.Title, titleBound)
+// describeEntry describes a conversation by its time and title.
+func describeEntry(e Entry, now time.Time) string {
+	about := display.Clock(e.Changed, now) + "  " + display.Truncate(e.Settings.Title, maxTitle)
 	if e.InUse {
 		about += "  (open in another terminal)"
 	}
 	return about
 }
 
-// pick is something that could be meant.
-type pick struct{ value, about string }
+// completion is a text that could follow the one being typed.
+type completion struct{ text, about string }
 
-// picks are what could be meant by what was typed. Tab goes through them.
-type picks struct {
-	typed string
-	all   []pick
-	at    int // the one that was taken; -1: none
+// completions are those of the text being typed. Tab cycles through them.
+type completions struct {
+	typed    string
+	all      []completion
+	selected int // -1: none
 }
 
-// pick finds what could be meant by what is typed.
-func (m *model) pick() tea.Cmd {
+// complete finds the completions of the text being typed.
+func (m *model) complete() tea.Cmd {
 	typed := m.composer.Value()
-	if typed == m.picks.typed {
+	if typed == m.completions.typed {
 		return nil
 	}
-	m.picks = picks{typed: typed, at: -1}
+	m.completions = completions{typed: typed, selected: -1}
 	if !strings.HasPrefix(typed, "/") || strings.Contains(typed, "\n") {
 		return nil
 	}
-	var all []pick
+	var all []completion
 	switch {
 	case strings.HasPrefix(typed, "/resume "):
-		return m.offer()
+		return m.listConversations()
 	case strings.HasPrefix(typed, "/model "):
 		for _, name := range m.Models() {
-			all = append(all, pick{"/model " + name, ""})
+			all = append(all, completion{"/model " + name, ""})
 		}
 	default:
-		all = slashes()
+		all = slashCommands()
 	}
-	m.picks.all = slices.DeleteFunc(all, func(p pick) bool { return !strings.HasPrefix(p.value, typed) || p.value == typed })
+	m.completions.all = slices.DeleteFunc(all, func(p completion) bool { return !strings.HasPrefix(p.text, typed) || p.text == typed })
 	return nil
 }
 
-// tab completes what is typed, or with nothing there hands what is queued to
-// the turn under way.
-func (m *model) tab() tea.Cmd {
+// onTab completes the text being typed. With an empty composer it passes the queued prompt to the
+// turn in progress.
+func (m *model) onTab() tea.Cmd {
 	switch {
-	case len(m.picks.all) > 0:
-		m.picks.at = (m.picks.at + 1) % len(m.picks.all)
-		value := m.picks.all[m.picks.at].value
-		if len(m.picks.all) == 1 && !strings.Contains(value, " ") {
+	case len(m.completions.all) > 0:
+		m.completions.selected = (m.completions.selected + 1) % len(m.completions.all)
+		value := m.completions.all[m.completions.selected].text
+		if len(m.completions.all) == 1 && !strings.Contains(value, " ") {
 			value += " "
 		}
 		m.composer.SetValue(value)
-		if len(m.picks.all) == 1 {
-			m.picks = picks{}
-			return m.pick()
+		if len(m.completions.all) == 1 {
+			m.completions = completions{}
+			return m.complete()
 		}
-		m.picks.typed = value // going on with Tab goes on in the list
-	case !m.typed() && len(m.queue) > 0 && m.turn.id != "":
+		m.completions.typed = value // Tab then takes the next one
+	case !m.hasDraft() && len(m.queue) > 0 && m.turn.id != "":
 		return m.steer()
 	}
 	return nil

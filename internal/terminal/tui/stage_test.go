@@ -88,7 +88,7 @@ func (h *house) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	}
 }
 
-// talk is a conversation of the house.
+// conv is a conversation of the house.
 type talk struct {
 	h  *house
 	id string
@@ -160,7 +160,7 @@ func play(t *testing.T, c tui.Config, width, height int) *stage {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &stage{t: t, msgs: make(chan tea.Msg), quit: make(chan struct{}), cancel: cancel}
 	if c.Env == nil {
-		c.Env = environment("LANG", "C.UTF-8")
+		c.Env = terminalEnv("LANG", "C.UTF-8")
 	}
 	if c.Resume == nil {
 		c.Resume = func(id string) string { return "ridethrough chat --session " + id }
@@ -218,7 +218,7 @@ func (s *stage) loop(ctx context.Context) {
 	}
 }
 
-// do runs a command, as the program does: in no order.
+// apply runs a command, as the program does: in no order.
 func (s *stage) do(ctx context.Context, cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -304,7 +304,7 @@ func (s *stage) drawn() int {
 	return s.draws
 }
 
-// seen gives the view as it is.
+// lastKey gives the view as it is.
 func (s *stage) seen() tea.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,7 +325,7 @@ func (s *stage) beside() string {
 	return strings.Join(s.raw, "")
 }
 
-// live gives the lines that still change.
+// runLive gives the lines that still change.
 func (s *stage) live() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -378,7 +378,7 @@ func compare(t *testing.T, name, got string) {
 	}
 }
 
-// gone tells whether the program has ended.
+// finished tells whether the program has ended.
 func (s *stage) gone() bool {
 	synctest.Wait()
 	select {
@@ -389,8 +389,8 @@ func (s *stage) gone() bool {
 	}
 }
 
-// environment gives an environment of names and values.
-func environment(pairs ...string) func(string) string {
+// terminalEnv gives an environment of names and values.
+func terminalEnv(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
 			if pairs[i] == name {

@@ -7,29 +7,29 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// columnLeast is how narrow the widest column of a table may become. In a
-// narrower terminal its rows are told one by one.
-const columnLeast = 10
+// minColumn is the least width of the widest column. In a narrower terminal a table is shown cell by
+// cell.
+const minColumn = 10
 
-// isTable tells whether a table begins there: a row, and below it the line
-// that says how the columns are aligned. That may still be being said.
+// isTable reports whether a table starts there: a row, and below it the line that aligns the
+// columns, which may still be streaming.
 func isTable(source []string) bool {
-	if len(source) < 2 || begins(source[0]) || !strings.Contains(source[0], "|") || !strings.Contains(source[1], "|") {
+	if len(source) < 2 || beginsBlock(source[0]) || !strings.Contains(source[0], "|") || !strings.Contains(source[1], "|") {
 		return false
 	}
-	rule := cellsOf(source[1])
+	rule := splitCells(source[1])
 	for _, c := range rule {
 		dashes := strings.TrimSuffix(strings.TrimPrefix(c, ":"), ":")
 		if strings.Trim(dashes, "-") != "" || dashes == "" && (len(source) > 2 || len(rule) < 2 && c == "") {
 			return false
 		}
 	}
-	columns := len(cellsOf(source[0]))
+	columns := len(splitCells(source[0]))
 	return len(rule) == columns || len(source) == 2 && len(rule) < columns
 }
 
-// cellsOf gives the cells of a row.
-func cellsOf(line string) []string {
+// splitCells returns the cells of a row.
+func splitCells(line string) []string {
 	line = strings.TrimPrefix(strings.TrimSpace(line), "|")
 	var cells []string
 	from := 0
@@ -50,94 +50,92 @@ func cellsOf(line string) []string {
 	return cells
 }
 
-// grid is a table that is drawn.
-type grid struct {
+// table is a table to draw.
+type table struct {
 	rows   [][]string
 	widths []int
 	aligns []string // as written: :-, -: and :-:
 }
 
-// table draws a table: cell below cell, in narrower columns where it does not
-// fit, and else row by row.
-func (p *page) table(source []string) int {
-	p.end()
-	g := grid{aligns: cellsOf(source[1])}
+// table draws a table: as a grid, in narrower columns if necessary, or else cell by cell.
+func (r *renderer) table(source []string) int {
+	r.endParagraph()
+	t := table{aligns: splitCells(source[1])}
 	n := 0
-	for ; n < len(source) && strings.Contains(source[n], "|") && (n < 2 || !begins(source[n])); n++ {
+	for ; n < len(source) && strings.Contains(source[n], "|") && (n < 2 || !beginsBlock(source[n])); n++ {
 		if n != 1 {
-			g.add(p.m, cellsOf(source[n]))
+			t.add(r.md, splitCells(source[n]))
 		}
 	}
-	natural := g.total()
+	natural := t.total()
 	switch {
-	case natural < p.width:
-		p.grid(g, false)
-	case g.shrink(p.width - 1):
-		p.grid(g, true)
+	case natural < r.width:
+		r.tableGrid(t, false)
+	case t.shrink(r.width - 1):
+		r.tableGrid(t, true)
 	default:
-		p.told(g)
+		r.tableRows(t)
 	}
 	return n
 }
 
-// add takes in a row.
-func (g *grid) add(m markdown, cells []string) {
-	look := looks(0)
-	if len(g.rows) == 0 {
-		look = bold
+// add appends a row.
+func (t *table) add(m markdown, cells []string) {
+	base := style(0)
+	if len(t.rows) == 0 {
+		base = bold
 	}
 	for i, c := range cells {
-		cells[i] = m.inline(c, look)
-		if i == len(g.widths) {
-			g.widths = append(g.widths, 0)
+		cells[i] = m.inline(c, base)
+		if i == len(t.widths) {
+			t.widths = append(t.widths, 0)
 		}
-		g.widths[i] = max(g.widths[i], lipgloss.Width(cells[i]))
+		t.widths[i] = max(t.widths[i], lipgloss.Width(cells[i]))
 	}
-	g.rows = append(g.rows, cells)
+	t.rows = append(t.rows, cells)
 }
 
-func (g *grid) total() int {
-	total := 3 * (len(g.widths) - 1)
-	for _, w := range g.widths {
+func (t *table) total() int {
+	total := 3 * (len(t.widths) - 1)
+	for _, w := range t.widths {
 		total += w
 	}
 	return total
 }
 
-// shrink makes the widest columns narrower; false: there is no room for that.
-func (g *grid) shrink(width int) bool {
-	natural := slices.Clone(g.widths)
-	for most := width; most >= columnLeast; most-- {
+// shrink narrows the widest columns; false if there is no room for that.
+func (t *table) shrink(width int) bool {
+	natural := slices.Clone(t.widths)
+	for most := width; most >= minColumn; most-- {
 		for i, w := range natural {
-			g.widths[i] = min(w, most)
+			t.widths[i] = min(w, most)
 		}
-		if g.total() <= width {
+		if t.total() <= width {
 			return true
 		}
 	}
 	return false
 }
 
-// grid draws a table cell below cell. Where cells take several lines there is
-// a line between the rows.
-func (p *page) grid(g grid, lined bool) {
-	rule := p.m.paint.faint(strings.Repeat("-", max(1, g.total())))
-	for i, row := range g.rows {
+// tableGrid draws a table as a grid. If cells take several lines, rows are separated by a line.
+func (r *renderer) tableGrid(t table, lined bool) {
+	rule := r.md.paint.faint(strings.Repeat("-", max(1, t.total())))
+	for i, row := range t.rows {
 		if i == 1 || i > 1 && lined {
-			p.lines = append(p.lines, rule)
+			r.lines = append(r.lines, rule)
 		}
-		p.lines = append(p.lines, g.row(row)...)
+		r.lines = append(r.lines, t.row(row)...)
 	}
-	if len(g.rows) == 1 {
-		p.lines = append(p.lines, rule)
+	if len(t.rows) == 1 {
+		r.lines = append(r.lines, rule)
 	}
 }
 
-// row gives the lines of a row.
-func (g *grid) row(row []string) []string {
+// row returns the lines of a row.
+func (t *table) row(row []string) []string {
 	var lines [][]string
 	for j, c := range row {
-		for k, text := range filled(c, g.widths[j]) {
+		for k, text := range wrapTo(c, t.widths[j]) {
 			if k == len(lines) {
 				lines = append(lines, make([]string, len(row)))
 			}
@@ -147,19 +145,19 @@ func (g *grid) row(row []string) []string {
 	var all []string
 	for _, cells := range lines {
 		for j, c := range cells {
-			cells[j] = g.cell(j, c)
+			cells[j] = t.cell(j, c)
 		}
 		all = append(all, strings.TrimRight(strings.Join(cells, " | "), " "))
 	}
 	return all
 }
 
-// cell gives a line of a cell with the blanks that its column has.
-func (g *grid) cell(column int, text string) string {
-	room := max(0, g.widths[column]-lipgloss.Width(text))
+// cell returns a line of a cell, aligned in its column.
+func (t *table) cell(column int, text string) string {
+	room := max(0, t.widths[column]-lipgloss.Width(text))
 	left, align := 0, ""
-	if column < len(g.aligns) {
-		align = g.aligns[column]
+	if column < len(t.aligns) {
+		align = t.aligns[column]
 	}
 	switch {
 	case len(align) > 1 && align[0] == ':' && align[len(align)-1] == ':':
@@ -170,20 +168,20 @@ func (g *grid) cell(column int, text string) string {
 	return strings.Repeat(" ", left) + text + strings.Repeat(" ", room-left)
 }
 
-// told gives a table row by row, each cell behind the name of its column.
-func (p *page) told(g grid) {
-	for i, row := range g.rows {
-		if i == 0 && len(g.rows) > 1 {
+// tableRows draws a table cell by cell, each behind the name of its column.
+func (r *renderer) tableRows(t table) {
+	for i, row := range t.rows {
+		if i == 0 && len(t.rows) > 1 {
 			continue
 		}
 		if i > 1 {
-			p.lines = append(p.lines, p.m.paint.faint(strings.Repeat("-", min(8, max(1, p.width-1)))))
+			r.lines = append(r.lines, r.md.paint.faint(strings.Repeat("-", min(8, max(1, r.width-1)))))
 		}
 		for j, c := range row {
-			if i > 0 && j < len(g.rows[0]) && g.rows[0][j] != "" {
-				c = g.rows[0][j] + ": " + c
+			if i > 0 && j < len(t.rows[0]) && t.rows[0][j] != "" {
+				c = t.rows[0][j] + ": " + c
 			}
-			p.lines = append(p.lines, fold(c, p.width)...)
+			r.lines = append(r.lines, wrapLines(c, r.width)...)
 		}
 	}
 }

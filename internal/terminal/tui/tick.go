@@ -8,48 +8,48 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// ticked says that time has passed.
-type ticked struct{ n int }
+// tickMsg reports that time has passed.
+type tickMsg struct{ n int }
 
-// clock is the tick that is under way.
-type clock struct {
+// ticker is the pending tick.
+type ticker struct {
 	n  int
-	at time.Time // zero: none is
+	at time.Time // zero: none is pending
 }
 
-// tick sees to it that the screen is drawn when the words on it change by
-// themselves, and at no other time: a wait of hours costs a tick a minute.
+// tick redraws the screen when its text changes by itself, and at no other time: a wait of hours
+// costs one tick a minute.
 func (m *model) tick() tea.Cmd {
 	now := time.Now()
 	after, need := m.nextChange(now)
-	if !need || m.leaving {
+	if !need || m.quitting {
 		return nil
 	}
-	if at := now.Add(after); m.clock.at.IsZero() || at.Before(m.clock.at) {
-		m.clock.n++
-		m.clock.at = at
-		n := m.clock.n
-		return tea.Tick(after, func(time.Time) tea.Msg { return ticked{n} })
+	if at := now.Add(after); m.ticker.at.IsZero() || at.Before(m.ticker.at) {
+		m.ticker.n++
+		m.ticker.at = at
+		n := m.ticker.n
+		return tea.Tick(after, func(time.Time) tea.Msg { return tickMsg{n} })
 	}
 	return nil
 }
 
-// ticked draws anew, and takes away what has been shown for long enough.
-func (m *model) ticked(t ticked) tea.Cmd {
-	if t.n != m.clock.n {
+// onTick redraws the screen and removes what has been shown long enough.
+func (m *model) onTick(t tickMsg) tea.Cmd {
+	if t.n != m.ticker.n {
 		return nil
 	}
-	m.clock.at = time.Time{}
+	m.ticker.at = time.Time{}
 	now := time.Now()
 	if m.hint != "" && !now.Before(m.hintEnds) {
 		m.hint = ""
 	}
-	m.fold(false)
+	m.foldFailure(false)
 	return nil
 }
 
-// nextChange gives how long it is until words on the screen change or may be
-// printed; false: they do not.
+// nextChange is how long until the text on the screen changes or lines may be printed; false: no
+// change is due.
 func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	soonest := func(d time.Duration) {
 		if d > 0 && (!need || d < after) {
@@ -62,17 +62,17 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	case m.wait != nil:
 		soonest(display.NextChange(m.wait.due.Sub(now)))
 	case m.turn.id != "":
-		worked := now.Sub(m.turn.began)
+		worked := now.Sub(m.turn.started)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)
 	}
-	if len(m.out) > 0 {
-		soonest(m.calm.Sub(now))
+	if len(m.pending) > 0 {
+		soonest(m.printAfter.Sub(now))
 	}
 	if m.hint != "" {
 		soonest(m.hintEnds.Sub(now))
 	}
-	if m.failed != nil {
-		soonest(m.failed.until.Sub(now))
+	if m.failure != nil {
+		soonest(m.failure.shownUntil.Sub(now))
 	}
 	return after, need
 }

@@ -6,21 +6,20 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// What begins a block is told by hand: regular expressions would be compiled
-// as every command of the program starts.
+// The starts of blocks are parsed by hand, because regular expressions would be compiled at every start of the
+// program.
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// begins tells whether a line begins a block that ends a paragraph.
-func begins(line string) bool {
+// beginsBlock reports whether a line begins a block that ends a paragraph.
+func beginsBlock(line string) bool {
 	_, item := itemOf(line)
 	return item || fenceOf(line) != "" || headingMark(line) != "" || isRule(line) || strings.HasPrefix(strings.TrimLeft(line, " "), ">")
 }
 
-// headingMark gives what makes a line a heading, with the blank behind it; "":
-// it is none.
+// headingMark returns the mark of a heading with a blank behind it; "" if line is not a heading.
 func headingMark(line string) string {
 	body := strings.TrimLeft(line, " ")
 	n := len(body) - len(strings.TrimLeft(body, "#"))
@@ -30,10 +29,9 @@ func headingMark(line string) string {
 	return body[:n] + " "
 }
 
-// underline gives the level of the heading that a line makes of the text above
-// it; 0: none. A single dash is taken for the beginning of a list that is still
-// being said.
-func underline(line string) int {
+// setextLevel is the level of the heading that a line underlines; 0 for none. A single dash counts
+// as the start of a list that is still streaming.
+func setextLevel(line string) int {
 	body := strings.TrimSpace(line)
 	switch {
 	case indentOf(line) > 3 || len(body) < 2:
@@ -46,35 +44,35 @@ func underline(line string) int {
 	return 0
 }
 
-// isRule tells whether a line is a line.
+// isRule reports whether a line is a thematic break.
 func isRule(line string) bool {
 	body := strings.ReplaceAll(line, " ", "")
 	return indentOf(line) < 4 && len(body) > 2 && strings.Contains("-*_", body[:1]) && strings.Trim(body, body[:1]) == ""
 }
 
-// isHTML tells whether a line is HTML and no text that begins with a tag.
+// isHTML reports whether a line is HTML, not text that starts with a tag.
 func isHTML(line string) bool {
 	body := strings.TrimSpace(line)
 	if len(body) < 2 || body[0] != '<' || !opensTag(body[1]) {
 		return false
 	}
-	return body[1] == '!' || body[len(body)-1] == '>' && !isAddress(body[1:len(body)-1])
+	return body[1] == '!' || body[len(body)-1] == '>' && !isAutolink(body[1:len(body)-1])
 }
 
-// opensTag tells whether a letter behind a < makes it a tag.
+// opensTag reports whether a character behind a < makes it a tag.
 func opensTag(c byte) bool { return isLetter(rune(c)) || c == '/' || c == '!' || c == '?' }
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// listItem is the beginning of an item of a list.
+// listItem is the start of a list item.
 type listItem struct {
 	indent int
 	mark   string
-	offset int // of what it contains
+	offset int // of its content
 	text   string
 }
 
-// itemOf reads the beginning of an item.
+// itemOf parses the start of a list item.
 func itemOf(line string) (listItem, bool) {
 	body := strings.TrimLeft(line, " ")
 	it := listItem{indent: len(line) - len(body)}
@@ -90,7 +88,7 @@ func itemOf(line string) (listItem, bool) {
 	switch {
 	case it.text != "" && spaces == 0:
 		return it, false
-	case isBlank(it.text) || spaces > 4: // nothing, or code
+	case isBlank(it.text) || spaces > 4: // empty, or code
 		spaces = min(1, spaces)
 	}
 	it.text = it.text[spaces:]
@@ -98,23 +96,23 @@ func itemOf(line string) (listItem, bool) {
 	return it, true
 }
 
-// before is what stands before what the item contains.
-func (it listItem) before() string { return strings.Repeat(" ", it.indent) + it.mark + " " }
+// marker is the text before the item's content.
+func (it listItem) marker() string { return strings.Repeat(" ", it.indent) + it.mark + " " }
 
-// interrupts tells whether the item ends a paragraph above it: a number that a
-// sentence ends with does not.
+// interrupts reports whether the item ends a paragraph above it; a number at the end of a sentence
+// does not.
 func (it listItem) interrupts() bool {
 	return !isBlank(it.text) && (len(it.mark) == 1 || it.mark == "1." || it.mark == "1)")
 }
 
-// lines gives the lines of the item that begins there, without its mark. Text
-// that goes on at the margin belongs to it, and so does code up to its fence.
-func (it listItem) lines(source []string) []string {
+// content returns the lines of the item without its mark. Unindented text continues it, and so does
+// code up to its fence.
+func (it listItem) content(source []string) []string {
 	inner := []string{it.text}
 	fence := fenceAfter("", it.text)
 	for i, line := range source[1:] {
 		body := line[min(it.offset, indentOf(line)):]
-		outside := indentOf(line) < it.offset && (isBlank(source[i]) || begins(line))
+		outside := indentOf(line) < it.offset && (isBlank(source[i]) || beginsBlock(line))
 		if !isBlank(line) && fence == "" && outside {
 			break
 		}
@@ -127,11 +125,10 @@ func (it listItem) lines(source []string) []string {
 	return inner
 }
 
-// unlisted gives a line with blanks instead of the marks of the items that
-// begin in it.
-func unlisted(line string) string {
+// stripListMarks replaces the marks of the items that begin in a line by blanks.
+func stripListMarks(line string) string {
 	lead := ""
-	for range nestBound {
+	for range maxNesting {
 		it, ok := itemOf(line)
 		if !ok || isBlank(it.text) {
 			break
@@ -141,8 +138,8 @@ func unlisted(line string) string {
 	return lead + line
 }
 
-// untabbed gives a line with blanks for its tabs.
-func untabbed(line string) string {
+// expandTabs replaces tabs by blanks.
+func expandTabs(line string) string {
 	if !strings.Contains(line, "\t") {
 		return line
 	}

@@ -1,9 +1,8 @@
-// Package tui is the conversation that somebody has in a terminal. It shows
-// what happens, from the first failure of a provider to its recovery, takes
-// what is typed, and never loses it.
+// Package tui shows a conversation in a terminal, from the first failure of a provider to its
+// recovery. It takes prompts meanwhile and never loses them.
 //
-// Where conversations are kept, and who works on them, it does not know: it is
-// given [Conversations].
+// Where conversations are stored and which process runs them is up to the [Conversations] it is
+// given.
 package tui
 
 import (
@@ -15,24 +14,23 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Conversations is where conversations are kept.
+// Conversations creates, opens and lists conversations.
 type Conversations interface {
-	// New makes a conversation and opens it.
+	// New creates a conversation and opens it.
 	New(ctx context.Context, s conversation.Settings) (Conversation, error)
-	// Open opens one. The error wraps conversation.ErrNone if there is none, and
+	// Open opens a conversation. The error wraps conversation.ErrNone if there is none, and
 	// store.ErrInUse if it is open in another terminal.
 	Open(ctx context.Context, id string) (Conversation, error)
-	// List yields them, the latest first.
+	// List yields the conversations, the latest first.
 	List(ctx context.Context) iter.Seq2[Entry, error]
 }
 
-// Entry is a conversation in a list. Of its View there is what is known without
-// opening it: the id, the model, the title, which is the first thing that was
-// said unless somebody has given another, when it was made and changed, and,
-// where it is kept by this machine, the turn under way and its wait.
+// Entry is a conversation in a list. Its View holds what is known without opening it: id, model,
+// title, when it was created and changed, and for local conversations the turn in progress and its
+// wait.
 type Entry struct {
 	conversation.View
-	Folder string // the working directory in which it was begun; "": not known
+	Folder string // the working directory it was created in; "": unknown
 	InUse  bool   // it is open in another terminal
 }
 
@@ -62,8 +60,8 @@ type Conversation interface {
 	Close() error
 }
 
-// Approval is a tool call that somebody has to allow.
+// Approval is a tool call that needs approval.
 type Approval struct {
 	Call   llm.ToolCall
-	Answer func(allow bool) // the first answer counts; none of them blocks
+	Answer func(allow bool) // the first answer counts; it never blocks
 }

@@ -1,0 +1,218 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// onProviderEvent shows an event of a provider call.
+func (ps *plainSession) onProviderEvent(e turn.Event) {
+	switch e := e.(type) {
+	case turn.Retry:
+		w := display.Of(e)
+		ps.wait = &w
+		ps.line(w.Line(e.Delay, time.Now(), unlimitedWidth))
+	case turn.Waiting:
+		if ps.wait != nil {
+			ps.line(ps.wait.Line(e.Remaining, time.Now(), unlimitedWidth))
+		}
+	case turn.Recovered:
+		ps.wait = nil
+		ps.line(display.Recovered(e.Retries, e.Waited))
+	case turn.Switched:
+		ps.wait = nil
+		ps.line(display.Switched(e))
+	case turn.Error:
+		ps.wait = nil
+		ps.failed = &Failure{e}
+		ps.line(display.Headline(e))
+		for _, line := range display.Details(e) {
+			ps.line("  " + line)
+		}
+		ps.line("  Nothing is lost: the conversation is kept. /again tries again.")
+	}
+}
+
+// unlimitedWidth is the width of an output without columns.
+const unlimitedWidth = 1 << 30
+
+// line writes a line of ours, on a row of its own.
+func (ps *plainSession) line(text string) {
+	ps.finishLine()
+	ps.put(ps.paint.encode(text) + "\n")
+}
+
+// write writes part of an answer.
+func (ps *plainSession) write(text string) {
+	if text = display.Sanitize(text); text == "" {
+		return
+	}
+	ps.put(text)
+	ps.midline = !strings.HasSuffix(text, "\n")
+}
+
+func (ps *plainSession) finishLine() {
+	if ps.midline {
+		ps.put("\n")
+	}
+	ps.midline = false
+}
+
+func (ps *plainSession) put(text string) {
+	if ps.writeErr == nil {
+		_, ps.writeErr = io.WriteString(ps.Out, text)
+	}
+}
+
+// onApproval asks whether a tool may run. Without an input to answer on, the tool is refused.
+func (ps *plainSession) onApproval(a Approval, inputEnded bool) {
+	switch {
+	case ps.alwaysAllowed[a.Call.Name]:
+		a.Answer(true)
+	case inputEnded:
+		ps.line("· refused, because the input has ended: " + display.OneLine(a.Call.Name))
+		a.Answer(false)
+	default:
+		if ps.questions = append(ps.questions, a); len(ps.questions) == 1 {
+			ps.printQuestion()
+		}
+	}
+}
+
+// onInputEnd refuses the open questions.
+func (ps *plainSession) onInputEnd() {
+	questions := ps.questions
+	ps.questions = nil
+	for _, a := range questions {
+		ps.onApproval(a, true)
+	}
+}
+
+func (ps *plainSession) printQuestion() {
+	call := ps.questions[0].Call
+	ps.line("? May " + display.OneLine(call.Name) + " run with " + display.Truncate(display.Arguments(call), 2000) + "? (y, n, or a for always in this conversation)")
+}
+
+// answerQuestion answers the first open question.
+func (ps *plainSession) answerQuestion(word string) {
+	if word == "" || !strings.Contains("y yes n no a always", word) {
+		ps.printQuestion()
+		return
+	}
+	first := ps.questions[0]
+	ps.questions = ps.questions[1:]
+	if word[0] == 'a' {
+		ps.alwaysAllowed[first.Call.Name] = true
+	}
+	first.Answer(word[0] != 'n')
+	for len(ps.questions) > 0 && ps.alwaysAllowed[ps.questions[0].Call.Name] {
+		ps.questions[0].Answer(true)
+		ps.questions = ps.questions[1:]
+	}
+	if len(ps.questions) > 0 {
+		ps.printQuestion()
+	}
+}
+
+// runCommand runs a slash command.
+func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bool, err error) {
+	switch c.name {
+	case "quit", "exit":
+		return true, nil
+	case "help":
+		for _, p := range append(slashCommands(), completion{"/again", "ask the model again for the answer that failed"},
+			completion{"/now", "end a wait: retry now"}, completion{"/stop", "cancel the turn in progress"}) {
+			ps.line(fmt.Sprintf("  %-9s %s", p.text, p.about))
+		}
+	case "model":
+		err = ps.setModel(ctx, c.rest)
+	case "new":
+		ps.closeConversation()
+	case "resume":
+		err = ps.resume(ctx, c.rest)
+	case "again", "now", "stop":
+		err = ps.control(ctx, c.name)
+	default:
+		ps.line("× Unknown command /" + c.name + "; /help lists the commands")
+	}
+	if err != nil {
+		ps.line("× " + display.OneLine(err.Error()))
+	}
+	return false, nil
+}
+
+// control runs the commands that are shortcuts on a screen.
+func (ps *plainSession) control(ctx context.Context, name string) error {
+	if ps.conv == nil {
+		return errors.New("there is no conversation yet")
+	}
+	switch name {
+	case "now":
+		return ps.conv.Now(ctx)
+	case "stop":
+		return ps.conv.Stop(ctx, "")
+	}
+	id, err := ps.conv.Again(ctx)
+	if err == nil {
+		ps.expect(id)
+	}
+	return err
+}
+
+func (ps *plainSession) setModel(ctx context.Context, name string) error {
+	if name == "" {
+		ps.line("The model is " + display.OneLine(ps.settings.Model))
+		return nil
+	}
+	s := ps.settings
+	s.Model = name
+	if ps.conv != nil {
+		if err := ps.conv.Change(ctx, s); err != nil {
+			return err
+		}
+	}
+	ps.settings = s
+	ps.line("· " + display.OneLine(name) + " answers from the next turn on")
+	return nil
+}
+
+// closeConversation closes the conversation; the next prompt starts another.
+func (ps *plainSession) closeConversation() {
+	if ps.conv == nil {
+		return
+	}
+	ps.feed.cancel()
+	if err := ps.conv.Close(); err != nil {
+		ps.line("× Could not close the conversation: " + err.Error())
+	}
+	ps.conv, ps.feed, ps.openTurns, ps.failed = nil, nil, 0, nil
+	ps.expected = map[string]bool{}
+}
+
+func (ps *plainSession) resume(ctx context.Context, id string) error {
+	if id != "" {
+		conv, err := ps.Conversations.Open(ctx, id)
+		if err != nil {
+			return err
+		}
+		return ps.attach(ctx, conv)
+	}
+	n := 0
+	for e, err := range ps.Conversations.List(ctx) {
+		if err != nil {
+			return err
+		}
+		ps.line("  " + e.ID + "  " + describeEntry(e, time.Now()))
+		if n++; n == maxListed {
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// shownWait is a wait for a provider, with the failures before it.
+type shownWait struct {
+	display.Wait
+	due   time.Time
+	trail []string
+}
+
+// maxTrail is how many failures the details list.
+const maxTrail = 5
+
+// shownFailure is a failed turn that is shown for a while.
+type shownFailure struct {
+	turn.Error
+	shownUntil time.Time
+}
+
+// failureDuration is how long a failure is shown in full at least.
+const failureDuration = 10 * time.Second
+
+// dueAfter returns the time after d on the wall clock, which runs while a laptop sleeps.
+func dueAfter(d time.Duration) time.Time { return time.Now().Add(d).Round(0) }
+
+// onProviderEvent handles an event of a provider call.
+func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
+	switch e := e.(type) {
+	case turn.Retry:
+		m.onRetry(id, e)
+	case turn.Waiting:
+		if m.wait != nil {
+			m.wait.due = dueAfter(e.Remaining)
+		}
+	case turn.Recovered:
+		m.wait = nil
+		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
+		return m.notifyUser("The provider is back")
+	case turn.Switched:
+		m.wait = nil
+		m.printWrapped(m.paint.amber, display.Switched(e))
+	case turn.Error:
+		m.onError(e)
+	}
+	return nil
+}
+
+// onRetry starts a wait. The first failure of a call is printed; of the others only the last is
+// shown.
+func (m *model) onRetry(id string, e turn.Retry) {
+	if m.turn.id == "" {
+		m.turn = turnState{id: id, started: time.Now()}
+	}
+	w := &shownWait{Wait: display.Of(e), due: dueAfter(e.Delay)}
+	reason := display.OneLine(e.Fault.Redacted())
+	if m.wait != nil && w.Attempt > m.wait.Attempt {
+		w.trail = m.wait.trail
+	}
+	if w.Attempt == 1 || m.wait == nil && len(w.trail) == 0 {
+		m.printWrapped(m.paint.amber, "▲ "+reason)
+	}
+	w.trail = append(w.trail, time.Now().Format("15:04:05")+" "+reason)
+	if extra := len(w.trail) - maxTrail; extra > 0 {
+		w.trail = w.trail[extra:]
+	}
+	m.wait = w
+}
+
+// printWrapped prints a line of ours, on several rows if necessary.
+func (m *model) printWrapped(color func(string) string, text string) {
+	m.emit(m.wrapped(color, text)...)
+}
+
+// onError shows why a turn failed.
+func (m *model) onError(e turn.Error) {
+	m.wait = nil
+	m.finishAnswer()
+	m.failure = &shownFailure{Error: e, shownUntil: time.Now().Add(failureDuration)}
+	if m.replay.printing {
+		m.foldFailure(true)
+	}
+}
+
+// foldFailure prints a failure to the scrollback once it has been shown long enough, or at once if
+// now is set.
+func (m *model) foldFailure(now bool) {
+	if m.failure == nil || !now && time.Now().Before(m.failure.shownUntil) {
+		return
+	}
+	m.emit(m.failureLines()...)
+	m.failure = nil
+}
+
+// failureText is what is said of a failure: what happened, its details, that nothing is lost, and
+// how to resume.
+func (m *model) failureText(e turn.Error) []string {
+	lines := []string{display.Headline(e)}
+	for _, line := range display.Details(e) {
+		lines = append(lines, "  "+line)
+	}
+	lines = append(lines, "  Nothing is lost: the conversation is kept. r tries again.")
+	if m.conv != nil {
+		if command := m.Resume(m.conv.ID()); command != "" {
+			lines = append(lines, "  To resume: "+command)
+		}
+	}
+	return lines
+}
+
+// printError prints the failure of an operation.
+func (m *model) printError(text string) { m.printWrapped(m.paint.red, "× "+display.OneLine(text)) }

@@ -1,0 +1,209 @@
+package tui
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// send sends a prompt, and creates a conversation if there is none. Prompts are kept here until they
+// are accepted, one after the other.
+func (m *model) send(text string) tea.Cmd {
+	m.prompts.add(text)
+	m.outbox = append(m.outbox, input{conversation.NewID(), text})
+	return m.sendNext()
+}
+
+// sendNext sends the next prompt that is not accepted yet.
+func (m *model) sendNext() tea.Cmd {
+	switch {
+	case len(m.outbox) == 0 || m.opening || m.sending:
+		return nil
+	case m.conv == nil:
+		return m.createConversation()
+	case m.feed == nil: // subscribe first, so that no part of the answer is missed
+		return nil
+	}
+	m.sending = true
+	ctx, conv, in := m.ctx, m.conv, m.outbox[0]
+	return async(func() outcome {
+		_, err := conv.Say(ctx, in.id, in.text)
+		return func(m *model) tea.Cmd {
+			m.sending = false
+			m.outbox = m.outbox[1:]
+			if err != nil {
+				m.printError("Not sent: " + err.Error())
+				m.restoreDraft(in.text, "↑ recalls the prompt that was not sent")
+			} else {
+				m.accepted(conv, in)
+			}
+			return m.sendNext()
+		}
+	})
+}
+
+// accepted queues an accepted prompt unless its events came first.
+func (m *model) accepted(conv Conversation, in input) {
+	if conv == m.conv && !m.knownInputs[in.id] {
+		m.onQueued(in.id, in.text)
+	}
+}
+
+// onQueued shows an input that waits for its turn, or its new text.
+func (m *model) onQueued(id, text string) {
+	m.knownInputs[id] = true
+	for i, in := range m.queue {
+		if in.id == id {
+			m.queue[i].text = text
+			return
+		}
+	}
+	m.queue = append(m.queue, input{id, text})
+}
+
+// dequeue removes an input that no longer waits.
+func (m *model) dequeue(id string) {
+	if id != "" {
+		m.knownInputs[id] = true
+		m.queue = slices.DeleteFunc(m.queue, func(in input) bool { return in.id == id })
+	}
+}
+
+// takeBackLast moves the last queued input back into the composer.
+func (m *model) takeBackLast() tea.Cmd {
+	if len(m.queue) == 0 {
+		return nil
+	}
+	ctx, conv, in := m.ctx, m.conv, m.queue[len(m.queue)-1]
+	return async(func() outcome {
+		err := conv.Remove(ctx, in.id)
+		return func(m *model) tea.Cmd {
+			switch {
+			case errors.Is(err, conversation.ErrInput):
+				m.showHint("It is already being answered")
+			case err != nil:
+				m.printError("Could not take it back: " + err.Error())
+			default:
+				m.dequeue(in.id)
+				m.restoreDraft(in.text, "↑ recalls the prompt that was taken back")
+			}
+			return nil
+		}
+	})
+}
+
+// steer passes the first queued input to the turn in progress.
+func (m *model) steer() tea.Cmd {
+	ctx, conv, in := m.ctx, m.conv, m.queue[0]
+	m.showHint("The model reads it with its next request")
+	return async(func() outcome {
+		if err := conv.Steer(ctx, in.id); err != nil && !errors.Is(err, conversation.ErrInput) {
+			return func(m *model) tea.Cmd {
+				m.printError("Could not pass it to the turn: " + err.Error())
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// maxTitle is the longest title that a list shows, in characters.
+const maxTitle = 60
+
+// createConversation creates a conversation for the first prompt.
+func (m *model) createConversation() tea.Cmd {
+	m.opening = true
+	ctx, convs, s := m.ctx, m.Conversations, m.settings
+	s.Title = ""
+	return async(func() outcome { return openOutcome(convs.New(ctx, s)) })
+}
+
+func (m *model) openConversation(id string) tea.Cmd {
+	m.opening = true
+	ctx, convs := m.ctx, m.Conversations
+	return async(func() outcome { return openOutcome(convs.Open(ctx, id)) })
+}
+
+// openOutcome handles the result of creating or opening a conversation.
+func openOutcome(conv Conversation, err error) outcome {
+	return func(m *model) tea.Cmd {
+		m.opening = false
+		if err == nil {
+			return m.showConversation(conv)
+		}
+		switch {
+		case errors.Is(err, conversation.ErrNone):
+			m.printError("There is no such conversation")
+		case errors.Is(err, store.ErrInUse):
+			m.printError("That conversation is open in another terminal")
+		default:
+			m.printError("Could not open the conversation: " + err.Error())
+		}
+		var texts []string
+		for _, in := range m.outbox {
+			texts = append(texts, in.text)
+		}
+		m.outbox = nil
+		m.restoreDraft(strings.Join(texts, "\n"), "↑ recalls the prompt that was not sent")
+		return nil
+	}
+}
+
+// showConversation shows a conversation and closes the one before, which stays open if the new one
+// fails to open.
+func (m *model) showConversation(conv Conversation) tea.Cmd {
+	closing := m.leaveConversation()
+	m.conv, m.knownInputs, m.alwaysAllowed = conv, map[string]bool{}, map[string]bool{}
+	ctx := m.ctx
+	return tea.Batch(closing, async(func() outcome {
+		view, err := conv.Get(ctx)
+		f := follow(ctx, conv)
+		return func(m *model) tea.Cmd {
+			if m.conv != conv {
+				f.cancel()
+				return nil
+			}
+			if err != nil {
+				m.printError("Could not read the conversation: " + err.Error())
+			} else {
+				m.settings = view.Settings
+			}
+			m.feed = f
+			m.replay = replay{last: view.Last, gathering: view.Last > 1}
+			return tea.Batch(f.next, m.replay.waitQuiet(), m.sendNext())
+		}
+	}))
+}
+
+// leaveConversation stops showing the conversation and closes it.
+func (m *model) leaveConversation() tea.Cmd {
+	if m.feed != nil {
+		m.feed.cancel()
+	}
+	m.foldFailure(true)
+	m.finishAnswer()
+	if m.conv != nil && (m.turn.id != "" || len(m.queue) > 0) {
+		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume "+m.conv.ID()+" continues it")
+	}
+	m.questions = nil // unanswered: they are asked again when the conversation continues
+	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = nil, replay{}, turnState{}, nil, nil, nil, nil
+	conv := m.conv
+	m.conv = nil
+	if conv == nil {
+		return nil
+	}
+	return async(func() outcome {
+		if err := conv.Close(); err != nil {
+			return func(m *model) tea.Cmd {
+				m.printError("Could not close the conversation: " + err.Error())
+				return nil
+			}
+		}
+		return nil
+	})
+}
