@@ -14,15 +14,15 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// clientStallTimeout is how long a client may take none of its answer before it is
-// taken for gone: longer than any lid of a laptop stays closed by accident.
+// clientStallTimeout is how long a client may read none of its answer before it
+// counts as gone: longer than a laptop stays closed by accident.
 const clientStallTimeout = 10 * time.Minute
 
-// forward hands a response on from its status line on.
+// forward sends a response to the client, from its status line on.
 func (c *call) forward(resp *http.Response) {
 	h := c.w.Header()
 	for name, values := range resp.Header {
-		if !strings.HasPrefix(name, headerPrefix) { // another gateway's, perhaps
+		if !strings.HasPrefix(name, headerPrefix) { // perhaps of another gateway
 			h[name] = values
 		}
 	}
@@ -41,8 +41,8 @@ func (c *call) forward(resp *http.Response) {
 	c.copyBody(resp.Body)
 }
 
-// resume goes on after the hold has sent the headers: with the answer, or with
-// the error that the headers can no longer tell.
+// resume continues after the keepalive has sent the headers: with the answer, or
+// with the error that a status can no longer report.
 func (c *call) resume(resp *http.Response) {
 	c.status = http.StatusOK
 	whole := resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Encoding") == ""
@@ -63,7 +63,7 @@ func (c *call) resume(resp *http.Response) {
 	}
 }
 
-// copyBody hands the body on as it comes.
+// copyBody sends the body as it arrives.
 func (c *call) copyBody(body io.Reader) {
 	buf := spool.NewBuffer(copyBufferSize)
 	defer buf.Release()
@@ -71,7 +71,7 @@ func (c *call) copyBody(body io.Reader) {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
 		c.answering = c.answering || n > 0
 		if n > 0 && c.write(buf.Bytes[:n], clientStallTimeout) != nil {
-			c.clientLeft() // or takes nothing
+			c.clientLeft() // or reads nothing
 		}
 		if err == io.EOF {
 			c.noteStreamError(body)
@@ -84,11 +84,11 @@ func (c *call) copyBody(body io.Reader) {
 	}
 }
 
-// copyBufferSize is how much is handed on at once.
+// copyBufferSize is how much is sent at once.
 const copyBufferSize = 16 << 10
 
-// write sends bytes to the client at once. One that takes none for so long is
-// an error. The deadline is set anew only when a part of the time has passed.
+// write sends bytes to the client at once. It fails if the client reads none for
+// so long. The deadline is renewed only when a part of the time has passed.
 func (c *call) write(p []byte, limit time.Duration) error {
 	if c.control == nil {
 		c.control = http.NewResponseController(c.w)
@@ -103,19 +103,19 @@ func (c *call) write(p []byte, limit time.Duration) error {
 	if err := c.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	return nil // it writes what it gets at once, or keeps it: we cannot help it
+	return nil // it sends at once anyway, or buffers, which cannot be changed
 }
 
-// noteStreamError looks at how a whole stream has ended: an error in the provider's own
-// words is told, since the client has it and nobody else does.
+// noteStreamError reports a stream that was whole but ended with the provider's
+// own error: only the client has seen it.
 func (c *call) noteStreamError(body io.Reader) {
 	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.outcome.Verdict.Stop == "" {
 		c.tellBrokeOff(w.Failure())
 	}
 }
 
-// brokenOff ends an answer that has broken off after its first content: in the
-// dialect's own error, or in a cut connection where that has no place.
+// brokenOff ends an answer that broke off after its first content: with the
+// dialect's own error, or with a cut connection where that has no place.
 func (c *call) brokenOff(err error) {
 	if c.r.Context().Err() != nil {
 		c.clientLeft()
@@ -124,11 +124,11 @@ func (c *call) brokenOff(err error) {
 	if c.gateway.closing.Err() != nil {
 		f = closingFault
 	}
-	// Package transport names the fault where it has watched the frames: then
-	// the client stands between two of them.
+	// Package transport returns a fault if it has parsed the frames: then the
+	// client has only whole ones.
 	_, watched := errors.AsType[*fault.Error](err)
 	switch {
-	case watched && c.parsed.Form == dialect.Lines: // it has also told the client
+	case watched && c.parsed.Form == dialect.Lines: // transport has told the client already
 		c.tellBrokeOff(f)
 		return
 	case watched:
@@ -139,28 +139,27 @@ func (c *call) brokenOff(err error) {
 	c.cut()
 }
 
-// fail reports that an answer has come to nothing although its headers are out.
+// fail reports a fault of an answer whose headers are out.
 func (c *call) fail(f *fault.Error) {
 	if c.outcome.Verdict.Stop == "" {
 		c.tellBrokeOff(f)
 	}
-	words := "ridethrough: " + f.Error()
+	text := "ridethrough: " + f.Error()
 	if f == closingFault {
-		words = closingMessage
+		text = closingMessage
 	}
-	c.endWithError(f, words)
+	c.endWithError(f, text)
 }
 
-// endWithError reports a fault in an answer whose headers are out.
-func (c *call) endWithError(f *fault.Error, words string) {
-	event := c.dialect.ErrorEvent(c.parsed.Form, f, words, c.answering)
+// endWithError sends the dialect's error event to a client that has the headers.
+func (c *call) endWithError(f *fault.Error, text string) {
+	event := c.dialect.ErrorEvent(c.parsed.Form, f, text, c.answering)
 	if event == nil || c.write(event, clientStallTimeout) != nil || c.dialect.Aborts(c.parsed.Form) {
 		c.cut()
 	}
 }
 
-// cut breaks the client's connection: a clean end would be taken for a whole
-// answer.
+// cut closes the client's connection: a clean end would look like a whole answer.
 func (c *call) cut() {
 	c.status = 0
 	panic(http.ErrAbortHandler)

@@ -232,7 +232,7 @@ func TestKeyThatCannotBeHadIsSaid(t *testing.T) {
 			Name: "anthropic", API: "anthropic", Key: func() (string, error) { return "", io.ErrUnexpectedEOF },
 		}}})
 		resp, text, err := w.get("/v1/messages", claude)
-		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream anthropic cannot be had") {
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream anthropic cannot be read") {
 			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
 		}
 	})

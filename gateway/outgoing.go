@@ -10,22 +10,22 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// viaHeader marks a request with the gateways that it has passed.
+// viaHeader lists the gateways that a request has passed.
 const viaHeader = "X-Ridethrough-Via"
 
-// shouldRetryHeader is the header of a response that ends the retries of the SDKs
-// made by Stainless (OpenAI's and Anthropic's).
+// shouldRetryHeader is the response header that ends the retries of the SDKs made
+// by Stainless (OpenAI's and Anthropic's).
 const shouldRetryHeader = "X-Should-Retry"
 
-// headerPrefix begins the headers that are between the client and the gateway.
+// headerPrefix begins the headers between the client and the gateway.
 const headerPrefix = "X-Ridethrough-"
 
-// credentialHeaders are the headers in which clients send credentials. One goes only to
-// an upstream whose API takes it there. Cookies are what a browser has for
-// other programs at this address.
+// credentialHeaders are the headers in which clients send credentials. Each goes
+// only to an upstream whose API uses it. A browser's cookies are for other
+// programs at this address.
 var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
 
-// newOutgoing makes the request for an upstream.
+// newOutgoing returns the request for an upstream.
 func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, error) {
 	req := c.r.WithContext(ctx)
 	req.Header = c.outgoingHeader(up)
@@ -40,8 +40,8 @@ func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, er
 	return req, nil
 }
 
-// outgoingHeader gives the headers for an upstream: the client's without those of its
-// connection, of other APIs and of ours.
+// outgoingHeader returns the headers for an upstream: the client's without those
+// of its connection, of other APIs and of the gateway.
 func (c *call) outgoingHeader(up *upstream) http.Header {
 	h := make(http.Header, len(c.r.Header)+3)
 	for name, values := range c.r.Header {
@@ -50,17 +50,17 @@ func (c *call) outgoingHeader(up *upstream) http.Header {
 		}
 	}
 	dropHop(h)
-	delete(h, "Expect")                         // the body is here
-	h["Accept-Encoding"] = []string{"identity"} // we have to see where the content begins
+	delete(h, "Expect")                         // the body has arrived
+	h["Accept-Encoding"] = []string{"identity"} // the gateway has to see where the content begins
 	h[viaHeader] = append(slices.Clip(h[viaHeader]), c.gateway.id)
 	if _, ok := h["User-Agent"]; !ok {
-		h["User-Agent"] = []string{""} // none is none: net/http would add its own
+		h["User-Agent"] = []string{""} // without one, net/http would add its own
 	}
 	return h
 }
 
-// authorize leaves in a request the credentials that are for the upstream, or
-// puts its own key in their place.
+// authorize removes the credentials that are not for the upstream from a request,
+// and sets the upstream's own key if it has one.
 func (u *upstream) authorize(h http.Header, query *string) error {
 	for _, name := range credentialHeaders {
 		if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, name) {
@@ -75,7 +75,7 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	}
 	key, err := u.Key()
 	if err != nil || key == "" {
-		return &fault.Error{Kind: fault.Auth, Message: "the key of the upstream " + u.Name + " cannot be had", Err: err, Rule: "gateway/key"}
+		return &fault.Error{Kind: fault.Auth, Message: "the key of the upstream " + u.Name + " cannot be read", Err: err, Rule: "gateway/key"}
 	}
 	name := u.api.keys[0]
 	if name == authorization {
@@ -85,7 +85,7 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	return nil
 }
 
-// removeParam removes a parameter from a query, and leaves the rest as it stands.
+// removeParam removes a parameter from a query and leaves the rest unchanged.
 func removeParam(query, name string) string {
 	if !strings.Contains(query, name+"=") && !strings.Contains(query, "%") {
 		return query
@@ -114,7 +114,7 @@ var hopByHop = []string{
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// dropHop removes what must not be passed on.
+// dropHop removes the headers that belong to one connection.
 func dropHop(h http.Header) {
 	for _, list := range h["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {

@@ -18,8 +18,8 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// passThroughPolicy is for what asks for no answer and may be repeated, such as a list of
-// models: nobody waits long for it, and the true outcome is better than a wait.
+// passThroughPolicy is for a request that asks for no answer and may be repeated,
+// such as a list of models: its true outcome is better than a long wait.
 func passThroughPolicy() policy.Policy {
 	return policy.Policy{
 		Retries: 3,
@@ -31,11 +31,10 @@ func passThroughPolicy() policy.Policy {
 	}
 }
 
-// repeatBound is the largest body that is kept for another try of such a
-// request.
+// repeatBound is the largest body that is kept for another try of such a request.
 const repeatBound = 4 << 20
 
-// newPassThrough makes the proxy for an upstream's other endpoints.
+// newPassThrough returns the proxy for an upstream's other endpoints.
 func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: &transport.Transport{
@@ -44,8 +43,8 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 			Limits: up.Limits.perTry(),
 		},
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),      // an answer that breaks off is the client's to see
-		Rewrite:       func(*httputil.ProxyRequest) {}, // pass has done it
+		ErrorLog:      log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
+		Rewrite:       func(*httputil.ProxyRequest) {}, // passThrough has done it
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // the client has left
@@ -56,13 +55,13 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 	}
 }
 
-// passThrough hands a request on that asks for no answer.
+// passThrough proxies a request that asks for no answer.
 func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoint, id string) {
 	out := r.WithContext(r.Context())
 	out.Header = r.Header.Clone()
 	query := r.URL.RawQuery
 	if err := u.authorize(out.Header, &query); err != nil {
-		_ = r.Body.Close() // the server would stumble over what is left of it
+		_ = r.Body.Close() // the server would take the rest of it for the next request
 		f := classify.Of(err, time.Now())
 		reply(w, http.StatusUnauthorized, u.api.errors.ErrorBody(f, "ridethrough: "+f.Error()))
 		return
@@ -80,8 +79,8 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 	u.proxy.ServeHTTP(w, out)
 }
 
-// bufferBody keeps the body of a request, so that it can be sent again. One
-// that is too large for that is sent once.
+// bufferBody keeps the body of a request for another try. A body that is too large
+// is sent once.
 func bufferBody(r *http.Request) {
 	if r.ContentLength < 0 || r.ContentLength > repeatBound {
 		return
@@ -95,32 +94,32 @@ func bufferBody(r *http.Request) {
 	r.Body, _ = r.GetBody()
 }
 
-// failedReader is a reader that has failed already.
+// failedReader is a reader that has failed.
 type failedReader struct{ err error }
 
 func (f failedReader) Read([]byte) (int, error) { return 0, f.err }
 
-// noAnswer says that an upstream gave no answer, and what to do about it.
+// noAnswer is the text of an error without an answer from the upstream.
 func (u *upstream) noAnswer(f *fault.Error) string {
-	if strings.HasPrefix(f.Rule, "gateway/") { // it is not the upstream's
+	if strings.HasPrefix(f.Rule, "gateway/") { // it is not the upstream's fault
 		return f.Error()
 	}
 	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.baseURL.Redacted(), f)
 }
 
-// reply writes a JSON body of ours.
+// reply answers with a JSON body of the gateway.
 func reply(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has left misses it
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// serveUnmatched answers what belongs to no upstream: clients that look whether
-// somebody is there, and people who open the address in a browser.
+// serveUnmatched answers a request that matches no upstream: a client's check for
+// a server, or a browser.
 func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ridethrough is here. Set this address as the base URL of your client; see the README.\n")
+		_, _ = io.WriteString(w, "ridethrough is running. Set this address as the base URL of your client; see the README.\n")
 		return
 	}
 	names := make([]string, len(s.upstreams))
@@ -128,5 +127,5 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 		names[i] = u.Name + " (" + u.API + ")"
 	}
 	reply(w, http.StatusNotFound, dialect.OpenAIChat().ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: "+r.Method+" "+r.URL.Path+" belongs to no upstream that it has; there are "+strings.Join(names, ", ")))
+		"ridethrough: "+r.Method+" "+r.URL.Path+" matches no upstream; configured are "+strings.Join(names, ", ")))
 }

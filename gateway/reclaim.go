@@ -12,21 +12,21 @@ import (
 // they keep, and nothing collects it: a process that waits allocates nothing.
 type memoryReclaimer struct {
 	mu    sync.Mutex
-	since int       // waits that have begun since the last one
+	since int       // waits that have begun since the last collection
 	last  time.Time // when that was
 	timer *time.Timer
 }
 
-// How many waits make one worth its while, how long they are given to begin,
-// and how often it comes at the most: for half a gigabyte it takes a fifth of a
-// second of one processor.
+// After how many waits a collection is worth its cost, how long these have to
+// begin, and the least time between two: for half a gigabyte one takes a fifth of
+// a second of one processor.
 const (
 	reclaimFrom  = 200
 	reclaimAfter = 2 * time.Second
 	reclaimEvery = 10 * time.Second
 )
 
-// waitStarted is told of each wait that begins.
+// waitStarted counts a wait.
 func (m *memoryReclaimer) waitStarted() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,11 +35,11 @@ func (m *memoryReclaimer) waitStarted() {
 	}
 }
 
-// reclaim gives back what is garbage by now.
+// reclaim collects the garbage.
 func (m *memoryReclaimer) reclaim() {
 	m.mu.Lock()
 	m.since, m.last, m.timer = 0, time.Now(), nil
 	m.mu.Unlock()
-	runtime.GC() // what pools hold goes with the second collection
+	runtime.GC() // the pools are emptied by the second collection
 	debug.FreeOSMemory()
 }

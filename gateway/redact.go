@@ -6,14 +6,14 @@ import (
 	"net/http"
 )
 
-// redactingTransport reaches an upstream that is sent a key of ours. Some providers repeat
-// the key in their errors, which go to clients that must not have it.
+// redactingTransport reaches an upstream that has a key of its own. Some providers
+// repeat the key in their errors, which go to clients that must not see it.
 type redactingTransport struct {
 	http.RoundTripper
 	key func() (string, error)
 }
 
-// RoundTrip sends one request. In an error's body "***" stands for the key.
+// RoundTrip sends one request. The body of an error has "***" in place of the key.
 func (t redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(req)
 	if err != nil || resp.StatusCode < http.StatusBadRequest || resp.Body == nil {
@@ -27,11 +27,11 @@ func (t redactingTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	return resp, nil
 }
 
-// redactBound is how much of an error's body is looked at, far more than one has.
+// redactBound is how much of an error's body is read, far more than one has.
 const redactBound = 1 << 20
 
-// redactedBody is a body in which a key is hidden. It is read as a whole first, since
-// the key may lie across two reads.
+// redactedBody is a body without the key. It is read whole first, since the key
+// may be split between two reads.
 type redactedBody struct {
 	io.ReadCloser
 	key  []byte

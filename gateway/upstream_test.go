@@ -344,7 +344,7 @@ func TestDrainedGatewayNamesEveryFault(t *testing.T) {
 		}}})
 		w.gateway.Drain()
 		resp, text, err := w.get("/v1/messages", claude)
-		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream locked cannot be had") {
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream locked cannot be read") {
 			t.Errorf("%q, %v", text, err)
 		}
 	})

@@ -23,6 +23,7 @@ var house = []row{
 	{floor: 1, path: "breaker", uses: "fault retry"},
 	{floor: 1, path: "transport", uses: "internal/dialect fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
+	{floor: 1, path: "internal/route", uses: "fault policy"},
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
