@@ -73,7 +73,6 @@ var house = []row{
 	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
 	{floor: 3, path: "internal/server/client", uses: "fault policy retry turn wire"},
-	{floor: 3, path: "docs"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
@@ -88,9 +87,23 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/terminal/chat", uses: "store retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
+	{floor: 3, path: "internal/server/api", uses: "conversation turn"},
+	{floor: 3, path: "internal/server/description"},
+	{floor: 3, path: "internal/server/rest", uses: "store conversation internal/server/api"},
+	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
+	{floor: 3, path: "internal/server/feed", uses: "fault gateway conversation wire internal/server/stream"},
 	{
-		floor: 3, path: "internal/server", uses: "council internal/dialect docs store fault fault/classify breaker gateway internal/operation/history policy conversation turn wire",
+		floor: 3, path: "internal/server/conversations", uses: "conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
+	},
+	{floor: 3, path: "internal/server/councils", uses: "conversation council wire internal/server/api internal/server/rest internal/server/stream"},
+	{
+		floor: 3, path: "internal/server/live",
+		uses: "fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
+	},
+	{
+		floor: 3, path: "internal/server",
+		uses: "internal/dialect fault fault/classify policy council conversation internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy wire",
@@ -106,7 +119,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
 			"internal/lab/simulator internal/operation/config internal/operation/history internal/operation/telemetry internal/server " +
-			"internal/server/web internal/terminal/display policy retry turn",
+			"internal/server/feed internal/server/web internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -119,7 +132,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
 			"internal/cli/screen internal/cli/storeflags internal/journal internal/operation/config internal/operation/history " +
-			"internal/server internal/server/client internal/terminal/chat internal/terminal/display internal/terminal/tui " +
+			"internal/server internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
 			"llm policy store tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},
@@ -202,9 +215,10 @@ var clocks = []clock{
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/operation/config", "NewTicker", "looks whether the file has changed"},
 	{"internal/operation/history", "NewTicker", "writes what was measured into its file"},
-	{"internal/server", "NewTicker", "looks at a list that somebody follows, and whether a client is still there"},
-	{"internal/server", "NewTimer", "keeps a stream of events from being silent"},
-	{"internal/server", "AfterFunc", "tells that a request still waits"},
+	{"internal/server/conversations", "NewTicker", "checks that a client of a WebSocket is still there"},
+	{"internal/server/feed", "AfterFunc", "publishes that a request still waits"},
+	{"internal/server/live", "NewTicker", "refreshes a list that has readers"},
+	{"internal/server/stream", "NewTimer", "keeps a silent stream of events alive"},
 	{"internal/server/client", "AfterFunc", "ends a connection of which nothing is heard"},
 	{"internal/terminal/tui", "After", "lets somebody leave whom something keeps that does not end"},
 	{"internal/cli/gatewaycmd", "AfterFunc", "handles events a little later, and drops the code of the start"},

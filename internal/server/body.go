@@ -7,14 +7,12 @@ import (
 	"time"
 )
 
-// bodyTime is how long a client may send nothing of a body that it has begun.
-// One that is slow and honest sends something.
+// bodyTime is how long a client may pause while it sends a body.
 const bodyTime = 30 * time.Second
 
-// bounded gives a request's body a deadline for each part of it; nil: there is
-// none. It holds also for one that nobody reads: net/http waits for its rest
-// before it answers.
-func bounded(w http.ResponseWriter, r *http.Request) *body {
+// limitBody sets a deadline for each part of a request's body; nil: there is no body. The deadline applies to a body
+// that is not read as well: net/http waits for its rest before it answers.
+func limitBody(w http.ResponseWriter, r *http.Request) *body {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
 	}
@@ -24,28 +22,27 @@ func bounded(w http.ResponseWriter, r *http.Request) *body {
 	return b
 }
 
-// body is a request's body that has to keep coming.
+// body is a request's body with a deadline for each part.
 type body struct {
 	io.ReadCloser
 	conn   http.ResponseController
 	set    time.Time   // when the deadline was set
-	over   atomic.Bool // all of it has been read
-	broken atomic.Bool // its end was not found
+	ended  atomic.Bool // all of it has been read
+	broken atomic.Bool // it has no end
 }
 
-// Read reads what has come. The deadline goes with the body: the server reads
-// on behind it to see whether the client is still there.
+// Read reads the body. At its end it removes the deadline: the server reads on to notice when the client leaves.
 func (b *body) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.over.Store(true)
+		b.ended.Store(true)
 		_ = b.conn.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// Close looks for the end of what was not read.
+// Close reads to the end of the body and notes a broken one.
 func (b *body) Close() error {
 	err := b.ReadCloser.Close()
 	if err != nil {
@@ -54,12 +51,11 @@ func (b *body) Close() error {
 	return err
 }
 
-// finish cuts the connection of a request whose body has no end, once it has
-// its answer. What comes behind it would be read as the next request, and may
-// be a part of this one. net/http sees to that itself only where it has not
-// been asked to answer before it has read all.
+// finish closes the connection of a request whose body has no end, once it has its answer: what follows would be read
+// as the next request, and may be a part of this one. net/http does so itself only for answers that follow the whole
+// body.
 func (b *body) finish(w http.ResponseWriter) {
-	if b == nil || b.over.Load() || w.Header().Get("Connection") == "close" {
+	if b == nil || b.ended.Load() || w.Header().Get("Connection") == "close" {
 		return
 	}
 	_ = b.conn.Flush()
@@ -68,7 +64,7 @@ func (b *body) finish(w http.ResponseWriter) {
 	}
 }
 
-// extend sets the deadline anew, but not for every few bytes.
+// extend moves the deadline, at most once a second.
 func (b *body) extend() {
 	if now := time.Now(); now.Sub(b.set) > time.Second {
 		b.set = now

@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -38,7 +39,7 @@ func newParlor(t *testing.T, answers ...llmtest.Answer) *parlor {
 // furnish opens a server on an engine.
 func furnish(t *testing.T, c server.Config, e store.Store, answers ...llmtest.Answer) *parlor {
 	if c.Feed == nil {
-		c.Feed = server.NewFeed()
+		c.Feed = feed.New()
 	}
 	p := &parlor{engine: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
 	p.host = conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {

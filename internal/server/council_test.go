@@ -186,7 +186,7 @@ func TestACouncilIsHadInOnePiece(t *testing.T) {
 		if q := h.models["judge"].Requests()[0]; !strings.Contains(q.Messages[0].Text(), "Is it so?") {
 			t.Errorf("%+v", q)
 		}
-		if log := h.log.String(); !strings.Contains(log, `msg="a council has sat"`) || !strings.Contains(log, "status=done members=3 answered=2 took=4.5s") || strings.Contains(log, "so?") {
+		if log := h.log.String(); !strings.Contains(log, `msg="council ended"`) || !strings.Contains(log, "status=done members=3 answered=2 took=4.5s") || strings.Contains(log, "so?") {
 			t.Error(log)
 		}
 	})
@@ -295,15 +295,15 @@ func TestWhatNoCouncilCanBeMadeOfIsRefused(t *testing.T) {
 		many := `"answers"` + strings.Repeat(`,"answers"`, 16)
 		for body, want := range map[string]string{
 			`{"question":" ","models":["answers","denies"]}`:                                               "400 there is no question",
-			`{"question":"?","models":["answers"]}`:                                                        "400 models: want from 2 to 16, and there are 1",
-			`{"question":"?","models":[` + many + `]}`:                                                     "400 models: want from 2 to 16, and there are 17",
+			`{"question":"?","models":["answers"]}`:                                                        "400 models: want 2 to 16, got 1",
+			`{"question":"?","models":[` + many + `]}`:                                                     "400 models: want 2 to 16, got 17",
 			`{"question":"?","models":["answers","nothing"]}`:                                              "400 nobody has the model nothing",
 			`{"question":"?","models":["answers","denies"],"quorum":3}`:                                    "400 a quorum of 3; want from 2 to 2, the number of members",
-			`{"question":"?","models":["answers","denies"],"graceMs":-1}`:                                  "400 a time is from 0 to 86400000 ms",
-			`{"question":"?","models":["answers","denies"],"capMs":90000000}`:                              "400 a time is from 0 to 86400000 ms",
+			`{"question":"?","models":["answers","denies"],"graceMs":-1}`:                                  "400 want each duration from 0 to 86400000 ms",
+			`{"question":"?","models":["answers","denies"],"capMs":90000000}`:                              "400 want each duration from 0 to 86400000 ms",
 			`{"question":"?","models":["answers","denies"],"capMs":1000}`:                                  "400 the cap of 1s leaves the members nothing beside the aggregator's 2m0s",
-			`{"question":"?","modles":["answers","denies"]}`:                                               `400 the body cannot be read: unknown field "modles"`,
-			`{"question":"` + strings.Repeat("x", 384<<10+1) + `","models":["answers","denies"]}`:          "413 a question, and standing orders, are not longer than 384 KiB",
+			`{"question":"?","modles":["answers","denies"]}`:                                               `400 invalid body: unknown field "modles"`,
+			`{"question":"` + strings.Repeat("x", 384<<10+1) + `","models":["answers","denies"]}`:          "413 the question and the system prompt may have 384 KiB each",
 			`{"question":"?","models":["answers","denies"],"system":"` + strings.Repeat("x", 6<<20) + `"}`: "413 the body is larger than",
 		} {
 			resp := h.convene(t.Context(), body)

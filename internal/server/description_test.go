@@ -2,48 +2,25 @@ package server_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/ridethrough/ridethrough/docs"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/description"
 )
 
-var update = flag.Bool("update", false, "write the descriptions instead of comparing them")
-
-func TestTheDescriptionsSayWhatTheCodeDoes(t *testing.T) {
-	for name, describe := range map[string]func() ([]byte, error){
-		"../../docs/openapi.json": server.OpenAPI, "../../docs/events.schema.json": server.Events,
-	} {
-		want, err := describe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if *update {
-			if err := os.WriteFile(name, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(name); err != nil || string(got) != string(want) {
-			t.Errorf("%s is another; mend with: go test ./internal/server -run Descriptions -update", name)
-		}
-	}
-}
-
 // eventSchema is the schema of events, as it checks.
-var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(docs.Events()) })
+var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(description.Events()) })
 
 // answers are the schemas of answers, by what they answer: "GET /-/… 200".
 var answers = sync.OnceValue(func() map[string]*jsonschema.Resolved {
-	text := strings.ReplaceAll(docs.OpenAPI(), "#/components/schemas/", "#/$defs/")
+	text := strings.ReplaceAll(description.OpenAPI(), "#/components/schemas/", "#/$defs/")
 	var api struct {
 		Paths map[string]map[string]struct {
 			Responses map[string]struct {
@@ -114,25 +91,9 @@ func conforms(t *testing.T, method, address string, status int, answer map[strin
 
 func TestTheDescriptionsAreServed(t *testing.T) {
 	s := server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
-	for path, want := range map[string]string{"/-/openapi.json": docs.OpenAPI(), "/-/events.schema.json": docs.Events()} {
+	for path, want := range map[string]string{"/-/openapi.json": description.OpenAPI(), "/-/events.schema.json": description.Events()} {
 		if w := ask(s, request("GET", path, "")); w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
-		}
-	}
-}
-
-func TestTheManualNamesEverything(t *testing.T) {
-	var manual string
-	for _, name := range []string{"conversations", "api"} {
-		page, err := os.ReadFile("../../docs/" + name + ".md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		manual += string(page)
-	}
-	for _, word := range server.Words() {
-		if !strings.Contains(manual, "`"+word+"`") {
-			t.Errorf("docs/conversations.md does not name %s", word)
 		}
 	}
 }

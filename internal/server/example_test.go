@@ -10,17 +10,18 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
 // The feed is told of what happens, the server shows it.
 func Example() {
-	feed := server.NewFeed()
-	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: feed.Watch})
+	f := feed.New()
+	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: f.Watch})
 	if err != nil {
 		panic(err)
 	}
-	s := httptest.NewServer(server.New(server.Config{Gateway: g, Feed: feed, Token: "let me in", Log: slog.New(slog.DiscardHandler)}))
+	s := httptest.NewServer(server.New(server.Config{Gateway: g, Feed: f, Token: "let me in", Log: slog.New(slog.DiscardHandler)}))
 	defer s.Close()
 	for _, token := range []string{"", "let me in"} {
 		req, _ := http.NewRequest("GET", s.URL+"/-/waits", nil)
@@ -34,6 +35,6 @@ func Example() {
 		fmt.Println(resp.StatusCode, strings.TrimSpace(string(body)))
 	}
 	// Output:
-	// 401 {"title":"Unauthorized","status":401,"code":"unauthorized","detail":"it asks for its token, as the header X-Ridethrough-Token or in place of the API key"}
+	// 401 {"title":"Unauthorized","status":401,"code":"unauthorized","detail":"the server needs its token, in the header X-Ridethrough-Token or in place of the API key"}
 	// 200 {"waits":[]}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -78,8 +79,8 @@ func said(all []wire.Event) string {
 
 func TestStoryOfACallIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		r := run(t, server.Config{Gateway: &fake{}, Feed: feed}).read("/-/events")
+		f := feed.New()
+		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		for _, e := range []gateway.Event{
 			happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{}),
@@ -92,7 +93,7 @@ func TestStoryOfACallIsTold(t *testing.T) {
 			retrying(6, 1, time.Second), happens(gateway.Ended, 6, gateway.Note{}), // the gateway is closed
 			happens(gateway.Left, 7, gateway.Note{}),
 		} {
-			feed.Watch(e)
+			f.Watch(e)
 		}
 		want := "1 retry 0 in 5000; 2 retry 1 in 10000; 3 from first to work: HTTP 529: Overloaded; 4 recovered after 2; " +
 			"5 retry 0 in 1000; 6 error overloaded after 2; 7 error truncated after 0; " +
@@ -109,18 +110,18 @@ func TestStoryOfACallIsTold(t *testing.T) {
 
 func TestWaitIsToldEveryHalfMinuteWhileItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		r := run(t, server.Config{Gateway: &fake{}, Feed: feed}).read("/-/events")
+		f := feed.New()
+		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
-		feed.Watch(retrying(1, 5, 100*time.Second))
-		feed.Watch(retrying(2, 1, 30*time.Second))
+		f.Watch(retrying(1, 5, 100*time.Second))
+		f.Watch(retrying(2, 1, 30*time.Second))
 		time.Sleep(2 * time.Minute)
 		if got := said(bodies(t, r.seen())); got != "1 retry 4 in 100000; 2 retry 0 in 30000; 3 waiting 70000; 4 waiting 40000; 5 waiting 10000; " {
 			t.Error(got)
 		}
-		feed.Watch(retrying(1, 6, time.Hour))
+		f.Watch(retrying(1, 6, time.Hour))
 		time.Sleep(45 * time.Second)
-		feed.Watch(happens(gateway.Tried, 1, gateway.Note{})) // somebody said "now"
+		f.Watch(happens(gateway.Tried, 1, gateway.Note{})) // somebody said "now"
 		time.Sleep(time.Hour)
 		if got := said(bodies(t, r.seen())); got != "6 retry 5 in 3600000; 7 waiting 3570000; " {
 			t.Error(got)
@@ -130,21 +131,21 @@ func TestWaitIsToldEveryHalfMinuteWhileItLasts(t *testing.T) {
 
 func TestReaderThatComesBackMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
-		feed.Watch(retrying(1, 1, time.Second))
+		f.Watch(retrying(1, 1, time.Second))
 		first := r.next()
 		r.close()
 		for i := range 3 {
-			feed.Watch(retrying(1, i+2, time.Second))
+			f.Watch(retrying(1, i+2, time.Second))
 		}
 		r = w.read("/-/events", "Last-Event-ID", first.id)
 		defer r.close()
 		if got := said(bodies(t, r.seen())); got != "2 retry 1 in 1000; 3 retry 2 in 1000; 4 retry 3 in 1000; " {
 			t.Error(got)
 		}
-		feed.Watch(retrying(1, 5, time.Second))
+		f.Watch(retrying(1, 5, time.Second))
 		if got := said(bodies(t, r.seen())); got != "5 retry 4 in 1000; " {
 			t.Errorf("then live: %s", got)
 		}
@@ -153,10 +154,10 @@ func TestReaderThatComesBackMissesNothing(t *testing.T) {
 
 func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
-		feed.Watch(retrying(1, 1, time.Second))
+		f.Watch(retrying(1, 1, time.Second))
 		boot, _, _ := strings.Cut(r.next().id, "-")
 		r.close()
 		for id, want := range map[string]string{
@@ -170,7 +171,7 @@ func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
 			r.close()
 		}
 		for i := range 5000 {
-			feed.Watch(retrying(1, i+2, time.Second))
+			f.Watch(retrying(1, i+2, time.Second))
 		}
 		r = w.read("/-/events", "Last-Event-ID", boot+"-1")
 		defer r.close()
@@ -183,11 +184,11 @@ func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
 
 func TestEventsThatOnlyTellOfTimePushNothingOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
 		for id := range int64(10) {
-			feed.Watch(retrying(id, 1, 8*time.Hour))
+			f.Watch(retrying(id, 1, 8*time.Hour))
 		}
 		first := r.next()
 		r.close()
@@ -203,8 +204,8 @@ func TestEventsThatOnlyTellOfTimePushNothingOut(t *testing.T) {
 
 func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +214,7 @@ func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
 		fmt.Fprintf(conn, "GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		synctest.Wait() // it does not even read the header
 		for i := range 5000 {
-			feed.Watch(retrying(1, i+1, time.Second))
+			f.Watch(retrying(1, i+1, time.Second))
 		}
 		buf := make([]byte, 1<<20)
 		var got strings.Builder
@@ -232,8 +233,8 @@ func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
 
 func TestReaderThatTakesNothingIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed, Grace: time.Hour})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f, Grace: time.Hour})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
@@ -251,15 +252,15 @@ func TestReaderThatTakesNothingIsCut(t *testing.T) {
 
 func TestManyReadersAllSeeTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := server.NewFeed()
-		w := run(t, server.Config{Gateway: &fake{}, Feed: feed})
+		f := feed.New()
+		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		readers := make([]*reader, 100)
 		for i := range readers {
 			readers[i] = w.read("/-/events")
 			defer readers[i].close()
 		}
 		for i := range 200 {
-			feed.Watch(retrying(int64(i), 1, time.Second))
+			f.Watch(retrying(int64(i), 1, time.Second))
 		}
 		want := said(bodies(t, readers[0].seen()))
 		if !strings.HasSuffix(want, "200 retry 0 in 1000; ") {
@@ -306,21 +307,21 @@ func TestReadersAreBounded(t *testing.T) {
 }
 
 func BenchmarkFeedOfACallThatIsAnsweredAtOnce(b *testing.B) {
-	feed := server.NewFeed()
+	f := feed.New()
 	events := []gateway.Event{happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{})}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {
-			feed.Watch(e)
+			f.Watch(e)
 		}
 	}
 }
 
 func BenchmarkFeedOfARetry(b *testing.B) {
-	feed := server.NewFeed()
+	f := feed.New()
 	e := retrying(1, 1, time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
-		feed.Watch(e)
+		f.Watch(e)
 	}
 }

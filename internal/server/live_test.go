@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -230,25 +231,25 @@ func TestAConversationThatIsDeletedEndsItsPartOfTheStream(t *testing.T) {
 
 func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, feed := &fake{}, server.NewFeed()
+		g, f := &fake{}, feed.New()
 		var all []gateway.Wait
 		for id := range int64(6) {
-			feed.Watch(retrying(id, 1, time.Minute))
+			f.Watch(retrying(id, 1, time.Minute))
 			all = append(all, waiting(id, time.Minute))
 		}
 		g.show(all, nil)
-		r := run(t, server.Config{Gateway: g, Feed: feed}).read("/-/live")
+		r := run(t, server.Config{Gateway: g, Feed: f}).read("/-/live")
 		defer r.close()
 		r.seen()
 		n := gateway.Note{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
-		feed.Watch(happens(gateway.Recovered, 0, n))
-		feed.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
-		feed.Watch(happens(gateway.GaveUp, 1, n))
-		feed.Watch(happens(gateway.Left, 2, n))
-		feed.Watch(happens(gateway.Ended, 3, n))
+		f.Watch(happens(gateway.Recovered, 0, n))
+		f.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
+		f.Watch(happens(gateway.GaveUp, 1, n))
+		f.Watch(happens(gateway.Left, 2, n))
+		f.Watch(happens(gateway.Ended, 3, n))
 		g.show(nil, nil)
 		time.Sleep(300 * time.Millisecond)
-		feed.Watch(happens(gateway.Recovered, 5, n)) // told of later than it was seen to be gone
+		f.Watch(happens(gateway.Recovered, 5, n)) // told of later than it was seen to be gone
 		time.Sleep(250 * time.Millisecond)
 		var got []string
 		for _, e := range r.seen() {

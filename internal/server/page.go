@@ -13,20 +13,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// pagePath is where the page is.
+// pagePath is the address of the page.
 const pagePath = "/-/ui/"
 
-// pagePolicy lets the page do what it does and nothing else: it runs and shows its
-// own files, talks to this server, and is part of no other page.
+// pagePolicy allows what the page needs and nothing else: it loads its own files, connects to this server, and is
+// part of no other page.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// guard sets the headers of every answer that is not an upstream's, so that
-// nothing in one that a browser is led to, an error or a text among them, runs
-// or is part of a page.
-func guard(h http.Header) {
+// setPageGuards sets the headers of every answer that is not an upstream's, so that nothing in it runs in a browser
+// or becomes part of a page.
+func setPageGuards(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -34,20 +35,20 @@ func guard(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// hashed is a name that changes with what the file says, as bundlers make it.
+// hashed matches a name that changes with the file, as bundlers make it.
 var hashed = regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z.]+$`)
 
-// leaf is a file of the page.
-type leaf struct {
+// asset is a file of the page.
+type asset struct {
 	kind   string // its media type
-	etag   string // without what says how it is encoded
+	etag   string // without the encoding
 	plain  []byte
-	packed func() []byte // with gzip; made when it is first asked for. nil: it does not get smaller
+	packed func() []byte // with gzip, made at the first request; nil: it would not be smaller
 }
 
-// leaves reads the files of the page.
-func leaves(from fs.FS) (map[string]leaf, error) {
-	all := map[string]leaf{}
+// readAssets reads the files of the page.
+func readAssets(from fs.FS) (map[string]asset, error) {
+	all := map[string]asset{}
 	if from == nil {
 		return all, nil
 	}
@@ -59,21 +60,20 @@ func leaves(from fs.FS) (map[string]leaf, error) {
 		if err != nil {
 			return err
 		}
-		all[name] = newLeaf(name, text)
+		all[name] = newAsset(name, text)
 		return nil
 	})
 	return all, err
 }
 
-func newLeaf(name string, text []byte) leaf {
+func newAsset(name string, text []byte) asset {
 	sum := sha256.Sum256(text)
-	l := leaf{kind: mediaType(name), etag: hex.EncodeToString(sum[:12]), plain: text}
-	l.packed = sync.OnceValue(func() []byte { return pack(text) })
-	return l
+	a := asset{kind: mediaType(name), etag: hex.EncodeToString(sum[:12]), plain: text}
+	a.packed = sync.OnceValue(func() []byte { return pack(text) })
+	return a
 }
 
-// mediaType gives the type of a file by its name. The few that a page has are
-// not left to the tables of the machine.
+// mediaType returns the type of a file by its name. The types of a page do not depend on the machine's tables.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".html":
@@ -92,11 +92,11 @@ func mediaType(name string) string {
 	}
 }
 
-// pack compresses a file; nil: it does not get smaller.
+// pack compresses a file; nil: it would not be smaller.
 func pack(text []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // there is such a level
-	_, _ = w.Write(text)                                  // a buffer takes all
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(text)                                  // a buffer never fails
 	_ = w.Close()
 	if b.Len() >= len(text) {
 		return nil
@@ -104,30 +104,30 @@ func pack(text []byte) []byte {
 	return b.Bytes()
 }
 
-// servePage answers with a file of the page. There is no secret in it, so that
-// who has the token only in the address of a first visit can load it.
+// servePage answers with a file of the page. The files hold no secret and need no token: the token may stand in the
+// fragment of the page's address, which is not sent.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, pagePath)
 	if name == "" {
 		name = "index.html"
 	}
-	l, ok := s.page[name]
+	a, ok := s.page[name]
 	if !ok {
-		refuse(w, http.StatusNotFound, "the page has no file %q; see %s", clip(name), pagePath)
+		rest.Refuse(w, http.StatusNotFound, "the page has no file %q; see %s", rest.Clip(name), pagePath)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Content-Type", l.kind)
+	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", "no-cache")
 	if hashed.MatchString(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	text, tag := l.plain, l.etag
-	if unpacks(r) {
-		if packed := l.packed(); packed != nil {
-			text, tag = packed, l.etag+"-gzip"
+	text, tag := a.plain, a.etag
+	if acceptsGzip(r) {
+		if packed := a.packed(); packed != nil {
+			text, tag = packed, a.etag+"-gzip"
 			h.Set("Content-Encoding", "gzip")
 		}
 	}
@@ -135,8 +135,8 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(text))
 }
 
-// unpacks tells whether a client takes gzip.
-func unpacks(r *http.Request) bool {
+// acceptsGzip reports whether a client takes gzip.
+func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
 		if strings.EqualFold(name, "gzip") || name == "*" {
@@ -146,15 +146,14 @@ func unpacks(r *http.Request) bool {
 	return false
 }
 
-// browses tells whether somebody opens the server's address in a browser. No
-// API has anything there for people, so they are shown the page.
-func (s *Server) browses(r *http.Request) bool {
+// isBrowser reports whether a browser opens the server's address. No API serves HTML there, so it gets the page.
+func (s *Server) isBrowser(r *http.Request) bool {
 	return len(s.page) > 0 && r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// lead sends a browser to the page.
-func lead(w http.ResponseWriter) {
+// redirectToPage sends a browser to the page.
+func redirectToPage(w http.ResponseWriter) {
 	w.Header().Set("Location", pagePath)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusFound)

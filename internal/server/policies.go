@@ -5,20 +5,20 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Policy is a policy that somebody may go by, for people.
+// Policy is a policy as /-/policies shows it.
 type Policy struct {
 	Name     string
-	Preset   bool     // it is there without a configuration
+	Preset   bool     // it needs no configuration
 	UsedBy   []string // upstreams, routes, "conversations"
-	Sentence string   // what it comes to
+	Sentence string   // its effect in words
 	Policy   policy.Policy
 }
 
-// Of a policy with many retries some are shown; those of one without end are
-// not counted.
+// How many retries of a policy are shown, and how many are counted.
 const (
 	retriesShown = 100
 	outlookBound = 10_000
@@ -31,14 +31,14 @@ type outlook struct {
 	UsedBy    []string   `json:"usedBy"`
 	Sentence  string     `json:"sentence"`
 	Retries   []schedule `json:"retries"` // the first 100
-	Count     int        `json:"count"`   // of all; without end: of those that are shown
-	Ends      string     `json:"ends"`    // what is used up: "retries", "sleep", "wall"; "never"
-	Total     int64      `json:"totalMs"` // of waiting; without end: of what is shown
+	Count     int        `json:"count"`   // of all; if unlimited: of those that are shown
+	Ends      string     `json:"ends"`    // what ends it: "retries", "sleep", "wall"; "never"
+	Total     int64      `json:"totalMs"` // of waiting; if unlimited: of what is shown
 	Unlimited bool       `json:"unlimited,omitzero"`
 	Sleep     int64      `json:"sleepMs,omitzero"` // its budgets; left out: none
 	Wall      int64      `json:"wallMs,omitzero"`
-	Hint      int64      `json:"hintMs,omitzero"` // the longest wait that a provider may ask for; left out: what the budgets allow
-	Kinds     []string   `json:"kinds"`           // of faults that it tries again
+	Hint      int64      `json:"hintMs,omitzero"` // the longest hint that is obeyed; left out: what the budgets allow
+	Kinds     []string   `json:"kinds"`           // of faults that it retries
 }
 
 // schedule is one retry, as JSON.
@@ -47,16 +47,16 @@ type schedule struct {
 	Wait  int64 `json:"waitMs"`
 	Least int64 `json:"leastMs"`
 	Most  int64 `json:"mostMs"`
-	At    int64 `json:"atMs"` // of waiting, with this wait
+	At    int64 `json:"atMs"` // of waiting, this wait included
 }
 
-// servePolicies shows what the policies come to in an outage without end.
+// servePolicies shows the schedule of each policy in an outage without end.
 func (s *Server) servePolicies(w http.ResponseWriter, _ *http.Request) {
 	all := []outlook{}
 	for _, p := range s.config.Policies() {
 		all = append(all, viewPolicy(p))
 	}
-	answer(w, http.StatusOK, map[string][]outlook{"policies": all})
+	rest.Answer(w, http.StatusOK, map[string][]outlook{"policies": all})
 }
 
 func viewPolicy(p Policy) outlook {
@@ -87,7 +87,7 @@ func viewPolicy(p Policy) outlook {
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// ends says what of a policy is used up at its end.
+// ends returns what ends a policy.
 func ends(p policy.Policy, why policy.Stop) string {
 	switch {
 	case why == "":
@@ -100,7 +100,7 @@ func ends(p policy.Policy, why policy.Stop) string {
 	return "retries"
 }
 
-// kinds names the faults that a policy tries again.
+// kinds returns the names of the faults that a policy retries.
 func kinds(p policy.Policy) []string {
 	names := []string{}
 	set := p.RetryOn

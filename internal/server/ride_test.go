@@ -16,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -36,7 +37,7 @@ func newRide(t *testing.T, script simulator.Script, c server.Config) *ride {
 	}
 	r.told = told
 	t.Cleanup(func() { _ = told.Close(context.Background()) })
-	c.Feed, c.Metrics = server.NewFeed(), told
+	c.Feed, c.Metrics = feed.New(), told
 	g, err := gateway.New(gateway.Config{
 		Policy: policy.Patient(), Base: r.provider.Transport(),
 		OnEvent: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
 const (
@@ -15,12 +17,11 @@ const (
 	authorization = "Authorization"
 )
 
-// keyHeaders are where clients put an API's credential. Many can set nothing
-// else, so the token may stand there.
+// keyHeaders are the headers in which clients send an API's credential. Many can set no other, so the token may
+// stand there.
 var keyHeaders = []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
-// admit tells whether a request brings the token, and takes the token out of
-// it wherever it stands: it never reaches a provider.
+// admit reports whether a request has the token, and removes the token from it: it never reaches a provider.
 func (s *Server) admit(r *http.Request) bool {
 	h := r.Header
 	given := h[tokenHeader]
@@ -45,13 +46,13 @@ func (s *Server) admit(r *http.Request) bool {
 	return s.stripQuery(r) || ok
 }
 
-// isToken compares in a time that tells nothing about how much is right.
+// isToken compares in constant time.
 func (s *Server) isToken(v string) bool {
 	sum := sha256.Sum256([]byte(strings.TrimSpace(v)))
 	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
 }
 
-// holdsToken tells whether one of a header's values is the token.
+// holdsToken reports whether one of a header's values is the token.
 func (s *Server) holdsToken(values []string) bool {
 	found := false
 	for _, v := range values {
@@ -60,7 +61,7 @@ func (s *Server) holdsToken(values []string) bool {
 	return found
 }
 
-// bearsToken tells whether one of the values is "Bearer" and the token.
+// bearsToken reports whether one of a header's values is "Bearer" and the token.
 func (s *Server) bearsToken(values []string) bool {
 	found := false
 	for _, v := range values {
@@ -70,8 +71,8 @@ func (s *Server) bearsToken(values []string) bool {
 	return found
 }
 
-// stripQuery takes ?key= out of the request's query where it is the token. The
-// rest stays as it is, byte for byte.
+// stripQuery removes ?key= from the query if it is the token, and reports whether it was there. The rest stays as it
+// is, byte for byte.
 func (s *Server) stripQuery(r *http.Request) bool {
 	if r.URL.RawQuery == "" {
 		return false
@@ -80,7 +81,7 @@ func (s *Server) stripQuery(r *http.Request) bool {
 	found := false
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		name, _ = url.QueryUnescape(name) // what cannot be read is "" and no key
+		name, _ = url.QueryUnescape(name) // an invalid one is "", which is no key
 		value, _ = url.QueryUnescape(value)
 		if name == "key" && s.isToken(value) {
 			found = true
@@ -95,32 +96,30 @@ func (s *Server) stripQuery(r *http.Request) bool {
 	return found
 }
 
-// strange answers a request that does not bring the token.
-func (s *Server) strange(w http.ResponseWriter, r *http.Request) {
-	if say, before := s.strangers.count(time.Now()); say {
-		s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", clip(r.Method), "path", clip(r.URL.Path), "unlogged", before)
+// refuseToken answers a request without the token.
+func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request) {
+	if logs, unlogged := s.refusals.count(time.Now()); logs {
+		s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", rest.Clip(r.Method), "path", rest.Clip(r.URL.Path), "unlogged", unlogged)
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough"`)
-	reject(w, r, http.StatusUnauthorized, "it asks for its token, as the header %s or in place of the API key", tokenHeader)
+	reject(w, r, http.StatusUnauthorized, "the server needs its token, in the header %s or in place of the API key", tokenHeader)
 }
 
-// strangers counts the requests without the token. Whoever tries many must not
-// fill the log: there is one line a second, with how many came before it that
-// have none.
-type strangers struct {
-	mu   sync.Mutex
-	last time.Time
-	left int
+// refusals limits the log of requests without the token to one line a second.
+type refusals struct {
+	mu       sync.Mutex
+	last     time.Time
+	unlogged int // since then
 }
 
-// count tells whether a request has a line, and how many before it had none.
-func (s *strangers) count(now time.Time) (say bool, before int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Sub(s.last) < time.Second {
-		s.left++
+// count reports whether a refusal is logged, and how many before it were not.
+func (f *refusals) count(now time.Time) (logs bool, unlogged int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Sub(f.last) < time.Second {
+		f.unlogged++
 		return false, 0
 	}
-	before, s.left, s.last = s.left, 0, now
-	return true, before
+	unlogged, f.unlogged, f.last = f.unlogged, 0, now
+	return true, unlogged
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 )
 
 // Conversations returns the conversations and councils that `serve` has besides
@@ -68,7 +69,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, from *con
 }
 
 // watching tells both of what happens to turns.
-func watching(feed *server.Feed, measured *history.History) func(conversation.Event) {
+func watching(feed *feed.Feed, measured *history.History) func(conversation.Event) {
 	return func(e conversation.Event) {
 		measured.WatchTurns(e)
 		feed.WatchTurns(e)

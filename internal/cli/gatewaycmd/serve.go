@@ -23,6 +23,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/web"
 )
 
@@ -80,7 +81,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	log := command.Logger(c.Streams.Err, &level)
 	doubts(log, &t.Config)
 	served := server.Config{
-		Feed: server.NewFeed(), History: history.Open("", log), Token: t.Token, Hosts: t.Config.Hosts, Log: log,
+		Feed: feed.New(), History: history.Open("", log), Token: t.Token, Hosts: t.Config.Hosts, Log: log,
 		Version: command.Version(), Page: web.Files(),
 	}
 	end, err := c.extension.Attach(ctx, &served, &t.Config)

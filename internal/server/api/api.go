@@ -1,0 +1,187 @@
+// Package api holds the JSON of the HTTP API for conversations and councils: what the server reads and answers.
+// Package description describes these types in OpenAPI; their comments are its texts.
+package api
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// NewConversation is the body that creates a conversation.
+type NewConversation struct {
+	ID string `json:"id,omitzero"` // "": the server chooses one
+	conversation.Settings
+}
+
+// Conversation is a conversation and the state of its turn.
+type Conversation struct {
+	ID string `json:"id"`
+	conversation.Settings
+	Created time.Time `json:"created"`
+	Changed time.Time `json:"changed"`
+	Seq     int64     `json:"seq"`             // of the last event: a reader that follows from here misses nothing
+	TurnID  string    `json:"turnId,omitzero"` // the turn in progress; left out: none is
+	Wait    *Wait     `json:"wait,omitzero"`   // the wait of that turn; left out: it does not wait
+	Queue   []Input   `json:"queue"`           // the inputs that wait for their turn, the next first
+}
+
+// Wait is the wait of a turn for its next try.
+type Wait struct {
+	Until     time.Time `json:"until"`
+	Remaining int64     `json:"remainingMs"`
+	Attempt   int       `json:"attempt"` // the number of the next retry, from 0
+	Kind      string    `json:"kind"`    // of the fault
+	Message   string    `json:"message"` // the provider's text
+}
+
+// Input is a user message that waits for its turn.
+type Input struct {
+	ID     string    `json:"id"`
+	Text   string    `json:"text"`
+	At     time.Time `json:"at"`
+	Steers bool      `json:"steers,omitzero"` // the turn in progress takes it before its next question to the model
+}
+
+// Summary is a conversation in a list.
+type Summary struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title,omitzero"`
+	Model   string    `json:"model"`
+	Created time.Time `json:"created"`
+	Changed time.Time `json:"changed"`
+}
+
+// Page is a part of the list of conversations.
+type Page struct {
+	Conversations []Summary `json:"conversations"`
+	Before        string    `json:"before,omitzero"` // continues the list; left out: this is its end
+}
+
+// Change is the body that changes the settings of a conversation. A member that is left out stays as it is.
+type Change struct {
+	Model    *string   `json:"model,omitzero"`      // such as "anthropic/claude-opus-4-5"
+	Fallback *[]string `json:"fallback,omitzero"`   // models that take over, in this order
+	Patience *int64    `json:"patienceMs,omitzero"` // how long faults may last before a fallback takes over
+	System   *string   `json:"system,omitzero"`     // the system prompt
+	Policy   *string   `json:"policy,omitzero"`     // the name of a policy; "": the default
+	Effort   *string   `json:"effort,omitzero"`     // how hard the model thinks: "low", "medium" or "high"; "": the model's default
+	Title    *string   `json:"title,omitzero"`      // shown in lists
+}
+
+// To returns settings with the change made.
+func (c Change) To(s conversation.Settings) conversation.Settings {
+	set(&s.Model, c.Model)
+	set(&s.Fallback, c.Fallback)
+	set(&s.Patience, c.Patience)
+	set(&s.System, c.System)
+	set(&s.Policy, c.Policy)
+	set(&s.Effort, c.Effort)
+	set(&s.Title, c.Title)
+	return s
+}
+
+// set replaces a value unless the new one is nil.
+func set[T any](value, to *T) {
+	if to != nil {
+		*value = *to
+	}
+}
+
+// NewTurn is the body that adds a user message.
+type NewTurn struct {
+	Text string `json:"text"`
+	ID   string `json:"id,omitzero"` // of the turn; "": the server chooses one
+}
+
+// Again is the body that repeats the unanswered question of the last turn.
+type Again struct {
+	ID string `json:"id,omitzero"` // of the new turn; "": the server chooses one
+}
+
+// Stop is the body that stops a turn.
+type Stop struct {
+	TurnID string `json:"turnId,omitzero"` // "": the turn in progress, whichever it is
+}
+
+// Queue is the answer with the inputs of a conversation.
+type Queue struct {
+	Queue []Input `json:"queue"` // the next first
+}
+
+// NewText is the body that replaces the text of an input.
+type NewText struct {
+	Text string `json:"text"`
+}
+
+// Command is one action in a conversation, as a message of a WebSocket.
+type Command struct {
+	Do     string `json:"do"`              // "say", "again", "stop", "now", "edit", "remove" or "steer"
+	ID     string `json:"id,omitzero"`     // of the input; "" with "say": the server chooses one
+	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
+	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
+}
+
+// Done is the answer to a command that was accepted.
+type Done struct {
+	Did    string `json:"did"`
+	ID     string `json:"id,omitzero"`
+	TurnID string `json:"turnId,omitzero"`
+}
+
+// Rejected is the answer to a command that was not accepted.
+type Rejected struct {
+	Do string `json:"do,omitzero"` // the command; left out: it could not be read
+	*Problem
+}
+
+// Problem is an error document (RFC 9457). Its type is about:blank, which is left out; programs go by the code.
+type Problem struct {
+	Title  string `json:"title"` // the text of the status
+	Status int    `json:"status"`
+	Code   string `json:"code"`   // stable across versions
+	Detail string `json:"detail"` // a sentence to show
+}
+
+// Error returns the detail.
+func (p *Problem) Error() string { return p.Detail }
+
+// NewCouncil is the body that asks a council.
+type NewCouncil struct {
+	Question         string   `json:"question"`
+	Models           []string `json:"models"`                    // the members, 2 to 16; the same model may be listed more than once
+	Judge            string   `json:"judge,omitzero"`            // the model that combines the answers; "": that of the first member
+	System           string   `json:"system,omitzero"`           // the system prompt of the members and the judge
+	Quorum           int      `json:"quorum,omitzero"`           // how many answers are enough; 0: 2
+	BudgetMs         int64    `json:"budgetMs,omitzero"`         // of each member over all its tries; 0: 270000
+	ReserveMs        int64    `json:"reserveMs,omitzero"`        // what must be left of the budget for another try; 0: 30000
+	GraceMs          int64    `json:"graceMs,omitzero"`          // for the other members, once there are enough answers; 0: 30000
+	JudgeBudgetMs    int64    `json:"judgeBudgetMs,omitzero"`    // of the judge over all its tries; 0: 120000
+	CapMs            int64    `json:"capMs,omitzero"`            // of the whole, the judge's budget included; 0: 420000
+	AttemptsInPrompt bool     `json:"attemptsInPrompt,omitzero"` // the judge reads how many tries each member took
+}
+
+// Council is a council that has ended.
+type Council struct {
+	ID      string      `json:"id"`
+	Status  turn.Status `json:"status"`
+	Answer  string      `json:"answer,omitzero"`  // left out: there is none
+	Message string      `json:"message,omitzero"` // why it failed
+	TookMs  int64       `json:"tookMs"`
+	Members []Voice     `json:"members"`
+	Judge   *Voice      `json:"judge,omitzero"` // left out: it was not asked
+}
+
+// Voice is the outcome of a member or of the judge.
+type Voice struct {
+	Model   string `json:"model"`
+	State   string `json:"state"` // "answered", "failed" or "cut-off"
+	Tries   int    `json:"tries"`
+	TookMs  int64  `json:"tookMs"`
+	Answer  string `json:"answer,omitzero"`
+	Reason  string `json:"reason,omitzero"`  // why it was cut off: "grace", "cap" or "stopped"
+	Kind    string `json:"kind,omitzero"`    // of its last fault
+	Code    string `json:"code,omitzero"`    // of that fault
+	Message string `json:"message,omitzero"` // of that fault: the provider's text
+}

@@ -1,0 +1,94 @@
+package conversations
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+)
+
+// do carries out a command. That a turn was told to stop, or to try now, does not mean that it has.
+func (a *API) do(ctx context.Context, conversation string, c api.Command) (d api.Done, err error) {
+	d = api.Done{Did: c.Do, ID: c.ID, TurnID: c.TurnID}
+	switch c.Do {
+	case "say":
+		d.ID = ""
+		d.TurnID, err = a.Runner.Say(ctx, conversation, c.ID, c.Text)
+	case "again":
+		d.ID = ""
+		d.TurnID, err = a.Runner.Again(ctx, conversation, c.ID)
+	case "stop":
+		err = a.Runner.Stop(ctx, conversation, c.TurnID)
+	case "now":
+		err = a.Runner.Now(ctx, conversation)
+	case "edit":
+		err = a.Runner.Edit(ctx, conversation, c.ID, c.Text)
+	case "remove":
+		err = a.Runner.Remove(ctx, conversation, c.ID)
+	case "steer":
+		err = a.Runner.Steer(ctx, conversation, c.ID)
+	default:
+		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer`)
+	}
+	return d, err
+}
+
+// answerDo answers a request that is a command.
+func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) error {
+	d, err := a.do(r.Context(), r.PathValue("id"), c)
+	if err == nil {
+		rest.Answer(w, http.StatusAccepted, d)
+	}
+	return err
+}
+
+// say adds a user message. What is answered with 202 is durable.
+func (a *API) say(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.NewTurn](w, r, textBound)
+	if err != nil {
+		return err
+	}
+	key := strings.Trim(r.Header.Get("Idempotency-Key"), `"`)
+	if key != "" && b.ID != "" && key != b.ID {
+		return rest.Problem(http.StatusBadRequest, "the id and the Idempotency-Key differ")
+	}
+	c := api.Command{Do: "say", ID: cmp.Or(b.ID, key), Text: b.Text}
+	if kind := stream.Accepted(r); kind != "" {
+		return a.sayAndFollow(w, r, kind, c)
+	}
+	return a.answerDo(w, r, c)
+}
+
+func (a *API) again(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.Again](w, r, rest.ActionBound)
+	if err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "again", ID: b.ID})
+}
+
+func (a *API) stop(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.Stop](w, r, rest.ActionBound)
+	if err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "stop", TurnID: b.TurnID})
+}
+
+func (a *API) now(w http.ResponseWriter, r *http.Request) error {
+	if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "now"})
+}
+
+func (a *API) steer(w http.ResponseWriter, r *http.Request) error {
+	if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "steer", ID: r.PathValue("input")})
+}

@@ -1,0 +1,225 @@
+// Package conversations is the HTTP API of conversations, below /-/conversations. docs/conversations.md is its
+// manual. It runs nothing itself: package conversation does.
+package conversations
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+)
+
+// Bounds of requests, in bytes. JSON may need six bytes for each of a text.
+const (
+	textBound     = 6*conversation.TextBound + rest.ActionBound
+	settingsBound = 512 << 10
+)
+
+// API answers the operations on conversations. Its methods may be called concurrently.
+type API struct {
+	Runner      *conversation.Runner
+	Settle      func(conversation.Settings) (conversation.Settings, error) // completes and checks settings
+	CheckOrigin func(*http.Request) error                                  // refuses requests from the pages of other sites
+	Readers     *stream.Readers
+	Log         *slog.Logger
+
+	sockets sync.WaitGroup // net/http does not wait for them
+}
+
+// Operations returns all operations.
+func (a *API) Operations() []rest.Operation {
+	const all, one = "/-/conversations", "/-/conversations/{id}"
+	return []rest.Operation{
+		{Method: http.MethodGet, Path: all, Name: "listConversations", Summary: "list the conversations, the newest first", Serve: a.list},
+		{Method: http.MethodPost, Path: all, Name: "createConversation", Summary: "create one", Serve: a.create},
+		{Method: http.MethodGet, Path: one, Name: "getConversation", Summary: "get one", Serve: a.get},
+		{Method: http.MethodPatch, Path: one, Name: "changeConversation", Summary: "change the settings of the turns to come", Serve: a.change},
+		{Method: http.MethodDelete, Path: one, Name: "deleteConversation", Summary: "delete it for good", Serve: a.delete},
+		{Method: http.MethodPost, Path: one + "/turns", Name: "say", Summary: "add a user message; as a stream: and follow its turn", Serve: a.say},
+		{Method: http.MethodGet, Path: one + "/events", Name: "followConversation", Summary: "stream its past and coming events", Serve: a.follow},
+		{Method: http.MethodGet, Path: one + "/socket", Name: "openSocket", Summary: "stream them on a WebSocket that takes commands as well", Serve: a.openSocket},
+		{Method: http.MethodPost, Path: one + "/again", Name: "askAgain", Summary: "ask again what the last turn left unanswered", Serve: a.again},
+		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the turn in progress", Serve: a.stop},
+		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the turn in progress", Serve: a.now},
+		{Method: http.MethodGet, Path: one + "/queue", Name: "listQueue", Summary: "list the inputs that wait for their turn", Serve: a.queue},
+		{Method: http.MethodPatch, Path: one + "/queue/{input}", Name: "editInput", Summary: "replace the text of one", Serve: a.edit},
+		{Method: http.MethodDelete, Path: one + "/queue/{input}", Name: "removeInput", Summary: "remove one", Serve: a.remove},
+		{Method: http.MethodPost, Path: one + "/queue/{input}/steer", Name: "steerTurn", Summary: "give one to the turn in progress", Serve: a.steer},
+	}
+}
+
+// Summary returns a conversation as it is in lists.
+func Summary(v conversation.View) api.Summary {
+	return api.Summary{
+		ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: rest.Time(v.Created), Changed: rest.Time(v.Changed),
+	}
+}
+
+func view(v conversation.View) api.Conversation {
+	c := api.Conversation{
+		ID: v.ID, Settings: v.Settings, Created: rest.Time(v.Created), Changed: rest.Time(v.Changed),
+		Seq: v.Last, TurnID: v.Turn, Queue: viewQueue(v.Inputs),
+	}
+	if w := v.Waits; w != nil {
+		c.Wait = &api.Wait{
+			Until: rest.Time(w.Until), Remaining: rest.Remaining(w.Until, time.Now()), Attempt: w.Attempt,
+			Kind: w.Kind, Message: w.Message,
+		}
+	}
+	return c
+}
+
+func viewQueue(inputs []conversation.Input) []api.Input {
+	queue := make([]api.Input, len(inputs))
+	for i, in := range inputs {
+		queue[i] = api.Input{ID: in.ID, Text: in.Text, At: rest.Time(in.At), Steers: in.Steers}
+	}
+	return queue
+}
+
+// How many conversations a page has.
+const (
+	pageDefault = 50
+	pageBound   = 500
+)
+
+func (a *API) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	limit, err := rest.Number("limit", q.Get("limit"))
+	if err != nil {
+		return err
+	}
+	if limit == 0 || limit > pageBound {
+		limit = min(max(limit, pageDefault), pageBound)
+	}
+	p := api.Page{Conversations: []api.Summary{}}
+	for v, err := range a.Runner.List(r.Context(), q.Get("before")) {
+		if err != nil {
+			return err
+		}
+		if len(p.Conversations) == int(limit) {
+			p.Before = p.Conversations[limit-1].ID
+			break
+		}
+		p.Conversations = append(p.Conversations, Summary(v))
+	}
+	rest.Answer(w, http.StatusOK, p)
+	return nil
+}
+
+func (a *API) create(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.NewConversation](w, r, settingsBound)
+	if err != nil {
+		return err
+	}
+	settings, err := a.settle(b.Settings)
+	if err != nil {
+		return err
+	}
+	id, err := a.Runner.Create(r.Context(), b.ID, settings)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/-/conversations/"+id)
+	return a.answer(r.Context(), w, http.StatusCreated, id)
+}
+
+func (a *API) get(w http.ResponseWriter, r *http.Request) error {
+	return a.answer(r.Context(), w, http.StatusOK, r.PathValue("id"))
+}
+
+// answer answers with a conversation.
+func (a *API) answer(ctx context.Context, w http.ResponseWriter, status int, id string) error {
+	v, err := a.Runner.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	rest.Answer(w, status, view(v))
+	return nil
+}
+
+// change changes the settings of the turns to come.
+func (a *API) change(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.Change](w, r, settingsBound)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	v, err := a.Runner.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	settings, err := a.settle(b.To(v.Settings))
+	if err != nil {
+		return err
+	}
+	if err := a.Runner.Change(r.Context(), id, settings); err != nil {
+		return err
+	}
+	return a.answer(r.Context(), w, http.StatusOK, id)
+}
+
+// settle completes and checks settings.
+func (a *API) settle(s conversation.Settings) (conversation.Settings, error) {
+	if s.Patience < 0 {
+		return s, rest.Problem(http.StatusBadRequest, "patienceMs must not be negative")
+	}
+	settled, err := a.Settle(s)
+	if err != nil {
+		return s, rest.Problem(http.StatusBadRequest, "%v", err)
+	}
+	return settled, nil
+}
+
+func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Runner.Delete(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) queue(w http.ResponseWriter, r *http.Request) error {
+	v, err := a.Runner.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	rest.Answer(w, http.StatusOK, api.Queue{Queue: viewQueue(v.Inputs)})
+	return nil
+}
+
+func (a *API) edit(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.NewText](w, r, textBound)
+	if err != nil {
+		return err
+	}
+	id, input := r.PathValue("id"), r.PathValue("input")
+	if err := a.Runner.Edit(r.Context(), id, input, b.Text); err != nil {
+		return err
+	}
+	v, err := a.Runner.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(v.Inputs, func(i conversation.Input) bool { return i.ID == input })
+	if i < 0 {
+		return conversation.ErrInput // its turn has begun meanwhile, with the new text
+	}
+	rest.Answer(w, http.StatusOK, viewQueue(v.Inputs[i : i+1])[0])
+	return nil
+}
+
+func (a *API) remove(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Runner.Remove(r.Context(), r.PathValue("id"), r.PathValue("input")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

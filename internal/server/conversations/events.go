@@ -1,0 +1,158 @@
+package conversations
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/http"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// sayAndFollow adds a user message and streams its turn.
+func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, c api.Command) error {
+	if !a.Readers.Admit(w) {
+		return nil
+	}
+	id := r.PathValue("id")
+	c.ID = cmp.Or(c.ID, conversation.NewID())
+	f := &inputFilter{input: c.ID}
+	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		return f.filter(a.Runner.Attach(ctx, id, 0)) // before the message is added, so that nothing is missed
+	})
+	defer stop()
+	if _, err := a.do(r.Context(), id, c); err != nil {
+		a.Readers.Leave()
+		return err
+	}
+	a.stream(w, r, kind, events)
+	return nil
+}
+
+// stream sends events to a reader that was admitted.
+func (a *API) stream(w http.ResponseWriter, r *http.Request, kind string, events <-chan stream.Item) {
+	if out := a.Readers.Begin(w, r, kind); out != nil {
+		defer out.Close()
+		out.Follow(events)
+	}
+}
+
+// inputFilter selects the events of one input: those of its turn, or of the turn that it steers.
+type inputFilter struct {
+	input string
+	turn  string // "": no turn has taken it yet
+}
+
+// filter returns the events of the input, until its turn is sealed or it is removed.
+func (f *inputFilter) filter(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		for e, err := range all {
+			if err == nil && !f.selects(e.Body) {
+				continue
+			}
+			if !yield(e, err) || endsInput(e.Body) {
+				return
+			}
+		}
+	}
+}
+
+// selects reports whether an event is the input's, and notes the turn that takes the input.
+func (f *inputFilter) selects(b wire.Body) bool {
+	turnID := wire.TurnOf(b)
+	if e, ok := b.(wire.Turn); ok {
+		m, _ := e.Event.(turn.UserMessage)
+		_, starts := e.Event.(turn.Start)
+		if starts && turnID == f.input || m.ID == f.input {
+			f.turn = turnID
+		}
+	}
+	return turnID == cmp.Or(f.turn, f.input)
+}
+
+// endsInput reports whether an event ends a turn, or removes an input.
+func endsInput(b wire.Body) bool {
+	if e, ok := b.(wire.Turn); ok {
+		_, sealed := e.Event.(turn.Sealed)
+		return sealed
+	}
+	removed, ok := b.(wire.InputRemoved)
+	return ok && !removed.Steers
+}
+
+// follow streams the events of a conversation after the one that the reader names.
+func (a *API) follow(w http.ResponseWriter, r *http.Request) error {
+	id, q := r.PathValue("id"), r.URL.Query()
+	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
+	if err != nil {
+		return err
+	}
+	until := q.Get("until")
+	if until != "" && until != "sealed" {
+		return rest.Problem(http.StatusBadRequest, "until: want sealed, not %q", rest.Clip(until))
+	}
+	v, err := a.Runner.Get(r.Context(), id)
+	if err == nil {
+		err = checkAfter(v, after)
+	}
+	if err != nil {
+		return err
+	}
+	if !a.Readers.Admit(w) {
+		return nil
+	}
+	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		if until == "" {
+			return a.Runner.Attach(ctx, id, after)
+		}
+		return a.untilIdle(ctx, v, after)
+	})
+	defer stop()
+	a.stream(w, r, cmp.Or(stream.Accepted(r), stream.NDJSON), events)
+	return nil
+}
+
+// CheckAfter returns why the events of a conversation after a number cannot be followed; nil: they can.
+func CheckAfter(ctx context.Context, runner *conversation.Runner, id string, after int64) error {
+	v, err := runner.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return checkAfter(v, after)
+}
+
+// checkAfter refuses a number that is higher than that of the last event.
+func checkAfter(v conversation.View, after int64) error {
+	if after <= v.Last {
+		return nil
+	}
+	p := rest.Problem(http.StatusConflict, "there is no event %d yet, the last one is %d", after, v.Last)
+	p.Code = "wrong-sequence"
+	return p
+}
+
+// untilIdle returns the events of a conversation until no turn is in progress and no input waits.
+func (a *API) untilIdle(ctx context.Context, v conversation.View, after int64) iter.Seq2[wire.Event, error] {
+	idle := func(v conversation.View) bool { return v.Turn == "" && len(v.Inputs) == 0 }
+	if idle(v) {
+		return a.Runner.History(ctx, v.ID, after)
+	}
+	return func(yield func(wire.Event, error) bool) {
+		for e, err := range a.Runner.Attach(ctx, v.ID, after) {
+			if !yield(e, err) || err != nil {
+				return
+			}
+			if e.Seq <= v.Last || !endsInput(e.Body) {
+				continue
+			}
+			if now, err := a.Runner.Get(ctx, v.ID); err != nil || idle(now) && e.Seq >= now.Last {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package conversations
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// openSocket streams the events of a conversation on a WebSocket and carries out the commands that come on it.
+func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	after, err := rest.Number("after", r.URL.Query().Get("after"))
+	if err != nil {
+		return err
+	}
+	if err := CheckAfter(r.Context(), a.Runner, id, after); err != nil {
+		return err
+	}
+	post := *r
+	post.Method = http.MethodPost // a GET of another site is admitted, and this can do more
+	switch {
+	case a.CheckOrigin(&post) != nil:
+		return rest.Problem(http.StatusForbidden, "requests from pages of other sites are refused")
+	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		w.Header().Set("Upgrade", "websocket")
+		return rest.Problem(http.StatusUpgradeRequired, "this address is for WebSockets; use %s/events without one", strings.TrimSuffix(rest.Clip(r.URL.Path), "/socket"))
+	case !a.Readers.Admit(w):
+		return nil
+	}
+	defer a.Readers.Leave()
+	a.sockets.Add(1)
+	defer a.sockets.Done()
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // CheckOrigin has verified it
+	if err != nil {
+		return nil // Accept has answered
+	}
+	conn.SetReadLimit(textBound)
+	// The request's context ends with the handshake.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	s := &socket{api: a, r: r, conn: conn, id: id, answers: make(chan any, answersBuffered)}
+	s.serve(ctx, cancel, after)
+	return nil
+}
+
+// WaitSockets returns when all WebSockets are closed, or ctx ends.
+func (a *API) WaitSockets(ctx context.Context) {
+	closed := make(chan struct{})
+	go func() { defer close(closed); a.sockets.Wait() }() // ends with the last of them
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+}
+
+// answersBuffered is how many answers may be on their way to a client before its next command is read.
+const answersBuffered = 16
+
+// socket is a client at a WebSocket.
+type socket struct {
+	api     *API
+	r       *http.Request
+	conn    *websocket.Conn
+	id      string // of the conversation
+	answers chan any
+}
+
+// serve sends events and carries out commands until one side ends.
+func (s *socket) serve(ctx context.Context, cancel context.CancelFunc, after int64) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer cancel()
+		s.read(ctx)
+	})
+	events, stop := stream.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		return s.api.Runner.Attach(ctx, s.id, after)
+	})
+	status, reason := s.write(ctx, events)
+	if ctx.Err() == nil {
+		_ = s.conn.Close(status, reason)
+	}
+	cancel()
+	_ = s.conn.CloseNow()
+	stop()
+	reading.Wait()
+}
+
+// read carries out commands one after the other, until the client leaves.
+func (s *socket) read(ctx context.Context) {
+	for {
+		kind, text, err := s.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		select {
+		case s.answers <- s.do(ctx, kind, text):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// do carries out a command and returns the answer.
+func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte) any {
+	var c api.Command
+	var err error
+	if kind != websocket.MessageText || !utf8.Valid(text) {
+		err = rest.Problem(http.StatusBadRequest, "a message must be UTF-8 text")
+	} else {
+		err = rest.Decode(text, &c)
+	}
+	var d api.Done
+	if err == nil {
+		d, err = s.api.do(ctx, s.id, c)
+	}
+	if err != nil {
+		return api.Rejected{Do: rest.Clip(c.Do), Problem: rest.ProblemOf(s.api.Log, s.r, err)}
+	}
+	return d
+}
+
+// write sends events and answers until they end, and returns how to close the connection.
+func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status websocket.StatusCode, reason string) {
+	beat := time.NewTicker(stream.BeatTime)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return websocket.StatusNormalClosure, ""
+		case <-s.api.Readers.Draining():
+			return websocket.StatusGoingAway, "the server is shutting down"
+		case a := <-s.answers:
+			err = s.send(ctx, a)
+		case <-beat.C:
+			err = s.ping(ctx)
+		case e := <-events:
+			if e.Err != nil {
+				return s.sendEnd(ctx, e.Err)
+			}
+			err = s.send(ctx, e.Event)
+		}
+		if err != nil {
+			return websocket.StatusPolicyViolation, "too slow"
+		}
+	}
+}
+
+// send sends a message. It fails if the client does not take it for a while.
+func (s *socket) send(ctx context.Context, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, stream.StallTime)
+	defer cancel()
+	return s.conn.Write(ctx, websocket.MessageText, rest.JSON(v))
+}
+
+// ping checks that the client is still there.
+func (s *socket) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stream.StallTime)
+	defer cancel()
+	return s.conn.Ping(ctx)
+}
+
+// sendEnd sends why there are no more events, and returns how to close the connection.
+func (s *socket) sendEnd(ctx context.Context, err error) (status websocket.StatusCode, reason string) {
+	if stream.Ended(err) {
+		return websocket.StatusGoingAway, "the server is shutting down"
+	}
+	p := rest.ProblemOf(s.api.Log, s.r, err)
+	_ = s.send(ctx, api.Rejected{Problem: p})
+	return websocket.StatusNormalClosure, p.Code
+}

@@ -1,0 +1,203 @@
+// Package councils is the HTTP API of councils, at /-/councils. docs/council.md is the manual. It asks nobody
+// itself: package council does.
+package councils
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// Bounds of councils.
+const (
+	councilsBound = 8                      // councils in progress
+	membersBound  = 16                     // of one council
+	questionBound = conversation.TextBound // in bytes, and of the system prompt as well
+	bodyBound     = 12*questionBound + 512<<10
+	durationBound = 24 * time.Hour // of each duration
+)
+
+// wholeAnswer is the kind of an answer that comes at the end.
+const wholeAnswer = "application/json"
+
+// errLeft stops a council whose client has left.
+var errLeft = errors.New("the client has left")
+
+// API answers the operations on councils. Its methods may be called concurrently.
+type API struct {
+	New     func(models []string, judge string) (council.Council, error) // makes a council of models by name; judge may be ""
+	Readers *stream.Readers
+	Log     *slog.Logger
+
+	running atomic.Int64
+}
+
+// Operations returns all operations.
+func (a *API) Operations() []rest.Operation {
+	const summary = "ask several models the same and have one of them combine the answers, as a stream; as application/json: all of it at the end"
+	return []rest.Operation{{Method: http.MethodPost, Path: "/-/councils", Name: "convene", Summary: summary, Serve: a.ask}}
+}
+
+// ask runs a council for as long as the client listens.
+func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.NewCouncil](w, r, bodyBound)
+	if err != nil {
+		return err
+	}
+	c, err := a.council(b)
+	if err != nil {
+		return err
+	}
+	if n := a.running.Add(1); n > councilsBound {
+		a.running.Add(-1)
+		w.Header().Set("Retry-After", "30")
+		return rest.Problem(http.StatusServiceUnavailable, "%d councils are in progress; try again later", councilsBound)
+	}
+	defer a.running.Add(-1)
+	if !a.Readers.Admit(w) {
+		return nil
+	}
+	kind := cmp.Or(stream.Accepted(r), stream.NDJSON)
+	if stream.Accepted(r) == "" && strings.Contains(r.Header.Get("Accept"), wholeAnswer) {
+		kind = wholeAnswer
+	}
+	out := a.Readers.Begin(w, r, kind)
+	defer out.Close()
+	a.run(r.Context(), out, c, b.Question, &recorder{id: conversation.NewID(), whole: kind == wholeAnswer, news: make(chan struct{}, 1)})
+	return nil
+}
+
+// council returns the council that a request asks for.
+func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
+	durations := []int64{b.BudgetMs, b.ReserveMs, b.GraceMs, b.JudgeBudgetMs, b.CapMs}
+	switch {
+	case strings.TrimSpace(b.Question) == "":
+		return c, rest.Problem(http.StatusBadRequest, "there is no question")
+	case max(len(b.Question), len(b.System)) > questionBound:
+		return c, rest.Problem(http.StatusRequestEntityTooLarge, "the question and the system prompt may have %d KiB each", questionBound>>10)
+	case len(b.Models) < 2 || len(b.Models) > membersBound:
+		return c, rest.Problem(http.StatusBadRequest, "models: want 2 to %d, got %d", membersBound, len(b.Models))
+	case slices.Min(durations) < 0 || slices.Max(durations) > durationBound.Milliseconds():
+		return c, rest.Problem(http.StatusBadRequest, "want each duration from 0 to %d ms", durationBound.Milliseconds())
+	}
+	if c, err = a.New(b.Models, b.Judge); err != nil {
+		return c, rest.Problem(http.StatusBadRequest, "%v", err)
+	}
+	for i := range c.Members {
+		c.Members[i].System = b.System
+	}
+	c.Aggregator.System = b.System
+	c.Quorum, c.Attempts = b.Quorum, b.AttemptsInPrompt
+	c.Budget, c.Reserve, c.Grace = milliseconds(b.BudgetMs), milliseconds(b.ReserveMs), milliseconds(b.GraceMs)
+	c.AggregatorBudget, c.Cap = milliseconds(b.JudgeBudgetMs), milliseconds(b.CapMs)
+	if err := c.Check(); err != nil {
+		return c, rest.Problem(http.StatusBadRequest, "%s", strings.TrimPrefix(err.Error(), "council: "))
+	}
+	return c, nil
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// run runs a council and sends its events, until it ends. It is stopped when the client leaves or the server ends.
+func (a *API) run(ctx context.Context, out *stream.Stream, c council.Council, question string, rec *recorder) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c.OnEvent = rec.add
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = c.Run(ctx, question) }) // what it returns is its last event
+	for listens := out.Send() == nil; listens && !rec.writeTo(out); {
+		listens = out.Flush() == nil && stream.Await(out, rec.news)
+	}
+	stop(errLeft)
+	running.Wait()
+	rec.writeTo(out)
+	_ = out.Flush() // a client that left misses it
+	end := rec.end
+	a.Log.Info("council ended", "id", rec.id, "status", string(end.Status()), "members", len(end.Members),
+		"answered", end.Count(council.Answered), "took", end.Took)
+}
+
+// recorder keeps the events of a council until they are sent.
+type recorder struct {
+	id    string
+	whole bool          // all of it at the end
+	news  chan struct{} // something was added
+
+	mu     sync.Mutex
+	seq    int64
+	unsent []wire.Event
+	end    *council.Closed
+}
+
+// add keeps an event. The answers' size bounds how much there is.
+func (rec *recorder) add(e council.Event) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if end, ok := e.(council.Closed); ok {
+		rec.end = &end
+	}
+	if !rec.whole {
+		rec.seq++
+		rec.unsent = append(rec.unsent, wire.Event{Seq: rec.seq, Time: time.Now(), Body: council.Body(rec.id, e)})
+	}
+	if !rec.whole || rec.end != nil {
+		select {
+		case rec.news <- struct{}{}:
+		default: // the reader knows already
+		}
+	}
+}
+
+// writeTo adds to a stream what is not sent yet, and reports whether the council has ended.
+func (rec *recorder) writeTo(out *stream.Stream) (ended bool) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	for _, e := range rec.unsent {
+		out.WriteEvent(e)
+	}
+	rec.unsent = nil
+	if rec.whole && rec.end != nil {
+		out.Buffer.Write(append(rest.JSON(rec.council()), '\n'))
+		rec.whole = false
+	}
+	return rec.end != nil
+}
+
+// council returns all of it, once it has ended.
+func (rec *recorder) council() api.Council {
+	end := council.Body(rec.id, *rec.end).(wire.CouncilEnd)
+	c := api.Council{
+		ID: rec.id, Status: rec.end.Status(), Answer: rec.end.Answer(), Message: end.Message, TookMs: end.TookMs,
+		Members: make([]api.Voice, len(rec.end.Members)),
+	}
+	for i, v := range rec.end.Members {
+		c.Members[i] = voice(v)
+	}
+	if rec.end.Aggregator.State != "" {
+		judge := voice(rec.end.Aggregator)
+		c.Judge = &judge
+	}
+	return c
+}
+
+func voice(v council.Voice) api.Voice {
+	b := council.Body("", council.Changed{Voice: v}).(wire.CouncilMember)
+	return api.Voice{
+		Model: v.Name.String(), State: b.State, Tries: b.Tries, TookMs: b.TookMs, Answer: b.Answer, Reason: b.Reason,
+		Kind: b.Kind, Code: b.Code, Message: b.Message,
+	}
+}

@@ -1,0 +1,17 @@
+// Package description embeds the descriptions of the HTTP API for programs. A test generates them from the API's
+// types and operations.
+package description
+
+import _ "embed"
+
+//go:embed openapi.json
+var openAPI string
+
+//go:embed events.schema.json
+var events string
+
+// OpenAPI returns the description of conversations and councils, in OpenAPI 3.1.
+func OpenAPI() string { return openAPI }
+
+// Events returns the description of all events, in JSON Schema, draft 2020-12.
+func Events() string { return events }

@@ -1,0 +1,84 @@
+package feed
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+)
+
+// endsBound is how many ends of waits are kept.
+const endsBound = 4096
+
+// End is how a wait ended.
+type End struct {
+	How     string // "recovered", "failed", or "left": the client left or stopped it
+	Retries int
+	Waited  time.Duration
+}
+
+// ends are the ends of the latest waits.
+type ends[K comparable] struct {
+	byKey map[K]End
+	order []K // the oldest first
+}
+
+// add keeps an end, and evicts the oldest where there are too many.
+func (e *ends[K]) add(key K, how string, retries int, waited time.Duration) {
+	if e.byKey == nil {
+		e.byKey = map[K]End{}
+	}
+	if _, known := e.byKey[key]; known {
+		return // a call whose answer breaks off has recovered first
+	}
+	e.byKey[key] = End{how, retries, waited}
+	if e.order = append(e.order, key); len(e.order) > endsBound {
+		delete(e.byKey, e.order[0])
+		e.order = e.order[1:]
+	}
+}
+
+// drop removes an end: there is another wait with that key.
+func (e *ends[K]) drop(key K) {
+	if _, known := e.byKey[key]; known {
+		delete(e.byKey, key)
+		e.order = slices.DeleteFunc(e.order, func(k K) bool { return k == key })
+	}
+}
+
+// CallEnd returns how the wait of a call ended; false: it is not known, or not any more.
+func (f *Feed) CallEnd(id int64) (End, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.callEnds.byKey[id]
+	return e, ok
+}
+
+// TurnEnd returns how the latest wait in a conversation ended; false: it is not known, or not any more.
+func (f *Feed) TurnEnd(conversation string) (End, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.turnEnds.byKey[conversation]
+	return e, ok
+}
+
+// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing: the
+// events of turns are in their conversations.
+func (f *Feed) WatchTurns(e conversation.Event) {
+	how := "failed"
+	switch {
+	case e.Type == conversation.Recovered:
+		how = "recovered"
+	case e.Type == conversation.Lost && e.Stopped:
+		how = "left"
+	case e.Type != conversation.Lost && e.Type != conversation.Waits:
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Type == conversation.Waits {
+		f.turnEnds.drop(e.Conversation)
+		return
+	}
+	f.turnEnds.add(e.Conversation, how, e.Retries, e.Waited)
+}

@@ -1,0 +1,235 @@
+// Package feed publishes what happens at the gateway as public events and keeps the latest of them for readers that
+// reconnect: it is behind /-/events. It also remembers how waits have ended.
+package feed
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// How many events are kept for readers that reconnect. Reminders must not evict the others.
+const (
+	keptBound     = 4096
+	reminderBound = 512
+)
+
+// remindTime is the time between the reminders of a wait.
+const remindTime = 30 * time.Second
+
+// Feed publishes the events of a gateway and keeps the latest. Its methods may be called concurrently.
+type Feed struct {
+	boot    string // begins the ids of this process
+	waiting atomic.Int64
+
+	mu        sync.Mutex
+	seq       int64
+	kept      ring
+	reminders ring
+	news      chan struct{}   // closed with the next event
+	calls     map[int64]*call // those that have failed and have not ended
+	callEnds  ends[int64]     // how the waits of the latest calls ended, by the call's id
+	turnEnds  ends[string]    // how the waits of the latest turns ended, by the conversation's id
+}
+
+// call is a call that has failed and has not ended.
+type call struct {
+	call    wire.Call
+	fault   *fault.Error
+	attempt int
+	retries int
+	waited  time.Duration
+	due     time.Time
+	remind  *time.Timer // nil: none is set
+}
+
+// New returns a feed whose events are numbered from 1.
+func New() *Feed {
+	return &Feed{
+		boot:      strings.ToLower(rand.Text()[:8]),
+		kept:      ring{bound: keptBound},
+		reminders: ring{bound: reminderBound},
+		news:      make(chan struct{}),
+		calls:     make(map[int64]*call),
+	}
+}
+
+// Boot returns the name of this process, which begins the ids of its events.
+func (f *Feed) Boot() string { return f.boot }
+
+// Watch publishes an event of the gateway: it is for gateway.Config.OnEvent.
+func (f *Feed) Watch(e gateway.Event) {
+	switch e.Type {
+	case gateway.Retrying, gateway.BrokeOff, gateway.GaveUp:
+	case gateway.Tried, gateway.Recovered, gateway.Switched, gateway.Left, gateway.Ended:
+		if f.waiting.Load() == 0 {
+			return // it has not failed before
+		}
+	default:
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watch(e, f.calls[e.Call.ID])
+}
+
+// watch publishes an event of the gateway. c is nil for a call that has not failed before.
+func (f *Feed) watch(e gateway.Event, c *call) {
+	n := e.Note
+	switch {
+	case e.Type == gateway.Retrying:
+		f.retry(e, c)
+	case e.Type == gateway.GaveUp || e.Type == gateway.BrokeOff:
+		f.callEnds.add(e.Call.ID, "failed", n.Retries(), n.Waited)
+		f.forget(e.Call.ID, c)
+		f.publish(e.At, wire.NewError(callOf(e.Call), n.Fault, n.Retries(), n.Waited))
+	case c == nil:
+	case e.Type == gateway.Tried:
+		c.stop()
+	case e.Type == gateway.Switched:
+		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Redacted()})
+	case e.Type == gateway.Recovered:
+		f.callEnds.add(e.Call.ID, "recovered", n.Retries(), n.Waited)
+		f.forget(e.Call.ID, c)
+		f.publish(e.At, wire.ProviderRecovered{Call: callOf(e.Call), Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds()})
+	case e.Type == gateway.Left:
+		f.callEnds.add(e.Call.ID, "left", c.retries, c.waited)
+		f.forget(e.Call.ID, c)
+		f.publish(e.At, wire.NewError(c.call, &fault.Error{Kind: fault.Canceled, Message: "the client has left"}, c.retries, c.waited))
+	case e.Type == gateway.Ended:
+		f.callEnds.add(e.Call.ID, "failed", c.retries, c.waited)
+		f.forget(e.Call.ID, c)
+		f.publish(e.At, wire.NewError(c.call, c.fault, c.retries, c.waited))
+	}
+}
+
+// retry publishes the begin of a wait.
+func (f *Feed) retry(e gateway.Event, c *call) {
+	n := e.Note
+	if c == nil {
+		c = new(call)
+		f.calls[e.Call.ID] = c
+		f.waiting.Add(1)
+	}
+	c.stop()
+	c.call, c.fault, c.attempt = callOf(e.Call), n.Fault, max(0, n.Run.Tries-1)
+	c.retries, c.waited, c.due = n.Retries(), n.Waited, e.At.Add(n.Verdict.Wait)
+	f.publish(e.At, wire.NewRetry(c.call, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline))
+	if n.Verdict.Wait > remindTime {
+		f.startReminders(c)
+	}
+}
+
+// startReminders publishes a reminder of a wait every remindTime until it is over.
+func (f *Feed) startReminders(c *call) {
+	var t *time.Timer
+	t = time.AfterFunc(remindTime, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		now := time.Now()
+		left := c.due.Sub(now)
+		if c.remind != t || left <= 0 {
+			return // that wait is over
+		}
+		f.publish(now, wire.ProviderWaiting{Call: c.call, Attempt: c.attempt, RemainingMs: left.Milliseconds()})
+		if left > remindTime {
+			t.Reset(remindTime)
+		}
+	})
+	c.remind = t
+}
+
+// stop ends the reminders of a wait.
+func (c *call) stop() {
+	if c != nil && c.remind != nil {
+		c.remind.Stop()
+		c.remind = nil
+	}
+}
+
+// forget removes a call that has ended or recovered.
+func (f *Feed) forget(id int64, c *call) {
+	if c != nil {
+		c.stop()
+		delete(f.calls, id)
+		f.waiting.Add(-1)
+	}
+}
+
+// callOf returns a call as the public events name it.
+func callOf(c gateway.Call) wire.Call {
+	return wire.Call{
+		ConversationID: c.Session, TurnID: strconv.FormatInt(c.ID, 10),
+		Provider: c.API, Model: c.Model, Upstream: c.Upstream,
+	}
+}
+
+// publish numbers an event, keeps it and wakes the readers.
+func (f *Feed) publish(at time.Time, body wire.Body) {
+	f.seq++
+	to := &f.kept
+	if _, ok := body.(wire.ProviderWaiting); ok {
+		to = &f.reminders
+	}
+	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: at, Body: body})})
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// encode returns an event as it is sent.
+func (f *Feed) encode(id string, e wire.Event) []byte {
+	text, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // our own types can be encoded
+	}
+	var b bytes.Buffer
+	stream.Frame(&b, id, e.Body.Type(), text)
+	return b.Bytes()
+}
+
+// id returns the id of an event: the process, then the number.
+func (f *Feed) id(seq int64) string { return f.boot + "-" + strconv.FormatInt(seq, 10) }
+
+// since returns the events after a number, in order, and a channel that is closed with the next event. missed
+// reports whether events were evicted that the reader has not seen; reminders do not count.
+func (f *Feed) since(seq int64) (entries []entry, missed bool, news <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	entries = append(f.kept.since(seq), f.reminders.since(seq)...)
+	slices.SortFunc(entries, func(a, b entry) int { return int(a.seq - b.seq) })
+	return entries, f.kept.evicted > seq, f.news
+}
+
+// resume returns the number after which a reader continues that has seen the event last. reset is the reason why it
+// cannot get everything since then; "": it can.
+func (f *Feed) resume(last string) (after int64, reset string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if last == "" {
+		return f.seq, ""
+	}
+	boot, number, _ := strings.Cut(last, "-")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil || len(boot) != len(f.boot) || seq < 0:
+		return f.kept.evicted, "unknown"
+	case boot != f.boot:
+		return f.kept.evicted, "restarted"
+	case seq > f.seq:
+		return f.kept.evicted, "unknown"
+	case seq < f.kept.evicted:
+		return f.kept.evicted, "gap"
+	}
+	return seq, ""
+}

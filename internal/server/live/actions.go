@@ -1,0 +1,120 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+)
+
+// commands are the actions on waits and upstreams.
+var commands = []gateway.Command{gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}
+
+// action is the body of an action, and its answer.
+type action struct {
+	Do gateway.Command `json:"do"`
+}
+
+// readAction reads an action; false: the request was refused.
+func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		rest.Refuse(w, http.StatusUnsupportedMediaType, "want Content-Type: application/json")
+		return a, false
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, rest.ActionBound))
+	d.DisallowUnknownFields()
+	err := d.Decode(&a)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("unexpected data after the body")
+		}
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		rest.Refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", rest.ActionBound)
+		return a, false
+	}
+	if err != nil || !slices.Contains(commands, a.Do) {
+		rest.Refuse(w, http.StatusBadRequest, `want {"do":"now"}, or hold, resume, give-up`)
+		return a, false
+	}
+	return a, true
+}
+
+// serveWait shows one request that waits, or acts on it.
+func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	gone := func() {
+		rest.Refuse(w, http.StatusNotFound, "no request %s waits; see /-/waits", rest.Clip(r.PathValue("id")))
+	}
+	if err != nil {
+		gone()
+		return
+	}
+	if r.Method != http.MethodPost {
+		all := l.loadWaits()
+		if i := slices.IndexFunc(all, func(v wait) bool { return v.ID == id }); i >= 0 {
+			rest.Answer(w, http.StatusOK, all[i])
+			return
+		}
+		gone()
+		return
+	}
+	a, ok := readAction(w, r)
+	switch {
+	case !ok:
+	case !l.Gateway.Act(id, a.Do):
+		gone()
+	default:
+		l.Log.Info("action on a request", "request", id, "do", string(a.Do))
+		rest.Answer(w, http.StatusOK, a)
+	}
+}
+
+// serveUpstream shows one upstream, or acts on all waits for it.
+func (l *Live) serveUpstream(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	all := l.loadUpstreams()
+	i := slices.IndexFunc(all, func(v upstream) bool { return v.Name == name })
+	if i < 0 {
+		rest.Refuse(w, http.StatusNotFound, "no upstream is named %q; see /-/upstreams", rest.Clip(name))
+		return
+	}
+	if r.Method != http.MethodPost {
+		rest.Answer(w, http.StatusOK, all[i])
+		return
+	}
+	a, ok := readAction(w, r)
+	switch {
+	case !ok:
+	case !slices.Contains(all[i].Actions, string(a.Do)):
+		rest.Refuse(w, http.StatusBadRequest, "%s does not take %s; want one of %s", rest.Clip(name), a.Do, strings.Join(all[i].Actions, ", "))
+	case !l.actOn(r.Context(), &all[i], a.Do):
+		rest.Refuse(w, http.StatusNotFound, "no upstream is named %q any more; see /-/upstreams", rest.Clip(name))
+	default:
+		l.Log.Info("action on an upstream", "upstream", name, "do", string(a.Do))
+		rest.Answer(w, http.StatusOK, a)
+	}
+}
+
+// actOn acts on an upstream and all waits for it; false: the upstream has been removed.
+func (l *Live) actOn(ctx context.Context, v *upstream, do gateway.Command) bool {
+	switch {
+	case v.Provider == "":
+		return l.Gateway.ActOn(v.Name, do)
+	case do == gateway.RetryNow:
+		l.Conversations.NowAll(ctx, v.Provider)
+	default:
+		if err := l.Conversations.StopAll(ctx, v.Provider); err != nil {
+			l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)
+		}
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package live
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+)
+
+// incident is a period in which an upstream failed, as JSON.
+type incident struct {
+	ID        string     `json:"id"`
+	Upstream  string     `json:"upstream"`
+	Models    []string   `json:"models"` // that failed
+	Open      bool       `json:"open"`
+	Began     time.Time  `json:"began"`
+	Ended     time.Time  `json:"ended,omitzero"`       // left out: it is open
+	Recovered int64      `json:"recoveredMs,omitzero"` // from the first failure to the first answer; left out: none yet
+	Tries     int        `json:"tries"`                // sent in that time
+	Failures  int        `json:"failures"`             // of the tries
+	Calls     int        `json:"calls"`                // requests that waited
+	Held      int        `json:"held"`                 // of them that succeeded
+	Lost      int        `json:"lost"`                 // of them that failed
+	Callers   int        `json:"callers"`              // the number of callers
+	Clients   []affected `json:"clients"`              // the callers' programs
+	Kinds     []cause    `json:"kinds"`
+	Message   string     `json:"message,omitzero"` // the provider's first error text
+}
+
+// affected is a program whose requests waited, as JSON.
+type affected struct {
+	Client string `json:"client,omitzero"` // left out: it sent no name
+	Calls  int    `json:"calls"`
+}
+
+// cause is a kind of fault and how often it occurred, as JSON.
+type cause struct {
+	Kind  string `json:"kind"`
+	Cause string `json:"cause"` // the same in plain words
+	Count int    `json:"count"`
+}
+
+// affectedBound is how many programs are listed.
+const affectedBound = 8
+
+// key returns the id.
+func (v incident) key() string { return v.ID }
+
+// same reports whether nothing has changed. The fields that it skips change together with others.
+func (v incident) same(o incident) bool {
+	return v.ID == o.ID && v.Open == o.Open && v.Ended.Equal(o.Ended) && v.Tries == o.Tries && v.Failures == o.Failures &&
+		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost
+}
+
+// loadIncidents returns the latest incidents.
+func (l *Live) loadIncidents() []incident {
+	if l.History == nil {
+		return []incident{}
+	}
+	from := l.History.Incidents(time.Now())
+	all := make([]incident, len(from))
+	for i := range from {
+		all[i] = viewIncident(&from[i])
+	}
+	return all
+}
+
+func viewIncident(in *history.Incident) incident {
+	v := incident{
+		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Open: in.Ended.IsZero(), Began: rest.Time(in.Began), Ended: rest.Time(in.Ended),
+		Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers,
+		Clients: []affected{}, Kinds: []cause{}, Message: in.Message,
+	}
+	if in.Recovered {
+		v.Recovered = in.Ended.Sub(in.Began).Milliseconds()
+	}
+	for _, c := range in.Clients[:min(affectedBound, len(in.Clients))] {
+		v.Clients = append(v.Clients, affected{c.Name, c.Calls})
+	}
+	for _, k := range in.Kinds {
+		v.Kinds = append(v.Kinds, cause{k.Kind.String(), k.Cause(), k.Count})
+	}
+	return v
+}
+
+// serveIncident shows one incident, or its report as text.
+func (l *Live) serveIncident(w http.ResponseWriter, r *http.Request) {
+	id, now := r.PathValue("id"), time.Now()
+	var all []history.Incident
+	if l.History != nil {
+		all = l.History.Incidents(now)
+	}
+	i := slices.IndexFunc(all, func(in history.Incident) bool { return in.ID == id })
+	switch {
+	case i < 0:
+		rest.Refuse(w, http.StatusNotFound, "no incident is named %q; see /-/incidents", rest.Clip(id))
+	case strings.Contains(r.Header.Get("Accept"), "text/plain"):
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, all[i].Text(now)) // a client that left misses it
+	default:
+		rest.Answer(w, http.StatusOK, viewIncident(&all[i]))
+	}
+}

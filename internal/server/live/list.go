@@ -1,0 +1,250 @@
+package live
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+)
+
+// refreshTime is the time between two refreshes of a list that has readers.
+const refreshTime = 250 * time.Millisecond
+
+// A long list takes long to load. Showing it must not slow down what it shows: after a refresh there is a pause of
+// pauseFactor times its duration, at most pauseBound.
+const (
+	pauseFactor = 200
+	pauseBound  = 2 * time.Second
+)
+
+// removalsBound is how many removals are kept. A reader that missed more gets the whole list.
+const removalsBound = 4096
+
+// item is an item of a list with its key.
+type item[K comparable] interface{ key() K }
+
+// list shows a list to the readers that follow it. However many they are, the list is loaded once in a refreshTime,
+// and each change is encoded once.
+type list[K comparable, T item[K]] struct {
+	one, all string // the names of its events: "wait", "waits"
+	load     func() []T
+	same     func(a, b T) bool
+	end      func(K) (feed.End, bool) // how the wait of a removed item ended; nil: items are no waits
+
+	mu       sync.Mutex
+	readers  int
+	due      time.Time // of the next refresh
+	items    []T
+	lingers  map[K]bool   // items that were removed before their end was known: they stay for one refresh
+	version  int          // counts the refreshes that found a change
+	lines    map[K]line   // the events of the items
+	removals []removal[K] // the latest
+	missing  int          // the version of the last removal that is not kept any more
+}
+
+// line is the event of an item, and the version it is from. An item that has not changed has no text.
+type line struct {
+	version int
+	text    []byte
+}
+
+// removal is an item that was removed, and the version it was removed in.
+type removal[K comparable] struct {
+	key     K
+	version int
+}
+
+// followed is a list of any type.
+type followed interface {
+	begin(to *bytes.Buffer, event string) (version int)
+	changesSince(version int, to *bytes.Buffer, event string) (newVersion int)
+	leave()
+	name() string
+}
+
+// name returns the name of the event with the whole list.
+func (l *list[K, T]) name() string { return l.all }
+
+// latest returns the list as its readers see it, or loads it.
+func (l *list[K, T]) latest() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readers > 0 && time.Now().Before(l.due) {
+		return l.items
+	}
+	return l.load()
+}
+
+// begin writes the list for a new reader, which has to call leave.
+func (l *list[K, T]) begin(to *bytes.Buffer, event string) (version int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readers++
+	l.refresh(time.Now()) // even if it is not due: the reader counts down from now
+	l.snapshot(to, event)
+	return l.version
+}
+
+// changesSince writes what has changed since a version: items that are new or changed, and the keys of those that
+// were removed. It returns the version that the reader has now.
+func (l *list[K, T]) changesSince(version int, to *bytes.Buffer, event string) (newVersion int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); !now.Before(l.due) {
+		l.refresh(now)
+	}
+	switch {
+	case version == l.version:
+	case version < l.missing:
+		l.snapshot(to, event)
+	default:
+		l.changes(to, version)
+	}
+	return l.version
+}
+
+// leave removes a reader. A list without readers keeps nothing.
+func (l *list[K, T]) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readers--; l.readers == 0 {
+		l.items, l.lingers, l.lines, l.removals = nil, nil, nil, nil
+		l.missing = l.version
+	}
+}
+
+func (l *list[K, T]) snapshot(to *bytes.Buffer, event string) {
+	stream.Frame(to, "", event, rest.JSON(map[string][]T{l.all: l.items}))
+}
+
+func (l *list[K, T]) changes(to *bytes.Buffer, since int) {
+	for _, v := range l.items {
+		if line := l.lines[v.key()]; line.version > since {
+			to.Write(line.text)
+		}
+	}
+	for _, r := range l.removals {
+		if _, back := l.lines[r.key]; r.version > since && !back {
+			stream.Frame(to, "", "gone", rest.JSON(l.gone(r.key)))
+		}
+	}
+}
+
+// gone returns the event of a removal: the key, and how the wait ended if that is known.
+func (l *list[K, T]) gone(key K) map[string]any {
+	members := map[string]any{l.one: key}
+	if l.end == nil {
+		return members
+	}
+	if e, known := l.end(key); known {
+		members["how"], members["retries"], members["waitedMs"] = e.How, e.Retries, e.Waited.Milliseconds()
+	}
+	return members
+}
+
+// refresh loads the list and notes the changes.
+func (l *list[K, T]) refresh(now time.Time) {
+	before := l.items
+	l.items = l.load()
+	if l.changed(before) {
+		l.linger(before)
+		l.diff(before)
+	}
+	l.due = now.Add(max(refreshTime, min(pauseBound, pauseFactor*time.Since(now))))
+}
+
+// linger keeps removed items for one more refresh whose end is not known yet: it is reported a moment later.
+func (l *list[K, T]) linger(before []T) {
+	if l.end == nil {
+		return
+	}
+	present := make(map[K]bool, len(l.items))
+	for _, v := range l.items {
+		present[v.key()] = true
+	}
+	lingers := make(map[K]bool)
+	for _, v := range before {
+		k := v.key()
+		if present[k] || l.lingers[k] {
+			continue
+		}
+		if _, known := l.end(k); !known {
+			lingers[k] = true
+			l.items = append(slices.Clip(l.items), v)
+		}
+	}
+	l.lingers = lingers
+}
+
+// changed reports whether more than the time differs from the items before.
+func (l *list[K, T]) changed(before []T) bool {
+	if l.lines == nil || len(before) != len(l.items) {
+		return true
+	}
+	for i := range before {
+		if !l.same(before[i], l.items[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// diff encodes the changes since the items before.
+func (l *list[K, T]) diff(before []T) {
+	l.version++
+	old := make(map[K]T, len(before))
+	for _, v := range before {
+		old[v.key()] = v
+	}
+	lines := make(map[K]line, len(l.items))
+	for _, v := range l.items {
+		k := v.key()
+		last, known := old[k]
+		delete(old, k)
+		if known && l.same(last, v) {
+			lines[k] = l.lines[k]
+			continue
+		}
+		var b bytes.Buffer
+		stream.Frame(&b, "", l.one, rest.JSON(v))
+		lines[k] = line{l.version, b.Bytes()}
+	}
+	for _, v := range before {
+		if _, gone := old[v.key()]; gone {
+			l.removals = append(l.removals, removal[K]{v.key(), l.version})
+		}
+	}
+	if over := len(l.removals) - removalsBound; over > 0 {
+		l.missing = l.removals[over-1].version
+		l.removals = append(l.removals[:0], l.removals[over:]...)
+	}
+	l.lines = lines
+}
+
+// serve returns the handler of the list: it answers with the list, or streams it and its changes.
+func (l *list[K, T]) serve(readers *stream.Readers) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept"), stream.SSE) {
+			rest.Answer(w, http.StatusOK, map[string][]T{l.all: l.load()})
+			return
+		}
+		out := readers.Open(w, r)
+		if out == nil {
+			return
+		}
+		defer out.Close()
+		version := l.begin(&out.Buffer, "snapshot")
+		defer l.leave()
+		ticker := time.NewTicker(refreshTime)
+		defer ticker.Stop()
+		for out.Flush() == nil && stream.Await(out, ticker.C) {
+			version = l.changesSince(version, &out.Buffer, "snapshot")
+		}
+	}
+}

@@ -1,0 +1,77 @@
+// Package live shows what waits, the upstreams, the incidents and the newest conversations, and lets clients act on
+// waits and upstreams. Each list is answered once or followed as a stream of its changes; /-/live follows all of
+// them in one stream, for the page.
+package live
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+)
+
+// Gateway is what is shown of a gateway: *gateway.Gateway, or a test's.
+type Gateway interface {
+	Waits() []gateway.Wait
+	Act(id int64, do gateway.Command) bool
+	Upstreams() []gateway.Health
+	ActOn(upstream string, do gateway.Command) bool
+}
+
+// Config is what is shown, and to whom.
+type Config struct {
+	Gateway       Gateway
+	Conversations *conversation.Runner // nil: there are none
+	History       *history.History     // nil: nothing is measured
+	Feed          *feed.Feed
+	Readers       *stream.Readers
+	Log           *slog.Logger
+	Version       string
+	Token         bool // requests need the token
+}
+
+// Live answers the routes of this package. Its methods may be called concurrently.
+type Live struct {
+	Config
+	waits         list[int64, wait]
+	turns         list[string, turnWait]
+	tallies       list[string, tally]
+	upstreams     list[string, upstream]
+	incidents     list[string, incident]
+	conversations list[string, recent]
+	measured      measurements
+}
+
+// New returns the routes' handlers. All of the configuration is needed but what says otherwise.
+func New(c Config) *Live {
+	l := &Live{Config: c}
+	l.waits = list[int64, wait]{one: "wait", all: "waits", load: l.loadWaits, same: wait.same, end: c.Feed.CallEnd}
+	l.turns = list[string, turnWait]{one: "turn", all: "turns", load: l.loadTurns, same: turnWait.same, end: c.Feed.TurnEnd}
+	l.tallies = list[string, tally]{one: "count", all: "counts", load: l.loadTallies, same: equal[tally]}
+	l.upstreams = list[string, upstream]{one: "upstream", all: "upstreams", load: l.loadUpstreams, same: upstream.same}
+	l.incidents = list[string, incident]{one: "incident", all: "incidents", load: l.loadIncidents, same: incident.same}
+	l.conversations = list[string, recent]{one: "conversation", all: "conversations", load: l.loadRecent, same: equal[recent]}
+	return l
+}
+
+// equal is == as a function.
+func equal[T comparable](a, b T) bool { return a == b }
+
+// Routes returns the routes of the lists.
+func (l *Live) Routes() []rest.Route {
+	shows, acts := rest.ReadMethods(), append(rest.ReadMethods(), http.MethodPost)
+	return []rest.Route{
+		{Path: "/-/waits", Methods: shows, What: "the requests that wait; as text/event-stream: and their changes", Serve: l.waits.serve(l.Readers)},
+		{Path: "/-/waits/{id}", Methods: acts, What: `one of them; POST {"do":"now"}, or hold, resume, give-up`, Serve: l.serveWait},
+		{Path: "/-/upstreams", Methods: shows, What: "the upstreams; as text/event-stream: and their changes", Serve: l.upstreams.serve(l.Readers)},
+		{Path: "/-/upstreams/{name}", Methods: acts, What: `one of them; POST {"do":"now"}, or hold, resume, give-up, for all its waits`, Serve: l.serveUpstream},
+		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream: and their changes", Serve: l.incidents.serve(l.Readers)},
+		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them; as text/plain: a report", Serve: l.serveIncident},
+		{Path: "/-/live", Methods: shows, What: "all of this in one stream, for a page", Serve: l.serveLive},
+	}
+}

@@ -1,0 +1,199 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+)
+
+// measurementTime is how long a measurement is shown before it is read again: every request changes it a little.
+const measurementTime = 5 * time.Second
+
+// measurements caches what the history measured of upstreams.
+type measurements struct {
+	mu     sync.Mutex
+	byName map[string]measurement
+}
+
+// measurement is what the history measured of an upstream, and when it was read.
+type measurement struct {
+	at time.Time
+	history.Measured
+	strip []cell
+}
+
+// measurementOf returns what was measured of an upstream.
+func (l *Live) measurementOf(name string, now time.Time) measurement {
+	if l.History == nil {
+		return measurement{}
+	}
+	l.measured.mu.Lock()
+	defer l.measured.mu.Unlock()
+	m, known := l.measured.byName[name]
+	if known && now.Sub(m.at) < measurementTime {
+		return m
+	}
+	m = measurement{at: now, Measured: l.History.Upstream(name, now)}
+	m.strip = make([]cell, history.Cells)
+	for i, c := range m.Strip {
+		m.strip[i] = cell{c.OK, c.Failed, c.Retried, c.Lost, c.First.Milliseconds()}
+	}
+	if l.measured.byName == nil {
+		l.measured.byName = map[string]measurement{}
+	}
+	l.measured.byName[name] = m
+	return m
+}
+
+// cell is a quarter of an hour, as JSON. Without requests it is empty.
+type cell struct {
+	OK         int   `json:"ok,omitzero"`           // tries that succeeded
+	Failed     int   `json:"failed,omitzero"`       // tries that failed
+	Retried    int   `json:"retried,omitzero"`      // requests that succeeded after failed tries
+	Lost       int   `json:"lost,omitzero"`         // requests that waited and got no answer
+	FirstToken int64 `json:"firstTokenMs,omitzero"` // the median
+}
+
+// saving is what waiting achieved in a week, as JSON.
+type saving struct {
+	Calls   int   `json:"calls"`   // requests that succeeded in spite of an incident
+	Outages int   `json:"outages"` // incidents with such requests
+	Waited  int64 `json:"waitedMs"`
+	Retries int   `json:"retries"`
+	Blips   int   `json:"blips"`   // requests that succeeded after failures outside an incident
+	Since   int64 `json:"sinceMs"` // the time span
+}
+
+// waitSum sums up the waits for an upstream.
+type waitSum struct {
+	n     int
+	due   time.Time // of the first try; zero: one is in progress, or none is known
+	cause string    // of one of the waits
+}
+
+// waitsByUpstream sums up all waits, by the name of the upstream.
+func (l *Live) waitsByUpstream() map[string]waitSum {
+	all := map[string]waitSum{}
+	add := func(name string, due time.Time, cause string) {
+		c := all[name]
+		if c.n++; c.n == 1 || due.Before(c.due) {
+			c.due = due
+		}
+		c.cause = cmp.Or(c.cause, cause)
+		all[name] = c
+	}
+	for _, v := range l.waits.latest() {
+		add(v.Upstream, v.Due, v.Cause)
+	}
+	for _, v := range l.turns.latest() {
+		add(v.Upstream, v.Due, v.Cause)
+	}
+	return all
+}
+
+// complete adds the waits and the measurement to what the breaker knows.
+func (v *upstream) complete(b breaker.State, c waitSum, m measurement, now time.Time) {
+	v.Waiting = max(v.Waiting, c.n)
+	if v.LastSuccess.IsZero() {
+		v.LastSuccess = rest.Time(m.Last)
+	}
+	v.State = stateOf(v, b, m.Measured)
+	if v.State == "waiting" || v.State == "down" {
+		v.Until = v.next(c)
+		v.UntilMs = rest.Remaining(v.Until, now)
+	}
+	v.Slow, v.Samples, v.Strip = m.Slow, m.Samples, m.strip
+	v.FirstToken, v.FirstTokenBefore = m.First.Milliseconds(), m.Before.Milliseconds()
+	if m.strip != nil {
+		v.Saved = &saving{m.Saved.Calls, m.Saved.Outages, m.Saved.Waited.Milliseconds(), m.Saved.Retries, m.Saved.Blips, m.Saved.Since.Milliseconds()}
+	}
+	v.Reason = v.reason(c, m.Measured)
+}
+
+// next returns when the upstream is tried next; zero: now, or unknown.
+func (v *upstream) next(c waitSum) time.Time {
+	var first time.Time
+	for _, o := range v.Outages {
+		if !o.NextProbe.IsZero() && (first.IsZero() || o.NextProbe.Before(first)) {
+			first = o.NextProbe
+		}
+	}
+	if first.IsZero() {
+		return c.due
+	}
+	return first
+}
+
+// stateOf returns the state of an upstream in one word: the worst that applies.
+func stateOf(v *upstream, b breaker.State, m history.Measured) string {
+	over := func(o breaker.Outage) bool { return o.Recovering }
+	fails := slices.ContainsFunc(b.Outages, func(o breaker.Outage) bool { return !over(o) })
+	recovers := slices.ContainsFunc(b.Outages, over)
+	switch {
+	case !b.Paused.IsZero():
+		return "paused"
+	case v.Waiting > 0 && (fails || !recovers): // the failures may be too few for an outage
+		return "waiting"
+	case fails:
+		return "down"
+	case recovers:
+		return "recovering"
+	case m.Failing:
+		return "down"
+	case m.Slow:
+		return "slow"
+	case v.LastSuccess.IsZero():
+		return "no-data"
+	}
+	return "operational"
+}
+
+// reason returns why an upstream is in its state, in a sentence.
+func (v *upstream) reason(c waitSum, m history.Measured) string {
+	cause := c.cause
+	for _, o := range v.Outages {
+		cause = cmp.Or(o.Cause, cause)
+	}
+	cause = cmp.Or(cause, m.Kind.Cause())
+	noun := "request"
+	if v.Provider != "" {
+		noun = "turn"
+	}
+	switch v.State {
+	case "paused":
+		return "Paused: nothing is sent until somebody resumes it."
+	case "waiting":
+		return capital(cause) + ": " + count(v.Waiting, noun) + " waiting."
+	case "down":
+		return capital(cause) + " when it was asked last, and nobody waits for it."
+	case "recovering":
+		return "It answers again. Who waited goes out one after the other: " + count(v.Waiting, noun) + " left."
+	case "slow":
+		return "The first token takes " + seconds(m.First) + "; in the day before it took " + seconds(m.Before) + "."
+	case "no-data":
+		return "Nothing has been asked of it."
+	}
+	if m.Samples == 0 {
+		return "It has answered when it was asked last."
+	}
+	return "It answers: " + count(m.Samples, "answer") + " in the last hour."
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

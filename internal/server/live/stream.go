@@ -1,0 +1,103 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// hello is the first event of /-/live.
+type hello struct {
+	Version       string `json:"version,omitzero"`
+	Boot          string `json:"boot"`          // names the process
+	Token         bool   `json:"token"`         // requests need the token
+	Conversations bool   `json:"conversations"` // there are conversations
+}
+
+// lists returns the lists that /-/live shows, in this order.
+func (l *Live) lists() []followed {
+	return []followed{&l.waits, &l.turns, &l.tallies, &l.upstreams, &l.incidents, &l.conversations}
+}
+
+// serveLive streams all lists and their changes, and the events of the conversation that the request names: a
+// browser has few connections to a server.
+func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
+	attach, err := l.attachTo(r)
+	if err != nil {
+		rest.WriteProblem(w, rest.ProblemOf(l.Log, r, err))
+		return
+	}
+	out := l.Readers.Open(w, r)
+	if out == nil {
+		return
+	}
+	defer out.Close()
+	events, stop := stream.Subscribe(r.Context(), attach)
+	defer stop()
+	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Token, l.Conversations != nil}))
+	lists := l.lists()
+	versions := make([]int, len(lists))
+	for i, list := range lists {
+		versions[i] = list.begin(&out.Buffer, list.name())
+		defer list.leave()
+	}
+	follow(out, lists, versions, events)
+}
+
+// follow streams changes and events until the reader leaves.
+func follow(out *stream.Stream, lists []followed, versions []int, events <-chan stream.Item) {
+	ticker := time.NewTicker(refreshTime)
+	defer ticker.Stop()
+	for out.FlushBatch(len(events) > 0) {
+		e, came, ok := stream.Next(out, ticker.C, events)
+		switch {
+		case !ok:
+			return
+		case !came:
+			for i, list := range lists {
+				versions[i] = list.changesSince(versions[i], &out.Buffer, list.name())
+			}
+		case e.Err == nil:
+			out.WriteEvent(e.Event)
+		default:
+			events = nil
+			out.WriteError("talk-problem", e.Err)
+		}
+	}
+}
+
+// attachTo returns the events of the conversation that a request names; none if it names none. A conversation that
+// does not exist is an error of the events: the stream has other things to show.
+func (l *Live) attachTo(r *http.Request) (attach func(context.Context) iter.Seq2[wire.Event, error], err error) {
+	q := r.URL.Query()
+	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
+	if err != nil {
+		return nil, err
+	}
+	id := q.Get("conversation")
+	return func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		switch {
+		case id == "":
+			return func(func(wire.Event, error) bool) {}
+		case l.Conversations == nil:
+			return failed(conversation.ErrNone)
+		}
+		if err := conversations.CheckAfter(ctx, l.Conversations, id, after); err != nil {
+			return failed(err)
+		}
+		return l.Conversations.Attach(ctx, id, after)
+	}, nil
+}
+
+// failed is a sequence of events that fails at once.
+func failed(err error) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) { yield(wire.Event{}, err) }
+}

@@ -1,0 +1,133 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+)
+
+// upstream is an upstream, as JSON.
+type upstream struct {
+	Name        string    `json:"name"`
+	Source      string    `json:"source"`            // whose it is: "gateway" or "conversations"
+	Provider    string    `json:"provider,omitzero"` // of conversations: as in the names of models
+	API         string    `json:"api,omitzero"`
+	Base        string    `json:"base,omitzero"`
+	State       string    `json:"state"`                // "operational", "slow", "waiting", "down", "recovering", "paused", "no-data"
+	Reason      string    `json:"reason"`               // the same in a sentence
+	Until       time.Time `json:"until,omitzero"`       // of the next try; left out: now, or unknown
+	UntilMs     int64     `json:"untilMs,omitzero"`     // until then
+	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not
+	Outages     []outage  `json:"outages"`
+	Waiting     int       `json:"waiting"`              // requests or turns that wait for it
+	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none known
+	Actions     []string  `json:"actions"`              // that it takes
+
+	Slow             bool    `json:"slow,omitzero"`
+	Samples          int     `json:"samples"`                     // answers in the last hour
+	FirstToken       int64   `json:"firstTokenMs,omitzero"`       // the median of the last half hour
+	FirstTokenBefore int64   `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
+	Strip            []cell  `json:"strip,omitzero"`              // the last day
+	Saved            *saving `json:"saved,omitzero"`
+}
+
+// outage is an outage in progress, or one that is over while its waits end, as JSON.
+type outage struct {
+	Level      string    `json:"level"`          // of the failure: "host", "model", "credential"
+	Model      string    `json:"model,omitzero"` // of an outage of one model
+	Since      time.Time `json:"since"`
+	Kind       string    `json:"kind,omitzero"`
+	Cause      string    `json:"cause,omitzero"` // the kind in plain words
+	Message    string    `json:"message,omitzero"`
+	Probes     int       `json:"probes"` // that failed
+	Probing    bool      `json:"probing"`
+	Recovering bool      `json:"recovering"`         // it is over, and its waits end
+	Waiting    int       `json:"waiting"`            // requests that wait for its end
+	NextProbe  time.Time `json:"nextProbe,omitzero"` // left out: when the next wait ends
+	QuietUntil time.Time `json:"quietUntil,omitzero"`
+	Remaining  int64     `json:"remainingMs"` // until nextProbe; 0: now, or unknown
+}
+
+// key returns the name.
+func (v upstream) key() string { return v.Name }
+
+// same reports whether nothing has changed but the time. The time of the last success is ignored: every request
+// changes it.
+func (v upstream) same(o upstream) bool {
+	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
+		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
+		v.FirstToken == o.FirstToken && v.FirstTokenBefore == o.FirstTokenBefore &&
+		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip)
+}
+
+// same reports whether nothing has changed but the time.
+func (v outage) same(o outage) bool {
+	v.Remaining = o.Remaining
+	return v == o
+}
+
+// The actions on upstreams. Those of conversations cannot be paused: a paused turn would occupy its worker.
+var (
+	callActions = []string{string(gateway.RetryNow), string(gateway.Pause), string(gateway.Resume), string(gateway.GiveUp)}
+	turnActions = []string{string(gateway.RetryNow), string(gateway.GiveUp)}
+)
+
+// loadUpstreams returns the upstreams of the gateway and of the conversations.
+func (l *Live) loadUpstreams() []upstream {
+	now, waits := time.Now(), l.waitsByUpstream()
+	all := []upstream{}
+	add := func(v upstream, g breaker.State) {
+		v.Paused, v.LastSuccess, v.Waiting = rest.Time(g.Paused), rest.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
+		v.Outages = make([]outage, len(g.Outages))
+		for i := range g.Outages {
+			v.Outages[i] = viewOutage(&g.Outages[i], now)
+		}
+		v.complete(g, waits[v.Name], l.measurementOf(v.Name, now), now)
+		all = append(all, v)
+	}
+	for _, h := range l.Gateway.Upstreams() {
+		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions}, h.Breaker)
+	}
+	for _, u := range l.providers() {
+		add(upstream{
+			Name: history.OfTurns(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: turnActions,
+		}, u.Breaker)
+	}
+	return all
+}
+
+// providers returns the upstreams of conversations: those that this process has asked, and those in the history.
+func (l *Live) providers() []conversation.Upstream {
+	if l.Conversations == nil {
+		return nil
+	}
+	all := l.Conversations.Upstreams()
+	if l.History == nil {
+		return all
+	}
+	for _, name := range l.History.Names() {
+		provider, ok := strings.CutPrefix(name, history.OfTurns(""))
+		if ok && !slices.ContainsFunc(all, func(u conversation.Upstream) bool { return u.Breaker.Name == provider }) {
+			all = append(all, conversation.Upstream{Breaker: breaker.State{Name: provider}})
+		}
+	}
+	return all
+}
+
+func viewOutage(g *breaker.Outage, now time.Time) outage {
+	v := outage{
+		Level: g.Level, Model: g.Scope.Model, Since: rest.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
+		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: rest.Time(g.Next), QuietUntil: rest.Time(g.Until),
+		Remaining: rest.Remaining(g.Next, now),
+	}
+	if f := g.Fault; f != nil {
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
+	}
+	return v
+}

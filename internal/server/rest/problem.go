@@ -1,0 +1,104 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// codes are the problem codes of statuses, for errors without a code of their own.
+var codes = map[int]string{
+	http.StatusBadRequest:            "invalid-input",
+	http.StatusUnauthorized:          "unauthorized",
+	http.StatusForbidden:             "forbidden",
+	http.StatusNotFound:              "not-found",
+	http.StatusMethodNotAllowed:      "method-not-allowed",
+	http.StatusRequestEntityTooLarge: "too-large",
+	http.StatusUnsupportedMediaType:  "unsupported-media-type",
+	http.StatusMisdirectedRequest:    "misdirected",
+	http.StatusUpgradeRequired:       "upgrade-required",
+	http.StatusInternalServerError:   "internal",
+	http.StatusServiceUnavailable:    "busy",
+}
+
+// known are the errors that have a code of their own.
+var known = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{conversation.ErrNone, http.StatusNotFound, "not-found"},
+	{store.ErrDeleted, http.StatusGone, "gone"},
+	{conversation.ErrExists, http.StatusConflict, "exists"},
+	{conversation.ErrText, http.StatusBadRequest, "invalid-input"},
+	{conversation.ErrMany, http.StatusTooManyRequests, "queue-full"},
+	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
+	{conversation.ErrIdle, http.StatusConflict, "not-running"},
+	{conversation.ErrAnswered, http.StatusConflict, "answered"},
+	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
+	{conversation.ErrInput, http.StatusConflict, "not-queued"},
+	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
+	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
+	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},
+}
+
+// StatusOf returns the status of a problem code; 0: there is no such code.
+func StatusOf(code string) int {
+	for status, c := range codes {
+		if c == code {
+			return status
+		}
+	}
+	for _, k := range known {
+		if k.code == code {
+			return k.status
+		}
+	}
+	return map[string]int{"wrong-sequence": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
+}
+
+// Problem returns a problem with the code of its status.
+func Problem(status int, format string, args ...any) *api.Problem {
+	return &api.Problem{
+		Title: http.StatusText(status), Status: status, Code: codes[status], Detail: fmt.Sprintf(format, args...),
+	}
+}
+
+// Refuse answers a request with a problem.
+func Refuse(w http.ResponseWriter, status int, format string, args ...any) {
+	WriteProblem(w, Problem(status, format, args...))
+}
+
+// WriteProblem answers a request with a problem.
+func WriteProblem(w http.ResponseWriter, p *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	if p.Code == "store-full" {
+		w.Header().Set("Retry-After", "60")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(JSON(p), '\n')) // a client that left misses it
+}
+
+// ProblemOf returns the problem of an error. An error that the client did not cause is logged, and its text is
+// not sent.
+func ProblemOf(log *slog.Logger, r *http.Request, err error) *api.Problem {
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		return p
+	}
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return &api.Problem{Title: http.StatusText(k.status), Status: k.status, Code: k.code, Detail: err.Error()}
+		}
+	}
+	log.Error("conversation request failed", "method", r.Method, "path", Clip(r.URL.Path), "error", err)
+	p := Problem(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")
+	if damage, ok := errors.AsType[*store.Damage](err); ok {
+		p.Code, p.Detail = "damaged", damage.Error()
+	}
+	return p
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/server/councils"
+	"github.com/ridethrough/ridethrough/internal/server/description"
+	"github.com/ridethrough/ridethrough/internal/server/live"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+)
+
+// route sets up the routes below /-/.
+func (s *Server) route() {
+	c, shows := s.config, rest.ReadMethods()
+	s.routes = []rest.Route{
+		{Path: "/-/", Methods: shows, What: "this list", Serve: s.index},
+		{Path: "/-/policies", Methods: shows, What: "the policies, and when each tries again", Serve: s.servePolicies},
+		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
+		{Path: "/-/livez", Methods: shows, What: "whether the process runs", Serve: s.livez, Public: true},
+		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
+		{Path: "/-/openapi.json", Methods: shows, What: "the conversations' and councils' part of this list in OpenAPI", Serve: text("application/json", description.OpenAPI())},
+		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: text("application/schema+json", description.Events())},
+	}
+	s.routes = append(s.routes, live.New(live.Config{
+		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
+		Log: c.Log, Version: c.Version, Token: c.Token != "",
+	}).Routes()...)
+	if c.Metrics != nil {
+		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
+	}
+	if s.conversations != nil {
+		s.routes = append(s.routes, rest.Routes(c.Log, s.conversations.Operations())...)
+	}
+	if c.Council != nil {
+		api := &councils.API{New: c.Council, Readers: s.readers, Log: c.Log}
+		s.routes = append(s.routes, rest.Routes(c.Log, api.Operations())...)
+	}
+	if len(s.page) > 0 {
+		s.routes = append(s.routes, rest.Route{Path: pagePath, Methods: shows, What: "the page; " + pagePath + "{file} are its files", Serve: s.servePage, Public: true})
+	}
+	s.register()
+}
+
+// register makes the mux of the routes.
+func (s *Server) register() {
+	s.mux = http.NewServeMux()
+	for _, rt := range s.routes {
+		pattern := rt.Path
+		if pattern == "/-/" {
+			pattern = "/-/{$}"
+		}
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(rt, w, r) })
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if !s.admit(r) {
+			s.refuseToken(w, r)
+			return
+		}
+		rest.Refuse(w, http.StatusNotFound, "there is no %s; see /-/", rest.Clip(r.URL.Path))
+	})
+}
+
+// dispatch serves a request that may use a route, and refuses others.
+func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !rt.Public && !s.admit(r):
+		s.refuseToken(w, r)
+	case !slices.Contains(rt.Methods, r.Method):
+		w.Header().Set("Allow", strings.Join(rt.Methods, ", "))
+		rest.Refuse(w, http.StatusMethodNotAllowed, "%s takes %s", rest.Clip(r.URL.Path), strings.Join(rt.Methods, ", "))
+	case s.origins.Check(r) != nil:
+		rest.Refuse(w, http.StatusForbidden, "requests from pages of other sites are refused")
+	default:
+		rt.Serve(w, r)
+	}
+}
+
+// text returns a handler that answers with a text.
+func text(kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, body) // a client that left misses it
+	}
+}
+
+// index lists the routes.
+func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
+	rest.Answer(w, http.StatusOK, struct {
+		Name    string       `json:"name"`
+		Version string       `json:"version,omitzero"`
+		Routes  []rest.Route `json:"routes"`
+	}{"ridethrough", s.config.Version, s.routes})
+}
+
+// status is the answer of livez and readyz.
+type status struct {
+	Status string `json:"status"`
+}
+
+func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
+	rest.Answer(w, http.StatusOK, status{"ok"})
+}
+
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	if s.readers.IsDraining() {
+		rest.Answer(w, http.StatusServiceUnavailable, status{"draining"})
+		return
+	}
+	rest.Answer(w, http.StatusOK, status{"ok"})
+}
