@@ -149,12 +149,6 @@ func (v vendor) reaches(base string) bool {
 	return provider.Address(base) == nil
 }
 
-// Local tells whether a provider runs on the user's own machine: if it cannot
-// be reached, it is there that one has to look.
-func Local(name string) bool {
-	return slices.ContainsFunc(vendors(), func(v vendor) bool { return v.name == name && v.local })
-}
-
 // Base is where a provider is, as the environment says.
 type Base struct {
 	Provider string

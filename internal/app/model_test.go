@@ -87,12 +87,6 @@ func TestAKeyIsNotSaid(t *testing.T) {
 	}
 }
 
-func TestLocalProvidersAreKnown(t *testing.T) {
-	if !app.Local("ollama") || !app.Local("lmstudio") || app.Local("openai") || app.Local("") {
-		t.Errorf("of %v", app.Providers())
-	}
-}
-
 func ExampleModel() {
 	env := map[string]string{"OLLAMA_HOST": "127.0.0.1"}
 	m, err := app.Model("ollama/qwen3", func(name string) string { return env[name] })

@@ -79,7 +79,7 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "agent council store breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
-	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn internal/app"},
+	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn"},
 	{
 		floor: 3, path: "internal/terminal/tui", uses: "store llm conversation turn wire internal/terminal/display",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +

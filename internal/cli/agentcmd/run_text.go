@@ -9,6 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -88,7 +89,8 @@ func (v *text) trouble(e turn.Event) {
 		v.wait = v.count(e)
 	case turn.Waiting:
 		if !v.screen.Live && v.wait != nil {
-			v.note(screen.Amber, "%s", v.wait.Line(e.Remaining, time.Now(), v.screen.Columns()))
+			v.wait.Due = time.Now().Add(e.Remaining)
+			v.note(screen.Amber, "%s", display.WaitLine(v.wait.Wait, time.Now(), v.screen.Columns()))
 		}
 	case turn.Recovered:
 		v.stop()
@@ -177,21 +179,21 @@ func (v *text) stop() {
 
 // countdown is a wait that people see getting shorter.
 type countdown struct {
-	display.Wait
-	due  time.Time
+	policy.Wait
 	done chan struct{}
 	wg   sync.WaitGroup
 }
 
 // count shows a wait: on a terminal second by second, else once.
 func (v *text) count(e turn.Retry) *countdown {
-	c := &countdown{Wait: display.Of(e), due: time.Now().Add(e.Delay), done: make(chan struct{})}
-	line := func() string { return c.Line(time.Until(c.due), time.Now(), v.screen.Columns()) }
+	c := &countdown{Wait: display.WaitOf(e), done: make(chan struct{})}
+	c.Due = time.Now().Add(e.Delay)
+	line := func() string { return display.WaitLine(c.Wait, time.Now(), v.screen.Columns()) }
 	if !v.screen.Live {
 		v.note(screen.Amber, "%s", line())
 		return c
 	}
-	if c.Attempt == 1 {
+	if c.Retry() == 1 {
 		v.note(screen.Faint, "%s", display.OneLine(e.Fault.Redacted()))
 	} else if v.shared {
 		v.finishLine()

@@ -51,13 +51,7 @@ type demo struct {
 	screen   *screen.Screen
 	begun    time.Time
 	requests atomic.Int64 // at the provider
-	latest   atomic.Pointer[waiting]
-}
-
-// waiting is a wait that is under way.
-type waiting struct {
-	display.Wait
-	due time.Time
+	latest   atomic.Pointer[policy.Wait]
 }
 
 // run shows the demonstration. It ends early when nobody can see it.
@@ -172,17 +166,18 @@ func (d *demo) watch(e gateway.Event) {
 		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(failureOf(n)), n.Fault)
 	case gateway.Retrying:
 		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
+		w := waitOf(n)
 		if !d.screen.Live {
-			d.screen.Print("", "%s", waitOf(n).Line(n.Verdict.Wait, time.Now(), d.screen.Columns()))
+			d.screen.Print("", "%s", display.WaitLine(*w, time.Now(), d.screen.Columns()))
 		}
-		d.latest.Store(&waiting{waitOf(n), time.Now().Add(n.Verdict.Wait)})
+		d.latest.Store(w)
 		d.show()
 	}
 }
 
-// waitOf gives the wait that the gateway tells of.
-func waitOf(n gateway.Note) display.Wait {
-	return display.Wait{Fault: n.Fault, Attempt: n.Run.Tries, Limit: n.Limit, Deadline: n.Deadline}
+// waitOf returns the wait that starts now.
+func waitOf(n gateway.Note) *policy.Wait {
+	return &policy.Wait{Run: n.Run, Fault: n.Fault, Verdict: n.Verdict, Due: time.Now().Add(n.Verdict.Wait), Limit: n.Limit, Deadline: n.Deadline}
 }
 
 // failureOf gives a call that has failed as a turn would tell of it.
@@ -208,7 +203,7 @@ func (d *demo) tick(ctx context.Context) {
 // show draws the countdown of the wait that is under way.
 func (d *demo) show() {
 	if w := d.latest.Load(); w != nil {
-		d.screen.Status(w.Line(time.Until(w.due), time.Now(), d.screen.Columns()))
+		d.screen.Status(display.WaitLine(*w, time.Now(), d.screen.Columns()))
 	}
 }
 

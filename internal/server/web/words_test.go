@@ -96,7 +96,7 @@ func waits() (all []said) {
 
 // waiting is a wait that ends for good after so long; 0: no budget bounds it.
 func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
-	w := display.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: attempt, Limit: limit}
+	w := policy.Wait{Run: policy.Run{Tries: attempt}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Due: nine.Add(left), Limit: limit}
 	of := map[string]any{"kind": "overloaded", "code": "529", "retries": attempt - 1, "leftMs": float64(left) / 1e6, "due": nine.Add(left)}
 	if limit != policy.Unlimited {
 		of["maxRetries"] = limit
@@ -105,7 +105,7 @@ func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
 		w.Deadline = nine.Add(bound)
 		of["deadline"] = w.Deadline
 	}
-	line := w.Line(left, nine, 1000)
+	line := display.WaitLine(w, nine, 1000)
 	return said{Of: of, Words: strings.TrimSuffix(strings.TrimPrefix(line, "▲ "), " • Press Ctrl+C to cancel")}
 }
 

@@ -16,12 +16,12 @@ import (
 
 var opus = llm.Name{Provider: "anthropic", Model: "claude-opus-4-5"}
 
-// voice gives one that has been under way for so long.
+// voice is a member of which a budget of 4m30s has run for took.
 func voice(state council.State, tries int, took time.Duration) council.Voice {
 	return council.Voice{Name: opus, State: state, Tries: tries, Took: took, Left: 270*time.Second - took}
 }
 
-func TestAMembersLineSaysWhereItStands(t *testing.T) {
+func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
 	const s = time.Second
 	met := func(v council.Voice, k fault.Kind, wait time.Duration) council.Voice {
 		v.Fault, v.Wait = &fault.Error{Kind: k, Status: 500}, wait
@@ -54,12 +54,12 @@ func TestAMembersLineSaysWhereItStands(t *testing.T) {
 		{cut, 30, "· opus cut off after 40s"},
 	} {
 		if got := display.MemberLine("opus", c.v, c.width); got != c.want {
-			t.Errorf("at %d columns:\n got %q\nwant %q", c.width, got, c.want)
+			t.Errorf("MemberLine at %d columns:\n got %q\nwant %q", c.width, got, c.want)
 		}
 	}
 }
 
-func TestALongNameIsCutBeforeTheBudgetGoes(t *testing.T) {
+func TestMemberLine_CutsALongNameBeforeTheBudget(t *testing.T) {
 	v := voice(council.Waiting, 1, 32*time.Second)
 	v.Fault, v.Wait = &fault.Error{Kind: fault.Overloaded}, 2*time.Second
 	for width, want := range map[int]string{
@@ -68,12 +68,12 @@ func TestALongNameIsCutBeforeTheBudgetGoes(t *testing.T) {
 		59: "▲ anthropic/claude-opus-4-5 waiting on anthropic — 2s",
 	} {
 		if got := display.MemberLine(opus.String(), v, width); got != want {
-			t.Errorf("at %d columns:\n got %q\nwant %q", width, got, want)
+			t.Errorf("MemberLine at %d columns:\n got %q\nwant %q", width, got, want)
 		}
 	}
 }
 
-func TestMembersThatWaitOnTheSameProviderAreCounted(t *testing.T) {
+func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
 	waits := func(provider string, wait time.Duration) council.Voice {
 		return council.Voice{Name: llm.Name{Provider: provider}, State: council.Waiting, Wait: wait}
 	}
@@ -81,35 +81,35 @@ func TestMembersThatWaitOnTheSameProviderAreCounted(t *testing.T) {
 		waits("anthropic", 0), waits("openai", time.Second), voice(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
 	}
 	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, display.SharedWaitLines(all, 80)); diff != "" {
-		t.Error(diff)
+		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, display.SharedWaitLines(all, 19)); diff != "" {
-		t.Error(diff)
+		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, display.SharedWaitLines(all, 40)); diff != "" {
-		t.Error(diff)
+		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
 	behind := []council.Voice{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
 	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, display.SharedWaitLines(behind, 80)); diff != "" {
-		t.Error(diff)
+		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
 	if lines := display.SharedWaitLines(all[1:4], 80); lines != nil {
-		t.Errorf("%q", lines)
+		t.Errorf("SharedWaitLines of one waiting member per provider: got %q, want none", lines)
 	}
 }
 
-func TestTheSameModelTwiceHasANumber(t *testing.T) {
+func TestMemberNames_NumberRepeatedModels(t *testing.T) {
 	other := llm.Name{Provider: "openai", Model: "gpt-5"}
 	got := display.MemberNames([]llm.Name{opus, other, opus, opus})
 	want := []string{"anthropic/claude-opus-4-5", "openai/gpt-5", "anthropic/claude-opus-4-5 #2", "anthropic/claude-opus-4-5 #3"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("MemberNames (-want +got):\n%s", diff)
 	}
 }
 
-func TestNoNameOfAModelReachesTheTerminalAsItIs(t *testing.T) {
+func TestMemberNames_AreSanitized(t *testing.T) {
 	if got := display.MemberNames([]llm.Name{{Provider: "x", Model: "a\x1b[2J\nb"}})[0]; got != "x/a␛[2J b" {
-		t.Errorf("%q", got)
+		t.Errorf("MemberNames: got %q, want no control characters", got)
 	}
 }
 

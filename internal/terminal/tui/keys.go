@@ -172,7 +172,7 @@ func (m *model) cancelTurn() tea.Cmd {
 
 // retryNow ends the wait.
 func (m *model) retryNow() tea.Cmd {
-	m.wait.due = time.Now()
+	m.wait.Due = time.Now()
 	return m.request("Could not retry now", Conversation.Now)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -35,7 +36,7 @@ type plainSession struct {
 	streamed      string
 	midline       bool
 	calls         []llm.ToolCall
-	wait          *display.Wait
+	wait          *policy.Wait
 	failed        *Failure
 	questions     []Approval
 	alwaysAllowed map[string]bool

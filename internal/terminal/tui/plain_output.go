@@ -16,12 +16,12 @@ import (
 func (ps *plainSession) onProviderEvent(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
-		w := display.Of(e)
+		w := display.WaitOf(e)
 		ps.wait = &w
-		ps.line(w.Line(e.Delay, time.Now(), unlimitedWidth))
+		ps.waitFor(e.Delay)
 	case turn.Waiting:
 		if ps.wait != nil {
-			ps.line(ps.wait.Line(e.Remaining, time.Now(), unlimitedWidth))
+			ps.waitFor(e.Remaining)
 		}
 	case turn.Recovered:
 		ps.wait = nil
@@ -38,6 +38,13 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 		}
 		ps.line("  Nothing is lost: the conversation is kept. /again tries again.")
 	}
+}
+
+// waitFor shows that the wait takes so much longer.
+func (ps *plainSession) waitFor(left time.Duration) {
+	now := time.Now()
+	ps.wait.Due = now.Add(left)
+	ps.line(display.WaitLine(*ps.wait, now, unlimitedWidth))
 }
 
 // unlimitedWidth is the width of an output without columns.

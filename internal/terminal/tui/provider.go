@@ -6,13 +6,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // shownWait is a wait for a provider, with the failures before it.
 type shownWait struct {
-	display.Wait
-	due   time.Time
+	policy.Wait
 	trail []string
 }
 
@@ -38,7 +38,7 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 		m.onRetry(id, e)
 	case turn.Waiting:
 		if m.wait != nil {
-			m.wait.due = dueAfter(e.Remaining)
+			m.wait.Due = dueAfter(e.Remaining)
 		}
 	case turn.Recovered:
 		m.wait = nil
@@ -59,12 +59,13 @@ func (m *model) onRetry(id string, e turn.Retry) {
 	if m.turn.id == "" {
 		m.turn = turnState{id: id, started: time.Now()}
 	}
-	w := &shownWait{Wait: display.Of(e), due: dueAfter(e.Delay)}
+	w := &shownWait{Wait: display.WaitOf(e)}
+	w.Due = dueAfter(e.Delay)
 	reason := display.OneLine(e.Fault.Redacted())
-	if m.wait != nil && w.Attempt > m.wait.Attempt {
+	if m.wait != nil && w.Retry() > m.wait.Retry() {
 		w.trail = m.wait.trail
 	}
-	if w.Attempt == 1 || m.wait == nil && len(w.trail) == 0 {
+	if w.Retry() == 1 || m.wait == nil && len(w.trail) == 0 {
 		m.printWrapped(m.paint.amber, "▲ "+reason)
 	}
 	w.trail = append(w.trail, time.Now().Format("15:04:05")+" "+reason)

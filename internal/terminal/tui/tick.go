@@ -60,7 +60,7 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	case m.lost != nil:
 		soonest(display.NextChange(m.lostDue.Sub(now)))
 	case m.wait != nil:
-		soonest(display.NextChange(m.wait.due.Sub(now)))
+		soonest(display.NextChange(m.wait.Due.Sub(now)))
 	case m.turn.id != "":
 		worked := now.Sub(m.turn.started)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)

@@ -114,7 +114,7 @@ func (m *model) statusLine(now time.Time) string {
 		if !m.hasDraft() {
 			keys = []string{"r now", "d details"}
 		}
-		return m.paint.amber(m.wait.Line(m.wait.due.Sub(now), now, m.width, keys...))
+		return m.paint.amber(display.WaitLine(m.wait.Wait, now, m.width, keys...))
 	case m.turn.id != "" && m.answer.tail == "" && len(m.questions) == 0:
 		return m.paint.faint(workingLine(now.Sub(m.turn.started)))
 	case m.opening:

@@ -6,42 +6,37 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Headline is the first line of a failure.
+// Headline is the first line about a failed turn.
 func Headline(e turn.Error) string {
-	gone := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed
-	after := "Failed after " + several(e.Retries, "retry attempt", "retry attempts")
-	switch {
+	text := "Failed after " + plural(e.Retries, "retry attempt", "retry attempts")
+	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed; {
 	case e.Retries == 0:
-		after = "Failed: " + causeOf(e)
-	case !gone: // it was not the outage that ended it
-		after += ": " + causeOf(e)
+		text = "Failed: " + cause(e)
+	case !outage:
+		text += ": " + cause(e)
 	default:
-		return after + ". " + cmp.Or(remedy(e), "Check your connection and try again.")
+		return text + ". " + cmp.Or(advice(e), "Check your connection and try again.")
 	}
-	return strings.TrimSuffix(after+". "+remedy(e), " ")
+	return strings.TrimSuffix(text+". "+advice(e), " ")
 }
 
-// causeOf gives what failed in plain words.
-func causeOf(e turn.Error) string {
+// cause is what failed, in plain words.
+func cause(e turn.Error) string {
+	label := e.Kind
+	if e.Fault != nil {
+		label = cmp.Or(e.Fault.Label(), label)
+	}
 	if e.Committed {
-		return "the answer broke off (" + cmp.Or(causeOfFault(e.Fault), e.Kind) + ")"
+		return "the answer broke off (" + label + ")"
 	}
-	return cmp.Or(causeOfFault(e.Fault), e.Kind)
+	return label
 }
 
-func causeOfFault(f *fault.Error) string {
-	if f == nil {
-		return ""
-	}
-	return f.Label()
-}
-
-// remedy gives what there is to do about a failure; "": what is said below.
-func remedy(e turn.Error) string {
+// advice is what the user can do about a failure; "" for nothing.
+func advice(e turn.Error) string {
 	switch {
 	case e.Fault == nil:
 		return ""
@@ -51,7 +46,7 @@ func remedy(e turn.Error) string {
 		return "It opens again at " + e.Fault.ResetAt.Local().Format("15:04 on Jan 2") + "."
 	case e.Fault.Kind == fault.Quota:
 		return "Check the account at " + e.Provider + " and try again."
-	case app.Local(e.Provider) && e.Fault.Status == 0 && !e.Committed && fault.Transient.Has(e.Fault.Kind):
+	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
 	case fault.Transient.Has(e.Fault.Kind):
 		return "Check your connection and try again."
@@ -59,8 +54,11 @@ func remedy(e turn.Error) string {
 	return ""
 }
 
-// Details is what stands below the headline: what was said, by whom, how long
-// it was tried, and the request's id.
+// onThisMachine reports whether a provider runs on the user's machine.
+func onThisMachine(provider string) bool { return provider == "ollama" || provider == "lmstudio" }
+
+// Details are the lines below the headline: the message, the model, the time waited and the request's
+// id.
 func Details(e turn.Error) []string {
 	lines := []string{OneLine(e.Message)}
 	var more []string

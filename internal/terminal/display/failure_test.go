@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
+func TestHeadline_AdvisesTheUser(t *testing.T) {
 	failed := func(f fault.Error, provider string, retries int, committed bool) turn.Error {
 		return turn.Error{Name: llm.Name{Provider: provider, Model: "m"}, Fault: &f, Kind: f.Kind.String(), Retries: retries, Committed: committed}
 	}
@@ -22,6 +22,7 @@ func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
 		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. Check your connection and try again."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "ollama", 10, false), "Failed after 10 retry attempts. Check that ollama is running and try again."},
+		{failed(fault.Error{Kind: fault.Unavailable}, "lmstudio", 1, false), "Failed after 1 retry attempt. Check that lmstudio is running and try again."},
 		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: usage limit. Check the account at openai and try again."},
 		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
 		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
@@ -29,17 +30,17 @@ func TestAHeadlineSaysWhatThereIsToDo(t *testing.T) {
 		{turn.Error{Kind: "steps"}, "Failed: steps."},
 	} {
 		if got := display.Headline(tt.failure); got != tt.want {
-			t.Errorf("\n got %q\nwant %q", got, tt.want)
+			t.Errorf("Headline(%+v):\n got %q\nwant %q", tt.failure, got, tt.want)
 		}
 	}
 }
 
-func TestDetailsNameWhoSaidItTheWaitAndTheRequest(t *testing.T) {
+func TestDetails_NamesModelWaitAndRequest(t *testing.T) {
 	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", WaitedMs: 22400, RequestID: "req_1"}
 	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, display.Details(e)); diff != "" {
-		t.Error(diff)
+		t.Errorf("Details (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"no"}, display.Details(turn.Error{Message: "no"})); diff != "" {
-		t.Error(diff)
+		t.Errorf("Details (-want +got):\n%s", diff)
 	}
 }

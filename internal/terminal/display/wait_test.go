@@ -12,14 +12,20 @@ import (
 
 var (
 	nine = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.Local)
-	busy = display.Wait{Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Attempt: 1, Limit: 10}
-	gone = display.Wait{Fault: &fault.Error{Kind: fault.Unavailable}, Attempt: 7, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
+	busy = policy.Wait{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Limit: 10}
+	gone = policy.Wait{Run: policy.Run{Tries: 7}, Fault: &fault.Error{Kind: fault.Unavailable}, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
 )
 
-func TestOneSentenceSaysWhatWaitsAndHowLong(t *testing.T) {
-	open := display.Wait{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Attempt: 3, Limit: policy.Unlimited}
+// waitLine is the line at nine o'clock about a wait that has so much time left.
+func waitLine(w policy.Wait, left time.Duration, width int, keys ...string) string {
+	w.Due = nine.Add(left)
+	return display.WaitLine(w, nine, width, keys...)
+}
+
+func TestWaitLine_FormsByWidth(t *testing.T) {
+	open := policy.Wait{Run: policy.Run{Tries: 3}, Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Limit: policy.Unlimited}
 	for _, tt := range []struct {
-		wait  display.Wait
+		wait  policy.Wait
 		left  time.Duration
 		width int
 		want  string
@@ -39,66 +45,66 @@ func TestOneSentenceSaysWhatWaitsAndHowLong(t *testing.T) {
 		{gone, 5 * time.Minute, 90, "▲ Network — retrying in 5m0s… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
 		{gone, 90 * time.Second, 40, "▲ network · 1m30s · 7 · ^C"},
 	} {
-		if got := tt.wait.Line(tt.left, nine, tt.width); got != tt.want {
-			t.Errorf("%v at %d columns:\n got %q\nwant %q", tt.left, tt.width, got, tt.want)
+		if got := waitLine(tt.wait, tt.left, tt.width); got != tt.want {
+			t.Errorf("line with %v left at %d columns:\n got %q\nwant %q", tt.left, tt.width, got, tt.want)
 		}
 	}
 }
 
-func TestKeysStandBeforeTheOneThatCancelsAndGoFirst(t *testing.T) {
+func TestWaitLine_ShedsKeysFirst(t *testing.T) {
 	const full = "▲ Server overloaded — retrying in 5s… (attempt 1/10) • r now • d details • Press Ctrl+C to cancel"
 	for width, want := range map[int]string{
 		98: full,
 		97: "▲ Server overloaded — retrying in 5s… (attempt 1/10) • Press Ctrl+C to cancel",
 		40: "▲ overloaded · 5s · 1/10 · ^C",
 	} {
-		if got := busy.Line(5*time.Second, nine, width, "r now", "d details"); got != want {
-			t.Errorf("at %d columns:\n got %q\nwant %q", width, got, want)
+		if got := waitLine(busy, 5*time.Second, width, "r now", "d details"); got != want {
+			t.Errorf("line with keys at %d columns:\n got %q\nwant %q", width, got, want)
 		}
 	}
 }
 
-func TestAClockSaysTheDayWhereItIsAnother(t *testing.T) {
+func TestClock_AddsTheDateOfAnotherDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{
 		time.Minute: "21:01", 8 * time.Hour: "05:00", 13 * time.Hour: "10:00 on Nov 3", -22 * time.Hour: "23:00 on Nov 1",
 	} {
 		if got := display.Clock(nine.Add(after), nine); got != want {
-			t.Errorf("%v later: got %q, want %q", after, got, want)
+			t.Errorf("Clock %v later: got %q, want %q", after, got, want)
 		}
 	}
 }
 
-func TestACountdownChangesWhenItSaysSoAndNeverSaysNone(t *testing.T) {
+func TestNextChange_MatchesTheTextOfDuration(t *testing.T) {
 	left := 7*time.Minute + 700*time.Millisecond
-	said := []string{}
+	texts := []string{}
 	for left > 0 {
-		words := display.Duration(left)
-		said = append(said, words)
+		text := display.Duration(left)
+		texts = append(texts, text)
 		step := display.NextChange(left)
-		if before := display.Duration(left - step + 1); before != words {
-			t.Fatalf("%v says %q, but %q just before it is to change", left, words, before)
+		if before := display.Duration(left - step + 1); before != text {
+			t.Fatalf("Duration(%v): got %q, but %q just before the announced change", left, text, before)
 		}
-		if left -= step; left > 0 && display.Duration(left) == words {
-			t.Fatalf("%q does not change after %v", words, step)
+		if left -= step; left > 0 && display.Duration(left) == text {
+			t.Fatalf("text after NextChange: got %q still after %v, want another", text, step)
 		}
 	}
 	if got := display.Duration(0); got != "now" || display.NextChange(0) != 0 {
-		t.Errorf("at the end: %q, next in %v", got, display.NextChange(0))
+		t.Errorf("Duration(0), NextChange(0): got %q, %v, want \"now\", 0s", got, display.NextChange(0))
 	}
 	for i, want := range []string{"8m", "7m", "6m", "5m0s", "4m59s"} {
-		if said[i] != want {
-			t.Errorf("%d: got %q, want %q", i, said[i], want)
+		if texts[i] != want {
+			t.Errorf("text %d: got %q, want %q", i, texts[i], want)
 		}
 	}
-	if last := said[len(said)-1]; last != "1s" {
-		t.Errorf("the last is %q, want 1s", last)
+	if last := texts[len(texts)-1]; last != "1s" {
+		t.Errorf("last text: got %q, want 1s", last)
 	}
 	if got := display.Duration(2*time.Hour + 30*time.Minute + time.Second); got != "2h31m" {
-		t.Errorf("got %q, want 2h31m", got)
+		t.Errorf("Duration(2h30m1s): got %q, want 2h31m", got)
 	}
 }
 
-func TestRecoveryIsSaidInOneLine(t *testing.T) {
+func TestRecovered_RoundsTheWait(t *testing.T) {
 	for _, tt := range []struct {
 		retries int
 		waited  time.Duration
@@ -109,21 +115,21 @@ func TestRecoveryIsSaidInOneLine(t *testing.T) {
 		{1, time.Millisecond, "✓ Recovered after 1 retry (waited 1s)"},
 	} {
 		if got := display.Recovered(tt.retries, tt.waited); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+			t.Errorf("Recovered(%d, %v): got %q, want %q", tt.retries, tt.waited, got, tt.want)
 		}
 	}
 }
 
-func TestASwitchSaysWhoAndWhy(t *testing.T) {
+func TestSwitched_NamesModelsAndReason(t *testing.T) {
 	e := turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}
 	if got, want := display.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): going on with openai/gpt"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+		t.Errorf("Switched: got %q, want %q", got, want)
 	}
 }
 
 func BenchmarkLine(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		gone.Line(90*time.Second, nine, 80, "r now", "d details")
+		waitLine(gone, 90*time.Second, 80, "r now", "d details")
 	}
 }

@@ -1,0 +1,67 @@
+package display
+
+import (
+	"strings"
+	"time"
+)
+
+// longWait is the wait from which on the clock is shown and not the seconds.
+const longWait = 5 * time.Minute
+
+// Countdown says when the next try is made: in whole seconds, or for waits of more than five
+// minutes at which time and in how many minutes. It never says 0s.
+func Countdown(left time.Duration, now time.Time) string {
+	switch {
+	case left <= 0:
+		return "retrying now…"
+	case left > longWait:
+		return "retrying at " + Clock(now.Add(left), now) + ", in " + Duration(left) + "…"
+	}
+	return "retrying in " + Duration(left) + "…"
+}
+
+func shortTime(left time.Duration, now time.Time) string {
+	if left > longWait {
+		return Clock(now.Add(left), now)
+	}
+	return Duration(left)
+}
+
+// Clock is a time of day in local time, with the date if it is another day.
+func Clock(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) || at.Sub(now).Abs() < 12*time.Hour {
+		return at.Format("15:04")
+	}
+	return at.Format("15:04 on Jan 2")
+}
+
+// Duration rounds a duration up: "5s", "1m30s", "2h31m", or "now" for none. Above five minutes it
+// has no seconds.
+func Duration(d time.Duration) string {
+	unit := unitOf(d)
+	switch up := (d + unit - 1).Truncate(unit); {
+	case d <= 0:
+		return "now"
+	case d > longWait:
+		return strings.TrimSuffix(up.String(), "0s")
+	default:
+		return up.String()
+	}
+}
+
+// NextChange is how long until the text of Duration changes in a countdown; 0: it does not any more.
+func NextChange(left time.Duration) time.Duration {
+	if left <= 0 {
+		return 0
+	}
+	return left - (left - 1).Truncate(unitOf(left))
+}
+
+// unitOf is the unit in which a duration is shown.
+func unitOf(d time.Duration) time.Duration {
+	if d > longWait {
+		return time.Minute
+	}
+	return time.Second
+}

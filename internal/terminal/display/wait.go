@@ -1,0 +1,90 @@
+// Package display formats what people see of waits, outcomes and foreign text, the same on every
+// terminal surface: the sentence while a call waits, its countdown, the line after a recovery, and
+// the headline and details of a failure.
+//
+// It writes nothing and has no clock: the present and the width are arguments. Packages tui and cli
+// print the lines.
+package display
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// Lines with a fixed text.
+const (
+	BrokeOff  = "… the answer broke off here"
+	Restarted = "▲ its worker died: the answer begins anew"
+	Missed    = "· part of the answer was missed; it is repeated from there"
+	Compacted = "· the conversation was too long and has been shortened"
+	Canceled  = "Canceled."
+)
+
+// WaitOf returns the wait of a retry event.
+func WaitOf(e turn.Retry) policy.Wait {
+	return policy.Wait{
+		Run: policy.Run{Tries: e.Attempt + 1}, Fault: e.Fault, Verdict: policy.Verdict{Wait: e.Delay}, Limit: e.Limit, Deadline: e.Deadline,
+	}
+}
+
+// WaitLine is the line about a call that waits: state, time left until w.Due, attempt, keys. It
+// takes fewer than width columns: keys beside Ctrl+C go first, then the short form is used, then it
+// is shed from the right.
+func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
+	left := w.Due.Sub(now)
+	fits := func(line string) bool { return utf8.RuneCountInString(line) < width }
+	state := fmt.Sprintf("▲ %s — %s (%s)", Capitalize(w.Fault.Label()), Countdown(left, now), attempt(w, now))
+	keys = append(append([]string{state}, keys...), "Press Ctrl+C to cancel")
+	for _, line := range []string{strings.Join(keys, " • "), state + " • Press Ctrl+C to cancel", state + " • ^C"} {
+		if fits(line) {
+			return line
+		}
+	}
+	parts := []string{"▲ " + shortCause(w.Fault), shortTime(left, now), attemptCount(w), "^C"}
+	for len(parts) > 1 && !fits(strings.Join(parts, " · ")) {
+		parts = parts[:len(parts)-1]
+	}
+	return strings.Join(parts, " · ")
+}
+
+// shortCause is the fault in one word.
+func shortCause(f *fault.Error) string {
+	if f.Status == 0 && f.Kind == fault.Unavailable {
+		return f.Label()
+	}
+	return f.Kind.String()
+}
+
+// attempt is the number of the retry. Without a limit it adds when waiting ends.
+func attempt(w policy.Wait, now time.Time) string {
+	if w.Limit == policy.Unlimited && !w.Deadline.IsZero() {
+		return "attempt " + attemptCount(w) + ", gives up " + Clock(w.Deadline, now)
+	}
+	return "attempt " + attemptCount(w)
+}
+
+// attemptCount is the number of the retry from 1, and the limit if there is one.
+func attemptCount(w policy.Wait) string {
+	if w.Limit == policy.Unlimited {
+		return strconv.Itoa(w.Retry())
+	}
+	return fmt.Sprintf("%d/%d", w.Retry(), w.Limit)
+}
+
+// Recovered is the line after a recovery.
+func Recovered(retries int, waited time.Duration) string {
+	return fmt.Sprintf("✓ Recovered after %s (waited %v)", plural(retries, "retry", "retries"), max(time.Second, waited.Round(time.Second)))
+}
+
+// Switched is the line about a fallback to another model.
+func Switched(e turn.Switched) string {
+	return fmt.Sprintf("▲ %s does not answer (%s): going on with %s", OneLine(cmp.Or(e.From, "the model")), OneLine(e.Why), OneLine(e.To))
+}
