@@ -81,7 +81,7 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn"},
 	{
-		floor: 3, path: "internal/terminal/tui", uses: "store llm conversation turn wire internal/terminal/display",
+		floor: 3, path: "internal/terminal/tui", uses: "store policy llm conversation turn wire internal/terminal/display",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
