@@ -1,13 +1,11 @@
 package fault
 
-// Class is a fault in the four words of programs that know no kinds.
+// Class is one of four classes of fault, for callers that do not need kinds.
 type Class string
 
-// The classes. Only a limit of ours that expired is a timeout: where the peer or
-// the network says that it took too long (504, ETIMEDOUT), the fault passes like
-// any other of theirs, and is transient. What needs somebody to do something
-// first is permanent: credentials, the request, a spent account, a context that
-// is too long, and a caller who has left.
+// The classes. ClassTimeout is only a time limit of this program; a timeout that the server or the network
+// reports (504, ETIMEDOUT) is transient. ClassPermanent covers all that needs a change first: credentials,
+// the request, a spent account, a context that is too long; and a caller that has left.
 const (
 	ClassTimeout   Class = "timeout"
 	ClassTransient Class = "transient"
@@ -15,8 +13,7 @@ const (
 	ClassUnknown   Class = "unknown"
 )
 
-// Class gives the fault in these four words. A provider that forbids another try
-// (Final) makes every fault but an unknown one permanent.
+// Class returns the fault's class. A final fault is permanent, unless its kind is Unknown.
 func (e *Error) Class() Class {
 	switch {
 	case e.Kind == Unknown || e.Kind >= kinds:
@@ -29,10 +26,9 @@ func (e *Error) Class() Class {
 	return ClassTransient
 }
 
-// Retryable tells whether the same request can pass later by itself: the kinds
-// of [Transient], unless the provider says that the fault is final.
+// Retryable reports whether the same request can succeed later by itself: the kinds of [Transient], unless
+// the fault is final.
 //
-// Quota is not among them although it may pass at ResetAt, nor is Unknown
-// although another try may be worth it: both are for a policy to decide, which
-// lists them if it wants to.
+// Quota is not among them although it may pass at ResetAt, nor is Unknown although another try may be worth
+// it: a policy lists those if it wants to.
 func (e *Error) Retryable() bool { return Transient.Has(e.Kind) && !e.Final }

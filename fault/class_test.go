@@ -6,7 +6,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-func TestClassesAreThoseOfTheCouncil(t *testing.T) {
+func TestError_Class(t *testing.T) {
 	tests := []struct {
 		fault fault.Error
 		class fault.Class
@@ -32,7 +32,7 @@ func TestClassesAreThoseOfTheCouncil(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if tt.fault.Class() != tt.class || tt.fault.Retryable() != tt.again {
-			t.Errorf("%v, final %v: %s, %v; want %s, %v", tt.fault.Kind, tt.fault.Final, tt.fault.Class(), tt.fault.Retryable(), tt.class, tt.again)
+			t.Errorf("kind %v, final %v: class %s, retryable %v; want %s, %v", tt.fault.Kind, tt.fault.Final, tt.fault.Class(), tt.fault.Retryable(), tt.class, tt.again)
 		}
 	}
 }

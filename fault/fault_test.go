@@ -10,10 +10,10 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// start is the moment at which everything in these tests happens.
+// start is the current time in these tests.
 var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 
-func TestErrorSaysWhatIsKnown(t *testing.T) {
+func TestError_TextAndLabel(t *testing.T) {
 	tests := []struct {
 		fault       fault.Error
 		text, cause string
@@ -28,15 +28,15 @@ func TestErrorSaysWhatIsKnown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.fault.Error(); got != tt.text || tt.fault.Label() != tt.cause {
-			t.Errorf("%q, %q; want %q, %q", got, tt.fault.Label(), tt.text, tt.cause)
+			t.Errorf("text %q, label %q; want %q, %q", got, tt.fault.Label(), tt.text, tt.cause)
 		}
 	}
 	if f := (&fault.Error{Err: io.EOF}); !errors.Is(f, io.EOF) {
-		t.Error("the cause cannot be reached")
+		t.Error("errors.Is does not find the cause")
 	}
 }
 
-func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
+func TestError_RetryAfterIsTheWaitOrTheTimeToTheReset(t *testing.T) {
 	tests := []struct {
 		fault fault.Error
 		want  time.Duration
@@ -48,48 +48,48 @@ func TestHintIsTheWaitOrTheTimeToTheReset(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.fault.RetryAfter(start); got != tt.want {
-			t.Errorf("%+v: %v, want %v", tt.fault, got, tt.want)
+			t.Errorf("RetryAfter of %+v = %v, want %v", tt.fault, got, tt.want)
 		}
 	}
 }
 
-func TestShownIsBoundedAndHasNoKeys(t *testing.T) {
+func TestError_RedactedIsBoundedAndHasNoKeys(t *testing.T) {
 	key := "sk-ant-" + strings.Repeat("a1", 20)
 	f := &fault.Error{Kind: fault.Auth, Err: errors.New("refused " + key + " " + strings.Repeat("é", 4000))}
 	if m := f.Redacted(); strings.Contains(m, key) || len(m) > 2<<10 || !strings.HasPrefix(m, "refused *** é") {
-		t.Errorf("%d bytes: %.80q", len(m), m)
+		t.Errorf("Redacted has %d bytes: %.80q; want at most 2048 and no key", len(m), m)
 	}
 	f = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: `{"type":"overloaded_error"}`}
 	if m := f.Redacted(); m != `HTTP 529: {"type":"overloaded_error"}` {
-		t.Errorf("%q", m)
+		t.Errorf("Redacted = %q, want the status and the JSON", m)
 	}
 }
 
-func TestSetsHoldKinds(t *testing.T) {
+func TestSet_HasWithWithout(t *testing.T) {
 	s := fault.Set(0).With(fault.Quota, fault.Unknown).Without(fault.Quota)
 	if s.Has(fault.Quota) || !s.Has(fault.Unknown) || s.Has(fault.Overloaded) {
-		t.Errorf("%b holds other kinds than unknown", s)
+		t.Errorf("set %b, want unknown alone", s)
 	}
 	if fault.Transient.Has(fault.Unknown) || fault.Transient.Has(fault.Quota) || !fault.Transient.Has(fault.Truncated) {
-		t.Error("transient is what passes by itself, and no more")
+		t.Error("Transient holds other kinds than those that pass by themselves")
 	}
 }
 
-func TestEveryKindHasNamesOfItsOwn(t *testing.T) {
+func TestKind_NamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for k := fault.Unknown; k <= fault.Canceled; k++ {
 		if k.String() == "" || k.Text() == "" || seen[k.String()] {
-			t.Errorf("kind %d: %q, %q", k, k.String(), k.Text())
+			t.Errorf("kind %d: name %q, text %q; want names of its own", k, k.String(), k.Text())
 		}
 		seen[k.String()] = true
 		if fault.KindOf(k.String()) != k {
-			t.Errorf("%q is %v", k, fault.KindOf(k.String()))
+			t.Errorf("KindOf(%q) = %v, want the same kind", k, fault.KindOf(k.String()))
 		}
 	}
 	if fault.KindOf("tea-time") != fault.Unknown {
-		t.Errorf("a name that does not exist is %v", fault.KindOf("tea-time"))
+		t.Errorf("KindOf(tea-time) = %v, want unknown", fault.KindOf("tea-time"))
 	}
 	if fault.Kind(99).String() != "unknown" {
-		t.Errorf("a kind that does not exist is %q", fault.Kind(99))
+		t.Errorf("Kind(99) = %q, want unknown", fault.Kind(99))
 	}
 }

@@ -3,23 +3,36 @@ package fault
 // Kind is what a fault means for the next try of the same request.
 type Kind uint8
 
-// The kinds. The comment says where a kind comes from and whether it passes by
-// itself.
+// The kinds. "Passes" means that the same request can succeed later without anybody changing anything.
 const (
-	Unknown         Kind = iota // nothing is known about the failure: passes only for a policy that lists it
-	RateLimited                 // 429 and its vendor names, a stated wait of at most 15 minutes: passes
-	Overloaded                  // 529, 503, capacity, busy, model loading: passes
-	Unavailable                 // 500, 502, refused, reset, unreachable, closed before an answer: passes
-	Truncated                   // the answer broke off, or ended without its terminator: passes
-	UpstreamTimeout             // 408, 504, ETIMEDOUT: the peer or the network says so: passes
-	Timeout                     // a limit of ours expired: passes
-	Quota                       // the account or a long window is spent: passes at ResetAt, if that is known
-	Auth                        // credentials: final
-	Invalid                     // our request: final
-	Refused                     // policy, geography, plan: final
-	TooLong                     // context overflow or body too large: final for this payload
-	Canceled                    // the caller left: no fault of anybody
-	kinds                       // how many there are
+	// Unknown: no rule knows the failure. It is retried only by a policy that lists it.
+	Unknown Kind = iota
+	// RateLimited: 429 and the vendors' names for it, or a stated wait of at most 15 minutes. It passes.
+	RateLimited
+	// Overloaded: 529, 503, no capacity, server busy, model loading. It passes.
+	Overloaded
+	// Unavailable: 500, 502, connection refused or reset, host unreachable, closed before a response. It
+	// passes.
+	Unavailable
+	// Truncated: the answer broke off, or ended without its terminator. It passes.
+	Truncated
+	// UpstreamTimeout: 408, 504, ETIMEDOUT; the server or the network reports the timeout. It passes.
+	UpstreamTimeout
+	// Timeout: a time limit of this program expired. It passes.
+	Timeout
+	// Quota: the account's credit or a long usage window is spent. It passes at ResetAt, if that is known.
+	Quota
+	// Auth: the credentials are missing or rejected. It is final.
+	Auth
+	// Invalid: the request itself is wrong. It is final.
+	Invalid
+	// Refused: a policy, region or plan forbids the request. It is final.
+	Refused
+	// TooLong: the context window or the size limit of a body is exceeded. It is final for this payload.
+	TooLong
+	// Canceled: the caller left. It is not a failure of the provider.
+	Canceled
+	kinds // the number of kinds
 )
 
 // texts holds, for each kind, its name on the wire and its text on a screen.
@@ -39,7 +52,7 @@ var texts = [kinds]struct{ name, plain string }{
 	Canceled:        {"canceled", "canceled"},
 }
 
-// String gives the kind's name on the wire, in kebab-case.
+// String returns the kind's name on the wire, in kebab-case.
 func (k Kind) String() string {
 	if k >= kinds {
 		return texts[Unknown].name
@@ -47,7 +60,7 @@ func (k Kind) String() string {
 	return texts[k].name
 }
 
-// KindOf gives the kind of a name on the wire; Unknown: it is none's.
+// KindOf returns the kind with the given name on the wire, or Unknown.
 func KindOf(name string) Kind {
 	for k := range kinds {
 		if texts[k].name == name {
@@ -57,7 +70,7 @@ func KindOf(name string) Kind {
 	return Unknown
 }
 
-// Text gives the kind in the plain words that people see: "server overloaded".
+// Text returns the kind in words for a screen, such as "server overloaded".
 func (k Kind) Text() string {
 	if k >= kinds {
 		return texts[Unknown].plain
@@ -71,10 +84,10 @@ type Set uint32
 // Transient holds the kinds that pass by themselves.
 const Transient Set = 1<<RateLimited | 1<<Overloaded | 1<<Unavailable | 1<<Truncated | 1<<UpstreamTimeout | 1<<Timeout
 
-// Has tells whether k is in the set.
+// Has reports whether k is in the set.
 func (s Set) Has(k Kind) bool { return s&(1<<k) != 0 }
 
-// With gives the set with more kinds in it.
+// With returns the set with more kinds in it.
 func (s Set) With(more ...Kind) Set {
 	for _, k := range more {
 		s |= 1 << k
@@ -82,7 +95,7 @@ func (s Set) With(more ...Kind) Set {
 	return s
 }
 
-// Without gives the set with kinds taken out.
+// Without returns the set without the given kinds.
 func (s Set) Without(less ...Kind) Set {
 	for _, k := range less {
 		s &^= 1 << k

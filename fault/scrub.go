@@ -5,26 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// hidden is what stands for a credential.
-const hidden = "***"
+// mask replaces a credential.
+const mask = "***"
 
-// Scrub replaces everything in a text that looks like a credential by "***":
-// keys by their well-known prefixes, what follows Bearer or "api key provided:",
-// the values of key=… and token=…, and the user part of an address. It errs
-// towards hiding.
+// Scrub replaces everything in a text that looks like a credential by "***": keys by their known prefixes,
+// what follows Bearer or "api key provided:", the values of key=… and token=…, and the user part of a URL.
+// When in doubt, it masks.
 func Scrub(s string) string {
-	if !suspicious(s) {
+	if !mayHoldCredential(s) {
 		return s
 	}
-	s = anonymous(s)
+	s = scrubUserInfo(s)
 	var b strings.Builder
 	kept := 0 // s[:kept] is in b
-	for t := (token{s: s}); t.next(); {
-		if !t.secret() {
+	for t := (wordScanner{s: s}); t.next(); {
+		if !t.isCredential() {
 			continue
 		}
 		b.WriteString(s[kept:t.from])
-		b.WriteString(hidden)
+		b.WriteString(mask)
 		t.extend()
 		kept = t.to
 	}
@@ -35,20 +34,19 @@ func Scrub(s string) string {
 	return b.String()
 }
 
-// suspicious tells whether a text has anything in it by which a credential is
-// known. Most errors have not.
-func suspicious(s string) bool {
+// mayHoldCredential reports whether a text contains anything that marks a credential. Most errors do not.
+func mayHoldCredential(s string) bool {
 	inside := false // a word
 	for i := range len(s) {
 		c := s[i]
-		if !opaques[c] {
+		if !tokenBytes[c] {
 			inside = false
-			if c == '@' || c == '=' || c == ':' && credible(s[:i]) {
+			if c == '@' || c == '=' || c == ':' && endsWithCredentialName(s[:i]) {
 				return true
 			}
 			continue
 		}
-		if !inside && telling[c] && starts(s[i:]) || inside && c|0x20 == 'b' && !isWord(s[i-1]) && starts(s[i:]) {
+		if !inside && credentialStarts[c] && startsCredential(s[i:]) || inside && c|0x20 == 'b' && !isWord(s[i-1]) && startsCredential(s[i:]) {
 			return true
 		}
 		inside = true
@@ -56,20 +54,20 @@ func suspicious(s string) bool {
 	return false
 }
 
-// telling are the bytes that a key, or a scheme of authorization, starts with.
-var telling = bytesThat(func(c byte) bool { return c|0x20 == 'b' || len(prefixesBy[c]) > 0 })
+// credentialStarts are the bytes that a key or an authorization scheme starts with.
+var credentialStarts = byteTable(func(c byte) bool { return c|0x20 == 'b' || len(keyPrefixesByByte[c]) > 0 })
 
-// prefixesBy are the prefixes by their first byte.
-var prefixesBy = func() (by [256][]string) {
-	for _, p := range prefixes {
+// keyPrefixesByByte holds keyPrefixes by their first byte.
+var keyPrefixesByByte = func() (by [256][]string) {
+	for _, p := range keyPrefixes {
 		by[p[0]] = append(by[p[0]], p)
 	}
 	return by
 }()
 
-// starts tells whether a text starts with a key, or a scheme of authorization.
-func starts(s string) bool {
-	for _, p := range prefixesBy[s[0]] {
+// startsCredential reports whether a text starts with a key or an authorization scheme.
+func startsCredential(s string) bool {
+	for _, p := range keyPrefixesByByte[s[0]] {
 		if strings.HasPrefix(s, p) {
 			return true
 		}
@@ -77,19 +75,19 @@ func starts(s string) bool {
 	return s[0]|0x20 == 'b' && len(s) > 6 && (strings.EqualFold(s[:6], "bearer") || strings.EqualFold(s[:5], "basic"))
 }
 
-// credible tells whether what stands before a colon names a credential.
-func credible(before string) bool {
+// endsWithCredentialName reports whether the last word of a text names a credential.
+func endsWithCredentialName(before string) bool {
 	before = before[max(0, len(before)-24):]
 	before = strings.TrimRightFunc(before, func(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) })
 	at := len(before)
 	for at > 0 && isWord(before[at-1]) {
 		at--
 	}
-	return credential(before[at:]) || strings.EqualFold(before[at:], "provided")
+	return isCredentialName(before[at:]) || strings.EqualFold(before[at:], "provided")
 }
 
-// token walks over the words of a text that may be credentials.
-type token struct {
+// wordScanner iterates over the words of a text that may be credentials.
+type wordScanner struct {
 	s        string
 	from, to int    // the word
 	label    string // the word before it
@@ -97,17 +95,17 @@ type token struct {
 	before   string // the word before that one
 }
 
-// next goes to the next word.
-func (t *token) next() bool {
+// next advances to the next word.
+func (t *wordScanner) next() bool {
 	if t.to > t.from {
 		t.before, t.label, t.end = t.label, t.word(), t.to
 	}
 	i := t.to
-	for i < len(t.s) && !opaque(t.s[i]) {
+	for i < len(t.s) && !isTokenByte(t.s[i]) {
 		i++
 	}
 	t.from = i
-	for i < len(t.s) && opaque(t.s[i]) {
+	for i < len(t.s) && isTokenByte(t.s[i]) {
 		i++
 	}
 	t.to = t.from + len(strings.TrimRight(t.s[t.from:i], "."))
@@ -117,64 +115,63 @@ func (t *token) next() bool {
 	return t.from < len(t.s)
 }
 
-// extend takes in the rest of a credential in base64, or of one in two parts,
-// as LM Studio's "sk-lm-…:…" is.
-func (t *token) extend() {
+// extend includes the rest of a base64 credential, or of one in two parts such as LM Studio's "sk-lm-…:…".
+func (t *wordScanner) extend() {
 	i := t.to
-	for i < len(t.s) && (opaque(t.s[i]) || strings.IndexByte("/=:", t.s[i]) >= 0) {
+	for i < len(t.s) && (isTokenByte(t.s[i]) || strings.IndexByte("/=:", t.s[i]) >= 0) {
 		i++
 	}
 	t.to += len(strings.TrimRight(t.s[t.to:i], ".:"))
 }
 
-func (t *token) word() string { return t.s[t.from:t.to] }
+func (t *wordScanner) word() string { return t.s[t.from:t.to] }
 
-// opaque tells whether a byte may be part of a credential.
-func opaque(c byte) bool { return opaques[c] }
+// isTokenByte reports whether a byte may be part of a credential.
+func isTokenByte(c byte) bool { return tokenBytes[c] }
 
-var opaques = bytesThat(func(c byte) bool { return isWord(c) || strings.IndexByte("-_*.~+", c) >= 0 })
+var tokenBytes = byteTable(func(c byte) bool { return isWord(c) || strings.IndexByte("-_*.~+", c) >= 0 })
 
-// prefixes start the keys of providers and of those who host them.
-var prefixes = [...]string{
+// keyPrefixes start the API keys of providers and hosts.
+var keyPrefixes = [...]string{
 	"sk-", "sk_", "AIza", "gsk_", "xai-", "hf_", "nvapi-", "r8_", "fw_", "pplx-", "csk-", "ghp_", "gho_", "ghu_", "ghs_",
 	"github_pat_", "glpat-", "AKIA", "ASIA", "ya29.", "eyJ", "tgp_", "pk-", "rk-", "xox", "AQ.",
 }
 
-// shortest is the length of the shortest key that has such a prefix.
-const shortest = 9
+// minKeyLen is the length of the shortest key with such a prefix.
+const minKeyLen = 9
 
-// secret tells whether the word is a credential.
-func (t *token) secret() bool {
+// isCredential reports whether the word is a credential.
+func (t *wordScanner) isCredential() bool {
 	word := t.word()
-	if len(word) >= shortest {
-		for _, p := range prefixesBy[word[0]] {
+	if len(word) >= minKeyLen {
+		for _, p := range keyPrefixesByByte[word[0]] {
 			if len(word) >= len(p)+6 && strings.HasPrefix(word, p) {
 				return true
 			}
 		}
 	}
-	return t.labelled(word)
+	return t.isLabelled(word)
 }
 
-// labelled tells whether the words before say that a credential follows:
-// Bearer …, key=…, "api_key": "…", api key provided: ….
-func (t *token) labelled(word string) bool {
-	if scheme(t.label) {
-		return len(word) >= 6 && (dense(word) || len(word) >= 20)
+// isLabelled reports whether the words before announce a credential: Bearer …, key=…, "api_key": "…", api
+// key provided: ….
+func (t *wordScanner) isLabelled(word string) bool {
+	if isAuthScheme(t.label) {
+		return len(word) >= 6 && (hasDigitOrMask(word) || len(word) >= 20)
 	}
 	switch gap := t.s[t.end:t.from]; {
 	case gap == "=":
-		return credential(lastPart(t.label))
+		return isCredentialName(lastPart(t.label))
 	case !strings.ContainsAny(gap, ":="):
 		return false
 	}
 	label := lastPart(t.label)
-	named := credential(label) || strings.EqualFold(label, "provided") && credential(lastPart(t.before))
-	return named && len(word) >= 12 && dense(word)
+	named := isCredentialName(label) || strings.EqualFold(label, "provided") && isCredentialName(lastPart(t.before))
+	return named && len(word) >= 12 && hasDigitOrMask(word)
 }
 
-// scheme tells whether a label ends with a scheme of authorization.
-func scheme(label string) bool {
+// isAuthScheme reports whether a label ends with an authorization scheme.
+func isAuthScheme(label string) bool {
 	if len(label) < len("basic") || label[len(label)-1]|0x20 != 'r' && label[len(label)-1]|0x20 != 'c' {
 		return false
 	}
@@ -182,16 +179,16 @@ func scheme(label string) bool {
 	return strings.EqualFold(label, "bearer") || strings.EqualFold(label, "basic")
 }
 
-// dense tells whether a word is none of a language: it has a digit or a mask in it.
-func dense(word string) bool { return strings.ContainsAny(word, "0123456789*") }
+// hasDigitOrMask reports whether a word has a digit or an asterisk in it, which no word of a language has.
+func hasDigitOrMask(word string) bool { return strings.ContainsAny(word, "0123456789*") }
 
-// lastPart gives the last word of a name such as x-api-key.
+// lastPart returns the last word of a name such as x-api-key.
 func lastPart(name string) string {
 	return name[strings.LastIndexAny(name, "-_.")+1:]
 }
 
-// credential tells whether a word names a credential.
-func credential(word string) bool {
+// isCredentialName reports whether a word names a credential.
+func isCredentialName(word string) bool {
 	for _, w := range [...]string{"key", "apikey", "token", "secret", "password", "passwd", "authorization", "credential", "signature", "sig"} {
 		if strings.EqualFold(word, w) {
 			return true
@@ -200,8 +197,8 @@ func credential(word string) bool {
 	return false
 }
 
-// bytesThat tables what holds for a byte.
-func bytesThat(is func(byte) bool) (table [256]bool) {
+// byteTable returns the set of bytes for which is returns true.
+func byteTable(is func(byte) bool) (table [256]bool) {
 	for c := range table {
 		table[c] = is(byte(c))
 	}

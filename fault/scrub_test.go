@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-func TestCredentialsAreHidden(t *testing.T) {
+func TestScrub_MasksCredentials(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"Incorrect API key provided: sk-proj-abc123DEF456. See our site.", "Incorrect API key provided: ***. See our site."},
 		{"Incorrect API key provided: ab12****************wxyz.", "Incorrect API key provided: ***."},
@@ -32,7 +32,7 @@ func TestCredentialsAreHidden(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := fault.Scrub(tt.text); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.text, got, tt.want)
+			t.Errorf("Scrub(%s) = %s, want %s", tt.text, got, tt.want)
 		}
 	}
 }
@@ -45,14 +45,14 @@ func FuzzScrub(f *testing.F) {
 		const key = "sk-proj-0123456789abcdef"
 		once := fault.Scrub(s)
 		if utf8.ValidString(s) && !utf8.ValidString(once) {
-			t.Fatalf("%q becomes %q", s, once)
+			t.Fatalf("Scrub(%q) = %q, want valid UTF-8", s, once)
 		}
 		if strings.Contains(fault.Scrub(s+" "+key), key) {
-			t.Fatalf("%q lets a key through", s)
+			t.Fatalf("Scrub after %q leaves a key", s)
 		}
 		const password = "http://me:pa$$w0rd!7@host"
 		if strings.Contains(fault.Scrub(s+" "+password), "pa$$w0rd") {
-			t.Fatalf("%q lets a password through", s)
+			t.Fatalf("Scrub after %q leaves a password", s)
 		}
 	})
 }

@@ -2,49 +2,47 @@ package fault
 
 import "strings"
 
-// anonymous hides the password, or the lone user, of every address in a text:
-// https://user:password@host. It does not ask for a well-formed one, since it is
-// the malformed that errors quote.
-func anonymous(s string) string {
+// scrubUserInfo masks the password, or the lone user, of every URL in a text: https://user:password@host.
+// The URL need not be well-formed: errors often quote malformed ones.
+func scrubUserInfo(s string) string {
 	var b strings.Builder
 	for {
-		before, address, ok := strings.Cut(s, "://")
+		before, url, ok := strings.Cut(s, "://")
 		b.WriteString(before)
 		if !ok {
 			return b.String()
 		}
 		b.WriteString("://")
-		from, to := userInfo(address)
+		from, to := userInfo(url)
 		if to > from {
-			b.WriteString(address[:from])
-			b.WriteString(hidden)
+			b.WriteString(url[:from])
+			b.WriteString(mask)
 		}
-		s = address[to:]
+		s = url[to:]
 	}
 }
 
-// longest is how far into an address its host is looked for, in bytes.
-const longest = 512
+// maxAuthority is how far into a URL its host is looked for, in bytes.
+const maxAuthority = 512
 
-// userInfo finds what is to be hidden in an address, whose scheme has been cut
-// off; from and to are 0 if there is nothing. A password may have a slash in it
-// that ought to be escaped; an "@" that begins a part of the path is none of an
-// address.
-func userInfo(address string) (from, to int) {
-	address = address[:min(len(address), longest)]
-	if end := strings.IndexAny(address, " \t\r\n\"'`<>"); end >= 0 {
-		address = address[:end]
+// userInfo returns where the user information to mask is in a URL without its scheme; from and to are 0 if
+// there is none. A password may contain an unescaped slash. An "@" that begins a path element is not part
+// of the authority.
+func userInfo(url string) (from, to int) {
+	url = url[:min(len(url), maxAuthority)]
+	if end := strings.IndexAny(url, " \t\r\n\"'`<>"); end >= 0 {
+		url = url[:end]
 	}
-	authority := address
-	if end := strings.IndexAny(address, "/?#"); end >= 0 {
-		authority = address[:end]
+	authority := url
+	if end := strings.IndexAny(url, "/?#"); end >= 0 {
+		authority = url[:end]
 	}
 	colon := strings.IndexByte(authority, ':')
 	to = strings.LastIndexByte(authority, '@')
 	if to < 0 && colon >= 0 {
-		to = strings.LastIndexByte(address, '@')
+		to = strings.LastIndexByte(url, '@')
 	}
-	if to <= 0 || address[to-1] == '/' {
+	if to <= 0 || url[to-1] == '/' {
 		return 0, 0
 	}
 	if colon >= 0 && colon < to {

@@ -20,11 +20,11 @@ var everything = llm.Content{
 func TestContentSurvivesJSON(t *testing.T) {
 	text, err := json.Marshal(llm.Message{Role: llm.Assistant, Content: everything, By: llm.Name{Provider: "p", Model: "m"}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("marshal: %v", err)
 	}
 	var back llm.Message
 	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	if diff := cmp.Diff(everything, back.Content); diff != "" {
 		t.Error(diff)

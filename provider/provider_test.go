@@ -212,7 +212,7 @@ func world(t *testing.T, script string, test func(*testing.T, *http.Client, *sim
 	t.Helper()
 	replies, err := simulator.Parse(script)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := simulator.New(simulator.Script{Replies: replies})
@@ -259,14 +259,14 @@ func TestAFaultThatIsNamedStaysWhatItIs(t *testing.T) {
 func TestWhatIsNotSentIsAnInvalidRequest(t *testing.T) {
 	_, err := all(t, t.Context(), func(context.Context, *provider.Call) error { return errors.New("no such parameter") })
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-		t.Error(err)
+		t.Errorf("as type: %v", err)
 	}
 }
 
 func TestAnErrorWithoutWordsIsNamedByItsStatus(t *testing.T) {
 	world(t, `401;body=" "`, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		if _, err := all(t, t.Context(), peer(client, false)); err.Error() != "HTTP 401: Unauthorized" {
-			t.Error(err)
+			t.Errorf("all: %v", err)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestTheUsersJudgesAreAsked(t *testing.T) {
 	world(t, "503", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		for _, err := range provider.Stream(t.Context(), name, faults, peer(client, false)) {
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Refused {
-				t.Error(err)
+				t.Errorf("as type: %v", err)
 			}
 		}
 	})
@@ -311,7 +311,7 @@ func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
 		return resp.Body.Close()
 	})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Status != 500 {
-		t.Error(err)
+		t.Errorf("as type: %v", err)
 	}
 }
 
@@ -319,10 +319,10 @@ func TestAClientThatIsWatchedServesOthersToo(t *testing.T) {
 	world(t, "", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		resp, err := provider.Watch(client).Get("http://house.test/v1/models")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("watch: %v", err)
 		}
 		if body, err := io.ReadAll(resp.Body); err != nil || len(body) == 0 {
-			t.Error(err)
+			t.Errorf("read all: %v", err)
 		}
 		_ = resp.Body.Close()
 	})

@@ -19,20 +19,20 @@ func tree(t testing.TB, files map[string]string) (map[string]tool.Tool, string) 
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("mkdir: %v", err)
 	}
 	for name, text := range files {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("mkdir all: %v", err)
 		}
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 	}
 	folder, err := tool.Files(dir)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("files: %v", err)
 	}
 	t.Cleanup(func() { folder.Close() })
 	tools := map[string]tool.Tool{}
@@ -59,7 +59,7 @@ func TestNothingLeadsOutOfTheFolder(t *testing.T) {
 	tools, dir := tree(t, map[string]string{"a": "inside\n", "sub/b": "below\n"})
 	secret := filepath.Join(filepath.Dir(dir), "secret")
 	if err := os.WriteFile(secret, []byte("the secret\n"), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	for name, to := range map[string]string{"out": "..", "file": "../secret", "abs": secret, "in": "sub", "deep": "sub/../../secret"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
@@ -96,7 +96,7 @@ func TestDirectoriesAreListed(t *testing.T) {
 		t.Skip(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("mkdir: %v", err)
 	}
 	for given, want := range map[string]string{
 		``:                  ".hidden (1)\na/\nb.txt (5)\nempty/\nlink (link)\n",
@@ -190,10 +190,10 @@ func TestSearchEndsWhenEnoughIsFound(t *testing.T) {
 func TestClosedFolderGivesFailedResults(t *testing.T) {
 	folder, err := tool.Files(t.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("files: %v", err)
 	}
 	if err := folder.Close(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close: %v", err)
 	}
 	for _, x := range folder.Tools() {
 		given := args("path", ".")
@@ -209,7 +209,7 @@ func TestClosedFolderGivesFailedResults(t *testing.T) {
 func TestFolderMustBeThere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	for _, path := range []string{file, file + "none"} {
 		if _, err := tool.Files(path); err == nil {

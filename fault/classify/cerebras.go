@@ -7,16 +7,16 @@ import "github.com/ridethrough/ridethrough/fault"
 var cerebras = table{
 	vendor: "cerebras",
 	names: []row{
-		{name: "queue_exceeded", kind: fault.Overloaded, why: "429, but the queue of everybody is full"},
-		{name: "wrong_api_key", kind: fault.Auth, why: "401"},
-		{name: "request_quota_exceeded", says: "per day", kind: fault.Quota, window: true, why: "the window of a day"},
-		{name: "token_quota_exceeded", says: "per day", kind: fault.Quota, window: true, why: "the window of a day"},
+		{name: "queue_exceeded", kind: fault.Overloaded, reason: "429, but the queue of everybody is full"},
+		{name: "wrong_api_key", kind: fault.Auth, reason: "401"},
+		{name: "request_quota_exceeded", text: "per day", kind: fault.Quota, window: true, reason: "the window of a day"},
+		{name: "token_quota_exceeded", text: "per day", kind: fault.Quota, window: true, reason: "the window of a day"},
 	},
-	family: []row{
-		{name: "request_quota_exceeded", kind: fault.RateLimited, why: "the window of a minute, or of an hour that says when it opens"},
-		{name: "token_quota_exceeded", kind: fault.RateLimited, why: "the window of a minute, or of an hour that says when it opens"},
+	broadNames: []row{
+		{name: "request_quota_exceeded", kind: fault.RateLimited, reason: "a window of a minute, or of an hour with a stated reset"},
+		{name: "token_quota_exceeded", kind: fault.RateLimited, reason: "a window of a minute, or of an hour with a stated reset"},
 	},
-	says: []row{
-		{says: "experiencing high traffic", kind: fault.Overloaded, why: "the sentence of queue_exceeded"},
+	texts: []row{
+		{text: "experiencing high traffic", kind: fault.Overloaded, reason: "the sentence of queue_exceeded"},
 	},
 }

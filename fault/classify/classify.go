@@ -16,67 +16,61 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Judge looks at the evidence of one failed try and rules on it, or answers
-// false: it does not know.
+// Judge decides about the evidence of one failed try. It returns false if it does not know.
 type Judge func(Evidence) (Ruling, bool)
 
-// Ruling is what a judge has decided, and why.
+// Ruling is a judge's decision.
 type Ruling struct {
 	Kind    fault.Kind
-	Rule    string // the name of the rule, as "file/row"; it becomes Error.Rule
-	Reason  string // one line for people who ask why; "" is fine; it becomes Error.Reason
-	Window  bool   // for Quota and Unknown: a window may be spent; a stated wait tells: a rate limit up to 15 minutes, above a Quota
-	Guessed bool   // inferred from the wording; it becomes Error.Guessed
-	Final   bool   // no policy should try again, whatever it lists; it becomes Error.Final
+	Rule    string // the rule that decided, as "table/row"; becomes Error.Rule
+	Reason  string // why, in one line; "": the kind's own reason; becomes Error.Reason
+	Window  bool   // for Quota and Unknown: it may be a usage window; a stated wait of up to 15 minutes makes it RateLimited, a longer one Quota
+	Guessed bool   // inferred from the wording; becomes Error.Guessed
+	Final   bool   // no policy may try again; becomes Error.Final
 }
 
-// Classifier names faults. The zero Classifier works; it may be used by many
-// goroutines at once if its judges may.
+// Classifier classifies failed tries. The zero value works. It is safe for concurrent use if its judges
+// are.
 type Classifier struct {
-	Judges []Judge // asked first, in order; the first that knows decides, as it says; nil: none
+	Judges []Judge // asked first, in order; the first that knows decides; nil: none
 }
 
-// FromResponse names a response that is not an answer: a status of 400 and
-// above, or a 200 whose whole body is an error or a web page. It takes the
-// caller's word for that and is never nil. Only the first 64 KiB of the body
-// are looked at; body and header are not kept.
+// FromResponse classifies a response that is not an answer: a status of 400 and above, or a 200 whose whole
+// body is an error or a web page. The caller decides that it is one; the result is never nil. Only the
+// first 64 KiB of the body are read; body and header are not retained.
 func FromResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
 	return Classifier{}.FromResponse(status, header, body, now)
 }
 
-// FromEvent names an error event inside a stream that began with 200: the text
-// of a server-sent event ("event: error\ndata: {…}"), its data alone, or a line
-// of NDJSON. It takes the caller's word that the event is an error and is never
-// nil. Status is 200 unless the event states its own.
+// FromEvent classifies an error event inside a stream that began with 200: the text of a server-sent event
+// ("event: error\ndata: {…}"), its data alone, or a line of NDJSON. The caller decides that the event is an
+// error; the result is never nil. Status is 200 unless the event states its own.
 func FromEvent(event []byte, now time.Time) *fault.Error { return Classifier{}.FromEvent(event, now) }
 
-// Of names any Go error. An *Error in the chain is returned as it is; nil gives
-// nil.
+// Of classifies any Go error. It returns a *fault.Error in the chain as it is, and nil for nil.
 //
-// Of cannot tell who ended a context: with [context.WithCancelCause] net/http
-// returns the caller's cause, which may be any error, and a deadline of the
-// caller looks like one of ours. Whoever owns the context looks at it first and
-// asks Of only about what is left: then context.Canceled is Canceled, and
-// context.DeadlineExceeded is a Timeout, a limit of ours.
+// Of cannot know what ended a context: with [context.WithCancelCause] net/http returns the caller's cause,
+// which may be any error, and the caller's deadline looks like a limit of this program. The owner of the
+// context therefore checks it first and passes Of only what is left: then context.Canceled is Canceled, and
+// context.DeadlineExceeded is a Timeout.
 func Of(err error, now time.Time) *fault.Error { return Classifier{}.Of(err, now) }
 
-// Broken names the end of an answer that had begun with 200: a connection that
-// broke, or with a nil error an answer without its terminator, is Truncated. The
-// caller leaving, a limit of ours and an error that is named already stay what
-// they are.
+// Broken classifies the end of an answer that had begun with 200. A broken connection is Truncated, and so
+// is a nil error: an answer without its terminator. A canceled call, a limit of this program and an error
+// that is already classified keep their kind.
 func Broken(err error, now time.Time) *fault.Error { return Classifier{}.Broken(err, now) }
 
-// FromResponse is the function of that name, with the classifier's judges.
+// FromResponse is like the function [FromResponse], with the classifier's judges.
 func (c Classifier) FromResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
-	return c.name(respond(status, header, body, now))
+	return c.classify(responseEvidence(status, header, body, now))
 }
 
-// FromEvent is the function of that name, with the classifier's judges.
+// FromEvent is like the function [FromEvent], with the classifier's judges.
 func (c Classifier) FromEvent(event []byte, now time.Time) *fault.Error {
-	return c.name(overhear(event, now))
+	return c.classify(eventEvidence(event, now))
 }
 
-// Of is the function of that name, with the classifier's judges.
+// Of is like the function [Of], with the classifier's judges.
 func (c Classifier) Of(err error, now time.Time) *fault.Error {
 	if err == nil {
 		return nil
@@ -84,10 +78,10 @@ func (c Classifier) Of(err error, now time.Time) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		return known
 	}
-	return c.name(catch(err, now))
+	return c.classify(errorEvidence(err, now))
 }
 
-// Broken is the function of that name, with the classifier's judges.
+// Broken is like the function [Broken], with the classifier's judges.
 func (c Classifier) Broken(err error, now time.Time) *fault.Error {
 	if err == nil {
 		return &fault.Error{Kind: fault.Truncated, Status: http.StatusOK, Message: "the answer broke off: it ended without its terminator", Rule: "stream/unterminated"}
@@ -96,41 +90,39 @@ func (c Classifier) Broken(err error, now time.Time) *fault.Error {
 		return known
 	}
 	f := c.Of(err, now)
-	if breaks.Has(f.Kind) {
+	if connectionKinds.Has(f.Kind) {
 		f.Kind, f.Guessed, f.Status, f.Rule, f.Reason = fault.Truncated, false, http.StatusOK, "stream/broken", ""
 		f.Message = "the answer broke off: " + f.Message
 	}
 	return f
 }
 
-// breaks are the kinds of error that only say that a connection has ended.
-const breaks fault.Set = 1<<fault.Unavailable | 1<<fault.UpstreamTimeout | 1<<fault.Unknown
+// connectionKinds are the kinds of error that only mean that a connection has ended.
+const connectionKinds fault.Set = 1<<fault.Unavailable | 1<<fault.UpstreamTimeout | 1<<fault.Unknown
 
-// judges run in this order and the first that knows decides. Names and
-// statuses that mean one thing come before sentences; those that only name a
-// family come after, because a sentence can make them more precise; then
-// names that no table has, for the words in them, and what says least.
-var judges = [...]Judge{gone, named, plainStatus, connection, worded, family, spelled, anyStatus, failed}
+// judges run in this order; the first that knows decides. Names and statuses with one meaning come before
+// texts. Broad names come after them, because a text can be more precise; then the words in unknown names;
+// then what says least.
+var judges = [...]Judge{judgeContext, judgeName, judgePlainStatus, judgeConnection, judgeText, judgeBroadName, judgeNameText, judgeStatus, judgeFailureText}
 
-// name turns evidence into a fault.
-func (c Classifier) name(e Evidence) *fault.Error {
-	r, own := c.rule(e)
+// classify makes a fault of the evidence.
+func (c Classifier) classify(e Evidence) *fault.Error {
+	r, own := c.decide(e)
 	f := &fault.Error{
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
-		Status: e.stated(), Code: e.code(), Message: e.sentence(), RequestID: e.requestID(),
+		Status: e.faultStatus(), Code: e.code(), Message: e.message(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
 		Final: r.Final || e.Header.Get("X-Should-Retry") == "false",
 	}
 	if !own {
-		drawLine(f, r.Window, e.Now)
+		applyQuotaThreshold(f, r.Window, e.Now)
 	}
 	f.Reason = cmp.Or(f.Reason, reasons[f.Kind])
 	return f
 }
 
-// rule asks the user's judges and then the built-in ones; own tells that the
-// user's decided.
-func (c Classifier) rule(e Evidence) (r Ruling, own bool) {
+// decide asks the user's judges and then the built-in ones; own reports whether one of the user's decided.
+func (c Classifier) decide(e Evidence) (r Ruling, own bool) {
 	for _, judge := range c.Judges {
 		if r, ok := judge(e); ok {
 			return r, true
@@ -144,18 +136,17 @@ func (c Classifier) rule(e Evidence) (r Ruling, own bool) {
 	return Ruling{Kind: fault.Unknown, Rule: "unknown"}, false
 }
 
-// line divides what passes by itself from what does not: a throttle that asks
-// for more than this is a spent window, and a spent window that opens within it
-// is a throttle, whatever the provider calls it.
-const line = 15 * time.Minute
+// quotaThreshold divides RateLimited from Quota: a throttle with a longer stated wait is a spent window,
+// and a spent window that opens sooner is a throttle, whatever the provider calls it.
+const quotaThreshold = 15 * time.Minute
 
-// drawLine applies the 15-minute line to a fault.
-func drawLine(f *fault.Error, window bool, now time.Time) {
+// applyQuotaThreshold changes the kind of a fault according to its stated wait.
+func applyQuotaThreshold(f *fault.Error, window bool, now time.Time) {
 	wait := f.RetryAfter(now)
 	switch {
-	case (f.Kind == fault.RateLimited || f.Kind == fault.Unknown && window) && wait > line:
+	case (f.Kind == fault.RateLimited || f.Kind == fault.Unknown && window) && wait > quotaThreshold:
 		f.Kind = fault.Quota
-	case (f.Kind == fault.Quota || f.Kind == fault.Unknown) && window && wait > 0 && wait <= line:
+	case (f.Kind == fault.Quota || f.Kind == fault.Unknown) && window && wait > 0 && wait <= quotaThreshold:
 		f.Kind = fault.RateLimited
 	}
 	if f.Kind == fault.Quota && f.Wait > 0 && f.ResetAt.IsZero() {
@@ -163,20 +154,20 @@ func drawLine(f *fault.Error, window bool, now time.Time) {
 	}
 }
 
-// reasons explain the kinds whose rule has no reason of its own: a name such as
-// "overloaded_error" says what it means.
+// reasons explain the kinds whose rule has no reason of its own: a name such as "overloaded_error" says
+// enough.
 var reasons = map[fault.Kind]string{
 	fault.Unknown:         "no rule knows it",
 	fault.RateLimited:     "too many requests or tokens for now",
-	fault.Overloaded:      "nobody is free to answer",
+	fault.Overloaded:      "no capacity to answer",
 	fault.Unavailable:     "something at the provider or on the way to it broke",
 	fault.Truncated:       "the answer broke off",
 	fault.UpstreamTimeout: "the provider or the network took too long",
-	fault.Timeout:         "a limit of ours expired",
+	fault.Timeout:         "a time limit of this program expired",
 	fault.Quota:           "the account or a long window is spent",
 	fault.Auth:            "the credentials are refused",
 	fault.Invalid:         "the same request fails again",
-	fault.Refused:         "policy, place or plan forbid it",
-	fault.TooLong:         "it does not fit and has to be made smaller",
+	fault.Refused:         "policy, region or plan forbid it",
+	fault.TooLong:         "the payload has to be made smaller",
 	fault.Canceled:        "the caller has left",
 }

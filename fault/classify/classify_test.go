@@ -13,10 +13,10 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
-// start is the moment at which everything in these tests happens.
+// start is the current time in these tests.
 var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 
-// said makes an error body as the Messages API sends it.
+// phrases makes an error body as the Messages API sends it.
 func said(kind, message string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_011"}`, kind, message)
 }
@@ -26,7 +26,7 @@ func coded(kind, code, message string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
 }
 
-func TestResponsesOfAnthropicAreNamed(t *testing.T) {
+func TestFromResponse_Anthropic(t *testing.T) {
 	tests := []struct {
 		status int
 		body   string
@@ -52,12 +52,12 @@ func TestResponsesOfAnthropicAreNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Status != tt.status {
-			t.Errorf("%d %s: %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+			t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestResponsesOfOpenAIAreNamed(t *testing.T) {
+func TestFromResponse_OpenAI(t *testing.T) {
 	tests := []struct {
 		status int
 		body   string
@@ -84,12 +84,12 @@ func TestResponsesOfOpenAIAreNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want {
-			t.Errorf("%d %s: %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+			t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestEventsAreNamedInEveryFormThatTheyTake(t *testing.T) {
+func TestFromEvent_Forms(t *testing.T) {
 	tests := []struct {
 		event  string
 		want   fault.Kind
@@ -111,12 +111,12 @@ func TestEventsAreNamedInEveryFormThatTheyTake(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromEvent([]byte(tt.event), start); f.Kind != tt.want || f.Status != tt.status || f.Code != tt.code {
-			t.Errorf("%q: %v %d %q by %s, want %v %d %q", tt.event, f.Kind, f.Status, f.Code, f.Rule, tt.want, tt.status, tt.code)
+			t.Errorf("FromEvent(%q): kind %v, status %d, code %q by %s; want %v, %d, %q", tt.event, f.Kind, f.Status, f.Code, f.Rule, tt.want, tt.status, tt.code)
 		}
 	}
 }
 
-func TestUnlistedStatusGoesByItsClass(t *testing.T) {
+func TestFromResponse_StatusAlone(t *testing.T) {
 	tests := []struct {
 		status int
 		want   fault.Kind
@@ -150,12 +150,12 @@ func TestUnlistedStatusGoesByItsClass(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, nil, start); f.Kind != tt.want {
-			t.Errorf("%d: %v, want %v", tt.status, f.Kind, tt.want)
+			t.Errorf("FromResponse(%d): kind %v, want %v", tt.status, f.Kind, tt.want)
 		}
 	}
 }
 
-func TestInnermostCauseBeatsTheWrapper(t *testing.T) {
+func TestFromResponse_InnermostCauseDecides(t *testing.T) {
 	tests := []struct {
 		status  int
 		body    string
@@ -176,12 +176,12 @@ func TestInnermostCauseBeatsTheWrapper(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Message != tt.message {
-			t.Errorf("%s: %v by %s, %q; want %v, %q", tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
+			t.Errorf("FromResponse(%s): kind %v by %s, message %q; want %v, %q", tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
 		}
 	}
 }
 
-func TestWebPagesAreRead(t *testing.T) {
+func TestFromResponse_WebPages(t *testing.T) {
 	const nginx = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center><hr><center>nginx/1.27</center></body></html>"
 	const challenge = `<!DOCTYPE html><html><head><title>Just a moment...</title><script>var overloaded = 1 < 2</script></head><body>Checking</body></html>`
 	tests := []struct {
@@ -203,12 +203,12 @@ func TestWebPagesAreRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Message != tt.message {
-			t.Errorf("%d %.40s: %v by %s, %q; want %v, %q", tt.status, tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
+			t.Errorf("FromResponse(%d, %.40s): kind %v by %s, message %q; want %v, %q", tt.status, tt.body, f.Kind, f.Rule, f.Message, tt.want, tt.message)
 		}
 	}
 }
 
-func TestFlattenedErrorsKeepTheirStatus(t *testing.T) {
+func TestOf_StatusInText(t *testing.T) {
 	tests := []struct {
 		text   string
 		want   fault.Kind
@@ -225,12 +225,12 @@ func TestFlattenedErrorsKeepTheirStatus(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.Of(errors.New(tt.text), start); f.Kind != tt.want || f.Status != tt.status {
-			t.Errorf("%s: %v %d by %s, want %v %d", tt.text, f.Kind, f.Status, f.Rule, tt.want, tt.status)
+			t.Errorf("Of(%s): kind %v, status %d by %s; want %v, %d", tt.text, f.Kind, f.Status, f.Rule, tt.want, tt.status)
 		}
 	}
 }
 
-func TestUsersJudgesAreAskedFirstAndHaveTheLastWord(t *testing.T) {
+func TestClassifier_UserJudgesDecideFirst(t *testing.T) {
 	c := classify.Classifier{Judges: []classify.Judge{
 		func(classify.Evidence) (classify.Ruling, bool) { return classify.Ruling{}, false },
 		func(e classify.Evidence) (classify.Ruling, bool) {
@@ -246,22 +246,22 @@ func TestUsersJudgesAreAskedFirstAndHaveTheLastWord(t *testing.T) {
 		c.Of(fmt.Errorf("wrapped: %w", http.ErrNotSupported), start),
 	} {
 		if f.Kind != fault.RateLimited || f.Rule != "mine" {
-			t.Errorf("%v by %s, want rate-limited by mine", f.Kind, f.Rule)
+			t.Errorf("with a user's judge: kind %v by %s, want rate-limited by mine", f.Kind, f.Rule)
 		}
 	}
 }
 
-func TestNamedErrorsStayAsTheyAre(t *testing.T) {
+func TestOf_ReturnsFaultInChain(t *testing.T) {
 	known := &fault.Error{Kind: fault.Truncated}
 	if f := classify.Of(fmt.Errorf("reading: %w", known), start); f != known {
-		t.Errorf("%v, want the error in the chain", f)
+		t.Errorf("Of(wrapped fault) = %v, want the fault itself", f)
 	}
 	if f := classify.Of(nil, start); f != nil {
-		t.Errorf("%v, want nil", f)
+		t.Errorf("Of(nil) = %v, want nil", f)
 	}
 }
 
-func TestBrokenIsTruncatedUnlessItIsMore(t *testing.T) {
+func TestBroken_IsTruncatedUnlessMoreIsKnown(t *testing.T) {
 	tests := []struct {
 		err  error
 		want fault.Kind
@@ -275,38 +275,38 @@ func TestBrokenIsTruncatedUnlessItIsMore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.Broken(tt.err, start); f.Kind != tt.want || !errors.Is(f, tt.err) && tt.err != nil {
-			t.Errorf("%v: %v, want %v", tt.err, f.Kind, tt.want)
+			t.Errorf("Broken(%v): kind %v, want %v", tt.err, f.Kind, tt.want)
 		}
 	}
 }
 
-func TestShouldRetryIsObeyed(t *testing.T) {
+func TestFromResponse_XShouldRetry(t *testing.T) {
 	no, yes := http.Header{"X-Should-Retry": {"false"}}, http.Header{"X-Should-Retry": {"true"}}
 	if f := classify.FromResponse(429, no, nil, start); !f.Final || f.Kind != fault.RateLimited {
-		t.Errorf("x-should-retry: false: final %v, %v", f.Final, f.Kind)
+		t.Errorf("x-should-retry: false: final %v, kind %v; want true, rate-limited", f.Final, f.Kind)
 	}
 	if f := classify.FromResponse(418, yes, nil, start); f.Final || f.Kind != fault.Unavailable {
-		t.Errorf("x-should-retry: true on an unlisted status: final %v, %v", f.Final, f.Kind)
+		t.Errorf("x-should-retry: true on an unlisted status: final %v, kind %v; want false, unavailable", f.Final, f.Kind)
 	}
 	if f := classify.FromResponse(401, yes, nil, start); f.Kind != fault.Auth {
-		t.Errorf("x-should-retry: true on a listed status: %v", f.Kind)
+		t.Errorf("x-should-retry: true on a listed status: kind %v, want auth", f.Kind)
 	}
 }
 
-func TestRequestIDIsFoundInHeadersAndBody(t *testing.T) {
+func TestFromResponse_RequestID(t *testing.T) {
 	body := []byte(said("overloaded_error", "Overloaded"))
 	if f := classify.FromResponse(529, nil, body, start); f.RequestID != "req_011" {
-		t.Errorf("from the body: %q", f.RequestID)
+		t.Errorf("request id from the body: %q, want req_011", f.RequestID)
 	}
 	for _, name := range []string{"Request-Id", "X-Request-Id"} {
 		if f := classify.FromResponse(529, http.Header{name: {"req_h"}}, body, start); f.RequestID != "req_h" {
-			t.Errorf("from %s: %q", name, f.RequestID)
+			t.Errorf("request id from header %s: %q, want req_h", name, f.RequestID)
 		}
 	}
 }
 
-// pieces are what a text is made of that costs more than its length where a
-// reader looks back or ahead too far.
+// pieces make a text that takes more than linear time if the
+// classifier looks back or ahead too far.
 var pieces = []string{
 	"{", `{"`, `{"error":`, "[", `{"message":"{`, `\`, `{"error":"`, `{"a":'`, "<", "<style", "limit ", "context ", "daily ", "wait ",
 	"retry after 1", "exceeds ", "429 ", "sk-", "bearer ", "Aa", "stream error: stream ID ", "limit 1, requested ",
@@ -314,11 +314,11 @@ var pieces = []string{
 	"://", "://a:", "@", "://a:b@", "exceed ", "no ", "close ", "retry in 1 ", "again 1 s ", "prompt 1000 ", "1,", "token > ", "code: 429 ", "status 500 ", "HTTP/1.1 5", "key:", "b",
 }
 
-func TestHugeBodiesGiveBoundedMessages(t *testing.T) {
+func TestFromResponse_HugeBodyHasBoundedMessage(t *testing.T) {
 	for _, piece := range pieces {
 		f := classify.FromResponse(500, nil, []byte(strings.Repeat(piece, 1<<20/len(piece))), start)
 		if len(f.Message) > 2<<10 {
-			t.Errorf("%q: message of %d bytes", piece, len(f.Message))
+			t.Errorf("body of repeated %q: message of %d bytes, want at most 2048", piece, len(f.Message))
 		}
 	}
 }

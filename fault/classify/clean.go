@@ -10,13 +10,13 @@ import (
 // messageLimit bounds Error.Message, in bytes.
 const messageLimit = 2 << 10
 
-// clean makes a text fit to be shown: valid UTF-8 without control characters,
-// without credentials, and at most limit bytes long.
+// clean returns a text as it may be shown: valid UTF-8 without control characters or credentials, at most
+// limit bytes long.
 func clean(s string, limit int) string {
 	if len(s) > 2*limit {
 		s = s[:2*limit]
 	}
-	if !plain(s) {
+	if !isPlain(s) {
 		s = strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	s = strings.TrimSpace(s)
@@ -31,8 +31,8 @@ func clean(s string, limit int) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// plain tells whether a text is printable ASCII throughout.
-func plain(s string) bool {
+// isPlain reports whether a text is printable ASCII.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		if (s[i] < ' ' && s[i] != '\n') || s[i] >= 0x7f {
 			return false
@@ -41,8 +41,7 @@ func plain(s string) bool {
 	return true
 }
 
-// printable turns control characters into spaces: a message is shown on
-// terminals, which obey them.
+// printable replaces control characters by spaces: terminals would interpret them.
 func printable(r rune) rune {
 	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
 		return ' '

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
-func TestMessagesAreBoundedPrintableAndScrubbed(t *testing.T) {
+func TestFromResponse_MessageIsBoundedPrintableAndScrubbed(t *testing.T) {
 	tests := []struct{ message, want string }{
 		{"bad key sk-ant-0123456789", "bad key ***"},
 		{"\x1b[31mred\a", "[31mred"},
@@ -16,11 +16,11 @@ func TestMessagesAreBoundedPrintableAndScrubbed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(400, nil, []byte(tt.message), start); f.Message != tt.want {
-			t.Errorf("%q: %q, want %q", tt.message, f.Message, tt.want)
+			t.Errorf("FromResponse(400, %q): message %q, want %q", tt.message, f.Message, tt.want)
 		}
 	}
 	f := classify.FromResponse(400, nil, []byte("a"+strings.Repeat("€", 4000)), start)
 	if len(f.Message) > 2<<10 || len(f.Message) < 2<<10-3 || !utf8.ValidString(f.Message) {
-		t.Errorf("message of %d bytes, valid %v", len(f.Message), utf8.ValidString(f.Message))
+		t.Errorf("message of %d bytes, valid UTF-8 %v; want at most 2048, true", len(f.Message), utf8.ValidString(f.Message))
 	}
 }

@@ -38,12 +38,12 @@ var classes = map[fault.Kind]string{
 }
 
 // again are the kinds that the corpus wants to be tried again: what passes by
-// itself, and what nobody can name, as a bounded policy that lists Unknown does.
+// itself, and the unknown, as a bounded policy that lists Unknown does.
 // Quota is not, whatever it states: only a patient policy would wait for it.
 var again = fault.Transient.With(fault.Unknown)
 
-// diagnose asks the classifier as the engine would have.
-func (s specimen) diagnose() *fault.Error {
+// classify classifies the case as retry would.
+func (s specimen) classify() *fault.Error {
 	header := http.Header{}
 	for k, v := range s.Headers {
 		header.Set(k, v)
@@ -57,7 +57,7 @@ func (s specimen) diagnose() *fault.Error {
 	return classify.FromResponse(s.Status, header, []byte(s.Body), start)
 }
 
-// waits tells whether the fault asks for the wait that the case states, within
+// waits reports whether the fault's wait is the one that the case states, within
 // the rounding of its fields.
 func (s specimen) waits(f *fault.Error) bool {
 	want := time.Duration(s.WaitMs * float64(time.Millisecond))
@@ -77,7 +77,7 @@ func (t *tally) count(s specimen, f *fault.Error) {
 	}
 }
 
-// right gives the shares of right answers, in percent.
+// right returns the shares of right answers, in percent.
 func (t *tally) right() (retry, class, wait float64) {
 	return percent(t.retry, t.cases), percent(t.class, t.cases), percent(t.wait, t.waits)
 }
@@ -91,7 +91,7 @@ func one(b bool) int {
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 
-// readCorpus gives the cases of the file that RIDETHROUGH_CORPUS names.
+// readCorpus returns the cases of the file named by RIDETHROUGH_CORPUS.
 func readCorpus(t *testing.T) []specimen {
 	t.Helper()
 	name := os.Getenv("RIDETHROUGH_CORPUS")
@@ -100,7 +100,7 @@ func readCorpus(t *testing.T) []specimen {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open: %v", err)
 	}
 	defer file.Close()
 	var all []specimen
@@ -109,18 +109,18 @@ func readCorpus(t *testing.T) []specimen {
 	for lines.Scan() {
 		var s specimen
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		all = append(all, s)
 	}
 	if err := lines.Err(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("err: %v", err)
 	}
 	return all
 }
 
-// floors are the scores, in percent, below which the classifier has got worse.
-// What the project promises stands under "total".
+// floors are the lowest scores that pass, in percent.
+// "total" is what the project promises.
 var floors = map[string]struct{ retry, class, wait float64 }{
 	"total":     {97, 93, 100},
 	"anthropic": {97, 97, 100},
@@ -129,10 +129,10 @@ var floors = map[string]struct{ retry, class, wait float64 }{
 	"bedrock":   {97, 97, 100},
 }
 
-func TestCorpusIsNamedWell(t *testing.T) {
+func TestClassifier_Corpus(t *testing.T) {
 	scores := map[string]*tally{}
 	for _, s := range readCorpus(t) {
-		f := s.diagnose()
+		f := s.classify()
 		for _, group := range []string{"total", "class " + s.Class, s.Provider} {
 			if scores[group] == nil {
 				scores[group] = &tally{}
@@ -140,7 +140,7 @@ func TestCorpusIsNamedWell(t *testing.T) {
 			scores[group].count(s, f)
 		}
 		if classes[f.Kind] != s.Class || !s.waits(f) {
-			t.Logf("%s is %s, named %v by %s, hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.RetryAfter(start), s.WaitMs, s.Body)
+			t.Logf("%s is %s, classified as %v by %s, hint %v of %v ms: %.160s", s.ID, s.Class, f.Kind, f.Rule, f.RetryAfter(start), s.WaitMs, s.Body)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(scores)) {

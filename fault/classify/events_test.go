@@ -8,8 +8,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
-// What package dialect cuts out of the streams of each API.
-func TestFramesOfEveryAPIAreNamed(t *testing.T) {
+// The frames are those that package dialect cuts out of each API's stream.
+func TestFromEvent_FramesOfEveryAPI(t *testing.T) {
 	const (
 		google = `{"error": {"code": 503,"message": "The model is overloaded.","status": "UNAVAILABLE"}}`
 		crash  = `{"type":"error","error":{"type":"internal_error","message":"The model has crashed without additional information.","code":null,"param":null}}`
@@ -37,7 +37,7 @@ func TestFramesOfEveryAPIAreNamed(t *testing.T) {
 	for _, tt := range tests {
 		f := classify.FromEvent([]byte(tt.frame), start)
 		if f.Kind != tt.want || f.Code != tt.code || f.Message != tt.message || f.Wait != tt.wait {
-			t.Errorf("%q: %v %q %q, wait %v, by %s", tt.frame, f.Kind, f.Code, f.Message, f.Wait, f.Rule)
+			t.Errorf("FromEvent(%q): kind %v, code %q, message %q, wait %v, by %s; want %+v", tt.frame, f.Kind, f.Code, f.Message, f.Wait, f.Rule, tt)
 		}
 	}
 }

@@ -28,8 +28,8 @@ var shapes = []string{
 	"\xff{\"\\u12",
 }
 
-// sound fails the test if a fault breaks what every fault promises.
-func sound(t *testing.T, f *fault.Error) {
+// checkFault fails the test if a fault breaks an invariant of every fault.
+func checkFault(t *testing.T, f *fault.Error) {
 	t.Helper()
 	switch {
 	case f == nil:
@@ -50,7 +50,7 @@ func FuzzFromResponse(f *testing.F) {
 		f.Add(200+50*i, "text/html", []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
-		sound(t, classify.FromResponse(status, http.Header{"Content-Type": {kind}}, body, start))
+		checkFault(t, classify.FromResponse(status, http.Header{"Content-Type": {kind}}, body, start))
 	})
 }
 
@@ -59,8 +59,8 @@ func FuzzFromEvent(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
-		sound(t, classify.FromEvent(event, start))
-		sound(t, classify.Of(errors.New(string(event)), start))
+		checkFault(t, classify.FromEvent(event, start))
+		checkFault(t, classify.Of(errors.New(string(event)), start))
 	})
 }
 
@@ -75,8 +75,8 @@ func FuzzHint(f *testing.F) {
 			{"X-Ratelimit-Reset": {value}, "X-Ratelimit-Remaining": {"0"}},
 			{"Anthropic-Ratelimit-Unified-Status": {"rejected"}, "Anthropic-Ratelimit-Unified-Reset": {value}, "Date": {value}},
 		} {
-			sound(t, classify.FromResponse(429, h, []byte("try again in "+value), start))
+			checkFault(t, classify.FromResponse(429, h, []byte("try again in "+value), start))
 		}
-		sound(t, classify.FromResponse(429, nil, []byte(`{"error":{"retryDelay":"`+value+`","resets_at":`+value+`}}`), start))
+		checkFault(t, classify.FromResponse(429, nil, []byte(`{"error":{"retryDelay":"`+value+`","resets_at":`+value+`}}`), start))
 	})
 }

@@ -7,18 +7,18 @@ import "github.com/ridethrough/ridethrough/fault"
 var grpc = table{
 	vendor: "grpc",
 	names: []row{
-		{name: "DEADLINE_EXCEEDED", kind: fault.UpstreamTimeout, why: "the server's deadline"},
+		{name: "DEADLINE_EXCEEDED", kind: fault.UpstreamTimeout, reason: "the server's deadline"},
 		{name: "UNAUTHENTICATED", kind: fault.Auth},
-		{name: "CANCELLED", kind: fault.Unavailable, why: "the server gave up; our caller did not"},
+		{name: "CANCELLED", kind: fault.Unavailable, reason: "the server gave up; our caller did not"},
 	},
-	family: []row{
-		{name: "RESOURCE_EXHAUSTED", kind: fault.RateLimited, why: "a quota, mostly that of a minute"},
+	broadNames: []row{
+		{name: "RESOURCE_EXHAUSTED", kind: fault.RateLimited, reason: "a quota, mostly that of a minute"},
 		{name: "UNAVAILABLE", kind: fault.Overloaded},
 		{name: "PERMISSION_DENIED", kind: fault.Refused},
 	},
-	vague: []row{
+	weakNames: []row{
 		{name: "INTERNAL", kind: fault.Unavailable},
-		{name: "ABORTED", kind: fault.Unavailable, why: "a conflict that a new try can win"},
+		{name: "ABORTED", kind: fault.Unavailable, reason: "a conflict that a new try can win"},
 		{name: "DATA_LOSS", kind: fault.Unavailable},
 		{name: "INVALID_ARGUMENT", kind: fault.Invalid},
 		{name: "FAILED_PRECONDITION", kind: fault.Invalid},
@@ -27,11 +27,11 @@ var grpc = table{
 		{name: "NOT_FOUND", kind: fault.Invalid},
 		{name: "ALREADY_EXISTS", kind: fault.Invalid},
 	},
-	says: []row{
-		{says: "code = Unavailable", kind: fault.Unavailable},
-		{says: "code = Internal", kind: fault.Unavailable},
-		{says: "code = Aborted", kind: fault.Unavailable},
-		{says: "code = Unauthenticated", kind: fault.Auth},
-		{says: "code = Canceled", kind: fault.Canceled},
+	texts: []row{
+		{text: "code = Unavailable", kind: fault.Unavailable},
+		{text: "code = Internal", kind: fault.Unavailable},
+		{text: "code = Aborted", kind: fault.Unavailable},
+		{text: "code = Unauthenticated", kind: fault.Auth},
+		{text: "code = Canceled", kind: fault.Canceled},
 	},
 }

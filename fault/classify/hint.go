@@ -10,17 +10,16 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// farthest bounds every hint. What lies beyond it is a mistake, and as good as
-// nothing said; so is what is negative, no number, or past.
-const farthest = 400 * 24 * time.Hour
+// maxHint bounds every hint. A longer, negative, past or unparsable one is ignored.
+const maxHint = 400 * 24 * time.Hour
 
-// hint is how long a provider asks us to wait: as a span, an instant, or both.
+// hint is how long a provider asks to wait: as a duration, an instant, or both.
 type hint struct {
 	wait time.Duration
 	at   time.Time
 }
 
-// or fills in from another hint what h leaves open.
+// or fills what h leaves open from another hint.
 func (h hint) or(other hint) hint {
 	if h.wait == 0 {
 		h.wait = other.wait
@@ -31,30 +30,28 @@ func (h hint) or(other hint) hint {
 	return h
 }
 
-// findHint looks where a hint may be: in the headers, then in the body's fields
-// and its sentences. A sentence is finer than a field only in the fraction of a
-// second by which the field is rounded down.
+// findHint reads the hint from the headers, then from the body's fields and messages. A message is more
+// precise than a field only in the fraction of a second by which the field is rounded down.
 func (e Evidence) findHint(fields hint) hint {
 	h := headerHint(e.Header, e.Now)
 	if h.wait > 0 {
 		return h
 	}
 	for _, l := range e.Layers {
-		if said := proseHint(l, e.Now); said != (hint{}) {
-			if finer := said.wait - fields.wait; finer > 0 && finer < time.Second {
-				fields.wait = said.wait
+		if text := textHint(l, e.Now); text != (hint{}) {
+			if finer := text.wait - fields.wait; finer > 0 && finer < time.Second {
+				fields.wait = text.wait
 			}
-			return h.or(fields).or(said)
+			return h.or(fields).or(text)
 		}
 	}
 	return h.or(fields)
 }
 
-// headerHint reads, in this order: retry-after-ms (milliseconds); retry-after
-// (seconds, with a fraction if need be, or an HTTP date, RFC 9110 10.2.3);
-// x-codex-*-reset-after-seconds of a window that is used up; and the reset of
-// every rate limit of which nothing remains. Instants are moved by the
-// difference between the provider's clock (Date) and ours.
+// headerHint reads, in this order: retry-after-ms (milliseconds); retry-after (seconds, possibly with a
+// fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
+// and the reset of every rate limit with nothing remaining. Instants are moved by the difference between
+// the provider's clock (Date) and ours.
 func headerHint(h http.Header, now time.Time) hint {
 	if len(h) == 0 {
 		return hint{}
@@ -63,25 +60,25 @@ func headerHint(h http.Header, now time.Time) hint {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		clock = date
 	}
-	return hint{wait: millis(h.Get("Retry-After-Ms"))}.
-		or(moment(h.Get("Retry-After"), clock, now)).
+	return hint{wait: parseMillis(h.Get("Retry-After-Ms"))}.
+		or(parseTime(h.Get("Retry-After"), clock, now)).
 		or(spentLimits(h, clock, now))
 }
 
-// spentLimits gives the latest reset among the limits of which nothing remains.
+// spentLimits returns the latest reset among the limits with nothing remaining.
 func spentLimits(h http.Header, clock, now time.Time) hint {
 	var latest hint
 	for name, values := range h {
-		if len(values) > 0 && strings.Contains(name, "Reset") && spent(h, name) {
-			latest = later(latest, moment(values[0], clock, now), now)
+		if len(values) > 0 && strings.Contains(name, "Reset") && isSpent(h, name) {
+			latest = laterHint(latest, parseTime(values[0], clock, now), now)
 		}
 	}
 	return latest
 }
 
-// spent tells whether the limit whose reset the header states is used up. An
-// unrelated header with Reset in its name has no such counterpart.
-func spent(h http.Header, name string) bool {
+// isSpent reports whether the limit whose reset the header states is used up. An unrelated header with
+// Reset in its name has no such counterpart.
+func isSpent(h http.Header, name string) bool {
 	switch {
 	case name == "Anthropic-Ratelimit-Unified-Reset":
 		return h.Get("Anthropic-Ratelimit-Unified-Status") == "rejected"
@@ -97,8 +94,8 @@ func spent(h http.Header, name string) bool {
 	return err == nil && left <= 0
 }
 
-// later gives the hint that asks for the longer wait.
-func later(a, b hint, now time.Time) hint {
+// laterHint returns the hint with the longer wait.
+func laterHint(a, b hint, now time.Time) hint {
 	span := func(h hint) time.Duration { return (&fault.Error{Wait: h.wait, ResetAt: h.at}).RetryAfter(now) }
 	if span(b) > span(a) {
 		return b
@@ -106,34 +103,34 @@ func later(a, b hint, now time.Time) hint {
 	return a
 }
 
-// moment reads a header's value: seconds, a span such as "6m0s", an HTTP date,
-// an RFC 3339 instant, or Unix time in seconds or milliseconds.
-func moment(v string, clock, now time.Time) hint {
+// parseTime parses a header's value: seconds, a duration such as "6m0s", an HTTP date, an RFC 3339 instant,
+// or Unix time in seconds or milliseconds.
+func parseTime(v string, clock, now time.Time) hint {
 	if v == "" {
 		return hint{}
 	}
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
 		switch {
 		case n > 1e12: // Unix milliseconds
-			return hint{at: instant(unix(n/1000), clock, now)}
+			return hint{at: localInstant(unixTime(n/1000), clock, now)}
 		case n > 1e9: // Unix seconds
-			return hint{at: instant(unix(n), clock, now)}
+			return hint{at: localInstant(unixTime(n), clock, now)}
 		}
-		return hint{wait: bounded(n)}
+		return hint{wait: boundedWait(n)}
 	}
-	if d, rest, ok := span(v); ok && rest == "" {
+	if d, rest, ok := parseSpan(v); ok && rest == "" {
 		return hint{wait: d}
 	}
 	if t, err := time.Parse(time.RFC3339, v); err == nil {
-		return hint{at: instant(t, clock, now)}
+		return hint{at: localInstant(t, clock, now)}
 	}
 	if t, err := http.ParseTime(v); err == nil {
-		return hint{at: instant(t, clock, now)}
+		return hint{at: localInstant(t, clock, now)}
 	}
 	return hint{}
 }
 
-// units end the names of fields, behind what they are about; the longest first.
+// units end the names of fields; the longest first.
 var units = [...]struct {
 	name    string
 	seconds float64
@@ -141,27 +138,27 @@ var units = [...]struct {
 	{"milliseconds", 1e-3}, {"millis", 1e-3}, {"ms", 1e-3}, {"seconds", 1}, {"secs", 1}, {"sec", 1}, {"minutes", 60},
 }
 
-// stated reads a body's field, given by its canonical name.
-func stated(field []byte, v string, now time.Time) hint {
+// fieldHint reads a body's field, given by its canonical name.
+func fieldHint(field []byte, v string, now time.Time) hint {
 	if len(field) < len("wait") || v == "" {
 		return hint{}
 	}
 	for _, u := range units {
-		if base, ok := bytes.CutSuffix(field, []byte(u.name)); ok && waiting(base) {
+		if base, ok := bytes.CutSuffix(field, []byte(u.name)); ok && isWaitField(base) {
 			n, _ := strconv.ParseFloat(v, 64)
 			if n < 1e9 {
-				return hint{wait: bounded(n * u.seconds)}
+				return hint{wait: boundedWait(n * u.seconds)}
 			}
 		}
 	}
-	if waiting(field) {
-		return moment(v, now, now)
+	if isWaitField(field) {
+		return parseTime(v, now, now)
 	}
 	return hint{}
 }
 
-// waiting tells whether a field states a wait, or an instant to wait for.
-func waiting(field []byte) bool {
+// isWaitField reports whether a field states a wait, or an instant to wait for.
+func isWaitField(field []byte) bool {
 	switch string(field) {
 	case "retrydelay", "quotaresetdelay", "retryafter", "retryin", "retryat", "tryagainin", "waittime", "waitfor", "estimatedtime",
 		"resetsat", "resetat", "resetsin", "resetin", "resetafter", "resetsafter", "resettime", "wait", "cooldown", "cooldownremaining",
@@ -172,9 +169,9 @@ func waiting(field []byte) bool {
 	return false
 }
 
-// span reads a span with its units at the start of a text: "6m0s", "34.07s",
-// "20ms", "58 hours", "1 hour 30 minutes". It gives what follows it.
-func span(s string) (d time.Duration, rest string, ok bool) {
+// parseSpan parses a duration with units at the start of a text: "6m0s", "34.07s", "20ms", "58 hours", "1
+// hour 30 minutes". It returns what follows.
+func parseSpan(s string) (d time.Duration, rest string, ok bool) {
 	var seconds float64
 	for rest = s; ; ok = true {
 		n := numberLen(rest)
@@ -194,10 +191,10 @@ func span(s string) (d time.Duration, rest string, ok bool) {
 		seconds += value * each
 		rest = trimJoints(word[unit:])
 	}
-	return bounded(seconds), rest, ok
+	return boundedWait(seconds), rest, ok
 }
 
-// trimJoints skips what joins two parts of a span: "3 days, 4 hours and 5 minutes".
+// trimJoints removes what joins two parts of a duration: "3 days, 4 hours and 5 minutes".
 func trimJoints(s string) string {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, ","), " ")
 	if rest, ok := strings.CutPrefix(s, "and "); ok && numberLen(rest) > 0 {
@@ -206,7 +203,7 @@ func trimJoints(s string) string {
 	return s
 }
 
-// numberLen gives the length of the number at the start of a text.
+// numberLen returns the length of the number at the start of a text.
 func numberLen(s string) int {
 	n := 0
 	for n < len(s) && n < 24 && ('0' <= s[n] && s[n] <= '9' || s[n] == '.') {
@@ -215,7 +212,7 @@ func numberLen(s string) int {
 	return n
 }
 
-// unitSeconds gives the length of a unit of time.
+// unitSeconds returns the length of a unit of time in seconds.
 func unitSeconds(unit string) (float64, bool) {
 	switch unit {
 	case "ms", "millisecond", "milliseconds":
@@ -238,37 +235,35 @@ func unitSeconds(unit string) (float64, bool) {
 	return 0, false
 }
 
-// millis reads a number of milliseconds.
-func millis(s string) time.Duration {
+// parseMillis parses a number of milliseconds.
+func parseMillis(s string) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return 0
 	}
-	return bounded(n / 1000)
+	return boundedWait(n / 1000)
 }
 
-// bounded makes a wait of a number of seconds; what cannot be meant is 0. NaN
-// fails both comparisons.
-func bounded(seconds float64) time.Duration {
-	if !(seconds > 0 && seconds <= farthest.Seconds()) {
+// boundedWait converts seconds to a wait; an absurd value becomes 0. NaN fails both comparisons.
+func boundedWait(seconds float64) time.Duration {
+	if !(seconds > 0 && seconds <= maxHint.Seconds()) {
 		return 0
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// unix gives the instant of a Unix time within reason.
-func unix(seconds float64) time.Time {
+// unixTime returns the instant of a Unix time within bounds.
+func unixTime(seconds float64) time.Time {
 	if !(seconds < 1e11) {
 		return time.Time{}
 	}
 	return time.Unix(int64(seconds), 0)
 }
 
-// instant moves an instant from the provider's clock to ours; past or absurd
-// ones become zero.
-func instant(t, clock, now time.Time) time.Time {
+// localInstant moves an instant from the provider's clock to ours; past or absurd ones become zero.
+func localInstant(t, clock, now time.Time) time.Time {
 	left := t.Sub(clock)
-	if t.IsZero() || left <= 0 || left > farthest {
+	if t.IsZero() || left <= 0 || left > maxHint {
 		return time.Time{}
 	}
 	return now.Add(left)

@@ -18,7 +18,7 @@ func headers(pairs ...string) http.Header {
 	return h
 }
 
-func TestHeadersStateTheWait(t *testing.T) {
+func TestFromResponse_WaitFromHeaders(t *testing.T) {
 	s, ms := time.Second, time.Millisecond
 	tests := []struct {
 		header http.Header
@@ -51,12 +51,12 @@ func TestHeadersStateTheWait(t *testing.T) {
 	for _, tt := range tests {
 		f := classify.FromResponse(http.StatusTooManyRequests, tt.header, nil, start)
 		if got := f.RetryAfter(start); got != tt.want || f.Kind != fault.RateLimited {
-			t.Errorf("%v: %v, %v; want %v", tt.header, f.Kind, got, tt.want)
+			t.Errorf("header %v: kind %v, wait %v; want wait %v", tt.header, f.Kind, got, tt.want)
 		}
 	}
 }
 
-func TestBodiesStateTheWait(t *testing.T) {
+func TestFromResponse_WaitFromBody(t *testing.T) {
 	s := time.Second
 	tests := []struct {
 		body string
@@ -83,12 +83,12 @@ func TestBodiesStateTheWait(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(http.StatusTooManyRequests, nil, []byte(tt.body), start); f.RetryAfter(start) != tt.want {
-			t.Errorf("%s: %v, want %v", tt.body, f.RetryAfter(start), tt.want)
+			t.Errorf("body %s: wait %v, want %v", tt.body, f.RetryAfter(start), tt.want)
 		}
 	}
 }
 
-func TestFifteenMinutesDivideThrottlesFromQuotas(t *testing.T) {
+func TestFromResponse_FifteenMinutesDivideRateLimitFromQuota(t *testing.T) {
 	plain, daily := said("rate_limit_error", "Too fast"), said("rate_limit_error", "used up: 100 requests per day")
 	tests := []struct {
 		body   string
@@ -109,16 +109,16 @@ func TestFifteenMinutesDivideThrottlesFromQuotas(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(http.StatusTooManyRequests, tt.header, []byte(tt.body), start); f.Kind != tt.want {
-			t.Errorf("%s %v: %v by %s, want %v", tt.body, tt.header, f.Kind, f.Rule, tt.want)
+			t.Errorf("body %s, header %v: kind %v by %s, want %v", tt.body, tt.header, f.Kind, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestQuotaKnowsWhenItOpens(t *testing.T) {
+func TestFromResponse_QuotaResetAt(t *testing.T) {
 	h := headers("anthropic-ratelimit-unified-status", "rejected", "anthropic-ratelimit-unified-reset", "1793653200", "retry-after", "2892")
 	f := classify.FromResponse(http.StatusTooManyRequests, h, nil, start)
 	if f.Kind != fault.Quota || f.Wait != 2892*time.Second || !f.ResetAt.Equal(start) && f.ResetAt.Before(start) {
-		t.Errorf("%v, wait %v, reset at %v", f.Kind, f.Wait, f.ResetAt)
+		t.Errorf("kind %v, wait %v, reset at %v; want a quota with its reset", f.Kind, f.Wait, f.ResetAt)
 	}
 	f = classify.FromResponse(http.StatusTooManyRequests, headers("retry-after", "3600"), nil, start)
 	if !f.ResetAt.Equal(start.Add(time.Hour)) {
@@ -127,6 +127,6 @@ func TestQuotaKnowsWhenItOpens(t *testing.T) {
 	body := said("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.")
 	f = classify.FromResponse(http.StatusBadRequest, nil, []byte(body), start)
 	if want := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC); f.Kind != fault.Quota || !f.ResetAt.Equal(want) {
-		t.Errorf("%v, reset at %v, want %v", f.Kind, f.ResetAt, want)
+		t.Errorf("kind %v, reset at %v, want quota, %v", f.Kind, f.ResetAt, want)
 	}
 }

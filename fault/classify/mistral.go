@@ -7,18 +7,18 @@ import "github.com/ridethrough/ridethrough/fault"
 var mistral = table{
 	vendor: "mistral",
 	names: []row{
-		{name: "service_tier_capacity_exceeded", kind: fault.Overloaded, why: "429, but the capacity of the tier, whoever asks"},
-		{name: "3505", kind: fault.Overloaded, why: "the number of service_tier_capacity_exceeded"},
-		{name: "unreachable_backend", kind: fault.Unavailable, why: "its gateway has lost the model"},
-		{name: "internal_server_proxy", kind: fault.Unavailable, why: "its gateway has lost the model"},
-		{name: "unknown_model", kind: fault.Invalid, why: "there is no such model"},
-		{name: "invalid_model", kind: fault.Invalid, why: "there is no such model"},
-		{name: "invalid_request_message_order", kind: fault.Invalid, why: "the roles of the messages"},
-		{name: "invalid_request_prompt", kind: fault.Invalid, why: "the prompt's form"},
+		{name: "service_tier_capacity_exceeded", kind: fault.Overloaded, reason: "429, but the capacity of the tier, not of the account"},
+		{name: "3505", kind: fault.Overloaded, reason: "the number of service_tier_capacity_exceeded"},
+		{name: "unreachable_backend", kind: fault.Unavailable, reason: "its gateway has lost the model"},
+		{name: "internal_server_proxy", kind: fault.Unavailable, reason: "its gateway has lost the model"},
+		{name: "unknown_model", kind: fault.Invalid, reason: "there is no such model"},
+		{name: "invalid_model", kind: fault.Invalid, reason: "there is no such model"},
+		{name: "invalid_request_message_order", kind: fault.Invalid, reason: "the roles of the messages"},
+		{name: "invalid_request_prompt", kind: fault.Invalid, reason: "the prompt's form"},
 	},
-	says: []row{
-		{says: "service tier capacity exceeded", kind: fault.Overloaded, why: "also as an invalid_request_error with 429"},
-		{says: "inactive subscription", kind: fault.Quota, why: "the plan has to be paid first"},
-		{says: "too large for model with", kind: fault.TooLong, why: "the context window"},
+	texts: []row{
+		{text: "service tier capacity exceeded", kind: fault.Overloaded, reason: "also as an invalid_request_error with 429"},
+		{text: "inactive subscription", kind: fault.Quota, reason: "the plan has to be paid first"},
+		{text: "too large for model with", kind: fault.TooLong, reason: "the context window"},
 	},
 }

@@ -15,16 +15,15 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// breakage is one way in which a call ends without an answer.
-type breakage struct {
+// networkError is one way in which a call ends without a response.
+type networkError struct {
 	is   func(error) bool
 	kind fault.Kind
 	rule string
 }
 
-// breakages are asked in this order: what is wrong with our own settings, what
-// took too long, what broke.
-var breakages = [...]breakage{
+// networkErrors are checked in this order: wrong settings, timeouts, broken connections.
+var networkErrors = [...]networkError{
 	{is(http.ErrSchemeMismatch), fault.Invalid, "network/https to a plain port"},
 	{as[tls.RecordHeaderError], fault.Invalid, "network/no tls there"},
 	{as[*tls.CertificateVerificationError], fault.Invalid, "network/certificate"},
@@ -33,17 +32,17 @@ var breakages = [...]breakage{
 	{as[x509.CertificateInvalidError], fault.Invalid, "network/certificate"},
 	{as[x509.SystemRootsError], fault.Invalid, "network/no certificate roots"},
 	{as[*tls.ECHRejectionError], fault.Invalid, "network/ech rejected"},
-	{unparsed, fault.Invalid, "network/address"},
+	{isBadURL, fault.Invalid, "network/address"},
 	{as[*net.AddrError], fault.Invalid, "network/address"},
 	{as[*net.ParseError], fault.Invalid, "network/address"},
 	{as[net.UnknownNetworkError], fault.Invalid, "network/address"},
 	{as[*http.MaxBytesError], fault.TooLong, "network/body above the server's limit"},
 
 	{is(syscall.ETIMEDOUT), fault.UpstreamTimeout, "network/ETIMEDOUT"},
-	{slowLookup, fault.UpstreamTimeout, "network/dns timeout"},
-	{slowDial, fault.UpstreamTimeout, "network/dial timeout"},
+	{isDNSTimeout, fault.UpstreamTimeout, "network/dns timeout"},
+	{isDialTimeout, fault.UpstreamTimeout, "network/dial timeout"},
 	{is(os.ErrDeadlineExceeded), fault.Timeout, "network/deadline of the connection"},
-	{slowAnswer, fault.Timeout, "network/limit of the client"},
+	{isClientTimeout, fault.Timeout, "network/limit of the client"},
 
 	{as[*net.DNSError], fault.Unavailable, "network/dns"},
 	{is(syscall.ECONNREFUSED), fault.Unavailable, "network/ECONNREFUSED"},
@@ -57,16 +56,16 @@ var breakages = [...]breakage{
 	{is(io.ErrClosedPipe), fault.Unavailable, "network/closed pipe"},
 	{is(io.ErrUnexpectedEOF), fault.Unavailable, "network/unexpected EOF"},
 	{is(io.EOF), fault.Unavailable, "network/EOF"},
-	{slow, fault.UpstreamTimeout, "network/timeout"},
-	{broken, fault.Unavailable, "network/connection"},
+	{isTimeout, fault.UpstreamTimeout, "network/timeout"},
+	{isConnectionError, fault.Unavailable, "network/connection"},
 }
 
-// connection rules by the type of a Go error.
-func connection(e Evidence) (Ruling, bool) {
+// judgeConnection decides by the type of a Go error.
+func judgeConnection(e Evidence) (Ruling, bool) {
 	if e.Err == nil {
 		return Ruling{}, false
 	}
-	for _, b := range breakages {
+	for _, b := range networkErrors {
 		if b.is(e.Err) {
 			return Ruling{Kind: b.kind, Rule: b.rule}, true
 		}
@@ -74,52 +73,51 @@ func connection(e Evidence) (Ruling, bool) {
 	return Ruling{}, false
 }
 
-// as matches errors with a T in their chain.
+// as reports whether an error has a T in its chain.
 func as[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
-// is matches errors with the target in their chain.
+// is returns a function that reports whether an error has the target in its chain.
 func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// unparsed matches an address that cannot be one.
-func unparsed(err error) bool {
+// isBadURL matches a URL that cannot be parsed.
+func isBadURL(err error) bool {
 	u, ok := errors.AsType[*url.Error](err)
 	return ok && u.Op == "parse"
 }
 
-// dialing tells whether the error is that of a dial: its timeout is the
-// dialer's, though it claims to be a context's.
-func dialing(err error) bool {
+// isDial reports whether the error is that of a dial: its timeout is the dialer's, though it claims to be a
+// context's.
+func isDial(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-func slowDial(err error) bool { return dialing(err) && slow(err) }
+func isDialTimeout(err error) bool { return isDial(err) && isTimeout(err) }
 
-func slowLookup(err error) bool {
+func isDNSTimeout(err error) bool {
 	d, ok := errors.AsType[*net.DNSError](err)
 	return ok && d.IsTimeout
 }
 
-// slowAnswer matches the client's own limits, whose types net/http keeps to
-// itself.
-func slowAnswer(err error) bool {
-	return slow(err) && (strings.Contains(err.Error(), "awaiting response headers") || strings.Contains(err.Error(), "Client.Timeout"))
+// isClientTimeout matches the client's own limits, whose types net/http does not export.
+func isClientTimeout(err error) bool {
+	return isTimeout(err) && (strings.Contains(err.Error(), "awaiting response headers") || strings.Contains(err.Error(), "Client.Timeout"))
 }
 
-// slow matches every timeout; what is left of them is a TLS handshake's.
-func slow(err error) bool {
+// isTimeout matches every timeout; after the rules above only that of a TLS handshake is left.
+func isTimeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
 }
 
-// broken matches a failed operation on a connection, except an alert of the
-// peer's TLS: that has a table of its own.
-func broken(err error) bool {
+// isConnectionError matches a failed operation on a connection, except a TLS alert of the peer, which has a
+// table.
+func isConnectionError(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op != "remote error" && op.Op != "local error"
 }

@@ -28,12 +28,12 @@ func dial(err error) error {
 	return &url.Error{Op: "Post", URL: "https://api.example.com/v1", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
 }
 
-// cut makes the error of an operation on an open connection.
-func cut(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
+// splitPhrases makes the error of an operation on an open connection.
+func splitPhrases(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
 
 func errno(call string, n syscall.Errno) error { return os.NewSyscallError(call, n) }
 
-func TestGoErrorsAreNamedByType(t *testing.T) {
+func TestOf_GoErrorTypes(t *testing.T) {
 	_, parse := url.Parse(strings.TrimSuffix("http://[::1]/v1", "]/v1")) // the linter would know a literal for wrong
 	tests := []struct {
 		err  error
@@ -42,7 +42,7 @@ func TestGoErrorsAreNamedByType(t *testing.T) {
 		{context.Canceled, fault.Canceled},
 		{fmt.Errorf("asking: %w", context.Canceled), fault.Canceled},
 		{context.DeadlineExceeded, fault.Timeout},
-		{cut("read", os.ErrDeadlineExceeded), fault.Timeout},
+		{splitPhrases("read", os.ErrDeadlineExceeded), fault.Timeout},
 		{dial(errno("connect", syscall.ECONNREFUSED)), fault.Unavailable},
 		{dial(errno("connect", syscall.EHOSTUNREACH)), fault.Unavailable},
 		{dial(errno("connect", syscall.ENETUNREACH)), fault.Unavailable},
@@ -53,13 +53,13 @@ func TestGoErrorsAreNamedByType(t *testing.T) {
 		{dial(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), fault.Unavailable},
 		{dial(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), fault.UpstreamTimeout},
 		{dial(&net.AddrError{Err: "invalid port", Addr: "50000000"}), fault.Invalid},
-		{cut("read", errno("read", syscall.ECONNRESET)), fault.Unavailable},
-		{cut("read", errno("read", syscall.ETIMEDOUT)), fault.UpstreamTimeout},
-		{cut("write", errno("write", syscall.EPIPE)), fault.Unavailable},
-		{cut("read", net.ErrClosed), fault.Unavailable},
-		{cut("read", errors.New("wsarecv: odd")), fault.Unavailable},
-		{cut("remote error", errors.New("tls: handshake failure")), fault.Invalid},
-		{cut("remote error", errors.New("tls: internal error")), fault.Unavailable},
+		{splitPhrases("read", errno("read", syscall.ECONNRESET)), fault.Unavailable},
+		{splitPhrases("read", errno("read", syscall.ETIMEDOUT)), fault.UpstreamTimeout},
+		{splitPhrases("write", errno("write", syscall.EPIPE)), fault.Unavailable},
+		{splitPhrases("read", net.ErrClosed), fault.Unavailable},
+		{splitPhrases("read", errors.New("wsarecv: odd")), fault.Unavailable},
+		{splitPhrases("remote error", errors.New("tls: handshake failure")), fault.Invalid},
+		{splitPhrases("remote error", errors.New("tls: internal error")), fault.Unavailable},
 		{&url.Error{Op: "Post", Err: io.EOF}, fault.Unavailable},
 		{io.ErrUnexpectedEOF, fault.Unavailable},
 		{parse, fault.Invalid},
@@ -76,12 +76,12 @@ func TestGoErrorsAreNamedByType(t *testing.T) {
 	for _, tt := range tests {
 		f := classify.Of(tt.err, start)
 		if f.Kind != tt.want || f.Status != 0 || !errors.Is(f, tt.err) {
-			t.Errorf("%v: %v %d by %s, want %v", tt.err, f.Kind, f.Status, f.Rule, tt.want)
+			t.Errorf("Of(%v): kind %v, status %d by %s; want kind %v", tt.err, f.Kind, f.Status, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestErrorsWithoutTypesAreNamedByText(t *testing.T) {
+func TestOf_ErrorTexts(t *testing.T) {
 	tests := []struct {
 		text string
 		want fault.Kind
@@ -106,15 +106,15 @@ func TestErrorsWithoutTypesAreNamedByText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.Of(errors.New(tt.text), start); f.Kind != tt.want {
-			t.Errorf("%s: %v by %s, want %v", tt.text, f.Kind, f.Rule, tt.want)
+			t.Errorf("Of(%s): kind %v by %s, want %v", tt.text, f.Kind, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestAddressIsNoPartOfTheMessage(t *testing.T) {
+func TestOf_MessageOmitsURL(t *testing.T) {
 	f := classify.Of(&url.Error{Op: "Post", URL: "https://h/?key=secret", Err: io.EOF}, start)
 	if f.Message != "EOF" || f.Label() != "network" {
-		t.Errorf("%q, %q; want EOF, network", f.Message, f.Label())
+		t.Errorf("message %q, label %q; want EOF, network", f.Message, f.Label())
 	}
 }
 
@@ -127,7 +127,7 @@ func serve(t *testing.T, start func(http.Handler) *httptest.Server, h http.Handl
 	return s.URL
 }
 
-func TestErrorsOfARealClientAreNamed(t *testing.T) {
+func TestOf_ErrorsOfHTTPClient(t *testing.T) {
 	silent := make(chan struct{})
 	defer close(silent)
 	hang := func(http.ResponseWriter, *http.Request) { <-silent }
@@ -162,13 +162,13 @@ func TestErrorsOfARealClientAreNamed(t *testing.T) {
 	}
 }
 
-func TestNetworkCodesAreTransient(t *testing.T) {
+func TestOf_NetworkCodesAreTransient(t *testing.T) {
 	for _, code := range []string{"ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "ECONNRESET", "EHOSTUNREACH", "EAI_AGAIN"} {
 		if f := classify.Of(errors.New("connect "+code), start); f.Class() != fault.ClassTransient {
-			t.Errorf("%s: %s, %v by %s", code, f.Class(), f.Kind, f.Rule)
+			t.Errorf("Of(connect %s): class %s, kind %v by %s; want transient", code, f.Class(), f.Kind, f.Rule)
 		}
 	}
 	if f := classify.Of(dial(errno("connect", syscall.ETIMEDOUT)), start); f.Class() != fault.ClassTransient {
-		t.Errorf("a dial that timed out over there: %s", f.Class())
+		t.Errorf("dial with ETIMEDOUT: class %s, want transient", f.Class())
 	}
 }

@@ -7,45 +7,44 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// page is what gateways say, in a page or a line, where an API's answer should
-// be: Envoy, nginx, HAProxy, Traefik, Kong, Varnish, Squid and those of hosts.
-// Mostly their status says it, too; the words count where a 200 bears them, or
-// only the text is left.
-var page = table{
+// gatewayPages are the answers of gateways in place of an API's, as a page or a line: Envoy, nginx,
+// HAProxy, Traefik, Kong, Varnish, Squid and hosts. Usually the status decides; the texts count inside a
+// 200, or where only the text is left.
+var gatewayPages = table{
 	vendor: "page",
-	says: []row{
-		{says: "no healthy upstream", kind: fault.Overloaded, why: "Envoy has nobody to ask"},
-		{says: "upstream request timeout", kind: fault.UpstreamTimeout, why: "Envoy's route timeout"},
-		{says: "stream timeout", kind: fault.UpstreamTimeout, why: "Envoy's idle timeout"},
-		{says: "upstream connect error or disconnect/reset before headers * overflow", kind: fault.Overloaded, why: "Envoy's circuit breaker"},
-		{says: "upstream connect error or disconnect/reset before headers * timeout", kind: fault.UpstreamTimeout, why: "Envoy could not connect in time"},
-		{says: "upstream connect error or disconnect/reset before headers", kind: fault.Unavailable, why: "Envoy lost the upstream"},
-		{says: "upstream reset before response started", kind: fault.Unavailable, why: "Envoy lost the upstream"},
-		{says: "local rate limited", kind: fault.RateLimited, why: "Envoy's own limit"},
-		{says: "RBAC: access denied", kind: fault.Refused, why: "Envoy's rules"},
-		{says: "the page you are looking for is currently unavailable", kind: fault.Unavailable, why: "nginx's 50x page"},
-		{says: "plain HTTP request was sent to HTTPS port", kind: fault.Invalid, why: "nginx, with 400: the address has the wrong scheme"},
-		{says: "sent an HTTP request to an HTTPS server", kind: fault.Invalid, why: "Go, with 400: the address has the wrong scheme"},
-		{says: "no server is available to handle this request", kind: fault.Overloaded, why: "HAProxy has nobody to ask"},
-		{says: "no available server", kind: fault.Overloaded, why: "Traefik has nobody to ask"},
-		{says: "failure to get a peer from the ring balancer", kind: fault.Overloaded, why: "Kong has nobody to ask"},
-		{says: "upstream server is timing out", kind: fault.UpstreamTimeout, why: "Kong"},
-		{says: "invalid response was received from the upstream server", kind: fault.Unavailable, why: "Kong"},
-		{says: "no route matched with those values", kind: fault.Invalid, why: "Kong does not know the address"},
-		{says: "backend fetch failed", kind: fault.Unavailable, why: "Varnish"},
-		{says: "first byte timeout", kind: fault.UpstreamTimeout, why: "Varnish and Fastly"},
-		{says: "the requested URL could not be retrieved", kind: fault.Unavailable, why: "Squid"},
-		{says: "application failed to respond", kind: fault.Unavailable, why: "Railway"},
-		{says: "FUNCTION_INVOCATION_TIMEOUT", kind: fault.UpstreamTimeout, why: "Vercel"},
-		{says: "FUNCTION_INVOCATION_FAILED", kind: fault.Unavailable, why: "Vercel"},
-		{says: "FUNCTION_THROTTLED", kind: fault.Overloaded, why: "Vercel"},
-		{says: "FUNCTION_PAYLOAD_TOO_LARGE", kind: fault.TooLong, why: "Vercel"},
-		{says: "DEPLOYMENT_NOT_FOUND", kind: fault.Invalid, why: "Vercel"},
-		{says: "the server encountered a temporary error", kind: fault.Unavailable, why: "Google's front end; it says how long to wait"},
+	texts: []row{
+		{text: "no healthy upstream", kind: fault.Overloaded, reason: "Envoy has no healthy upstream"},
+		{text: "upstream request timeout", kind: fault.UpstreamTimeout, reason: "Envoy's route timeout"},
+		{text: "stream timeout", kind: fault.UpstreamTimeout, reason: "Envoy's idle timeout"},
+		{text: "upstream connect error or disconnect/reset before headers * overflow", kind: fault.Overloaded, reason: "Envoy's circuit breaker"},
+		{text: "upstream connect error or disconnect/reset before headers * timeout", kind: fault.UpstreamTimeout, reason: "Envoy could not connect in time"},
+		{text: "upstream connect error or disconnect/reset before headers", kind: fault.Unavailable, reason: "Envoy lost the upstream"},
+		{text: "upstream reset before response started", kind: fault.Unavailable, reason: "Envoy lost the upstream"},
+		{text: "local rate limited", kind: fault.RateLimited, reason: "Envoy's own limit"},
+		{text: "RBAC: access denied", kind: fault.Refused, reason: "Envoy's rules"},
+		{text: "the page you are looking for is currently unavailable", kind: fault.Unavailable, reason: "nginx's 50x page"},
+		{text: "plain HTTP request was sent to HTTPS port", kind: fault.Invalid, reason: "nginx, with 400: the URL has the wrong scheme"},
+		{text: "sent an HTTP request to an HTTPS server", kind: fault.Invalid, reason: "Go, with 400: the URL has the wrong scheme"},
+		{text: "no server is available to handle this request", kind: fault.Overloaded, reason: "HAProxy has no server"},
+		{text: "no available server", kind: fault.Overloaded, reason: "Traefik has no server"},
+		{text: "failure to get a peer from the ring balancer", kind: fault.Overloaded, reason: "Kong has no server"},
+		{text: "upstream server is timing out", kind: fault.UpstreamTimeout, reason: "Kong"},
+		{text: "invalid response was received from the upstream server", kind: fault.Unavailable, reason: "Kong"},
+		{text: "no route matched with those values", kind: fault.Invalid, reason: "Kong has no route for the URL"},
+		{text: "backend fetch failed", kind: fault.Unavailable, reason: "Varnish"},
+		{text: "first byte timeout", kind: fault.UpstreamTimeout, reason: "Varnish and Fastly"},
+		{text: "the requested URL could not be retrieved", kind: fault.Unavailable, reason: "Squid"},
+		{text: "application failed to respond", kind: fault.Unavailable, reason: "Railway"},
+		{text: "FUNCTION_INVOCATION_TIMEOUT", kind: fault.UpstreamTimeout, reason: "Vercel"},
+		{text: "FUNCTION_INVOCATION_FAILED", kind: fault.Unavailable, reason: "Vercel"},
+		{text: "FUNCTION_THROTTLED", kind: fault.Overloaded, reason: "Vercel"},
+		{text: "FUNCTION_PAYLOAD_TOO_LARGE", kind: fault.TooLong, reason: "Vercel"},
+		{text: "DEPLOYMENT_NOT_FOUND", kind: fault.Invalid, reason: "Vercel"},
+		{text: "the server encountered a temporary error", kind: fault.Unavailable, reason: "Google's front end, with a stated wait"},
 	},
 }
 
-// isPage tells whether a body is a web page.
+// isPage reports whether a body is a web page.
 func isPage(text string, header http.Header) bool {
 	if !strings.HasPrefix(text, "<") {
 		return false
@@ -57,8 +56,8 @@ func isPage(text string, header http.Header) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.Contains(start, "<html") || strings.Contains(start, "<head")
 }
 
-// pageText gives what a web page says to people, from its first 16 KiB: the
-// text without tags, scripts and styles, each piece once.
+// pageText returns the visible text of a web page, from its first 16 KiB: without tags, scripts and styles,
+// each piece once.
 func pageText(html string) string {
 	html = html[:min(len(html), 16<<10)]
 	var b strings.Builder
@@ -78,8 +77,7 @@ func pageText(html string) string {
 	return b.String()
 }
 
-// afterTag gives what follows a tag, and for scripts and styles what follows
-// their end.
+// afterTag returns what follows a tag; for scripts and styles, what follows their end.
 func afterTag(s string) string {
 	name := strings.ToLower(s[:min(len(s), 6)])
 	for _, mute := range [...]string{"script", "style"} {

@@ -18,10 +18,10 @@ import (
 //go:embed testdata/shapes.jsonl
 var gathered []byte
 
-// floor is the score, in percent, below which the classifier has got worse.
+// floor is the lowest score that passes, in percent.
 var floor = struct{ retry, class, wait float64 }{retry: 98, class: 97, wait: 97}
 
-// readShapes gives the cases of testdata/shapes.jsonl.
+// readShapes returns the cases of testdata/shapes.jsonl.
 func readShapes(t *testing.T) []specimen {
 	t.Helper()
 	var all []specimen
@@ -38,10 +38,10 @@ func readShapes(t *testing.T) []specimen {
 	}
 }
 
-func TestShapesFromElsewhereAreNamedWell(t *testing.T) {
+func TestClassifier_Shapes(t *testing.T) {
 	scores := map[string]*tally{}
 	for _, s := range readShapes(t) {
-		f := s.diagnose()
+		f := s.classify()
 		for _, group := range []string{"total", "class " + s.Class, s.Provider} {
 			if scores[group] == nil {
 				scores[group] = &tally{}
@@ -50,7 +50,7 @@ func TestShapesFromElsewhereAreNamedWell(t *testing.T) {
 		}
 		passes := again.Has(f.Kind) && !f.Final
 		if classes[f.Kind] != s.Class || passes != s.Retry || !s.waits(f) {
-			t.Logf("%s is %s (again %v, wait %v ms), named %v by %s (again %v, hint %v): %d %.200s",
+			t.Logf("%s is %s (again %v, wait %v ms), classified as %v by %s (again %v, hint %v): %d %.200s",
 				s.ID, s.Class, s.Retry, s.WaitMs, f.Kind, f.Rule, passes, f.RetryAfter(start), s.Status, s.Body)
 		}
 	}
@@ -66,11 +66,11 @@ func TestShapesFromElsewhereAreNamedWell(t *testing.T) {
 	}
 }
 
-func TestShapesAreLabelledByTheRules(t *testing.T) {
+func TestShapes_LabelsAreConsistent(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range readShapes(t) {
 		if seen[s.ID] {
-			t.Errorf("%s stands twice", s.ID)
+			t.Errorf("id %s occurs twice", s.ID)
 		}
 		seen[s.ID] = true
 		if !slices.Contains(slices.Collect(maps.Values(classes)), s.Class) {
@@ -80,7 +80,7 @@ func TestShapesAreLabelledByTheRules(t *testing.T) {
 			t.Errorf("%s: %s with retry %v", s.ID, s.Class, s.Retry)
 		}
 		if s.Class == "transient" && s.WaitMs > 15*60*1000 {
-			t.Errorf("%s: a wait of %v ms is beyond the 15-minute line", s.ID, s.WaitMs)
+			t.Errorf("%s: a wait of %v ms is above the quota threshold of 15 minutes", s.ID, s.WaitMs)
 		}
 		if (s.Where == "network") != (s.Status == 0) {
 			t.Errorf("%s: status %d from %s", s.ID, s.Status, s.Where)

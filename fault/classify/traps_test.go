@@ -19,63 +19,63 @@ func must(t *testing.T, status int, body string, want fault.Kind) *fault.Error {
 	t.Helper()
 	f := classify.FromResponse(status, nil, []byte(body), start)
 	if f.Kind != want {
-		t.Errorf("%d %s: %v by %s, want %v", status, body, f.Kind, f.Rule, want)
+		t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", status, body, f.Kind, f.Rule, want)
 	}
 	return f
 }
 
-func TestA429MayBeAnEmptyAccount(t *testing.T) {
+func TestFromResponse_429SpentAccountIsQuota(t *testing.T) {
 	must(t, 429, coded("insufficient_quota", "insufficient_quota", "You exceeded your current quota"), fault.Quota)
 	must(t, 429, coded("insufficient_quota", "credit_balance_exhausted", "no"), fault.Quota)
 	must(t, 429, coded("requests", "rate_limit_exceeded", "no"), fault.RateLimited)
 }
 
-func TestA429MayBeOneRequestAboveTheBudgetOfAMinute(t *testing.T) {
+func TestFromResponse_429RequestAboveBudgetIsInvalid(t *testing.T) {
 	above := coded("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000.")
 	within := coded("tokens", "rate_limit_exceeded", "Rate limit reached on tokens per min (TPM): Limit 30000, Used 20000, Requested 15000. Please try again in 10s.")
 	if f := must(t, 429, above, fault.Invalid); f.Retryable() {
-		t.Error("it never passes")
+		t.Error("a request above the budget is retryable, want final")
 	}
 	if f := must(t, 429, within, fault.RateLimited); f.RetryAfter(start) != 10*time.Second {
-		t.Errorf("hint %v, want 10s", f.RetryAfter(start))
+		t.Errorf("wait %v, want 10s", f.RetryAfter(start))
 	}
 }
 
-func TestTheSameSentenceIsFinalFromOpenAIAndPassesFromGemini(t *testing.T) {
+func TestFromResponse_SameTextDiffersByVendor(t *testing.T) {
 	const sentence = "You exceeded your current quota, please check your plan and billing details."
 	must(t, 429, coded("insufficient_quota", "insufficient_quota", sentence), fault.Quota)
 	if f := must(t, 429, google("RESOURCE_EXHAUSTED", sentence, minuteQuota+","+inThirty), fault.RateLimited); f.RetryAfter(start) != 30*time.Second {
-		t.Errorf("hint %v, want 30s", f.RetryAfter(start))
+		t.Errorf("wait %v, want 30s", f.RetryAfter(start))
 	}
 }
 
-func TestTheLongestOfSeveralWindowsDecides(t *testing.T) {
+func TestFromResponse_LongestQuotaWindowDecides(t *testing.T) {
 	must(t, 429, google("RESOURCE_EXHAUSTED", currentSaid, minuteQuota+","+dayQuota), fault.Quota)
 	must(t, 429, google("RESOURCE_EXHAUSTED", currentSaid, dayQuota+","+minuteQuota), fault.Quota)
 	// A stated wait says more than the names of the windows.
 	must(t, 429, google("RESOURCE_EXHAUSTED", currentSaid, minuteQuota+","+dayQuota+","+inThirty), fault.RateLimited)
 }
 
-func TestAnOverloadMayHideInA200(t *testing.T) {
+func TestFromEvent_OverloadInside200(t *testing.T) {
 	f := classify.FromEvent([]byte("event: error\ndata: "+said("overloaded_error", "Overloaded")), start)
 	if f.Kind != fault.Overloaded || f.Status != 200 || !f.Retryable() {
-		t.Errorf("%v %d", f.Kind, f.Status)
+		t.Errorf("overload event: kind %v, status %d; want overloaded, 200, retryable", f.Kind, f.Status)
 	}
 	must(t, 200, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, fault.Overloaded)
 }
 
-func TestA400AroundAnOverloadPasses(t *testing.T) {
+func TestFromResponse_400AroundOverloadIsTransient(t *testing.T) {
 	must(t, 400, `Bad response: {'headers': {':exception-type': 'serviceUnavailableException'}, 'body': b'{"message":"no"}'}`, fault.Overloaded)
 	must(t, 400, `{"error":{"message":"upstream said: {\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}"}}`, fault.Overloaded)
 }
 
-func TestA502AroundADeniedKeyIsFinal(t *testing.T) {
+func TestFromResponse_502AroundDeniedKeyIsFinal(t *testing.T) {
 	must(t, 502, `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"code\":\"invalid_api_key\"}}"}}}`, fault.Auth)
 	must(t, 502, `relay: Model access is denied due to IAM user or service role is not authorized`, fault.Refused)
 	must(t, 502, `All providers failed: Invalid status code: 401 Unauthorized`, fault.Auth)
 }
 
-// ask calls a server, leaves once it has the call, and gives the client's error.
+// ask calls a server, runs leave once the request has arrived, and returns the client's error.
 func ask(ctx context.Context, t *testing.T, leave func()) error {
 	t.Helper()
 	done := make(chan struct{})
@@ -90,7 +90,7 @@ func ask(ctx context.Context, t *testing.T, leave func()) error {
 	defer close(done)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new request with context: %v", err)
 	}
 	response, err := s.Client().Do(request)
 	if err == nil {
@@ -99,28 +99,28 @@ func ask(ctx context.Context, t *testing.T, leave func()) error {
 	return err
 }
 
-func TestOfCannotKnowThatACauseIsTheCaller(t *testing.T) {
+func TestOf_CustomCancelCauseIsUnknown(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	err := ask(ctx, t, func() { cancel(errors.New("user pressed ctrl-c")) })
 	if errors.Is(err, context.Canceled) {
-		t.Fatal("the client no longer returns the cause: Of can know after all")
+		t.Fatalf("client error %v is context.Canceled, want the caller's cause", err)
 	}
 	if f := classify.Of(err, start); f.Kind != fault.Unknown {
-		t.Errorf("%v by %s: nothing in %q says that the caller has left", f.Kind, f.Rule, err)
+		t.Errorf("kind %v by %s for %q, want unknown", f.Kind, f.Rule, err)
 	}
 	if context.Cause(ctx) == nil {
-		t.Error("whoever owns the context can see it")
+		t.Error("context.Cause is nil, want the caller's cause")
 	}
 }
 
-func TestOfKnowsAPlainCancel(t *testing.T) {
+func TestOf_ContextCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if f := classify.Of(ask(ctx, t, cancel), start); f.Kind != fault.Canceled {
-		t.Errorf("%v by %s", f.Kind, f.Rule)
+		t.Errorf("canceled context: kind %v by %s, want canceled", f.Kind, f.Rule)
 	}
 }
 
-func TestClientTimeoutWhileReadingTheBodyIsOurLimit(t *testing.T) {
+func TestOf_ClientTimeoutWhileReadingBody(t *testing.T) {
 	done := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -137,10 +137,10 @@ func TestClientTimeoutWhileReadingTheBodyIsOurLimit(t *testing.T) {
 	defer response.Body.Close()
 	_, err = io.ReadAll(response.Body)
 	if f := classify.Of(err, start); f.Kind != fault.Timeout || f.Class() != fault.ClassTimeout {
-		t.Errorf("%v: %v by %s", err, f.Kind, f.Rule)
+		t.Errorf("%v: kind %v by %s, want timeout", err, f.Kind, f.Rule)
 	}
 	if f := classify.Of(errors.New(err.Error()), start); f.Kind != fault.Timeout {
-		t.Errorf("its text alone: %v by %s", f.Kind, f.Rule)
+		t.Errorf("its text alone: kind %v by %s, want timeout", f.Kind, f.Rule)
 	}
 }
 
@@ -187,7 +187,7 @@ func speakHTTP2(t *testing.T, frames ...[]byte) string {
 	return "http://" + l.Addr().String()
 }
 
-func TestHTTP2BrokenOffByThePeerPasses(t *testing.T) {
+func TestOf_HTTP2ResetsAreTransient(t *testing.T) {
 	const goAway, reset = 7, 3
 	tests := []struct {
 		name  string
@@ -210,21 +210,21 @@ func TestHTTP2BrokenOffByThePeerPasses(t *testing.T) {
 			defer cancel()
 			request, err := http.NewRequestWithContext(ctx, http.MethodPost, speakHTTP2(t, tt.frame), io.NopCloser(io.MultiReader()))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("new request with context: %v", err)
 			}
 			response, err := transport.RoundTrip(request)
 			if err == nil {
 				response.Body.Close()
-				t.Fatal("an answer")
+				t.Fatal("the call got a response, want an error")
 			}
 			if f := classify.Of(err, start); f.Kind != tt.want {
-				t.Errorf("%v: %v by %s, want %v", err, f.Kind, f.Rule, tt.want)
+				t.Errorf("%v: kind %v by %s, want %v", err, f.Kind, f.Rule, tt.want)
 			}
 		})
 	}
 }
 
-func TestCertificatesAndSchemesAreFinal(t *testing.T) {
+func TestOf_CertificatesAndSchemesAreFinal(t *testing.T) {
 	for _, text := range []string{
 		"tls: failed to verify certificate: x509: certificate signed by unknown authority",
 		"tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
@@ -233,15 +233,15 @@ func TestCertificatesAndSchemesAreFinal(t *testing.T) {
 		`unsupported protocol scheme "localhost"`,
 	} {
 		if f := classify.Of(errors.New(text), start); f.Kind != fault.Invalid || f.Retryable() {
-			t.Errorf("%s: %v by %s", text, f.Kind, f.Rule)
+			t.Errorf("Of(%s): kind %v by %s, want invalid and final", text, f.Kind, f.Rule)
 		}
 	}
 	must(t, 400, "<html><body><h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port</body></html>", fault.Invalid)
 }
 
-func TestARuleMayForbidAnotherTryOfTheUnknown(t *testing.T) {
+func TestOf_RuleMakesUnknownFinal(t *testing.T) {
 	f := classify.Of(errors.New("invalid character '<' looking for beginning of value"), start)
 	if f.Kind != fault.Unknown || !f.Final {
-		t.Errorf("%v, final %v by %s", f.Kind, f.Final, f.Rule)
+		t.Errorf("page instead of JSON: kind %v, final %v by %s; want unknown, true", f.Kind, f.Final, f.Rule)
 	}
 }

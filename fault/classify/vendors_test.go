@@ -27,7 +27,7 @@ func reasoned(reason string) string {
 	return `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"` + reason + `"}`
 }
 
-func TestResponsesOfVendorsAreNamed(t *testing.T) {
+func TestFromResponse_Vendors(t *testing.T) {
 	aws := func(name string) http.Header {
 		return headers("x-amzn-errortype", name+":http://internal.amazon.com/x/")
 	}
@@ -153,12 +153,12 @@ func TestResponsesOfVendorsAreNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, tt.header, []byte(tt.body), start); f.Kind != tt.want {
-			t.Errorf("%s %d %s: %v by %s, want %v", tt.vendor, tt.status, tt.body, f.Kind, f.Rule, tt.want)
+			t.Errorf("%s: FromResponse(%d, %s): kind %v by %s, want %v", tt.vendor, tt.status, tt.body, f.Kind, f.Rule, tt.want)
 		}
 	}
 }
 
-func TestErrorsInsideA200AreNamed(t *testing.T) {
+func TestFromEvent_ErrorsInside200(t *testing.T) {
 	tests := []struct {
 		event  string
 		want   fault.Kind
@@ -187,12 +187,12 @@ func TestErrorsInsideA200AreNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromEvent([]byte(tt.event), start); f.Kind != tt.want || f.Status != tt.status {
-			t.Errorf("%q: %v %d by %s, want %v %d", tt.event, f.Kind, f.Status, f.Rule, tt.want, tt.status)
+			t.Errorf("FromEvent(%q): kind %v, status %d by %s; want %v, %d", tt.event, f.Kind, f.Status, f.Rule, tt.want, tt.status)
 		}
 	}
 }
 
-func TestTextOfOtherLanguagesIsNamed(t *testing.T) {
+func TestOf_TextsOfOtherLanguages(t *testing.T) {
 	tests := []struct {
 		text string
 		want fault.Kind
@@ -231,7 +231,7 @@ func TestTextOfOtherLanguagesIsNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.Of(errors.New(tt.text), start); f.Kind != tt.want {
-			t.Errorf("%s: %v by %s, want %v", tt.text, f.Kind, f.Rule, tt.want)
+			t.Errorf("Of(%s): kind %v by %s, want %v", tt.text, f.Kind, f.Rule, tt.want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
-func TestSentencesStateTheWait(t *testing.T) {
+func TestFromResponse_WaitFromText(t *testing.T) {
 	tests := []struct {
 		says string
 		wait time.Duration
@@ -31,12 +31,12 @@ func TestSentencesStateTheWait(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(503, nil, []byte(tt.says), start); f.RetryAfter(start) != tt.wait {
-			t.Errorf("%s: %v, want %v", tt.says, f.RetryAfter(start), tt.wait)
+			t.Errorf("text %s: wait %v, want %v", tt.says, f.RetryAfter(start), tt.wait)
 		}
 	}
 }
 
-func TestFieldsStateTheWaitInTheirUnit(t *testing.T) {
+func TestFromResponse_WaitFieldUnits(t *testing.T) {
 	for _, body := range []string{
 		`{"error":"no","retry_in_seconds":90}`, `{"retryAfterMs":90000}`, `{"wait_ms":90000}`, `{"cooldown_seconds":90}`,
 		`{"retry_after":"90"}`, `{"error":{"reset_in_minutes":1.5}}`, `{"try_again_in":"1m30s"}`,
@@ -47,7 +47,7 @@ func TestFieldsStateTheWaitInTheirUnit(t *testing.T) {
 	}
 }
 
-func TestOtherRuntimesAreNamedByText(t *testing.T) {
+func TestOf_ErrorsOfOtherRuntimes(t *testing.T) {
 	tests := []struct {
 		says string
 		kind fault.Kind
@@ -75,12 +75,12 @@ func TestOtherRuntimesAreNamedByText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.Of(errors.New(tt.says), start); f.Kind != tt.kind {
-			t.Errorf("%s: %v by %s, want %v", tt.says, f.Kind, f.Rule, tt.kind)
+			t.Errorf("text %s: kind %v by %s, want %v", tt.says, f.Kind, f.Rule, tt.kind)
 		}
 	}
 }
 
-func TestSizesBeyondWhatIsTakenAreTooLong(t *testing.T) {
+func TestFromResponse_SizeAboveLimitIsTooLong(t *testing.T) {
 	tests := []struct {
 		says string
 		kind fault.Kind
@@ -94,12 +94,12 @@ func TestSizesBeyondWhatIsTakenAreTooLong(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(400, nil, []byte(`{"error":"`+tt.says+`"}`), start); f.Kind != tt.kind {
-			t.Errorf("%s: %v by %s, want %v", tt.says, f.Kind, f.Rule, tt.kind)
+			t.Errorf("text %s: kind %v by %s, want %v", tt.says, f.Kind, f.Rule, tt.kind)
 		}
 	}
 }
 
-func TestWordsOfMoneyAndNumbersProveNothingAlone(t *testing.T) {
+func TestFromResponse_MoneyWordsAndNumbersAloneProveNothing(t *testing.T) {
 	tests := []struct {
 		status int
 		body   string

@@ -7,15 +7,15 @@ import "github.com/ridethrough/ridethrough/fault"
 var xai = table{
 	vendor: "xai",
 	names: []row{
-		{name: "subscription:free-usage-exhausted", kind: fault.Quota, window: true, why: "the free window of the plan"},
+		{name: "subscription:free-usage-exhausted", kind: fault.Quota, window: true, reason: "the free window of the plan"},
 	},
-	says: []row{
-		{says: "used all available credits", kind: fault.Quota, why: "the prepaid credits, or the spend limit of the month"},
-		{says: "run out of credits", kind: fault.Quota, why: "403, but the account is spent"},
-		{says: "used all your free usage", kind: fault.Quota, window: true, why: "the free window of the plan"},
-		{says: "maximum prompt length", kind: fault.TooLong, why: "the context window"},
-		{says: "content violates usage guidelines", kind: fault.Refused, why: "403: the filter"},
-		{says: "currently at capacity", kind: fault.Overloaded, why: "the model's capacity, whoever asks"},
-		{says: "some resource has been exhausted", kind: fault.RateLimited, why: "the code of a 429 whose sentence says no more"},
+	texts: []row{
+		{text: "used all available credits", kind: fault.Quota, reason: "the prepaid credits, or the spend limit of the month"},
+		{text: "run out of credits", kind: fault.Quota, reason: "403, but the account is spent"},
+		{text: "used all your free usage", kind: fault.Quota, window: true, reason: "the free window of the plan"},
+		{text: "maximum prompt length", kind: fault.TooLong, reason: "the context window"},
+		{text: "content violates usage guidelines", kind: fault.Refused, reason: "403: the filter"},
+		{text: "currently at capacity", kind: fault.Overloaded, reason: "the capacity of the model, not of the account"},
+		{text: "some resource has been exhausted", kind: fault.RateLimited, reason: "the code of a 429 without details"},
 	},
 }

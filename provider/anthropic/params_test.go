@@ -15,7 +15,7 @@ func asked(t *testing.T, model string, r llm.Request) string {
 	t.Helper()
 	h := &house{body: stream(start, said, over)}
 	if _, err := collect(t.Context(), h.model(model), r); err != nil {
-		t.Fatal(err)
+		t.Fatalf("collect: %v", err)
 	}
 	return canonical(t, h.asked)
 }
@@ -30,7 +30,7 @@ func canonical(t *testing.T, text string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode: %v", err)
 	}
 	return b.String()
 }
@@ -141,7 +141,7 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 			Thinking     any `json:"thinking,omitempty"`
 		}
 		if err := json.Unmarshal([]byte(asked(t, tt.model, tt.r)), &got); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		if text, _ := json.Marshal(got); string(text) != "{"+tt.thinking+"}" {
 			t.Errorf("%s %v: %s", tt.model, tt.r, text)

@@ -40,7 +40,7 @@ func BenchmarkStream(b *testing.B) {
 	b.Run("sdk", func(b *testing.B) {
 		client, err := genai.NewClient(b.Context(), &genai.ClientConfig{Backend: genai.BackendGeminiAPI, APIKey: "k", HTTPClient: &http.Client{Transport: long()}})
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("new client: %v", err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {

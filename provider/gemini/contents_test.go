@@ -15,7 +15,7 @@ func asked(t *testing.T, model string, r llm.Request) string {
 	t.Helper()
 	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
 	if _, err := collect(t.Context(), h.model(model), r); err != nil {
-		t.Fatal(err)
+		t.Fatalf("collect: %v", err)
 	}
 	return canonical(t, h.asked)
 }
@@ -30,7 +30,7 @@ func canonical(t *testing.T, text string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode: %v", err)
 	}
 	return b.String()
 }

@@ -250,7 +250,7 @@ func TestKeyAndBaseAreUsed(t *testing.T) {
 	}
 	_, err = collect(t.Context(), gemini.New(gemini.Config{Model: pro, Base: "here.test"}), llm.Request{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-		t.Error(err)
+		t.Errorf("as type: %v", err)
 	}
 }
 

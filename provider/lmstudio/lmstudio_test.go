@@ -139,7 +139,7 @@ func TestIsAskedAtItsUsualAddress(t *testing.T) {
 			return serves(200, word+last).Transport.RoundTrip(r)
 		})}
 		if _, err := ask(lmstudio.New(c), llm.Request{Messages: hello.Messages, MaxTokens: 7}); err != nil {
-			t.Error(err)
+			t.Errorf("ask: %v", err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		got, err := ask(ollama.New(ollama.Config{Client: plays(lines)}), hello)
 		if _, failed := errors.AsType[*fault.Error](err); err != nil && !failed {
-			t.Error(err)
+			t.Errorf("as type: %v", err)
 		}
 		for i, p := range got {
 			if call, ok := p.(llm.ToolCall); ok && (call.ID == "" || !json.Valid(call.Arguments)) {

@@ -221,14 +221,14 @@ func sends(t *testing.T, c ollama.Config, r llm.Request, want string) {
 	var body []byte
 	c.Client = listens(&sent, &body)
 	if _, err := ask(ollama.New(c), r); err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask: %v", err)
 	}
 	var got, wanted any
 	if err := json.Unmarshal(body, &got); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	diff(t, "body", wanted, got)
 }

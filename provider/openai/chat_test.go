@@ -185,7 +185,7 @@ func TestChatWholeIsHeardAsTheStreamIs(t *testing.T) {
 		`"usage":{"prompt_tokens":9,"completion_tokens":5}}`
 	got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: serves(200, "application/json", "\n   \n"+body)}), llm.Request{Whole: true})
 	if err != nil {
-		t.Error(err)
+		t.Errorf("ask: %v", err)
 	}
 	diff(t, "whole", []llm.Part{
 		llm.Reasoning{Text: "hm"},
@@ -232,7 +232,7 @@ func sends(t *testing.T, c openai.Config, r llm.Request, want string) {
 		t.Fatalf("%v: %s", err, body)
 	}
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	diff(t, "body", wanted, got)
 }

@@ -116,10 +116,10 @@ func (n *node) tell(t *testing.T, j job) {
 	t.Helper()
 	line, err := json.Marshal(j)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("marshal: %v", err)
 	}
 	if _, err := n.in.Write(append(line, '\n')); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write: %v", err)
 	}
 }
 

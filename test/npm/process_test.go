@@ -22,7 +22,7 @@ func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {waits: [5ms], retries: 9}}\n"), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	script := []string{"529", "role-error", "ok"}
 	replies := strings.Join(slices.Repeat([]string{strings.Join(script, ",")}, len(calls)), ",")
@@ -56,10 +56,10 @@ func run(t *testing.T, binary string, args ...string) process {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "RIDETHROUGH_") })
 	out, err := cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("stderr pipe: %v", err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("start: %v", err)
 	}
 	p := process{make(chan map[string]string, 1024)}
 	var reading sync.WaitGroup

@@ -65,7 +65,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 	}
 	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p, OnEvent: func(e gateway.Event) { w.events <- e }})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new: %v", err)
 	}
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.asked.Add(1)
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 func (w *world) listen() *url.URL {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		w.t.Fatalf("listen: %v", err)
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = w.provider.Serve(watched{l, w.gone}) })
@@ -186,7 +186,7 @@ func script(t *testing.T, words string) simulator.Script {
 	t.Helper()
 	replies, err := simulator.Parse(words)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	return simulator.Script{Replies: replies}
 }

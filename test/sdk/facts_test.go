@@ -87,7 +87,7 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 					return w.base.RoundTrip(req)
 				})
 				if _, err := tt.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(look)}); err != nil {
-					t.Error(err)
+					t.Errorf("ask: %v", err)
 				}
 			})
 		})

@@ -42,11 +42,11 @@ func BenchmarkLibrary(b *testing.B) {
 			for b.Loop() {
 				req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://provider.test/v1/chat/completions", bytes.NewReader(prompt))
 				if err != nil {
-					b.Fatal(err)
+					b.Fatalf("new request with context: %v", err)
 				}
 				resp, err := bench.client.Do(req)
 				if err != nil {
-					b.Fatal(err)
+					b.Fatalf("do: %v", err)
 				}
 				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()

@@ -51,7 +51,7 @@ func sockets(t *testing.T, script simulator.Script) (seat, *simulator.Provider) 
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	provider := simulator.New(script)
 	var serving sync.WaitGroup

@@ -84,7 +84,7 @@ func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 	t.Helper()
 	g, err := gateway.New(c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new: %v", err)
 	}
 	return g
 }
@@ -155,7 +155,7 @@ func script(t *testing.T, words string) simulator.Script {
 	t.Helper()
 	replies, err := simulator.Parse(words)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	return simulator.Script{Replies: replies}
 }

@@ -122,7 +122,7 @@ func connected(t *testing.T, s mcp.Server) (map[string]tool.Tool, *mcp.Client) {
 	t.Helper()
 	m, err := mcp.Connect(t.Context(), s)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("connect: %v", err)
 	}
 	t.Cleanup(func() { m.Close() })
 	tools := map[string]tool.Tool{}
@@ -193,7 +193,7 @@ func TestToolsOfAllPagesAreThere(t *testing.T) {
 		}
 		m, err := mcp.Connect(t.Context(), web(t, handler(s, sessions)))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("connect: %v", err)
 		}
 		defer m.Close()
 		tools := m.Tools()
@@ -216,7 +216,7 @@ func TestNamesAreLegalAndUnique(t *testing.T) {
 		server.Name = "my server"
 		m, err := mcp.Connect(t.Context(), server)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("connect: %v", err)
 		}
 		defer m.Close()
 		var names, answers []string
@@ -293,7 +293,7 @@ func TestWhatIsNoServerIsNoConnection(t *testing.T) {
 	defer page.Close()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	closed.Close()
 	for _, s := range []mcp.Server{

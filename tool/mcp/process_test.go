@@ -63,7 +63,7 @@ func TestServersOverStandardInputAndOutputAnswer(t *testing.T) {
 	tools, m := connected(t, child("offer"))
 	answers(t, tools)
 	if err := m.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("close: %v", err)
 	}
 	if got, want := run(t.Context(), tools["echo"], ""), "!the connection to the server is closed"; got != want {
 		t.Errorf("afterwards: %q", got)
@@ -100,7 +100,7 @@ func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
 		t.Errorf("the next call: %q", got)
 	}
 	if err := m.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("close: %v", err)
 	}
 	if got := stderr.String(); got != "out of cheese\n" {
 		t.Errorf("standard error: %q", got)

@@ -8,26 +8,25 @@ import (
 	"unicode/utf16"
 )
 
-// Bounds of what is gathered from one body: nobody wraps deeper.
+// Bounds of what is read from one body.
 const (
 	maxLayers = 8
 	maxDepth  = 10
 )
 
-// gatherer collects layers, hints and the request id from a text. It reads JSON
-// as errors really carry it: cut off at a bound, wrapped in a sentence, quoted
-// inside a string of another error, or printed by Python. encoding/json refuses
-// all four, so this walks over the text itself and takes what it finds.
-type gatherer struct {
+// extractor collects layers, hints and the request id from a text. It reads JSON as errors really carry it:
+// cut off at a bound, wrapped in a sentence, quoted inside a string of another error, or printed by Python.
+// encoding/json rejects all four, so this scans the text itself.
+type extractor struct {
 	layers []Layer
 	hint   hint
 	id     string
-	quotas string // the quotas that a Google API names, for the sentence that they explain
+	quotas string // the quotas that a Google API names, for the message that they explain
 	now    time.Time
 }
 
-// headers takes the names that some providers state in a header.
-func (g *gatherer) headers(h http.Header) {
+// headers adds the error names that some providers state in a header.
+func (g *extractor) headers(h http.Header) {
 	if len(h) == 0 {
 		return
 	}
@@ -38,9 +37,8 @@ func (g *gatherer) headers(h http.Header) {
 	}
 }
 
-// text takes the objects that are in a text, and the text itself where it is
-// more than those.
-func (g *gatherer) text(s string, depth int) {
+// text adds the objects in a text, and the text itself where it is more than those.
+func (g *extractor) text(s string, depth int) {
 	if s == "" {
 		return
 	}
@@ -51,8 +49,8 @@ func (g *gatherer) text(s string, depth int) {
 	}
 }
 
-// objects takes every object that starts somewhere in a text.
-func (g *gatherer) objects(s string, depth int, quoted bool) {
+// objects adds every object that starts somewhere in a text.
+func (g *extractor) objects(s string, depth int, quoted bool) {
 	c := cursor{s: s}
 	for depth < maxDepth && len(g.layers) < maxLayers {
 		at := strings.IndexByte(c.s[c.i:], '{')
@@ -61,16 +59,16 @@ func (g *gatherer) objects(s string, depth int, quoted bool) {
 		}
 		c.i += at
 		if strings.HasPrefix(c.s[c.i+1:], "{") {
-			c.i++ // a brace that opens another is no object
+			c.i++ // a brace before another does not open an object
 			continue
 		}
 		g.object(&c, Layer{quoted: quoted}, depth)
 	}
 }
 
-// object takes the object at the cursor, of which the layer tells what is known
-// already. Its children are added before it: the innermost comes first.
-func (g *gatherer) object(c *cursor, l Layer, depth int) {
+// object adds the object at the cursor; l is what is known of it already. Its children are added before it:
+// the innermost comes first.
+func (g *extractor) object(c *cursor, l Layer, depth int) {
 	c.i++ // the brace
 	for c.space() && c.s[c.i] != '}' {
 		if c.s[c.i] == ',' {
@@ -96,14 +94,13 @@ func (g *gatherer) object(c *cursor, l Layer, depth int) {
 	g.add(l)
 }
 
-// member takes one member's value: an object or list that may hold a cause, or
-// a plain value.
-func (g *gatherer) member(c *cursor, l *Layer, key string, depth int) {
+// member reads one member's value: an object or list that may hold a cause, or a plain value.
+func (g *extractor) member(c *cursor, l *Layer, key string, depth int) {
 	switch first := c.s[c.i]; {
 	case (first == '{' || first == '[') && depth < maxDepth && holdsCause(key):
 		g.nested(c, depth+1, l.quoted)
 	case first == '{' && depth < maxDepth && strings.HasSuffix(key, "Exception"):
-		g.object(c, Layer{Type: key, quoted: l.quoted}, depth+1) // an event of AWS: the key is the name
+		g.object(c, Layer{Type: key, quoted: l.quoted}, depth+1) // an event of AWS: the key is the error's name
 	case first == '{' || first == '[':
 		c.skip()
 	default:
@@ -111,8 +108,8 @@ func (g *gatherer) member(c *cursor, l *Layer, key string, depth int) {
 	}
 }
 
-// nested takes the object at the cursor, or all objects and sentences of the list there.
-func (g *gatherer) nested(c *cursor, depth int, quoted bool) {
+// nested adds the object at the cursor, or all objects of the list there.
+func (g *extractor) nested(c *cursor, depth int, quoted bool) {
 	if c.s[c.i] == '{' {
 		g.object(c, Layer{quoted: quoted}, depth)
 		return
@@ -137,25 +134,25 @@ func (g *gatherer) nested(c *cursor, depth int, quoted bool) {
 	}
 }
 
-// plain takes a string, number or word.
-func (g *gatherer) plain(l *Layer, key, value string, depth int) {
+// plain reads a string, number or literal.
+func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	if value == "" || value == "null" || value == "None" {
 		return
 	}
 	var buf [64]byte
-	name := squeeze(buf[:0], key)
+	name := appendCanonical(buf[:0], key)
 	switch string(name) {
 	case "message", "msg", "error", "detail", "details", "statusmessage", "statusmsg", "errormessage", "errormsg", "errordescription":
 		if strings.IndexByte(value, '{') >= 0 {
 			g.objects(value, depth+1, true)
 		}
-		first(&l.Message, value)
+		setIfEmpty(&l.Message, value)
 	case "raw", "body":
 		g.text(value, depth+1)
 	case "type", "errortype":
-		first(&l.Type, awsName(value))
+		setIfEmpty(&l.Type, awsName(value))
 	case ":exceptiontype", "xamznerrortype":
-		l.Type = awsName(value) // a header that somebody has quoted
+		l.Type = awsName(value) // a quoted header
 	case "code", "errorcode":
 		l.putCode(value)
 	case "statuscode", "httpstatus":
@@ -172,25 +169,25 @@ func (g *gatherer) plain(l *Layer, key, value string, depth int) {
 	case "finishreason", "stopreason":
 		l.Reason = "finish_reason " + value
 	case "param":
-		first(&l.Param, value)
+		setIfEmpty(&l.Param, value)
 	case "requestid":
-		first(&g.id, value)
+		setIfEmpty(&g.id, value)
 	default:
-		g.hint = g.hint.or(stated(name, value, g.now))
+		g.hint = g.hint.or(fieldHint(name, value, g.now))
 	}
 }
 
-// putCode keeps a code; a code that is an HTTP status is one.
+// putCode keeps a code; one that is an HTTP status becomes the status.
 func (l *Layer) putCode(value string) {
 	if status := httpStatus(value); status != 0 {
 		l.Status = status
 		return
 	}
-	first(&l.Code, value)
+	setIfEmpty(&l.Code, value)
 }
 
-// putStatusCode keeps a status code: that of HTTP, or one of the vendor's own
-// numbers, which mean other things than the same numbers as a code.
+// putStatusCode keeps a status code: that of HTTP, or a vendor's own number, which differs in meaning from
+// the same number as a code.
 func (l *Layer) putStatusCode(value string) {
 	if httpStatus(value) == 0 && value != "0" {
 		value = "status_code " + value
@@ -198,8 +195,7 @@ func (l *Layer) putStatusCode(value string) {
 	l.putCode(value)
 }
 
-// awsName gives the name in what AWS states as a type: without the namespace
-// before it, and the address behind it.
+// awsName returns the name in an AWS error type, without its namespace and URL.
 func awsName(value string) string {
 	if at := strings.LastIndexByte(value, '#'); at >= 0 {
 		value = value[at+1:]
@@ -208,17 +204,17 @@ func awsName(value string) string {
 	return name
 }
 
-// putStatus keeps a status: a number, or a word such as RESOURCE_EXHAUSTED.
+// putStatus keeps a status: a number, or a name such as RESOURCE_EXHAUSTED.
 func (l *Layer) putStatus(value string) {
 	if status := httpStatus(value); status != 0 {
 		l.Status = status
 		return
 	}
-	first(&l.Reason, value)
+	setIfEmpty(&l.Reason, value)
 }
 
-// add keeps a layer that says something.
-func (g *gatherer) add(l Layer) {
+// add keeps a layer that is not empty.
+func (g *extractor) add(l Layer) {
 	quoted := l.quoted
 	l.quoted = false
 	if l == (Layer{}) || l == (Layer{Type: "error"}) || len(g.layers) >= maxLayers {
@@ -228,11 +224,11 @@ func (g *gatherer) add(l Layer) {
 	g.layers = append(g.layers, l)
 }
 
-// holdsCause tells whether a member may hold the cause of an error. What a
-// response merely echoes, such as the input, is passed over.
+// holdsCause reports whether a member may hold the cause of an error. What a response merely echoes, such
+// as the input, is skipped.
 func holdsCause(key string) bool {
 	var buf [64]byte
-	switch string(squeeze(buf[:0], key)) {
+	switch string(appendCanonical(buf[:0], key)) {
 	case "error", "errors", "response", "detail", "details", "errordetails", "metadata", "raw", "body", "data",
 		"cause", "innererror", "originalerror", "upstreamdetails", "previouserrors", "violations", "headers",
 		"incompletedetails", "choices", "candidates", "promptfeedback", "exception", "baseresp", "delta":
@@ -241,14 +237,14 @@ func holdsCause(key string) bool {
 	return false
 }
 
-// first sets a field that is still empty.
-func first(field *string, value string) {
+// setIfEmpty sets a field that is still empty.
+func setIfEmpty(field *string, value string) {
 	if *field == "" {
 		*field = value
 	}
 }
 
-// httpStatus reads a number from 400 to 599; 0: it is none.
+// httpStatus parses a number from 400 to 599; 0: it is not one.
 func httpStatus(s string) int {
 	if len(s) != 3 {
 		return 0
@@ -260,13 +256,13 @@ func httpStatus(s string) int {
 	return n
 }
 
-// cursor is a place in a text.
+// cursor is a position in a text.
 type cursor struct {
 	s string
 	i int
 }
 
-// space goes to the next byte that is no white space; false: there is none.
+// space advances to the next byte that is not white space; false: there is none.
 func (c *cursor) space() bool {
 	for c.i < len(c.s) && (c.s[c.i] == ' ' || c.s[c.i] == '\n' || c.s[c.i] == '\t' || c.s[c.i] == '\r') {
 		c.i++
@@ -274,7 +270,7 @@ func (c *cursor) space() bool {
 	return c.i < len(c.s)
 }
 
-// plain reads a string, number or word. Python marks its strings: b'…', u'…'.
+// plain reads a string, number or literal. Python marks its strings: b'…', u'…'.
 func (c *cursor) plain() string {
 	if c.i+1 < len(c.s) && (c.s[c.i] == 'b' || c.s[c.i] == 'u') && (c.s[c.i+1] == '\'' || c.s[c.i+1] == '"') {
 		c.i++
@@ -289,8 +285,8 @@ func (c *cursor) plain() string {
 	return c.s[start:c.i]
 }
 
-// quotedString reads the string at the cursor, in either kind of quotes; one
-// that is cut off ends where the text does.
+// quotedString reads the string at the cursor, in either kind of quotes; one that is cut off ends with the
+// text.
 func (c *cursor) quotedString() (string, bool) {
 	quote := c.s[c.i]
 	if quote != '"' && quote != '\'' {
@@ -314,7 +310,7 @@ func (c *cursor) quotedString() (string, bool) {
 	return unescape(s[:n]), true
 }
 
-// skip passes over the object or list at the cursor.
+// skip advances past the object or list at the cursor.
 func (c *cursor) skip() {
 	depth := 0
 	for c.i < len(c.s) {
@@ -337,7 +333,7 @@ func (c *cursor) skip() {
 // escapes are the single letters after a backslash.
 var escapes = [256]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': ' ', 'f': ' ', '"': '"', '\'': '\'', '\\': '\\', '/': '/'}
 
-// unescape undoes the escapes of a JSON string; what is no escape stays.
+// unescape decodes the escapes of a JSON string; anything else stays.
 func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
@@ -356,7 +352,7 @@ func unescape(s string) string {
 			b.WriteByte(c)
 		} else if r, ok := hexRune(s[i:]); ok {
 			i += 4
-			if low, ok := hexRune(after(s, i+1)); ok && utf16.IsSurrogate(r) {
+			if low, ok := hexRune(afterBackslash(s, i+1)); ok && utf16.IsSurrogate(r) {
 				r, i = utf16.DecodeRune(r, low), i+6
 			}
 			b.WriteRune(r)
@@ -367,15 +363,15 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// after gives what follows a backslash at i; "": there is none.
-func after(s string, i int) string {
+// afterBackslash returns what follows a backslash at i; "": there is none.
+func afterBackslash(s string, i int) string {
 	if i+1 < len(s) && s[i] == '\\' {
 		return s[i+1:]
 	}
 	return ""
 }
 
-// hexRune reads uXXXX.
+// hexRune parses uXXXX.
 func hexRune(s string) (rune, bool) {
 	if len(s) < 5 || s[0] != 'u' {
 		return 0, false

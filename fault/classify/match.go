@@ -1,0 +1,216 @@
+package classify
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// phrase is a part of a row's text, and how far it may be behind the part before.
+type phrase struct {
+	text  string
+	reach int
+}
+
+// The wildcards, and how many bytes they stand for at most. The bound keeps the search linear.
+const (
+	star, far   = '*', 200
+	tilde, near = '~', 28
+)
+
+// containsPhrases reports whether a folded text has the phrases near each other and in order.
+func containsPhrases(folded string, phrases []phrase) bool {
+	for {
+		at := strings.Index(folded, phrases[0].text)
+		if at < 0 {
+			return false
+		}
+		if startsWithPhrases(folded[at:], phrases) {
+			return true
+		}
+		folded = folded[at+1:]
+	}
+}
+
+// startsWithPhrases reports whether a folded text starts with the first phrase and has the others within
+// reach.
+func startsWithPhrases(folded string, phrases []phrase) bool {
+	if !strings.HasPrefix(folded, phrases[0].text) {
+		return false
+	}
+	folded = folded[len(phrases[0].text):]
+	for _, p := range phrases[1:] {
+		ahead := folded[:min(len(folded), p.reach+len(p.text))]
+		at := strings.Index(ahead, p.text)
+		if at < 0 {
+			return false
+		}
+		folded = folded[at+len(p.text):]
+	}
+	return true
+}
+
+// phraseIndex finds rules by the first bytes of the word that they start with.
+type phraseIndex struct {
+	slots [1 << 12]uint16 // by the hash of those bytes, an index into lists; 0 is the empty list
+	lists [][]phraseRule
+	count int
+}
+
+// phraseRule is a rule in such a list, with what is compared first.
+type phraseRule struct {
+	key, mask uint64 // the first eight bytes of its first phrase, and which of them count
+	order     int    // the smallest decides
+	whole     int    // the length of a phrase that is one short word and must match a whole word; 0: any other
+	rule      *rule
+}
+
+// stemLen is how many bytes of a word it is found by. A phrase of one longer word matches all words that
+// start with it: "throttl" matches throttled and throttling.
+const stemLen = 4
+
+// add appends a rule.
+func (x *phraseIndex) add(r *rule) {
+	x.count++
+	start := r.phrases[0].text
+	slot := &x.slots[hash(start[:wordLen(start)])]
+	if *slot == 0 {
+		*slot = uint16(len(x.lists))
+		x.lists = append(x.lists, nil)
+	}
+	s := phraseRule{key: firstEight(start), mask: ^uint64(0), order: x.count, rule: r}
+	if len(start) < 8 {
+		s.mask = 1<<(8*len(start)) - 1
+	}
+	if len(start) < stemLen && wordLen(start) == len(start) {
+		s.whole = len(start)
+	}
+	x.lists[*slot] = append(x.lists[*slot], s)
+}
+
+// firstEight returns the first eight bytes of a text as one number, the first lowest.
+func firstEight(s string) (n uint64) {
+	if len(s) >= 8 {
+		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	}
+	for i := range len(s) {
+		n |= uint64(s[i]) << (8 * i)
+	}
+	return n
+}
+
+// match returns the ruling of the first rule in precedence whose text is in the folded text and is
+// accepted.
+func (x *index) match(folded string, accept func(*rule) bool) (Ruling, bool) {
+	var best *phraseRule
+	for i := 0; i < len(folded); {
+		if c := folded[i]; c < utf8.RuneSelf && !wordBytes[c] {
+			i++
+			continue
+		}
+		n := wordLen(folded[i:])
+		if slot := x.texts.slots[hash(folded[i:i+n])]; slot != 0 {
+			best = firstMatch(x.texts.lists[slot], best, folded[i:], n, accept)
+		}
+		i += n
+	}
+	if best == nil {
+		return Ruling{}, false
+	}
+	return best.rule.ruling(), true
+}
+
+// firstMatch returns the first rule of the list that matches at the start of a text whose first word has n
+// bytes, if it precedes the best so far.
+func firstMatch(list []phraseRule, best *phraseRule, text string, n int, accept func(*rule) bool) *phraseRule {
+	first := firstEight(text)
+	for i := range list {
+		s := &list[i]
+		if best != nil && s.order > best.order {
+			break
+		}
+		if first&s.mask == s.key && (s.whole == 0 || s.whole == n) && startsWithPhrases(text, s.rule.phrases) && accept(s.rule) {
+			return s
+		}
+	}
+	return best
+}
+
+// hash returns a small number for the first bytes of a word.
+func hash(w string) int {
+	h := uint32(0)
+	for i := range min(len(w), stemLen) {
+		h = h<<8 | uint32(w[i])
+	}
+	return int(h * 2654435761 >> 20)
+}
+
+// fold makes texts comparable: lower case, no backticks, and a space for each separator inside names. So
+// "tokens_per_minute", "TokensPerMinute" and "tokens-per-minute" all become "tokens per minute".
+func fold(s string) string {
+	var out strings.Builder
+	out.Grow(len(s) + 16)
+	kept := 0 // s[:kept] is in out
+	for i := range len(s) {
+		c := s[i]
+		if !foldedBytes[c] || c == '-' && (i == 0 || !wordBytes[s[i-1]]) {
+			continue
+		}
+		out.WriteString(s[kept:i])
+		kept = i + 1
+		switch {
+		case isUpper(c):
+			if i > 0 && isLower(s[i-1]) {
+				out.WriteByte(' ')
+			}
+			out.WriteByte(c | 0x20)
+		case c != '`': // around names
+			out.WriteByte(' ')
+		}
+	}
+	out.WriteString(s[kept:])
+	return out.String()
+}
+
+// foldedBytes are the bytes that fold changes, wordBytes those of words.
+var foldedBytes, wordBytes = byteTable(func(c byte) bool { return isUpper(c) || strings.IndexByte("_-\n\t\r`", c) >= 0 }), byteTable(isWord)
+
+// byteTable returns the set of bytes for which is returns true.
+func byteTable(is func(byte) bool) (table [256]bool) {
+	for c := range table {
+		table[c] = is(byte(c))
+	}
+	return table
+}
+
+// splitPhrases folds a row's text and splits it at its wildcards.
+func splitPhrases(text string) []phrase {
+	var phrases []phrase
+	reach := 0
+	for rest := fold(text); ; {
+		at := strings.IndexAny(rest, string([]rune{star, tilde}))
+		if at < 0 {
+			return append(phrases, phrase{strings.TrimSpace(rest), reach})
+		}
+		phrases = append(phrases, phrase{strings.TrimSpace(rest[:at]), reach})
+		reach = far
+		if rest[at] == tilde {
+			reach = near
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// wordLen returns the length of the word at the start of a text; 0: none. Outside ASCII each letter is a
+// word: Chinese has no spaces.
+func wordLen(s string) int {
+	if s != "" && s[0] >= utf8.RuneSelf {
+		_, n := utf8.DecodeRuneInString(s)
+		return n
+	}
+	n := 0
+	for n < len(s) && wordBytes[s[n]] {
+		n++
+	}
+	return n
+}
