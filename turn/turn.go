@@ -98,7 +98,7 @@ const onward = "Your answer broke off here. Go on where it stopped."
 // question gives what a model is to answer.
 func (s State) question() []llm.Message {
 	if len(s.history) > 0 && s.history[len(s.history)-1].Role == llm.Assistant {
-		return append(slices.Clip(s.history), llm.Say(onward)) // asking changes nothing
+		return append(slices.Clip(s.history), llm.UserMessage(onward)) // asking changes nothing
 	}
 	return s.history
 }
