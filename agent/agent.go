@@ -175,7 +175,7 @@ func (r *run) drive() error {
 	for {
 		var err error
 		switch need := r.state.Next().(type) {
-		case turn.Input:
+		case nil:
 			return nil
 		case turn.Seal:
 			err = r.seal(need.Status)
@@ -227,12 +227,12 @@ func (r *run) end(status turn.Status, pending []turn.Event) turn.Sealed {
 			spent = spent.Add(u.Usage)
 		}
 	}
-	m.DurationMs += time.Since(r.began).Milliseconds()
+	m.Duration += time.Since(r.began)
 	m.InputTokens, m.OutputTokens = spent.Input, spent.Output
-	if m.TimeToFirstTokenMs == 0 && !r.first.IsZero() {
-		m.TimeToFirstTokenMs = r.Before.DurationMs + r.first.Sub(r.began).Milliseconds()
+	if m.TimeToFirstToken == 0 && !r.first.IsZero() {
+		m.TimeToFirstToken = r.Before.Duration + r.first.Sub(r.began)
 	}
-	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", time.Duration(m.TotalRetryDelayMs)*time.Millisecond)
+	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", m.TotalRetryDelay)
 	return turn.Sealed{Status: status, Metrics: m}
 }
 
@@ -243,7 +243,7 @@ func (r *run) keep(events ...turn.Event) error {
 	}
 	if r.Persist != nil {
 		if err := r.Persist(context.WithoutCancel(r.ctx), events...); err != nil {
-			return fmt.Errorf("keeping %s: %w", events[0].Type(), err)
+			return fmt.Errorf("keeping %s: %w", turn.Type(events[0]), err)
 		}
 	}
 	for _, e := range events {

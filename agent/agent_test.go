@@ -57,9 +57,9 @@ func say(e turn.Event) string {
 	case turn.Usage:
 		return fmt.Sprintf("usage %d %d", e.Input, e.Output)
 	case turn.Retry:
-		return fmt.Sprintf("retry %d in %v: %v", e.Attempt, e.Delay, e.Fault)
+		return fmt.Sprintf("retry %d in %v: %v", e.Run.Tries-1, e.Verdict.Wait, e.Fault)
 	case turn.Waiting:
-		return fmt.Sprintf("waiting %d: %v", e.Attempt, e.Remaining)
+		return fmt.Sprintf("waiting %d: %v", e.Retry-1, e.Remaining)
 	case turn.Recovered:
 		return fmt.Sprintf("recovered after %d, %v", e.Retries, e.Waited)
 	case turn.Switched:
@@ -67,11 +67,11 @@ func say(e turn.Event) string {
 	case turn.Compacted:
 		return fmt.Sprintf("compacted %q %d %q", e.Outputs, e.Messages, e.Summary)
 	case turn.Error:
-		return fmt.Sprintf("error of %s, %s: %s (%d retries, %dms)", e.Name, e.Kind, e.Message, e.Retries, e.WaitedMs)
+		return fmt.Sprintf("error of %s, %s: %s (%d retries, %dms)", e.Name, e.Kind, e.Message, e.Retries, e.Waited.Milliseconds())
 	case turn.Sealed:
-		return fmt.Sprintf("sealed %s: %d retries, %dms, %d in, %d out", e.Status, e.RetryCount, e.TotalRetryDelayMs, e.InputTokens, e.OutputTokens)
+		return fmt.Sprintf("sealed %s: %d retries, %dms, %d in, %d out", e.Status, e.RetryCount, e.TotalRetryDelay.Milliseconds(), e.InputTokens, e.OutputTokens)
 	}
-	return e.Type()
+	return turn.Type(e)
 }
 
 // played is what a run has brought.
@@ -153,7 +153,7 @@ func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
 			sealed done: 3 retries, 45000ms, 10 in, 1 out`)
 		for _, e := range p.kept {
 			if !turn.Kept(e) {
-				t.Errorf("%s was kept", e.Type())
+				t.Errorf("%s was kept", turn.Type(e))
 			}
 		}
 		for _, r := range w.Model.(*llmtest.Model).Requests() {
@@ -359,8 +359,8 @@ func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Hangs(llm.Reasoning{Text: "hm"})), Retry: patient()}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
 		e, ok := p.events[len(p.events)-2].(turn.Error)
-		if !ok || !e.Committed || e.Retries != 1 || e.WaitedMs != 5000 {
-			t.Errorf("%+v", e)
+		if !ok || !e.Committed || e.Retries != 1 || e.Waited != 5*time.Second {
+			t.Errorf("error: committed %v, %d retries, waited %v; want true, 1, 5s", e.Committed, e.Retries, e.Waited)
 		}
 	})
 }
@@ -369,7 +369,7 @@ func TestKeepingFailsBeforeShowing(t *testing.T) {
 	full := errors.New("disk full")
 	w := agent.Agent{Model: llmtest.New(large, llmtest.Says("hi"))}
 	w.Persist = func(_ context.Context, events ...turn.Event) error {
-		if events[0].Type() == "assistant-message" {
+		if turn.Type(events[0]) == "assistant-message" {
 			return full
 		}
 		return nil
@@ -382,7 +382,7 @@ func TestKeepingFailsBeforeShowing(t *testing.T) {
 			}
 			break
 		}
-		shown = append(shown, e.Type())
+		shown = append(shown, turn.Type(e))
 	}
 	if last := shown[len(shown)-1]; last != "text-delta" {
 		t.Errorf("%s was shown and is not kept", last)
@@ -453,11 +453,11 @@ func TestWhatATurnTookBeforeCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient(),
-			Before: turn.Metrics{RetryCount: 3, TotalRetryDelayMs: 45_000, DurationMs: 50_000},
+			Before: turn.Metrics{RetryCount: 3, TotalRetryDelay: 45 * time.Second, Duration: 50 * time.Second},
 			Spread: func(d time.Duration) time.Duration { return d + time.Second },
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
-		want := turn.Metrics{RetryCount: 4, TotalRetryDelayMs: 51_000, TimeToFirstTokenMs: 56_000, DurationMs: 56_000, InputTokens: 10, OutputTokens: 1}
+		want := turn.Metrics{RetryCount: 4, TotalRetryDelay: 51 * time.Second, TimeToFirstToken: 56 * time.Second, Duration: 56 * time.Second, InputTokens: 10, OutputTokens: 1}
 		if m := p.events[len(p.events)-1].(turn.Sealed).Metrics; m != want || p.lines[2] != "retry 0 in 6s: HTTP 529: busy" {
 			t.Errorf("%+v, %q", m, p.lines)
 		}

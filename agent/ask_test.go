@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-var hello = []llm.Message{llm.UserMessage("hello")}
+var hello = []llm.Message{llm.Say("hello")}
 
 func TestAskGivesOneAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAskGivesOneAnswer(t *testing.T) {
 		began := time.Now()
 		a, err := agent.Ask(t.Context(), model, []llm.Tool{{Name: "look"}}, hello)
 		want := agent.Answer{
-			Message: llm.AssistantMessage(large, llmtest.Call("1", "look", "{}")), Reason: llm.Calls, Usage: llm.Usage{Input: 10, Output: 1},
+			Message: llm.Answer(large, llmtest.Call("1", "look", "{}")), Reason: llm.Calls, Usage: llm.Usage{Input: 10, Output: 1},
 		}
 		if diff := cmp.Diff(want, a); diff != "" || err != nil || time.Since(began) != 7*time.Second {
 			t.Errorf("%v after %v: %s", err, time.Since(began), diff)
@@ -119,7 +119,7 @@ func TestTimeToTheFirstTokenIsOfTheTurn(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Late(time.Second, llmtest.Says("hi"))), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		m := p.events[len(p.events)-1].(turn.Sealed).Metrics
-		want := turn.Metrics{RetryCount: 1, TotalRetryDelayMs: 5000, TimeToFirstTokenMs: 6000, DurationMs: 6000, InputTokens: 10, OutputTokens: 1}
+		want := turn.Metrics{RetryCount: 1, TotalRetryDelay: 5 * time.Second, TimeToFirstToken: 6 * time.Second, Duration: 6 * time.Second, InputTokens: 10, OutputTokens: 1}
 		if m != want {
 			t.Errorf("%+v", m)
 		}

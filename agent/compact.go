@@ -21,16 +21,16 @@ const (
 // compact makes the history smaller after it did not fit. If that is not
 // possible, the turn fails of the fault that was.
 func (a *attempt) compact() error {
-	plan := a.state.Plan()
-	if plan.Empty() {
+	outputs, messages := a.state.Compaction()
+	if len(outputs)+len(messages) == 0 {
 		return a.failed()
 	}
-	e := turn.Compacted{Outputs: plan.Outputs, Messages: len(plan.Messages)}
+	e := turn.Compacted{Outputs: outputs, Messages: len(messages)}
 	if e.Messages == 0 {
 		return a.keep(e)
 	}
 	sum := a.attempt(a.model)
-	sum.sum(plan.Messages)
+	sum.sum(messages)
 	switch {
 	case sum.err != nil:
 		sum.answer = llm.Collector{} // nobody is to see half a summary
@@ -46,7 +46,7 @@ func (a *attempt) compact() error {
 
 // sum asks the model to sum messages up.
 func (a *attempt) sum(messages []llm.Message) {
-	q := llm.Request{System: orders, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.Whole}
+	q := llm.Request{System: orders, Messages: []llm.Message{llm.Say(transcript(messages))}, Whole: a.Whole}
 	engine, leave := a.engine()
 	defer leave()
 	c, err := gather(a.ctx, engine, a.model, q)

@@ -41,7 +41,7 @@ func ExampleAgent_Run() {
 		case turn.ToolResult:
 			fmt.Printf("(%s: %s)\n", e.Name, e.Output)
 		case turn.Retry:
-			fmt.Printf("(%s, trying again in %v)\n", e.Fault.Label(), e.Delay)
+			fmt.Printf("(%s, trying again in %v)\n", e.Fault.Label(), e.Verdict.Wait)
 		case turn.Sealed:
 			fmt.Printf("\n%s, %d messages\n", e.Status, len(s.Messages()))
 		}
@@ -68,7 +68,7 @@ func ExampleAgent_Run_retries() {
 		}
 		switch e := e.(type) {
 		case turn.Retry:
-			fmt.Printf("%v: retry %d in %v\n", e.Fault, e.Attempt+1, e.Delay)
+			fmt.Printf("%v: retry %d in %v\n", e.Fault, e.Retry(), e.Verdict.Wait)
 		case turn.Recovered:
 			fmt.Printf("recovered after %d retries\n", e.Retries)
 		case turn.AssistantMessage:
@@ -84,7 +84,7 @@ func ExampleAgent_Run_retries() {
 
 func ExampleAsk() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Paris."))
-	answer, err := agent.Ask(context.Background(), model, nil, []llm.Message{llm.UserMessage("What is the capital of France?")})
+	answer, err := agent.Ask(context.Background(), model, nil, []llm.Message{llm.Say("What is the capital of France?")})
 	if err != nil {
 		panic(err)
 	}
@@ -97,7 +97,7 @@ func ExampleAskWith() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Oui."))
 	patient := retry.Retrier{Policy: policy.Patient()}
 	answer, err := agent.AskWith(context.Background(), patient, model, llm.Request{
-		System: "Answer in French.", Messages: []llm.Message{llm.UserMessage("Is it raining?")}, MaxTokens: 100, NoStream: true,
+		System: "Answer in French.", Messages: []llm.Message{llm.Say("Is it raining?")}, MaxTokens: 100, Whole: true,
 	})
 	if err != nil {
 		panic(err)

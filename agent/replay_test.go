@@ -149,7 +149,7 @@ func (l *life) worker(ctx context.Context, w agent.Agent, input []turn.Event) (d
 func (l *life) check() {
 	sealed := 0
 	for _, e := range l.kept {
-		if e.Type() == "turn-sealed" {
+		if turn.Type(e) == "turn-sealed" {
 			sealed++
 		}
 	}

@@ -57,15 +57,14 @@ func (a *attempt) failed() error {
 func (a *attempt) failure(f *fault.Error) turn.Error {
 	who, retries := a.model.Name(), max(0, a.last.N-1)
 	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", retries)
-	return turn.Error{
-		Name: who, Message: f.Redacted(), Kind: f.Kind.String(), Code: f.ShortCode(), RequestID: f.RequestID,
-		Retries: retries, WaitedMs: a.last.Waited.Milliseconds(), Committed: a.begun, Fault: f,
-	}
+	e := turn.NewError(f, retries, a.last.Waited)
+	e.Name, e.Committed = who, a.begun
+	return e
 }
 
 // request gives what a model is asked.
 func (r *run) request(messages []llm.Message) llm.Request {
-	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.Whole}
+	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, Whole: r.Whole}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, t.Tool)
 	}

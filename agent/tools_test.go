@@ -203,7 +203,7 @@ func TestToolsAreToldWhenTheReaderHasLeft(t *testing.T) {
 		}
 		began := time.Now()
 		for e := range w.Run(t.Context(), turn.State{}, turn.Begin("", "go")...) {
-			if e.Type() == "tool-result" {
+			if turn.Type(e) == "tool-result" {
 				break
 			}
 		}

@@ -82,12 +82,13 @@ func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Con
 	if a.Spread != nil && n.Run.Tries != a.told {
 		n.Verdict.Wait = a.Spread(n.Verdict.Wait)
 	}
+	n.Due = time.Now().Add(n.Verdict.Wait)
 	if err := a.announce(n); err != nil {
 		return err
 	}
 	began := time.Now()
 	err := a.beat(ctx, n, wait)
-	a.metrics.TotalRetryDelayMs += time.Since(began).Milliseconds()
+	a.metrics.TotalRetryDelay += time.Since(began)
 	if err == nil {
 		a.metrics.RetryCount++
 	}
@@ -105,10 +106,7 @@ func (a *attempt) announce(n policy.Wait) error {
 	name := a.model.Name()
 	a.log(slog.LevelWarn, "provider retry", "provider", name.Provider, "model", name.Model,
 		"delay", n.Verdict.Wait, "attempt", n.Run.Tries-1, "kind", n.Fault.Kind.String())
-	return a.show(turn.Retry{
-		Name: name, Fault: n.Fault, Attempt: n.Run.Tries - 1, Delay: n.Verdict.Wait, Hinted: n.Verdict.Hinted,
-		Limit: n.Limit, Deadline: n.Deadline,
-	})
+	return a.show(turn.Retry{Name: name, Wait: n})
 }
 
 // beat waits, and is heard of meanwhile.
@@ -118,7 +116,6 @@ func (a *attempt) beat(ctx context.Context, n policy.Wait, wait func(context.Con
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	due := time.Now().Add(n.Verdict.Wait)
 	over := make(chan error, 1)
 	go func() { over <- wait(ctx, n) }()
 	tick := time.NewTicker(heartbeat)
@@ -129,7 +126,7 @@ func (a *attempt) beat(ctx context.Context, n policy.Wait, wait func(context.Con
 			return err
 		case <-tick.C:
 		}
-		err := a.show(turn.Waiting{Name: a.model.Name(), Attempt: n.Run.Tries - 1, Remaining: max(0, time.Until(due))})
+		err := a.show(turn.Waiting{Name: a.model.Name(), Retry: n.Run.Tries, Remaining: max(0, time.Until(n.Due))})
 		if err != nil {
 			cancel(err)
 			<-over

@@ -105,7 +105,7 @@ func fit(text string) error {
 }
 
 // amend appends a record about an input that waits.
-func (h *Runner) amend(ctx context.Context, conversation, input, kind string, body func(wire.Call) any) error {
+func (h *Runner) amend(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (h *Runner) amend(ctx context.Context, conversation, input, kind string, bo
 		return nil
 	}
 	return h.append(ctx, l, waiting, func(now time.Time) ([]store.Record, error) {
-		r, err := record(kind, input, body(wire.Call{ConversationID: conversation, TurnID: input}), now)
+		r, err := record(kind, input, body(wire.Ref{ConversationID: conversation, TurnID: input}), now)
 		return []store.Record{r}, err
 	})
 }
@@ -127,18 +127,18 @@ func (h *Runner) Edit(ctx context.Context, conversation, input, text string) err
 	if err := fit(text); err != nil {
 		return err
 	}
-	return h.amend(ctx, conversation, input, inputQueued, func(c wire.Call) any { return wire.InputQueued{Call: c, Text: text} })
+	return h.amend(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
 }
 
 // Remove takes back an input that waits.
 func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
-	return h.amend(ctx, conversation, input, inputRemoved, func(c wire.Call) any { return wire.InputRemoved{Call: c} })
+	return h.amend(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
 }
 
 // Steer lets the turn under way take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
-	if err := h.amend(ctx, conversation, input, steers, func(c wire.Call) any { return c }); err != nil {
+	if err := h.amend(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
 		return err
 	}
 	l, err := h.load(ctx, conversation)
@@ -203,7 +203,7 @@ func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 func (l *log) view() View {
 	v := View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id}
 	if w := l.now.waits; w != nil {
-		v.Waits = &Wait{Until: w.WakeAt, Attempt: max(0, w.Run.Tries-1), Kind: w.Kind, Message: w.Message}
+		v.Waits = &Wait{Until: w.Due, Attempt: max(0, w.Run.Tries-1), Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted()}
 	}
 	return v
 }

@@ -83,7 +83,7 @@ func (r *reader) take(records []store.Record) error {
 		if record.N <= r.after || !public(record.Type) {
 			continue
 		}
-		body, err := wire.Decode(record.Type, record.Body)
+		body, err := wire.Unmarshal(record.Type, record.Body)
 		if err != nil {
 			return &store.Damage{Conversation: r.log.id, N: record.N, Why: err.Error()}
 		}
@@ -147,10 +147,10 @@ func (r *reader) waiting() bool {
 		return true
 	}
 	now := time.Now()
-	return r.yield(wire.Event{Seq: r.log.at.N, Time: now, Body: wire.ProviderRetry{
-		Call:    wire.Call{ConversationID: r.log.id, TurnID: r.log.now.id, Provider: w.Name.Provider, Model: w.Name.Model},
-		Attempt: max(0, w.Run.Tries-1), DelayMs: max(0, w.WakeAt.Sub(now).Milliseconds()),
-		Message: w.Message, Code: w.Code, Kind: w.Kind, MaxRetries: w.Limit, Deadline: w.Until, Reason: w.Reason,
+	retry := w.Retry
+	retry.Verdict.Wait = max(0, w.Due.Sub(now))
+	return r.yield(wire.Event{Seq: r.log.at.N, Time: now, Body: wire.Turn{
+		Ref: wire.Ref{ConversationID: r.log.id, TurnID: r.log.now.id}, Event: retry,
 	}}, nil)
 }
 

@@ -113,12 +113,12 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 	w.mu.Lock()
 	seq := w.log.at.N
 	w.mu.Unlock()
-	line, err := json.Marshal(wire.Event{Seq: seq, Time: time.Now(), Body: wire.OfTurn(wire.Call{ConversationID: w.log.id, TurnID: w.turn}, e)})
+	line, err := json.Marshal(wire.Event{Seq: seq, Time: time.Now(), Body: wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}})
 	if err == nil {
 		err = w.h.Store.Publish(ctx, w.log.id, line)
 	}
 	if err != nil && ctx.Err() == nil {
-		w.h.Log.Warn("telling of an event", "type", e.Type(), "error", err)
+		w.h.Log.Warn("telling of an event", "type", turn.Type(e), "error", err)
 	}
 }
 

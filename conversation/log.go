@@ -31,6 +31,7 @@ type log struct {
 	touched  time.Time
 
 	state  turn.State
+	sealed turn.Status     // of the last turn that has ended; "": none has
 	inputs []Input         // that wait for their turn
 	known  map[string]bool // ids of all inputs there have ever been
 	now    current         // the turn under way
@@ -159,7 +160,7 @@ func (l *log) waited(at time.Time) {
 		return
 	}
 	l.now.metrics.RetryCount++
-	l.now.metrics.TotalRetryDelayMs = l.spent(at).TotalRetryDelayMs
+	l.now.metrics.TotalRetryDelay = l.spent(at).TotalRetryDelay
 	l.now.waits = nil
 }
 
@@ -167,12 +168,12 @@ func (l *log) waited(at time.Time) {
 // too.
 func (l *log) spent(at time.Time) turn.Metrics {
 	m, used := l.now.metrics, l.state.Spent()
-	m.DurationMs, m.InputTokens, m.OutputTokens = at.Sub(l.now.began).Milliseconds(), used.Input, used.Output
+	m.Duration, m.InputTokens, m.OutputTokens = at.Sub(l.now.began), used.Input, used.Output
 	if w := l.now.waits; w != nil {
-		if w.WakeAt.Before(at) {
-			at = w.WakeAt
+		if w.Due.Before(at) {
+			at = w.Due
 		}
-		m.TotalRetryDelayMs += max(0, at.Sub(l.now.since).Milliseconds())
+		m.TotalRetryDelay += max(0, at.Sub(l.now.since))
 	}
 	return m
 }
@@ -191,7 +192,7 @@ func (l *log) event(r store.Record, e turn.Event) {
 	case turn.Switched:
 		l.now.run = policy.Run{}
 	case turn.Sealed:
-		l.now = current{}
+		l.now, l.sealed = current{}, e.Status
 		for i := range l.inputs {
 			l.inputs[i].Steers = false // it was this turn that they were for
 		}

@@ -26,7 +26,7 @@ type Pending struct {
 	Code         string
 	Message      string // the provider's words
 	Retries      int    // made so far
-	Limit        int    // how many there may be; 0: no limit
+	Limit        int    // how many there may be; policy.Unlimited: no limit
 	Began        time.Time
 	Due          time.Time     // the next try
 	Deadline     time.Time     // the latest end of waiting; zero: no budget bounds it
@@ -112,8 +112,9 @@ func (l *log) pending() (p Pending, ok bool) {
 // pending gives a parking that was noted at an instant as a turn that waits.
 func (w *park) pending(conversation, title, turnID string, at time.Time) Pending {
 	p := Pending{
-		Conversation: conversation, Title: title, Turn: turnID, Name: w.Name, Kind: w.Kind, Code: w.Code, Message: w.Message,
-		Retries: max(0, w.Run.Tries-1), Limit: w.Limit, Began: w.Run.Started, Due: w.WakeAt, Deadline: w.Until, Slept: w.Run.Slept,
+		Conversation: conversation, Title: title, Turn: turnID, Name: w.Name,
+		Kind: w.Fault.Kind.String(), Code: w.Fault.ShortCode(), Message: w.Fault.Redacted(),
+		Retries: max(0, w.Run.Tries-1), Limit: w.Limit, Began: w.Run.Started, Due: w.Due, Deadline: w.Deadline, Slept: w.Run.Slept,
 	}
 	if p.Began.IsZero() {
 		p.Began = at

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -71,7 +72,7 @@ func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
 		all, n := host.Pending(10)
 		want := conversation.Pending{
 			Conversation: c, Title: "Files", Turn: "t1", Name: large, Kind: "overloaded", Code: "529", Message: "HTTP 529: busy",
-			Limit: 0, Began: began.UTC(), Due: began.Add(5 * time.Second).UTC(), Deadline: all[0].Deadline, Slept: 5 * time.Second,
+			Limit: policy.Unlimited, Began: began.UTC(), Due: began.Add(5 * time.Second).UTC(), Deadline: all[0].Deadline, Slept: 5 * time.Second,
 		}
 		if diff := cmp.Diff([]conversation.Pending{want}, all); diff != "" || n != 1 {
 			t.Error(n, diff)
@@ -197,7 +198,7 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		park := func(id string, began time.Time) {
-			body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"wakeAt":%q,"model":{"provider":"acme","model":"large"},"kind":"overloaded","message":"busy"}`,
+			body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"due":%q,"event":{"provider":"acme","model":"large","kind":"overloaded","message":"busy"}}`,
 				began.Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			_, err := h.engine.Append(t.Context(), id, store.Position{},
 				store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
@@ -289,7 +290,7 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 	now := time.Now().UTC()
 	for i := range 100_000 {
 		began := now.Add(-time.Duration(i*7919%100_000) * time.Second)
-		body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"wakeAt":%q,"model":{"provider":"acme","model":"large"},"kind":"overloaded","message":"busy"}`,
+		body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"due":%q,"event":{"provider":"acme","model":"large","kind":"overloaded","message":"busy"}}`,
 			began.Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
 		_, err := kept.Append(b.Context(), fmt.Sprint("c", i), store.Position{},
 			store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},

@@ -54,7 +54,7 @@ func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 			return nil, err
 		case !ok:
 			continue
-		case head.Last.Type != created && head.Last.Type != turn.Sealed{}.Type():
+		case head.Last.Type != created && head.Last.Type != turn.Type(turn.Sealed{}):
 			if now, err := h.Get(ctx, v.ID); err == nil { // else it is gone, or tells when somebody asks for it
 				v = now
 			}

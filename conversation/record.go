@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
@@ -47,18 +46,42 @@ type run struct {
 	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have died of this turn in a row
 }
 
-// park tells that a turn waits.
+// park says that a turn waits. As JSON it has the members of the retry's event
+// and those of parkForm.
 type park struct {
-	Run     policy.Run `json:"run"` // with the failed try counted in
-	WakeAt  time.Time  `json:"wakeAt"`
-	Held    bool       `json:"held,omitzero"` // its worker waits for it, rather than nobody
-	Name    llm.Name   `json:"model"`
-	Kind    string     `json:"kind"`
-	Code    string     `json:"code,omitzero"`
-	Message string     `json:"message"`
-	Reason  string     `json:"reason"`
-	Limit   int        `json:"maxRetries,omitzero"` // 0: no limit
-	Until   time.Time  `json:"deadline,omitzero"`
+	turn.Retry
+	Held bool // its worker keeps the turn meanwhile
+}
+
+type parkForm struct {
+	Event json.RawMessage `json:"event"` // provider-retry
+	Run   policy.Run      `json:"run"`
+	Due   time.Time       `json:"due"`
+	Held  bool            `json:"held,omitzero"`
+}
+
+// MarshalJSON writes the record.
+func (p park) MarshalJSON() ([]byte, error) {
+	event, err := turn.Marshal(p.Retry)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(parkForm{event, p.Run, p.Due, p.Held})
+}
+
+// UnmarshalJSON reads the record.
+func (p *park) UnmarshalJSON(text []byte) error {
+	var f parkForm
+	if err := json.Unmarshal(text, &f); err != nil {
+		return err
+	}
+	e, err := turn.Unmarshal(turn.Type(turn.Retry{}), f.Event)
+	if err != nil {
+		return err
+	}
+	p.Retry, p.Held = e.(turn.Retry), f.Held
+	p.Run, p.Due = f.Run, f.Due
+	return nil
 }
 
 // crash tells that a worker has failed of something that is no provider's fault.
@@ -76,18 +99,15 @@ func record(kind, turnID string, body any, now time.Time) (store.Record, error) 
 
 // recordOf makes the record of a turn's event.
 func recordOf(conversation, turnID string, e turn.Event, now time.Time) (store.Record, error) {
-	return record(e.Type(), turnID, wire.OfTurn(wire.Call{ConversationID: conversation, TurnID: turnID}, e), now)
+	text, err := wire.Marshal(wire.Turn{Ref: wire.Ref{ConversationID: conversation, TurnID: turnID}, Event: e})
+	return store.Record{Time: now, Turn: turnID, Type: turn.Type(e), Body: text}, err
 }
 
 // eventOf gives a turn's event from its record; nil: it is none.
 func eventOf(r store.Record) (turn.Event, error) {
-	body, err := wire.Decode(r.Type, r.Body)
+	e, err := turn.Unmarshal(r.Type, r.Body)
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", r.N, err)
-	}
-	e, ok := wire.ToTurn(body)
-	if !ok {
-		return nil, nil
 	}
 	return e, nil
 }

@@ -83,7 +83,7 @@ func follow(t *testing.T, h *conversation.Runner, conversation string, after int
 			break
 		}
 		lines = append(lines, say(e))
-		if e.Body.Type() == "turn-sealed" {
+		if wire.Type(e.Body) == "turn-sealed" {
 			if n--; n == 0 {
 				break
 			}
@@ -104,20 +104,20 @@ func say(e wire.Event) string {
 		case turn.AssistantMessage:
 			return strings.TrimSpace("model: " + e.Content.Text())
 		case turn.Sealed:
-			return fmt.Sprintf("sealed %s, %d retries, %dms", e.Status, e.RetryCount, e.TotalRetryDelayMs)
+			return fmt.Sprintf("sealed %s, %d retries, %dms", e.Status, e.RetryCount, e.TotalRetryDelay.Milliseconds())
+		case turn.Retry:
+			return fmt.Sprintf("retry %d in %v: %s", e.Retry()-1, e.Verdict.Wait.Round(time.Second), e.Fault.Redacted())
+		case turn.Recovered:
+			return fmt.Sprintf("recovered after %d", e.Retries)
+		case turn.Error:
+			return "error: " + e.Message
 		}
 	case wire.InputQueued:
 		return strings.TrimSpace("queued: " + b.Text)
 	case wire.InputRemoved:
 		return "removed"
-	case wire.ProviderRetry:
-		return fmt.Sprintf("retry %d in %v: %s", b.Attempt, (time.Duration(b.DelayMs) * time.Millisecond).Round(time.Second), b.Message)
-	case wire.ProviderRecovered:
-		return fmt.Sprintf("recovered after %d", b.Retries)
-	case wire.Error:
-		return "error: " + b.Message
 	}
-	return e.Body.Type()
+	return wire.Type(e.Body)
 }
 
 func lines(text string) (out []string) {

@@ -76,7 +76,7 @@ func (h *Runner) lose(ctx context.Context, conversation string, stopped bool) {
 // may go on to wait.
 func (h *Runner) settle(ctx context.Context, l *log) {
 	if l.now.id == "" {
-		h.lose(ctx, l.id, l.state.Status() == turn.Aborted)
+		h.lose(ctx, l.id, l.sealed == turn.Aborted)
 	}
 }
 

@@ -94,7 +94,7 @@ func (h *Runner) note(ctx context.Context, l *log, e errand) error {
 		return nil
 	}
 	err := h.append(ctx, l, missing, func(now time.Time) ([]store.Record, error) {
-		r, err := record(inputQueued, e.Turn, wire.InputQueued{Call: wire.Call{ConversationID: l.id, TurnID: e.Turn}, Text: e.Text}, now)
+		r, err := record(inputQueued, e.Turn, wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: e.Turn}, Text: e.Text}, now)
 		return []store.Record{r}, err
 	})
 	if errors.Is(err, errKnown) {
@@ -159,7 +159,7 @@ func (h *Runner) turn(ctx context.Context, l *log, e errand) error {
 // due gives when the turn is to be gone on with; in the past: at once.
 func (l *log) due() time.Time {
 	if l.now.waits != nil {
-		return l.now.waits.WakeAt
+		return l.now.waits.Due
 	}
 	return l.now.due
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // worker has one turn.
@@ -72,7 +71,7 @@ func (w *worker) work(ctx context.Context) error {
 // end seals the turn where no agent does. One that has never begun does so
 // first, or what the user has said would not be in the conversation.
 func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Event) error {
-	if !w.log.state.Open() {
+	if w.log.state.Next() == nil {
 		events = append(w.beginning(), events...)
 	}
 	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
@@ -110,12 +109,12 @@ func (w *worker) stand(now time.Time) (input []turn.Event, start, failed policy.
 	}
 	w.epoch, start, failed = l.now.epoch+1, l.now.run, l.now.failed
 	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
-		start.Slept -= max(0, min(start.Slept, wait.WakeAt.Sub(now)))
+		start.Slept -= max(0, min(start.Slept, wait.Due.Sub(now)))
 	}
 	if l.now.held { // nobody has said how it ended
 		failed, _ = w.h.Supervisor.Next(failed, errDied, false, now, 0)
 	}
-	if !l.state.Open() {
+	if l.state.Next() == nil {
 		return w.beginning(), start, failed
 	}
 	return w.resumption(), start, failed
@@ -284,12 +283,8 @@ func (w *worker) rest(ctx context.Context, n policy.Wait) error {
 	if w.waits(n) {
 		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
 	}
-	due := time.Now().Add(n.Verdict.Wait)
-	e := wire.NewRetry(wire.Call{}, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline)
 	stays := n.Verdict.Wait <= w.h.Stay
-	err := w.note(context.WithoutCancel(ctx), parked, park{
-		Run: n.Run, WakeAt: due, Held: stays, Name: w.asked, Kind: e.Kind, Code: e.Code, Message: e.Message, Reason: e.Reason, Limit: e.MaxRetries, Until: e.Deadline,
-	})
+	err := w.note(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
 	w.unveil(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -303,7 +298,7 @@ func (w *worker) rest(ctx context.Context, n policy.Wait) error {
 	case stays:
 		return w.place.Wait(ctx, n.Verdict.Wait)
 	}
-	return w.leave(context.WithoutCancel(ctx), due)
+	return w.leave(context.WithoutCancel(ctx), n.Due)
 }
 
 // pend tells of the wait that has just been noted in the log.

@@ -101,7 +101,7 @@ func (v *Voice) follow(e turn.Event, before int) {
 	case turn.Start:
 		v.Tries = before + 1
 	case turn.Retry:
-		v.Fault, v.Tries = e.Fault, before+e.Attempt+1
+		v.Fault, v.Tries = e.Fault, before+e.Run.Tries
 	case turn.Recovered:
 		v.Tries = before + e.Retries + 1
 	case turn.AssistantMessage:

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
@@ -111,7 +112,7 @@ func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
 		defer cancel()
 		c := three(member("a", says(0, "so")))
 		c.OnEvent = func(e council.Event) {
-			if j, ok := e.(council.Judging); ok && j.Type() == "assistant-message" {
+			if j, ok := e.(council.Judging); ok && turn.Type(j) == "assistant-message" {
 				cancel()
 			}
 		}

@@ -124,7 +124,7 @@ func safely(w agent.Agent, do func() error) (err error) {
 // left.
 func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error) {
 	var begin []turn.Event
-	if !m.state.Open() {
+	if m.state.Next() == nil {
 		begin = turn.Begin("", m.question)
 	}
 	var heard draft

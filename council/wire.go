@@ -11,29 +11,29 @@ import (
 
 // Body gives an event as it goes over the wire, of the council with that id.
 func Body(id string, e Event) wire.Body {
-	call := wire.Call{TurnID: id}
+	ref := wire.Ref{TurnID: id}
 	switch e := e.(type) {
 	case Opened:
-		return e.body(call)
+		return e.body(ref)
 	case Changed:
-		return e.body(call)
+		return e.body(ref)
 	case Quorate:
 		return wire.CouncilQuorum{
-			Call: call, Answered: count(e.Members, Answered), Asking: count(e.Members, Asking),
+			Ref: ref, Answered: count(e.Members, Answered), Asking: count(e.Members, Asking),
 			Waiting: count(e.Members, Waiting), GraceMs: ms(e.Grace),
 		}
 	case Judging:
-		return wire.OfTurn(call, e.Event)
+		return wire.Turn{Ref: ref, Event: e.Event}
 	case Closed:
-		return e.body(call)
+		return e.body(ref)
 	}
 	return wire.Unknown{}
 }
 
-func (o Opened) body(call wire.Call) wire.Body {
+func (o Opened) body(ref wire.Ref) wire.Body {
 	t := o.Terms
 	b := wire.CouncilStart{
-		Call: call, Judge: o.Aggregator.String(), Quorum: t.Quorum, BudgetMs: ms(t.Budget), ReserveMs: ms(t.Reserve),
+		Ref: ref, Judge: o.Aggregator.String(), Quorum: t.Quorum, BudgetMs: ms(t.Budget), ReserveMs: ms(t.Reserve),
 		GraceMs: ms(t.Grace), JudgeBudgetMs: ms(t.AggregatorBudget), CapMs: ms(t.Cap),
 	}
 	for _, name := range o.Members {
@@ -42,13 +42,12 @@ func (o Opened) body(call wire.Call) wire.Body {
 	return b
 }
 
-func (c Changed) body(call wire.Call) wire.Body { return c.Voice.body(call, c.Member) }
+func (c Changed) body(ref wire.Ref) wire.Body { return c.Voice.body(ref, c.Member) }
 
 // body gives a voice as the event of a member.
-func (v Voice) body(call wire.Call, number int) wire.CouncilMember {
-	call.Provider, call.Model = v.Name.Provider, v.Name.Model
+func (v Voice) body(ref wire.Ref, number int) wire.CouncilMember {
 	b := wire.CouncilMember{
-		Call: call, Member: number, State: string(v.State), Tries: v.Tries, TookMs: ms(v.Took), RemainingMs: ms(v.Left),
+		Ref: ref, Name: v.Name, Member: number, State: string(v.State), Tries: v.Tries, TookMs: ms(v.Took), RemainingMs: ms(v.Left),
 		DelayMs: ms(v.Wait), Reason: v.reason(), Answer: v.Text,
 	}
 	if f := v.Fault; f != nil {
@@ -76,9 +75,9 @@ func (v Voice) reason() string {
 	return "stopped"
 }
 
-func (c Closed) body(call wire.Call) wire.Body {
+func (c Closed) body(ref wire.Ref) wire.Body {
 	b := wire.CouncilEnd{
-		Call: call, Status: string(c.Status()), Answered: c.Count(Answered), Failed: c.Count(Failed), CutOff: c.Count(CutOff),
+		Ref: ref, Status: string(c.Status()), Answered: c.Count(Answered), Failed: c.Count(Failed), CutOff: c.Count(CutOff),
 		TookMs: ms(c.Took),
 	}
 	if c.Status() == turn.Failed {

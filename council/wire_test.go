@@ -2,7 +2,6 @@ package council_test
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -24,8 +23,8 @@ func bodies(ctx context.Context, c council.Council) (lines []string) {
 			return
 		}
 		b := council.Body("k1", e)
-		text, _ := json.Marshal(b)
-		lines = append(lines, b.Type()+" "+string(text))
+		text, _ := wire.Marshal(b)
+		lines = append(lines, wire.Type(b)+" "+string(text))
 	}
 	_, _ = c.Run(ctx, "Is it so?")
 	return lines

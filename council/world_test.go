@@ -103,7 +103,7 @@ func say(e council.Event) string {
 		if d, ok := e.Event.(turn.TextDelta); ok {
 			return "… " + strings.TrimSpace(d.Text)
 		}
-		return "judge " + e.Event.Type()
+		return "judge " + turn.Type(e.Event)
 	case council.Closed:
 		return fmt.Sprintf("closed %s", e.Status())
 	}

@@ -67,7 +67,7 @@ func (u *Upstream) check() (wrong []error) {
 	return wrong
 }
 
-// validName reports whether a name can stand at the front of a path.
+// upstream tells whether a name can stand at the front of a path.
 func validName(name string) bool {
 	for i, c := range name {
 		letter := 'a' <= c && c <= 'z'

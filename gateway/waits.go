@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Command is an action on a request that waits, or on an upstream.
+// Command is what can be done about a request that waits, or about all of an
+// upstream.
 type Command string
 
 // The commands.
 const (
 	RetryNow Command = "now"     // try at once
 	Pause    Command = "hold"    // wait until Resume, whatever the policy says
-	Resume   Command = "resume"  // end Pause
+	Resume   Command = "resume"  // end the Hold
 	GiveUp   Command = "give-up" // end it with the last fault
 )
 
@@ -25,47 +26,52 @@ const (
 const (
 	Waiting = "waiting" // for its next try
 	Trying  = "trying"  // again
-	Queued  = "queued"  // at the breaker: behind a probe, or behind earlier requests
-	Paused  = "paused"  // until Resume
+	Queued  = "queued"  // behind another request that finds out whether the upstream is back, or behind those that were here before
+	Paused  = "paused"  // until somebody resumes it
 )
 
-// Wait is a request that waits for its answer.
+// Wait is a request that waits for its answer, for people.
 type Wait struct {
 	Call
-	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
-	State       string // Waiting, Trying, Queued or Paused
-	Retries     int    // made so far
-	Held        bool   // the headers are out, and a keepalive is sent
+	State    string       // Waiting, Trying, Queued or Paused
+	Fault    *fault.Error // the latest; nil: none yet
+	Retries  int          // made so far
+	Limit    int          // how many the policy allows; policy.Unlimited for no limit
+	Due      time.Time    // the next try; zero: it is not known
+	Deadline time.Time    // the latest end of waiting; zero: no budget bounds it
+	Waited   time.Duration
+	Held     bool // its client is being kept alive: the headers are out
 }
 
-// Health is the state of an upstream.
+// Health is an upstream, for people.
 type Health struct {
 	Name, API string
 	Base      string // its base URL
 	Breaker   breaker.State
 }
 
-// waitList holds the requests that wait.
+// waits holds the requests that wait.
 type waitList struct {
 	mu        sync.Mutex
 	all       map[int64]waitingCall
 	reclaimer memoryReclaimer
 }
 
-// waitingCall is a call and the shared request that it waits for. A call may
-// wait for one after the other.
+// waitingCall is a call and the flight that it waits for. A call may wait for one
+// after the other.
 type waitingCall struct {
 	*call
 	shared *sharedRequest
 }
 
-func (w *waitList) add(c *call, s *sharedRequest) {
+// add and remove keep the list.
+func (w *waitList) add(c *call, f *sharedRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
 		w.all = make(map[int64]waitingCall)
 	}
-	w.all[c.info.ID] = waitingCall{c, s}
+	w.all[c.info.ID] = waitingCall{c, f}
 	w.reclaimer.waitStarted()
 }
 
@@ -75,7 +81,7 @@ func (w *waitList) remove(c *call) {
 	delete(w.all, c.info.ID)
 }
 
-// list returns the requests that wait, the oldest first.
+// list gives the requests that wait, the oldest first.
 func (w *waitList) list() []waitingCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,8 +93,8 @@ func (w *waitList) list() []waitingCall {
 	return all
 }
 
-// Waits returns the requests that wait for their answer after a fault, the oldest
-// first.
+// Waits lists the requests that wait for their answer after something has
+// failed, the oldest first.
 func (g *Gateway) Waits() []Wait {
 	all := g.waits.list()
 	waits := make([]Wait, len(all))
@@ -98,27 +104,30 @@ func (g *Gateway) Waits() []Wait {
 	return waits
 }
 
-// view returns the call as one that waits.
+// view gives the call as one that waits.
 func (w waitingCall) view() Wait {
 	held := w.keepalive.isCommitted()
-	s := w.shared
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
-	out.Upstream = s.upstream.Name
-	if out.Fault != nil {
-		out.Retries = retries(out.Wait)
+	f := w.shared
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := Wait{
+		Call: w.info, State: f.state, Fault: f.note.Fault,
+		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
+		Held: held,
 	}
-	if out.State == Waiting {
-		out.Waited += sinceWaitBegan(out.Wait)
-	} else {
-		out.Due = time.Time{}
+	out.Upstream = f.upstream.Name
+	if f.note.Fault != nil {
+		out.Retries = max(0, f.withAllTries(f.note).Retries())
+	}
+	if f.state == Waiting {
+		out.Due = f.due
+		out.Waited += time.Since(f.since)
 	}
 	return out
 }
 
-// Act executes a command on one request that waits; false: no request of that ID
-// does, or the command is unknown.
+// Act does something about one request that waits; false: none of that number
+// does, or there is no such command.
 func (g *Gateway) Act(id int64, do Command) bool {
 	g.waits.mu.Lock()
 	w, ok := g.waits.all[id]
@@ -126,7 +135,7 @@ func (g *Gateway) Act(id int64, do Command) bool {
 	return ok && w.shared.act(do)
 }
 
-// act executes a command; false: it is unknown.
+// act does something about the flight; false: there is no such command.
 func (s *sharedRequest) act(do Command) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,8 +157,8 @@ func (s *sharedRequest) act(do Command) bool {
 	return true
 }
 
-// ActOn executes a command on an upstream and all that wait for it; false: the
-// upstream or the command is unknown.
+// ActOn does something about an upstream and all that wait for it; false: none
+// has that name, or there is no such command.
 func (g *Gateway) ActOn(upstream string, do Command) bool {
 	up := g.setup.Load().upstream(upstream)
 	if up == nil {
@@ -170,7 +179,7 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 	return true
 }
 
-// Upstreams returns the state of the upstreams, in the order of the configuration.
+// Upstreams lists the upstreams in the order of the configuration.
 func (g *Gateway) Upstreams() []Health {
 	s := g.setup.Load()
 	all := make([]Health, len(s.upstreams))

@@ -8,30 +8,30 @@ type Collector struct {
 
 	content Content
 	text    []byte // of the last block, while it grows
-	open    Block  // Text or Reasoning; nil: none does
+	grows   Block  // Text or Reasoning; nil: none does
 }
 
 // Add takes the next part.
 func (c *Collector) Add(p Part) {
 	switch p := p.(type) {
 	case Text:
-		if _, ok := c.open.(Text); !ok {
-			c.endBlock()
-			c.open = Text{}
+		if _, ok := c.grows.(Text); !ok {
+			c.settle()
+			c.grows = Text{}
 		}
 		c.text = append(c.text, p.Text...)
 	case Reasoning:
-		if _, ok := c.open.(Reasoning); !ok {
-			c.endBlock()
-			c.open = Reasoning{}
+		if _, ok := c.grows.(Reasoning); !ok {
+			c.settle()
+			c.grows = Reasoning{}
 		}
 		c.text = append(c.text, p.Text...)
 		if p.Signature != "" {
-			c.open = Reasoning{Signature: p.Signature}
-			c.endBlock()
+			c.grows = Reasoning{Signature: p.Signature}
+			c.settle()
 		}
 	case ToolCall:
-		c.endBlock()
+		c.settle()
 		c.content = append(c.content, p)
 	case Usage:
 		c.Usage = p
@@ -40,9 +40,9 @@ func (c *Collector) Add(p Part) {
 	}
 }
 
-// endBlock ends the block that grows. A block of which nothing came is none.
-func (c *Collector) endBlock() {
-	switch b := c.open.(type) {
+// settle ends the block that grows. A block of which nothing came is none.
+func (c *Collector) settle() {
+	switch b := c.grows.(type) {
 	case Text:
 		if len(c.text) > 0 {
 			c.content = append(c.content, Text{string(c.text)})
@@ -52,11 +52,11 @@ func (c *Collector) endBlock() {
 			c.content = append(c.content, b)
 		}
 	}
-	c.open, c.text = nil, c.text[:0]
+	c.grows, c.text = nil, c.text[:0]
 }
 
 // Content gives the answer so far as the content of a message.
 func (c *Collector) Content() Content {
-	c.endBlock()
+	c.settle()
 	return c.content
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// CheckURL tells whether an API can be reached at a base URL, for ask to return
+// Address tells whether an API can be reached at a base URL, for ask to return
 // before it gives the URL to an SDK; "", the vendor's own, can.
-func CheckURL(base string) error {
+func Address(base string) error {
 	if base == "" {
 		return nil
 	}

@@ -6,21 +6,21 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Apply gives the state after an event. What only passes by changes nothing.
-// Like append it may use the memory of s: go on with what it returns, or with a
+// Apply returns the state after an event. A transient event changes nothing.
+// Like append it may use the memory of s: continue with the result, or with a
 // [State.Clone].
 func (s State) Apply(e Event) State {
 	switch e := e.(type) {
 	case Start:
 		return s.start()
 	case UserMessage:
-		return s.hear(llm.UserMessage(e.Text))
+		return s.addUserMessage(llm.Say(e.Text))
 	case AssistantMessage:
-		return s.answer(e)
+		return s.addAnswer(e)
 	case ToolCall:
-		return s.settle(func(c *Call) bool { return c.ID == e.ID && !c.Begun }, func(c *Call) { c.Begun = true })
+		return s.updateCall(func(c *Call) bool { return c.ID == e.ID && !c.Begun }, func(c *Call) { c.Begun = true })
 	case ToolResult:
-		return s.settle(func(c *Call) bool { return c.ID == e.ID }, func(c *Call) { c.Result = &e.ToolResult })
+		return s.updateCall(func(c *Call) bool { return c.ID == e.ID }, func(c *Call) { c.Result = &e.ToolResult })
 	case Usage:
 		s.spent = s.spent.Add(e.Usage)
 	case Compacted:
@@ -30,12 +30,12 @@ func (s State) Apply(e Event) State {
 	case Error:
 		s.failed = true
 	case Sealed:
-		return s.seal(e.Status)
+		return s.seal()
 	}
 	return s
 }
 
-// Clone gives a state that shares no memory that Apply would use.
+// Clone returns a state that shares no memory that Apply would use.
 func (s State) Clone() State {
 	s.history = slices.Clone(s.history)
 	s.calls = slices.Clone(s.calls)
@@ -46,7 +46,7 @@ func (s State) Clone() State {
 // start begins a turn. One that was never sealed ends where it stands.
 func (s State) start() State {
 	if s.open {
-		s = s.seal(Aborted)
+		s = s.seal()
 	}
 	s.open, s.failed, s.compacted = true, false, false
 	s.steps, s.switches, s.spent = 0, 0, llm.Usage{}
@@ -54,9 +54,9 @@ func (s State) start() State {
 	return s
 }
 
-// hear takes what the user says. Between a model's calls and their results
-// there is no place for it: providers refuse that.
-func (s State) hear(m llm.Message) State {
+// addUserMessage adds what the user says. Between a model's calls and their
+// results there is no place for it: providers refuse that.
+func (s State) addUserMessage(m llm.Message) State {
 	if len(s.calls) > 0 {
 		s.later = append(s.later, m)
 	} else {
@@ -66,15 +66,15 @@ func (s State) hear(m llm.Message) State {
 	return s
 }
 
-// answer takes a model's answer.
-func (s State) answer(e AssistantMessage) State {
+// addAnswer adds a model's answer.
+func (s State) addAnswer(e AssistantMessage) State {
 	if len(s.calls) > 0 {
-		s = s.close("There is no result.")
+		s = s.closeCalls("There is no result.")
 	}
 	s.steps++
 	s.history, s.partial = s.question(), e.Partial
 	if len(e.Content) > 0 { // providers refuse a message without any
-		s.history = append(s.history, llm.AssistantMessage(e.Name, e.Content...))
+		s.history = append(s.history, llm.Answer(e.Name, e.Content...))
 	}
 	if e.Partial {
 		return s
@@ -86,11 +86,11 @@ func (s State) answer(e AssistantMessage) State {
 	return s
 }
 
-// settle changes the first call without a result that is meant. The last
+// updateCall changes the first call without a result that matches. The last
 // result ends the step.
-func (s State) settle(meant func(*Call) bool, change func(*Call)) State {
+func (s State) updateCall(matches func(*Call) bool, change func(*Call)) State {
 	i := 0
-	for i < len(s.calls) && (s.calls[i].Result != nil || !meant(&s.calls[i])) {
+	for i < len(s.calls) && (s.calls[i].Result != nil || !matches(&s.calls[i])) {
 		i++
 	}
 	if i == len(s.calls) {
@@ -98,25 +98,25 @@ func (s State) settle(meant func(*Call) bool, change func(*Call)) State {
 	}
 	change(&s.calls[i])
 	if len(s.missing()) == 0 {
-		return s.close("")
+		return s.closeCalls("")
 	}
 	return s
 }
 
-// close ends a step of tool calls: the results go into the history in the
-// order of the calls, and what the user has said meanwhile after them. A call
-// without one gets the words in its place, since no provider takes a call that
-// nobody has answered.
-func (s State) close(words string) State {
+// closeCalls ends a step of tool calls: the results go into the history in the
+// order of the calls, and after them what the user has said meanwhile. A call
+// without a result gets the text as one, since no provider takes a call
+// without a result.
+func (s State) closeCalls(text string) State {
 	if len(s.calls) > 0 {
 		results := make([]llm.ToolResult, len(s.calls))
 		for i, c := range s.calls {
-			results[i] = llm.ToolResult{ID: c.ID, Name: c.Name, Output: words, Failed: true}
+			results[i] = llm.ToolResult{ID: c.ID, Name: c.Name, Output: text, Failed: true}
 			if c.Result != nil {
 				results[i] = *c.Result
 			}
 		}
-		s.history = append(s.history, llm.ToolMessage(results...))
+		s.history = append(s.history, llm.Results(results...))
 	}
 	s.history = append(s.history, s.later...)
 	s.calls, s.later = nil, nil
@@ -124,8 +124,8 @@ func (s State) close(words string) State {
 }
 
 // seal ends the turn.
-func (s State) seal(status Status) State {
-	s = s.close("The turn ended before this was answered.")
-	s.open, s.failed, s.status = false, false, status
+func (s State) seal() State {
+	s = s.closeCalls("The turn ended before this was answered.")
+	s.open, s.failed = false, false
 	return s
 }

@@ -7,27 +7,18 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Plan is what may be left out of a history that does not fit.
-type Plan struct {
-	Outputs  []string      // ids of the calls whose outputs go
-	Messages []llm.Message // the oldest messages, without those outputs, which a summary is to stand for; none: no summary is needed
-}
-
-// Empty tells whether there is nothing that could be left out.
-func (p Plan) Empty() bool { return len(p.Outputs) == 0 && len(p.Messages) == 0 }
-
-// small is how long an output may be without it being worth leaving out, in
-// bytes.
+// small is the size in bytes up to which an output is not worth leaving out.
 const small = 256
 
-// Plan says what to leave out so that half of the history remains: the oldest
-// outputs of tools first; where they are too little, a summary stands for the
-// oldest messages. What the last step has brought stays, unless it is too much
-// by itself.
-func (s State) Plan() Plan {
+// Compaction returns what to leave out so that half of the history remains.
+// outputs are the ids of calls whose outputs go, the oldest first. messages are
+// the oldest messages without those outputs, which a summary replaces; none: no
+// summary is needed. The outputs of the last step stay, unless they are too
+// much by themselves. Both are empty if nothing can be left out.
+func (s State) Compaction() (outputs []string, messages []llm.Message) {
 	total := size(s.history)
 	goal := total / 2
-	outputs := oldest(s.history[:max(0, len(s.history)-1)], total-goal)
+	outputs = oldest(s.history[:max(0, len(s.history)-1)], total-goal)
 	rest := without(s.history, outputs)
 	gone := 0
 	if size(rest) > goal {
@@ -38,12 +29,12 @@ func (s State) Plan() Plan {
 		rest = without(s.history, outputs)
 	}
 	if gone == 0 || size(rest) <= goal {
-		return Plan{Outputs: outputs}
+		return outputs, nil
 	}
-	return Plan{Outputs: outputs, Messages: rest[:gone]}
+	return outputs, rest[:gone]
 }
 
-// oldest gives the outputs that make up so many bytes, oldest first.
+// oldest returns the ids of the oldest outputs that make up so many bytes.
 func oldest(history []llm.Message, bytes int) []string {
 	var ids []string
 	for _, m := range history {
@@ -58,14 +49,14 @@ func oldest(history []llm.Message, bytes int) []string {
 	return ids
 }
 
-// cut gives how many of the oldest messages go, so that what remains has so
-// many bytes at most, but one message at least. It begins with an answer or
-// with what the user says: results must not stand without their calls.
+// cut returns how many of the oldest messages go, so that the rest has at most
+// so many bytes, but at least one message. The rest begins with an answer or a
+// user message: results must not stand without their calls.
 func cut(history []llm.Message, bytes int) int {
-	first, weight := len(history), 0
+	first, total := len(history), 0
 	for i := len(history) - 1; i > 0; i-- {
-		weight += size(history[i : i+1])
-		if first < len(history) && weight > bytes {
+		total += size(history[i : i+1])
+		if first < len(history) && total > bytes {
 			break
 		}
 		if history[i].Role != llm.ToolRole {
@@ -78,7 +69,7 @@ func cut(history []llm.Message, bytes int) int {
 	return first
 }
 
-// compact leaves out what the event says.
+// compact leaves out the outputs and messages of the event.
 func (s State) compact(e Compacted) State {
 	s.compacted = true
 	s.history = without(s.history, e.Outputs)
@@ -86,11 +77,11 @@ func (s State) compact(e Compacted) State {
 		return s
 	}
 	gone := min(e.Messages, len(s.history))
-	s.history = slices.Insert(s.history[gone:], 0, llm.UserMessage("Summary of our conversation so far, which had grown too long:\n\n"+e.Summary))
+	s.history = slices.Insert(s.history[gone:], 0, llm.Say("Summary of our conversation so far, which had grown too long:\n\n"+e.Summary))
 	return s
 }
 
-// without gives a history without some of its outputs. The messages that
+// without returns a history without some of its outputs. The messages that
 // change are copies.
 func without(history []llm.Message, ids []string) []llm.Message {
 	history = slices.Clone(history)
@@ -112,7 +103,7 @@ func without(history []llm.Message, ids []string) []llm.Message {
 	return history
 }
 
-// size gives the rough weight of messages in bytes.
+// size returns the rough size of messages in bytes.
 func size(history []llm.Message) int {
 	n := 0
 	for _, m := range history {

@@ -5,34 +5,39 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Event is something that happens in a turn. These are kept, and a [State] is
-// what they add up to: [Start], [UserMessage], [AssistantMessage], [ToolCall],
-// [ToolResult], [Usage], [Compacted], [Switched], [Restarted], [Error] and
-// [Sealed]. These only pass by: [TextDelta], [ReasoningDelta], [Retry],
-// [Waiting] and [Recovered].
+// Event is something that happens in a turn, or in a call to a provider. Only
+// this package has events. [Marshal] writes one as JSON.
+//
+// These are kept, and a [State] is their sum: [Start], [UserMessage],
+// [AssistantMessage], [ToolCall], [ToolResult], [Usage], [Compacted],
+// [Switched], [Restarted], [Error] and [Sealed]. These are transient:
+// [TextDelta], [ReasoningDelta], [Retry], [Waiting] and [Recovered].
 type Event interface {
-	// Type gives the event's type in kebab-case, as it is on the wire.
-	Type() string
+	kind() string
 }
+
+// Type returns an event's type on the wire, such as "provider-retry".
+func Type(e Event) string { return e.kind() }
 
 // Start begins a turn.
 type Start struct {
-	ID string `json:"id,omitzero"` // the turn's; "": nobody needs one
+	ID string `json:"id,omitzero"` // the turn's; "": it has none
 }
 
 // UserMessage is what the user says: at the beginning of a turn, or in the
 // middle of one to steer it.
 type UserMessage struct {
 	Text string `json:"text"`
-	ID   string `json:"inputId,omitzero"` // of the input that it was, where it steers; "": it is the turn's own
+	ID   string `json:"inputId,omitzero"` // of the queued input that steers the turn; "": it is the turn's own
 }
 
-// AssistantMessage is a model's whole answer, or what had come of one that
-// broke off.
+// AssistantMessage is a model's whole answer, or the part that arrived of one
+// that broke off.
 type AssistantMessage struct {
-	llm.Name             // who spoke
+	llm.Name             // the model
 	Content  llm.Content `json:"content"`
 	Reason   llm.Reason  `json:"reason,omitzero"`
 	Partial  bool        `json:"partial,omitzero"` // it broke off: only its text is here
@@ -42,7 +47,7 @@ type AssistantMessage struct {
 // until its result is there.
 type ToolCall struct{ llm.ToolCall }
 
-// ToolResult is what a tool has answered, or why it was not run.
+// ToolResult is a tool's output, or why it was not run.
 type ToolResult struct{ llm.ToolResult }
 
 // Usage is what one answer has cost.
@@ -55,32 +60,44 @@ type Usage struct {
 // into the model.
 type Compacted struct {
 	Outputs  []string `json:"outputs,omitzero"`  // the calls whose outputs were left out, by id
-	Messages int      `json:"messages,omitzero"` // how many of the oldest messages the summary stands for; 0: none
+	Messages int      `json:"messages,omitzero"` // how many of the oldest messages the summary replaces; 0: none
 	Summary  string   `json:"summary,omitzero"`
 }
 
-// Switched says that the next model has taken over.
+// Switched says that the call goes on at the next upstream, or with the next
+// model.
 type Switched struct {
-	From string `json:"from"` // as "anthropic/claude-opus-4-5"
-	To   string `json:"to"`
-	Why  string `json:"why,omitzero"` // the last words of the one that is left
+	llm.Name        // the call's; zero: From and To name the models
+	Upstream string `json:"upstream,omitzero"`
+	From     string `json:"from"`         // an upstream, or a model such as "anthropic/claude-opus-4-5"
+	To       string `json:"to"`           // the one that is asked from now on
+	Why      string `json:"why,omitzero"` // the last error of the one that is left
 }
 
 // Restarted says that a worker has died and another goes on: what has streamed
 // since the last kept event is void.
 type Restarted struct{}
 
-// Error is what a turn failed of.
+// Error is the reason why a turn or a call failed for good.
 type Error struct {
-	llm.Name               // who was asked
-	Message   string       `json:"message"`
-	Kind      string       `json:"kind"`
-	Code      string       `json:"code,omitzero"`
-	RequestID string       `json:"requestId,omitzero"` // the provider's, for its support
-	Retries   int          `json:"retries"`
-	WaitedMs  int64        `json:"waitedMs"`
-	Committed bool         `json:"committed,omitzero"` // some of the answer had come, so it was not asked for again
-	Fault     *fault.Error `json:"-"`                  // nil in a replay
+	llm.Name                // the model
+	Upstream  string        `json:"upstream,omitzero"`
+	Message   string        `json:"message"`
+	Kind      string        `json:"kind"`
+	Code      string        `json:"code,omitzero"`
+	RequestID string        `json:"requestId,omitzero"` // the provider's, for its support
+	Retries   int           `json:"retries"`
+	Waited    time.Duration `json:"waitedMs"`
+	Committed bool          `json:"committed,omitzero"` // some of the answer had arrived, so it was not asked again
+	Fault     *fault.Error  `json:"-"`                  // read from JSON: as much of it as JSON has
+}
+
+// NewError returns the event for a fault that ends a call.
+func NewError(f *fault.Error, retries int, waited time.Duration) Error {
+	return Error{
+		Message: f.Redacted(), Kind: f.Kind.String(), Code: f.ShortCode(), RequestID: f.RequestID,
+		Retries: retries, Waited: waited, Fault: f,
+	}
 }
 
 // Status is how a turn has ended.
@@ -89,8 +106,8 @@ type Status string
 // The ends of a turn.
 const (
 	Done    Status = "done"    // the model has answered
-	Failed  Status = "failed"  // an [Error] says of what
-	Aborted Status = "aborted" // somebody stopped it
+	Failed  Status = "failed"  // an [Error] says why
+	Aborted Status = "aborted" // the user or an operator stopped it
 )
 
 // Sealed ends a turn.
@@ -101,100 +118,67 @@ type Sealed struct {
 
 // Metrics is what a turn has taken.
 type Metrics struct {
-	RetryCount         int   `json:"retryCount"`
-	TotalRetryDelayMs  int64 `json:"totalRetryDelayMs"`           // really spent waiting
-	TimeToFirstTokenMs int64 `json:"timeToFirstTokenMs,omitzero"` // from the turn's beginning to the first content; 0: there was none
-	DurationMs         int64 `json:"durationMs"`
-	InputTokens        int   `json:"inputTokens"`
-	OutputTokens       int   `json:"outputTokens"`
+	RetryCount       int           `json:"retryCount"`
+	TotalRetryDelay  time.Duration `json:"totalRetryDelayMs"`           // really spent waiting
+	TimeToFirstToken time.Duration `json:"timeToFirstTokenMs,omitzero"` // from the turn's beginning to the first content; 0: there was none
+	Duration         time.Duration `json:"durationMs"`
+	InputTokens      int           `json:"inputTokens"`
+	OutputTokens     int           `json:"outputTokens"`
 }
 
-// TextDelta is some of what the model says.
+// TextDelta is the next part of the model's text.
 type TextDelta struct {
 	Text string `json:"text"`
 }
 
-// ReasoningDelta is some of what the model thinks aloud.
+// ReasoningDelta is the next part of the model's reasoning.
 type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
-// Retry says that a try has failed and that another is made after a wait,
-// which begins now.
+// Retry says that a try has failed and another follows after a wait, which
+// begins now.
 type Retry struct {
-	llm.Name               // who is asked
-	Fault    *fault.Error  // what failed
-	Attempt  int           // the number of the retry, from 0
-	Delay    time.Duration // the wait before it
-	Hinted   bool          // the provider asks for this wait
-	Limit    int           // how many retries there may be; policy.Unlimited for no limit
-	Deadline time.Time     // the latest end of waiting; zero: no budget bounds it
+	llm.Name           // the model
+	Upstream    string // the configured name of the upstream; "": none is configured
+	policy.Wait        // read from JSON: without Due and Waited, and of Run only Tries
 }
 
-// Waiting is said every 30 seconds of a wait.
+// Waiting is sent every 30 seconds of a wait.
 type Waiting struct {
 	llm.Name
-	Attempt   int // of the retry that is waited for, from 0
-	Remaining time.Duration
+	Upstream  string
+	Retry     int           // the number of the retry at its end, from 1
+	Remaining time.Duration // of the wait
 }
 
 // Recovered says that a model answers again.
 type Recovered struct {
 	llm.Name
-	Retries int
-	Waited  time.Duration
+	Upstream string        `json:"upstream,omitzero"`
+	Retries  int           `json:"retries"`
+	Waited   time.Duration `json:"waitedMs"` // really spent waiting
 }
 
-// Type gives "turn-start".
-func (Start) Type() string { return "turn-start" }
+func (Start) kind() string            { return "turn-start" }
+func (UserMessage) kind() string      { return "user-message" }
+func (AssistantMessage) kind() string { return "assistant-message" }
+func (ToolCall) kind() string         { return "tool-call" }
+func (ToolResult) kind() string       { return "tool-result" }
+func (Usage) kind() string            { return "usage" }
+func (Compacted) kind() string        { return "compacted" }
+func (Switched) kind() string         { return "provider-switched" }
+func (Restarted) kind() string        { return "turn-restarted" }
+func (Error) kind() string            { return "error" }
+func (Sealed) kind() string           { return "turn-sealed" }
+func (TextDelta) kind() string        { return "text-delta" }
+func (ReasoningDelta) kind() string   { return "reasoning-delta" }
+func (Retry) kind() string            { return "provider-retry" }
+func (Waiting) kind() string          { return "provider-waiting" }
+func (Recovered) kind() string        { return "provider-recovered" }
 
-// Type gives "user-message".
-func (UserMessage) Type() string { return "user-message" }
-
-// Type gives "assistant-message".
-func (AssistantMessage) Type() string { return "assistant-message" }
-
-// Type gives "tool-call".
-func (ToolCall) Type() string { return "tool-call" }
-
-// Type gives "tool-result".
-func (ToolResult) Type() string { return "tool-result" }
-
-// Type gives "usage".
-func (Usage) Type() string { return "usage" }
-
-// Type gives "compacted".
-func (Compacted) Type() string { return "compacted" }
-
-// Type gives "provider-switched".
-func (Switched) Type() string { return "provider-switched" }
-
-// Type gives "turn-restarted".
-func (Restarted) Type() string { return "turn-restarted" }
-
-// Type gives "error".
-func (Error) Type() string { return "error" }
-
-// Type gives "turn-sealed".
-func (Sealed) Type() string { return "turn-sealed" }
-
-// Type gives "text-delta".
-func (TextDelta) Type() string { return "text-delta" }
-
-// Type gives "reasoning-delta".
-func (ReasoningDelta) Type() string { return "reasoning-delta" }
-
-// Type gives "provider-retry".
-func (Retry) Type() string { return "provider-retry" }
-
-// Type gives "provider-waiting".
-func (Waiting) Type() string { return "provider-waiting" }
-
-// Type gives "provider-recovered".
-func (Recovered) Type() string { return "provider-recovered" }
-
-// Kept tells whether an event is part of the conversation and must last. A
-// retry is not: what a provider says of its troubles never reaches a prompt.
+// Kept reports whether an event is part of the conversation and must last. A
+// retry is not: a provider's error text never reaches a prompt.
 func Kept(e Event) bool {
 	switch e.(type) {
 	case TextDelta, ReasoningDelta, Retry, Waiting, Recovered:

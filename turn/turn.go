@@ -1,11 +1,11 @@
-// Package turn is an agent's loop as a state machine: what has happened in a
-// conversation adds up to a [State], and the state says what is needed next.
-// It asks no model, runs no tool, keeps nothing and has no clock; package
-// agent does what is needed and applies what came of it.
+// Package turn is an agent's loop as a state machine: the events of a
+// conversation add up to a [State], and the state says what is needed next.
+// It asks no model, runs no tool, stores nothing and has no clock; package
+// agent does what is needed and applies the events that follow.
 //
 // A live run and a replay of its kept events are the same thing here: both
-// fold events into a State. So a conversation can be taken up again in another
-// process, in the middle of a turn, without a word said or a tool run twice.
+// fold events into a State. So another process can resume a conversation in
+// the middle of a turn, and no message is sent and no tool run twice.
 package turn
 
 import (
@@ -15,14 +15,13 @@ import (
 )
 
 // State is a conversation as far as its kept events tell. The zero State is
-// one in which nothing has been said.
+// an empty conversation.
 type State struct {
 	history  []llm.Message // what a model is shown
-	open     bool          // a turn is under way
+	open     bool          // a turn is in progress
 	answered bool          // nothing is left for a model to answer
 	partial  bool          // the last answer broke off
-	failed   bool          // of an error; what is missing is the seal
-	status   Status        // of the last turn that has ended; "": none has
+	failed   bool          // of an error; only the seal is missing
 
 	calls []Call        // of the last answer, while results are missing
 	later []llm.Message // what the user has said meanwhile
@@ -36,14 +35,14 @@ type State struct {
 // Call is a tool call of the last answer.
 type Call struct {
 	llm.ToolCall
-	Begun  bool            // it is about to be run, or has been: which, nobody has noted
+	Begun  bool            // it is about to be run, or has been: the events do not say which
 	Result *llm.ToolResult // nil: it is not known
 }
 
-// Begin gives the events that begin a turn with what the user says.
+// Begin returns the events that begin a turn with what the user says.
 func Begin(id, text string) []Event { return []Event{Start{ID: id}, UserMessage{Text: text}} }
 
-// Replay gives the state that events add up to.
+// Replay returns the state that events add up to.
 func Replay(events ...Event) State {
 	var s State
 	for _, e := range events {
@@ -52,35 +51,31 @@ func Replay(events ...Event) State {
 	return s
 }
 
-// Need is what has to be done next: [Input], [Ask], [Use] or [Seal].
+// Need is what has to be done next: [Ask], [Use] or [Seal].
 type Need interface{ need() }
 
-// Input: nothing, until somebody says something.
-type Input struct{}
-
-// Ask: a model is to be asked for its answer to the messages.
+// Ask: a model has to answer the messages.
 type Ask struct {
 	Messages []llm.Message
 }
 
-// Use: tools are to be run, those of the calls that have no result.
+// Use: tools have to be run, those of the calls that have no result.
 type Use struct {
 	Calls []Call
 }
 
-// Seal: the turn has come to its end, which has to be said.
+// Seal: the turn is complete and has to be sealed.
 type Seal struct{ Status Status }
 
-func (Input) need() {}
-func (Ask) need()   {}
-func (Use) need()   {}
-func (Seal) need()  {}
+func (Ask) need()  {}
+func (Use) need()  {}
+func (Seal) need() {}
 
-// Next says what is needed.
+// Next returns what is needed; nil: nothing, no turn is in progress.
 func (s State) Next() Need {
 	switch {
 	case !s.open:
-		return Input{}
+		return nil
 	case s.failed:
 		return Seal{Failed}
 	case len(s.calls) > 0:
@@ -91,19 +86,19 @@ func (s State) Next() Need {
 	return Ask{s.question()}
 }
 
-// onward has a model end an answer that broke off, where the user says nothing
-// else: no provider takes a question that ends in an answer.
-const onward = "Your answer broke off here. Go on where it stopped."
+// continuePrompt has a model complete an answer that broke off, if the user
+// says nothing else: no provider takes a prompt that ends in an answer.
+const continuePrompt = "Your answer broke off here. Go on where it stopped."
 
-// question gives what a model is to answer.
+// question returns what a model is to answer.
 func (s State) question() []llm.Message {
 	if len(s.history) > 0 && s.history[len(s.history)-1].Role == llm.Assistant {
-		return append(slices.Clip(s.history), llm.UserMessage(onward)) // asking changes nothing
+		return append(slices.Clip(s.history), llm.Say(continuePrompt)) // the history stays as it is
 	}
 	return s.history
 }
 
-// missing gives the calls that have no result.
+// missing returns the calls that have no result.
 func (s State) missing() []Call {
 	var calls []Call
 	for _, c := range s.calls {
@@ -114,31 +109,25 @@ func (s State) missing() []Call {
 	return calls
 }
 
-// Messages gives the conversation as a model would be shown it.
+// Messages returns the conversation as a model is shown it.
 func (s State) Messages() []llm.Message { return s.history }
 
-// Open tells whether a turn is under way.
-func (s State) Open() bool { return s.open }
-
-// Unanswered tells whether a model would have something to answer in another
-// turn, in which nothing is said.
+// Unanswered reports whether a model would have something to answer in another
+// turn without a new message.
 func (s State) Unanswered() bool {
 	_, ask := s.Clone().Apply(Start{}).Next().(Ask)
 	return ask
 }
 
-// Status gives how the last turn that has ended did so; "": none has.
-func (s State) Status() Status { return s.status }
-
-// Steps counts the answers in this turn.
+// Steps returns the number of answers in this turn.
 func (s State) Steps() int { return s.steps }
 
-// Switches counts the models that this turn has left behind.
+// Switches returns the number of models that this turn has left behind.
 func (s State) Switches() int { return s.switches }
 
-// Compacted tells whether the history was made smaller since the last answer:
-// once is enough for a step.
+// Compacted reports whether the history was made smaller since the last
+// answer: once is enough for a step.
 func (s State) Compacted() bool { return s.compacted }
 
-// Spent gives what the answers of this turn have cost.
+// Spent returns the tokens that the answers of this turn have cost.
 func (s State) Spent() llm.Usage { return s.spent }

@@ -46,7 +46,7 @@ func need(s turn.State) string {
 	case turn.Seal:
 		return "seal " + string(n.Status)
 	}
-	return "input"
+	return "nothing"
 }
 
 func TestATurnGoesFromNeedToNeed(t *testing.T) {
@@ -56,9 +56,9 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 	}
 	start, hello := step{turn.Start{}, "seal done"}, step{turn.UserMessage{Text: "hello"}, "ask 1"}
 	for name, steps := range map[string][]step{
-		"an answer":               {start, hello, {says("hi"), "seal done"}, {turn.Sealed{Status: turn.Done}, "input"}},
+		"an answer":               {start, hello, {says("hi"), "seal done"}, {turn.Sealed{Status: turn.Done}, "nothing"}},
 		"an answer without words": {start, hello, {says(""), "seal done"}, {turn.AssistantMessage{}, "seal done"}},
-		"an error":                {start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "input"}},
+		"an error":                {start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "nothing"}},
 		"tools, in any order": {
 			start, hello,
 			{calls("a", "b"), "use a b"},
@@ -80,21 +80,21 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 		"a word after the answer": {start, hello, {says("hi"), "seal done"}, {turn.UserMessage{Text: "and?"}, "ask 3"}},
 		"what passes by":          {start, hello, {turn.TextDelta{Text: "h"}, "ask 1"}, {turn.Retry{}, "ask 1"}, {turn.Recovered{}, "ask 1"}},
 		"the same again after a failure": {
-			start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "input"}, {turn.Start{}, "ask 1"},
+			start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "nothing"}, {turn.Start{}, "ask 1"},
 		},
 		"an answer that broke off is gone on with": {
 			start, hello,
 			{turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "I"}}, Partial: true}, "ask 3"},
-			{turn.Sealed{Status: turn.Failed}, "input"},
+			{turn.Sealed{Status: turn.Failed}, "nothing"},
 			{turn.Start{}, "ask 3"},
 			{says("am"), "seal done"},
-			{turn.Sealed{Status: turn.Done}, "input"},
+			{turn.Sealed{Status: turn.Done}, "nothing"},
 			{turn.Start{}, "seal done"},
 		},
 		"or answered by the user": {
 			start, hello,
 			{turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "I"}}, Partial: true}, "ask 3"},
-			{turn.Sealed{Status: turn.Failed}, "input"},
+			{turn.Sealed{Status: turn.Failed}, "nothing"},
 			{turn.Start{}, "ask 3"},
 			{turn.UserMessage{Text: "yes?"}, "ask 3"},
 			{says("am"), "seal done"},
@@ -104,7 +104,7 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 			start, hello,
 			{calls("a", "b"), "use a b"},
 			{result("a", "1"), "use b"},
-			{turn.Sealed{Status: turn.Aborted}, "input"},
+			{turn.Sealed{Status: turn.Aborted}, "nothing"},
 			{turn.Start{}, "ask 3"},
 		},
 		"a turn that was never sealed": {start, hello, {calls("a"), "use a"}, {turn.Start{}, "ask 3"}},
@@ -123,8 +123,8 @@ func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
 	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, calls("a", "b"), result("b", "2"), turn.UserMessage{Text: "faster"}, result("a", "1"))
 	got := s.Messages()[2:]
 	want := []llm.Message{
-		llm.ToolMessage(llm.ToolResult{ID: "a", Name: "look", Output: "1"}, llm.ToolResult{ID: "b", Name: "look", Output: "2"}),
-		llm.UserMessage("faster"),
+		llm.Results(llm.ToolResult{ID: "a", Name: "look", Output: "1"}, llm.ToolResult{ID: "b", Name: "look", Output: "2"}),
+		llm.Say("faster"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -223,15 +223,16 @@ func TestAPlanMakesRoomAndLeavesAConversation(t *testing.T) {
 		if _, ask := s.Next().(turn.Ask); !ask {
 			return
 		}
-		p, before := s.Plan(), weight(s)
-		after := s.Clone().Apply(turn.Compacted{Outputs: p.Outputs, Messages: len(p.Messages), Summary: "short"})
+		before := weight(s)
+		outputs, messages := s.Compaction()
+		after := s.Clone().Apply(turn.Compacted{Outputs: outputs, Messages: len(messages), Summary: "short"})
 		if wrong := sound(after.Messages()); wrong != "" {
 			t.Fatal(wrong)
 		}
 		if _, ask := after.Next().(turn.Ask); !ask || !after.Compacted() {
 			t.Fatalf("it needs %s", need(after))
 		}
-		if !p.Empty() && before > 2000 && weight(after) >= before {
+		if len(outputs)+len(messages) > 0 && before > 2000 && weight(after) >= before {
 			t.Fatalf("%d bytes became %d", before, weight(after))
 		}
 	})
@@ -250,8 +251,9 @@ func TestOldestOutputsGoFirst(t *testing.T) {
 	big := strings.Repeat("x", 10_000)
 	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"},
 		calls("1"), result("1", big), calls("2"), result("2", big), calls("3"), result("3", big), calls("4"), result("4", big[:8000]))
-	if diff := cmp.Diff(turn.Plan{Outputs: []string{"1", "2"}}, s.Plan()); diff != "" {
-		t.Error(diff)
+	outputs, messages := s.Compaction()
+	if diff := cmp.Diff([]string{"1", "2"}, outputs); diff != "" || len(messages) != 0 {
+		t.Errorf("outputs (-want +got):\n%s%d messages, want none", diff, len(messages))
 	}
 }
 
@@ -262,11 +264,11 @@ func TestASummaryStandsForTheOldestMessages(t *testing.T) {
 		events = append(events, turn.UserMessage{Text: long}, says(long))
 	}
 	s := turn.Replay(append(events, turn.UserMessage{Text: "and now?"})...)
-	p := s.Plan()
-	if len(p.Messages) != 7 || len(p.Outputs) != 0 {
-		t.Fatalf("%d messages and %d outputs go", len(p.Messages), len(p.Outputs))
+	outputs, messages := s.Compaction()
+	if len(messages) != 7 || len(outputs) != 0 {
+		t.Fatalf("compaction leaves out %d messages and %d outputs, want 7 and none", len(messages), len(outputs))
 	}
-	s = s.Apply(turn.Compacted{Messages: len(p.Messages), Summary: "they talked"})
+	s = s.Apply(turn.Compacted{Messages: len(messages), Summary: "they talked"})
 	if got := s.Messages(); len(got) != 3 || !strings.HasSuffix(got[0].Text(), "they talked") || got[2].Text() != "and now?" {
 		t.Errorf("left are %d: %.300v", len(got), got)
 	}
@@ -274,8 +276,8 @@ func TestASummaryStandsForTheOldestMessages(t *testing.T) {
 
 func TestWhatCannotBeMadeSmallerHasNoPlan(t *testing.T) {
 	s := turn.Replay(turn.Begin("", strings.Repeat("word ", 2000))...)
-	if p := s.Plan(); !p.Empty() {
-		t.Errorf("%+v", p)
+	if outputs, messages := s.Compaction(); len(outputs)+len(messages) > 0 {
+		t.Errorf("compaction leaves out outputs %q and %d messages, want nothing", outputs, len(messages))
 	}
 }
 
@@ -297,7 +299,7 @@ func Example() {
 		turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "It is noon."}}, Reason: llm.Stop},
 		turn.Sealed{Status: turn.Done},
 	} {
-		fmt.Printf("%T, then %s\n", s.Next(), e.Type())
+		fmt.Printf("%T, then %s\n", s.Next(), turn.Type(e))
 		s = s.Apply(e)
 	}
 	fmt.Printf("%T\n", s.Next())
@@ -307,7 +309,7 @@ func Example() {
 	// turn.Use, then tool-result
 	// turn.Ask, then assistant-message
 	// turn.Seal, then turn-sealed
-	// turn.Input
+	// <nil>
 }
 
 func TestAskingWhatIsNextChangesNothing(t *testing.T) {

@@ -1,22 +1,18 @@
 package wire
 
-// ConnectionLost tells that the server which keeps a conversation cannot be
-// reached, and when it is asked again. It is of whoever follows the conversation
-// from elsewhere: the conversation goes on without them, and what they miss is
-// told when the connection is back.
+// ConnectionLost says that the server of a conversation cannot be reached, and
+// when the client tries again. The client makes it, not the server: the
+// conversation goes on, and the client gets what it has missed later.
 type ConnectionLost struct {
 	Message string `json:"message"` // why, such as "connection refused"
 	Attempt int    `json:"attempt"` // the number of the retry, from 0
-	DelayMs int64  `json:"delayMs"` // until then
+	DelayMs int64  `json:"delayMs"` // until that retry
 }
 
-// ConnectionBack ends it: the server is reached again.
+// ConnectionBack says that the client has reached the server again.
 type ConnectionBack struct {
-	LostMs int64 `json:"lostMs"` // for how long it was not
+	LostMs int64 `json:"lostMs"` // how long there was no connection
 }
 
-// Type gives "connection-lost".
-func (ConnectionLost) Type() string { return typeLost }
-
-// Type gives "connection-back".
-func (ConnectionBack) Type() string { return typeBack }
+func (ConnectionLost) kind() string { return "connection-lost" }
+func (ConnectionBack) kind() string { return "connection-back" }

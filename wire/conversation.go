@@ -13,5 +13,4 @@ type ConversationChanged struct {
 	Title          string   `json:"title,omitzero"`      // for people
 }
 
-// Type gives "conversation-changed".
-func (ConversationChanged) Type() string { return typeChanged }
+func (ConversationChanged) kind() string { return "conversation-changed" }

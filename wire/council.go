@@ -1,19 +1,13 @@
 package wire
 
-// The types of a council's events on the wire.
-const (
-	typeCouncilStart  = "council-start"
-	typeCouncilMember = "council-member"
-	typeCouncilQuorum = "council-quorum"
-	typeCouncilEnd    = "council-end"
-)
+import "github.com/ridethrough/ridethrough/llm"
 
-// CouncilStart begins a council: several models are asked the same. Its turnId
-// is the council's, which all events of it bear.
+// CouncilStart begins a council: several models answer the same question. Its
+// turnId is the council's, which all its events have.
 type CouncilStart struct {
-	Call
+	Ref
 	Members       []string `json:"members"` // as "anthropic/claude-opus-4-5", by their numbers
-	Judge         string   `json:"judge"`   // who makes one answer of theirs
+	Judge         string   `json:"judge"`   // the model that makes one answer of theirs
 	Quorum        int      `json:"quorum"`  // how many answers are enough
 	BudgetMs      int64    `json:"budgetMs"`
 	ReserveMs     int64    `json:"reserveMs"`
@@ -22,69 +16,47 @@ type CouncilStart struct {
 	CapMs         int64    `json:"capMs"`
 }
 
-// CouncilMember tells where a member of a council stands: each time that this
-// changes, and every 30 seconds in between.
+// CouncilMember is the state of a member of a council: sent on each change and
+// every 30 seconds in between.
 type CouncilMember struct {
-	Call
+	Ref
+	llm.Name
 	Member      int    `json:"member"`           // its number, from 0
 	State       string `json:"state"`            // "asking", "waiting", "answered", "failed" or "cut-off"
 	Tries       int    `json:"tries"`            // how often its model was asked
 	TookMs      int64  `json:"tookMs"`           // since its beginning
 	RemainingMs int64  `json:"remainingMs"`      // of its budget
-	DelayMs     int64  `json:"delayMs,omitzero"` // until it is asked again; left out: it does not wait, or for the gate
+	DelayMs     int64  `json:"delayMs,omitzero"` // until it is asked again; left out: it does not wait, or for the breaker
 	Reason      string `json:"reason,omitzero"`  // what it waits for: "schedule", "hint" or "gate"; what has cut it off: "grace", "cap" or "stopped"
-	Kind        string `json:"kind,omitzero"`    // of the fault that it has met last
+	Kind        string `json:"kind,omitzero"`    // of its last fault
 	Code        string `json:"code,omitzero"`    // of that fault
 	Message     string `json:"message,omitzero"` // of that fault, in the provider's words
 	Answer      string `json:"answer,omitzero"`  // once it has answered
 }
 
-// CouncilQuorum tells that enough members have answered: what the others have
-// not said when the grace is over is not waited for.
+// CouncilQuorum says that enough members have answered: those that have not
+// answered when the grace period ends are cut off.
 type CouncilQuorum struct {
-	Call
+	Ref
 	Answered int   `json:"answered"`
 	Asking   int   `json:"asking"`  // members whose models are asked
-	Waiting  int   `json:"waiting"` // members that wait for another try or for the gate
+	Waiting  int   `json:"waiting"` // members that wait for another try or for the breaker
 	GraceMs  int64 `json:"graceMs"`
 }
 
 // CouncilEnd is the last event of a council. The answer has come before it, as
 // the judge's text-delta events and then its assistant-message.
 type CouncilEnd struct {
-	Call
+	Ref
 	Status   string `json:"status"` // "done", "failed" or "aborted"
 	Answered int    `json:"answered"`
 	Failed   int    `json:"failed"`
 	CutOff   int    `json:"cutOff"`
 	TookMs   int64  `json:"tookMs"`
-	Message  string `json:"message,omitzero"` // what it has failed of
+	Message  string `json:"message,omitzero"` // why it failed
 }
 
-// Type gives "council-start".
-func (CouncilStart) Type() string { return typeCouncilStart }
-
-// Type gives "council-member".
-func (CouncilMember) Type() string { return typeCouncilMember }
-
-// Type gives "council-quorum".
-func (CouncilQuorum) Type() string { return typeCouncilQuorum }
-
-// Type gives "council-end".
-func (CouncilEnd) Type() string { return typeCouncilEnd }
-
-// readCouncil reads the body of a council's event; nil: the type is none of
-// them.
-func readCouncil(kind string, text []byte) (Body, error) {
-	switch kind {
-	case typeCouncilStart:
-		return decode[CouncilStart](text)
-	case typeCouncilMember:
-		return decode[CouncilMember](text)
-	case typeCouncilQuorum:
-		return decode[CouncilQuorum](text)
-	case typeCouncilEnd:
-		return decode[CouncilEnd](text)
-	}
-	return nil, nil
-}
+func (CouncilStart) kind() string  { return "council-start" }
+func (CouncilMember) kind() string { return "council-member" }
+func (CouncilQuorum) kind() string { return "council-quorum" }
+func (CouncilEnd) kind() string    { return "council-end" }

@@ -6,27 +6,25 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-func ExampleNewRetry() {
-	call := wire.Call{TurnID: "17", Provider: "openai", Model: "gpt-5", Upstream: "work"}
+func ExampleEvent_MarshalJSON() {
 	limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: `{"error":{"code":"rate_limit_exceeded"}}`}
 	text, _ := json.Marshal(wire.Event{
 		Seq:  1,
 		Time: time.Date(2026, time.November, 2, 12, 0, 0, 0, time.UTC),
-		Body: wire.NewRetry(call, limited, policy.Run{Tries: 1}, policy.Verdict{Wait: 5 * time.Second}, policy.Unlimited, time.Time{}),
+		Body: wire.Turn{Ref: wire.Ref{TurnID: "17"}, Event: turn.Retry{
+			Name: llm.Name{Provider: "openai", Model: "gpt-5"}, Upstream: "work",
+			Wait: policy.Wait{Run: policy.Run{Tries: 1}, Fault: limited, Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: policy.Unlimited},
+		}},
 	})
 	fmt.Println(string(text))
 	// Output:
 	// {"v":1,"seq":1,"ts":"2026-11-02T12:00:00Z","type":"provider-retry","conversationId":"","turnId":"17","provider":"openai","model":"gpt-5","upstream":"work","attempt":0,"delayMs":5000,"message":"HTTP 429: {\"error\":{\"code\":\"rate_limit_exceeded\"}}","code":"429","kind":"rate-limited","reason":"schedule"}
-}
-
-func ExampleNewError() {
-	e := wire.NewError(wire.Call{TurnID: "17"}, &fault.Error{Kind: fault.Overloaded, Status: 529}, 21, 8*time.Hour)
-	fmt.Println(e.Type(), e.Message, e.Kind, e.Code, e.Retries, e.WaitedMs)
-	// Output: error HTTP 529: server overloaded overloaded 529 21 28800000
 }
 
 // A reader skips what it does not know.
@@ -40,13 +38,14 @@ func ExampleEvent_UnmarshalJSON() {
 			panic(err)
 		}
 		switch b := e.Body.(type) {
-		case wire.ProviderRecovered:
-			fmt.Println(e.Seq, b.TurnID, b.Retries, b.WaitedMs)
+		case wire.Turn:
+			r := b.Event.(turn.Recovered)
+			fmt.Println(e.Seq, b.TurnID, r.Retries, r.Waited)
 		default:
-			fmt.Println(e.Seq, "skipped", b.Type())
+			fmt.Println(e.Seq, "skipped", wire.Type(b))
 		}
 	}
 	// Output:
-	// 8 17 3 22000
+	// 8 17 3 22s
 	// 9 skipped tea-time
 }

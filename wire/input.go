@@ -1,22 +1,18 @@
 package wire
 
-// InputQueued tells that the user has said something that waits for its turn,
-// or that what waits has been put into other words. TurnID is that of the turn
-// that it will be.
+// InputQueued says that a user's input waits for its turn, or that the text of
+// a waiting input has changed. TurnID is that of the turn that it will begin.
 type InputQueued struct {
-	Call
-	Text string `json:"text"` // "": nothing, a model is to be asked again what it has left unanswered
+	Ref
+	Text string `json:"text"` // "": none, a model is asked again for what it has left unanswered
 }
 
-// InputRemoved tells that an input will not have a turn of its own: somebody
-// has taken it back, or it steers the turn under way.
+// InputRemoved says that an input will not have a turn of its own: the user has
+// removed it, or it steers the turn in progress.
 type InputRemoved struct {
-	Call
+	Ref
 	Steers bool `json:"steers,omitzero"`
 }
 
-// Type gives "input-queued".
-func (InputQueued) Type() string { return typeQueued }
-
-// Type gives "input-removed".
-func (InputRemoved) Type() string { return typeRemoved }
+func (InputQueued) kind() string  { return "input-queued" }
+func (InputRemoved) kind() string { return "input-removed" }

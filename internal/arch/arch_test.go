@@ -15,8 +15,8 @@ var house = []row{
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "internal/dialect", uses: "fault"},
 	{floor: 0, path: "llm"},
-	{floor: 0, path: "turn", uses: "fault llm"},
-	{floor: 0, path: "wire", uses: "fault llm policy turn"},
+	{floor: 0, path: "turn", uses: "fault llm policy"},
+	{floor: 0, path: "wire", uses: "llm turn"},
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "retry", uses: "fault fault/classify policy"},
@@ -27,7 +27,7 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/route internal/spool"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/spool"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -91,7 +91,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/rest", uses: "store conversation internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
-	{floor: 3, path: "internal/server/feed", uses: "fault gateway conversation wire internal/server/stream"},
+	{floor: 3, path: "internal/server/feed", uses: "fault gateway conversation llm policy turn wire internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",

@@ -76,14 +76,14 @@ func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Eve
 
 // ended gives how the turn of a conversation has ended.
 func ended(t *testing.T, h *conversation.Runner, id string) turn.Sealed {
-	e := until(t, h, id, func(e wire.Event) bool { return e.Body.Type() == "turn-sealed" })
+	e := until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "turn-sealed" })
 	return e.Body.(wire.Turn).Event.(turn.Sealed)
 }
 
 // parked gives the wait of a conversation's turn.
 func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 	t.Helper()
-	until(t, h, id, func(e wire.Event) bool { _, ok := e.Body.(wire.ProviderRetry); return ok })
+	until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "provider-retry" })
 	for range 10_000 { // it is told of before it is kept
 		v, err := h.Get(t.Context(), id)
 		if err != nil {
@@ -140,7 +140,7 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 	}
 	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
 		s := ended(t, h, "b")
-		if early := time.Until(wait.Until); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelayMs < 2400 || s.TotalRetryDelayMs > 2500 {
+		if early := time.Until(wait.Until); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelay < 2400*time.Millisecond || s.TotalRetryDelay > 2500*time.Millisecond {
 			t.Errorf("%+v, %v before its instant", s, early)
 		}
 		if v, err := h.Get(t.Context(), "a"); err != nil || v.Turn != "" {

@@ -12,14 +12,14 @@ import (
 func Anthropic() *Dialect { return &anthropic }
 
 var anthropic = Dialect{
-	name:       "anthropic",
-	isRequest:  hasPathSuffix("/v1/messages"),
-	streamForm: Events,
-	frameKind:  anthropicFrameKind,
-	kindByName: anthropicKindByName,
-	ping:       func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
-	heartbeat:  anthropicHeartbeat,
-	errors: errorFormat{
+	name:      "anthropic",
+	asks:      suffix("/v1/messages"),
+	streams:   Events,
+	sign:      anthropicSign,
+	named:     anthropicNamed,
+	ping:      func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
+	heartbeat: anthropicHeartbeat,
+	errors: errorForm{
 		body: anthropicError,
 		event: func(kind, words string) string {
 			return "event: error\ndata: " + string(anthropicError(kind, words)) + "\n\n"
@@ -35,8 +35,8 @@ var anthropic = Dialect{
 	},
 }
 
-// anthropicKindByName reads an event's name.
-func anthropicKindByName(name []byte) (FrameKind, bool) {
+// anthropicNamed reads an event's name.
+func anthropicNamed(name []byte) (Sign, bool) {
 	switch string(name) {
 	case "content_block_delta", "message_delta":
 		return Content, true
@@ -50,30 +50,30 @@ func anthropicKindByName(name []byte) (FrameKind, bool) {
 	return 0, false
 }
 
-// anthropicFrameKind reads the event's name, and its data where that takes it.
-func anthropicFrameKind(name, data []byte) FrameKind {
-	name = eventName(name, data)
-	switch sign, ok := anthropicKindByName(name); {
+// anthropicSign reads the event's name, and its data where that takes it.
+func anthropicSign(name, data []byte) Sign {
+	name = nameOf(name, data)
+	switch sign, ok := anthropicNamed(name); {
 	case ok:
 		return sign
 	case len(name) == 0:
 		return Opening
 	case string(name) == "content_block_start":
-		return blockKind(data)
+		return blockSign(data)
 	}
 	return Content
 }
 
-// blockKind tells whether the start of a content block shows anything yet: a
+// blockSign tells whether the start of a content block shows anything yet: a
 // text or thinking block opens empty, a tool call comes with its name.
-func blockKind(data []byte) FrameKind {
+func blockSign(data []byte) Sign {
 	for key, block := range members(data) {
 		if string(key) != "content_block" {
 			continue
 		}
 		for key, value := range members(block) {
 			opens := string(key) == "type" && (string(value) == `"text"` || string(value) == `"thinking"`)
-			if !opens && !isEmpty(value) {
+			if !opens && !empty(value) {
 				return Content
 			}
 		}

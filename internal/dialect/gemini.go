@@ -14,15 +14,15 @@ import (
 func Gemini() *Dialect { return &gemini }
 
 var gemini = Dialect{
-	name:           "gemini",
-	isRequest:      isGeminiRequest,
-	streamForm:     Events,
-	formFromURL:    geminiRequestForm,
-	frameKind:      geminiFrameKind,
-	isPlainContent: isGeminiPlainContent,
-	ping:           func(string) string { return "\n\n" }, // a comment breaks the clients
-	abortsOnError:  true,                                  // they take an error inside a stream for a chunk without text
-	errors: errorFormat{
+	name:    "gemini",
+	asks:    geminiAsks,
+	streams: Events,
+	chooses: geminiChooses,
+	sign:    geminiSign,
+	plain:   geminiPlain,
+	ping:    func(string) string { return "\n\n" }, // a comment breaks the clients
+	aborts:  true,                                  // they take an error inside a stream for a chunk without text
+	errors: errorForm{
 		body: geminiError,
 		event: func(status, words string) string { // Google ends its lines so; a Go client that sees both kinds at once reads two events as one
 			return "data: " + string(geminiError(status, words)) + "\r\n\r\n"
@@ -59,13 +59,13 @@ func geminiVerb(path string) (model, verb string) {
 	return path[i+1:], verb
 }
 
-func isGeminiRequest(path string) bool {
+func geminiAsks(path string) bool {
 	_, verb := geminiVerb(path)
 	return verb == generate || verb == streamGenerate
 }
 
-// geminiRequestForm prefers the model in the path; Code Assist has it in the body.
-func geminiRequestForm(u *url.URL, model *string) Form {
+// geminiChooses prefers the model in the path; Code Assist has it in the body.
+func geminiChooses(u *url.URL, model *string) Form {
 	if m, _ := geminiVerb(u.Path); m != "" {
 		*model = m
 	}
@@ -83,9 +83,9 @@ func geminiForm(u *url.URL) Form {
 	return Array
 }
 
-// geminiFrameKind reads one chunk. One without candidates is an answer too if it says
+// geminiSign reads one chunk. One without candidates is an answer too if it says
 // anything: why the prompt was blocked, or what it has cost.
-func geminiFrameKind(name, data []byte) FrameKind {
+func geminiSign(name, data []byte) Sign {
 	switch {
 	case len(data) == 0:
 		return Opening
@@ -95,14 +95,14 @@ func geminiFrameKind(name, data []byte) FrameKind {
 	sign, bare, candidates := Opening, Opening, false
 	for key, value := range members(data) {
 		switch {
-		case isErrorMember(key, value):
+		case saysError(key, value):
 			return Failure
 		case string(key) == "response":
-			return geminiFrameKind(name, value)
-		case string(key) == "candidates" && !isEmpty(value):
+			return geminiSign(name, value)
+		case string(key) == "candidates" && !empty(value):
 			candidates = true
 			for candidate := range elements(value) {
-				sign = max(sign, candidateKind(candidate))
+				sign = max(sign, candidateSign(candidate))
 			}
 		case string(key) == "candidates", string(key) == "promptFeedback", string(key) == "usageMetadata":
 			bare = Finish
@@ -114,39 +114,39 @@ func geminiFrameKind(name, data []byte) FrameKind {
 	return sign
 }
 
-// candidateKind reads one candidate: parts that say something are content, a
+// candidateSign reads one candidate: parts that say something are content, a
 // finishReason completes it.
-func candidateKind(candidate []byte) FrameKind {
+func candidateSign(candidate []byte) Sign {
 	sign := Opening
 	for key, value := range members(candidate) {
 		switch string(key) {
 		case "finishReason":
-			if !isEmpty(value) && string(value) != `"FINISH_REASON_UNSPECIFIED"` {
+			if !empty(value) && string(value) != `"FINISH_REASON_UNSPECIFIED"` {
 				return Finish
 			}
 		case "content":
 			for part := range elements(member(value, "parts")) {
-				sign = max(sign, geminiPartKind(part))
+				sign = max(sign, geminiPart(part))
 			}
 		}
 	}
 	return sign
 }
 
-// geminiPartKind tells whether a part shows anything besides that it is a thought.
-func geminiPartKind(part []byte) FrameKind {
+// geminiPart tells whether a part shows anything besides that it is a thought.
+func geminiPart(part []byte) Sign {
 	for key, value := range members(part) {
-		if string(key) != "thought" && !isEmpty(value) {
+		if string(key) != "thought" && !empty(value) {
 			return Content
 		}
 	}
 	return Opening
 }
 
-// isGeminiPlainContent knows a chunk that begins with a candidate, as no error does, and
+// geminiPlain knows a chunk that begins with a candidate, as no error does, and
 // says of none why it is finished. Inside of a text that word has a backslash
 // before its quote.
-func isGeminiPlainContent(frame []byte) bool {
+func geminiPlain(frame []byte) bool {
 	const space = " \r\n"
 	i := bytes.IndexByte(frame[:min(len(frame), 8)], '{')
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame[i+1:], space), []byte(`"candidates"`))

@@ -10,24 +10,24 @@ import (
 func Ollama() *Dialect { return &ollama }
 
 var ollama = Dialect{
-	name:             "ollama",
-	isRequest:        hasPathSuffix("/api/chat", "/api/generate"),
-	streamForm:       Lines,
-	streamsByDefault: true,
-	frameKind:        ollamaFrameKind,
-	isPlainContent:   isOllamaPlainContent,
-	ping:             pingComment,
-	errors:           errorFormat{body: ollamaError},
+	name:    "ollama",
+	asks:    suffix("/api/chat", "/api/generate"),
+	streams: Lines,
+	unasked: true,
+	sign:    ollamaSign,
+	plain:   ollamaPlain,
+	ping:    comment,
+	errors:  errorForm{body: ollamaError},
 }
 
-// ollamaFrameKind reads one line. The line that is done is an answer even if it is
+// ollamaSign reads one line. The line that is done is an answer even if it is
 // the first: a model was loaded, or had nothing to say.
-func ollamaFrameKind(_, data []byte) FrameKind {
+func ollamaSign(_, data []byte) Sign {
 	sign := Opening
 	for key, value := range members(data) {
 		switch string(key) {
 		case "error":
-			if !isEmpty(value) {
+			if !empty(value) {
 				return Failure
 			}
 		case "done":
@@ -35,12 +35,12 @@ func ollamaFrameKind(_, data []byte) FrameKind {
 				sign = Last
 			}
 		case "message":
-			if deltaHasContent(value) {
+			if deltaSpeaks(value) {
 				sign = max(sign, Content)
 			}
 		case "model", "created_at", "remote_model", "remote_host", "completed", "total":
 		default:
-			if !isEmpty(value) {
+			if !empty(value) {
 				sign = max(sign, Content)
 			}
 		}
@@ -48,13 +48,13 @@ func ollamaFrameKind(_, data []byte) FrameKind {
 	return sign
 }
 
-// isOllamaPlainContent knows a line by how it begins and ends.
-func isOllamaPlainContent(frame []byte) bool {
+// ollamaPlain knows a line by how it begins and ends.
+func ollamaPlain(frame []byte) bool {
 	return bytes.HasPrefix(frame, []byte(`{"model":`)) && bytes.HasSuffix(frame, []byte(`,"done":false}`+"\n"))
 }
 
-// ollamaContinues tells whether bytes begin with a line of Ollama's that is not the last.
-func ollamaContinues(begin []byte) bool {
+// goesOn tells whether bytes begin with a line of Ollama's that is not the last.
+func goesOn(begin []byte) bool {
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
 	return ok && string(member(line, "done")) == "false"
 }

@@ -12,18 +12,18 @@ import (
 func OpenAIResponses() *Dialect { return &openAIResponses }
 
 var openAIResponses = Dialect{
-	name:           "openai-responses",
-	isRequest:      hasPathSuffix("/responses", "/responses/compact"),
-	streamForm:     Events,
-	frameKind:      responsesFrameKind,
-	kindByName:     responsesKindByName,
-	isPlainContent: isResponsesPlainContent,
-	ping:           pingComment,
-	heartbeat:      responsesHeartbeat,
-	abortsOnError:  true,
-	errors: errorFormat{
+	name:      "openai-responses",
+	asks:      suffix("/responses", "/responses/compact"),
+	streams:   Events,
+	sign:      responsesSign,
+	named:     responsesNamed,
+	plain:     responsesPlain,
+	ping:      comment,
+	heartbeat: responsesHeartbeat,
+	aborts:    true,
+	errors: errorForm{
 		body:  openAIError,
-		event: responsesErrorEvents,
+		event: responsesError,
 		other: "server_error",
 		types: map[fault.Kind]string{
 			fault.Quota:       "insufficient_quota",
@@ -36,8 +36,8 @@ var openAIResponses = Dialect{
 	},
 }
 
-// responsesKindByName reads an event's name.
-func responsesKindByName(name []byte) (FrameKind, bool) {
+// responsesNamed reads an event's name.
+func responsesNamed(name []byte) (Sign, bool) {
 	switch string(name) {
 	case "response.created", "response.in_progress", "response.queued", "keepalive":
 		return Opening, true
@@ -49,21 +49,21 @@ func responsesKindByName(name []byte) (FrameKind, bool) {
 	return Content, bytes.HasSuffix(name, []byte(".delta"))
 }
 
-// responsesFrameKind reads the event's name, and its data where that takes it.
-func responsesFrameKind(name, data []byte) FrameKind {
-	name = eventName(name, data)
-	if sign, ok := responsesKindByName(name); ok {
+// responsesSign reads the event's name, and its data where that takes it.
+func responsesSign(name, data []byte) Sign {
+	name = nameOf(name, data)
+	if sign, ok := responsesNamed(name); ok {
 		return sign
 	}
 	switch string(name) {
 	case "":
 		return Opening
 	case "response.output_item.added":
-		return itemKind(member(data, "item"))
+		return itemSign(member(data, "item"))
 	case "response.content_part.added", "response.reasoning_summary_part.added":
-		return partKind(member(data, "part"))
+		return partSign(member(data, "part"))
 	case "response.incomplete":
-		if isEmpty(member(member(data, "response"), "error")) {
+		if empty(member(member(data, "response"), "error")) {
 			return Last // a limit that the request has set
 		}
 		return Failure
@@ -71,33 +71,33 @@ func responsesFrameKind(name, data []byte) FrameKind {
 	return Content
 }
 
-// itemKind tells whether the start of an item shows anything yet: a message
+// itemSign tells whether the start of an item shows anything yet: a message
 // opens empty and reasoning with nothing that can be read, a call comes with
 // its name.
-func itemKind(item []byte) FrameKind {
+func itemSign(item []byte) Sign {
 	switch string(member(item, "type")) {
 	case `"reasoning"`:
 		return Opening
 	case `"message"`:
-		if isEmpty(member(item, "content")) {
+		if empty(member(item, "content")) {
 			return Opening
 		}
 	}
 	return Content
 }
 
-func partKind(part []byte) FrameKind {
+func partSign(part []byte) Sign {
 	for key, value := range members(part) {
-		if string(key) != "type" && !isEmpty(value) {
+		if string(key) != "type" && !empty(value) {
 			return Content
 		}
 	}
 	return Opening
 }
 
-// isResponsesPlainContent knows deltas by the type that relays begin with where they
+// responsesPlain knows deltas by the type that relays begin with where they
 // leave the name out.
-func isResponsesPlainContent(frame []byte) bool {
+func responsesPlain(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"type":"response.`))
 	if !ok {
 		return false
@@ -119,10 +119,10 @@ func isCodex(name string) bool {
 	return len(name) >= len(codex) && strings.EqualFold(name[:len(codex)], codex)
 }
 
-// responsesErrorEvents writes an error as the API does, twice: SDKs look for the
+// responsesError writes an error as the API does, twice: SDKs look for the
 // first event, Codex for the second. The first says everything in two places,
 // since the documentation has one and the API the other.
-func responsesErrorEvents(kind, words string) string {
+func responsesError(kind, words string) string {
 	type detail struct {
 		Type    string  `json:"type,omitzero"`
 		Code    string  `json:"code"`

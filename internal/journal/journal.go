@@ -110,14 +110,14 @@ func (f *File) take(line []byte) error {
 	if e.Seq != f.seq+1 {
 		return fmt.Errorf("event %d where %d should be", e.Seq, f.seq+1)
 	}
-	event, ok := wire.ToTurn(e.Body)
-	if !ok || !turn.Kept(event) {
-		return fmt.Errorf("%q is no event of a conversation", e.Body.Type())
+	t, ok := e.Body.(wire.Turn)
+	if !ok || !turn.Kept(t.Event) {
+		return fmt.Errorf("%q is no event of a conversation", wire.Type(e.Body))
 	}
-	if start, ok := event.(turn.Start); ok {
+	if start, ok := t.Event.(turn.Start); ok {
 		f.turn = start.ID
 	}
-	f.seq, f.events = e.Seq, append(f.events, event)
+	f.seq, f.events = e.Seq, append(f.events, t.Event)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (f *File) Append(_ context.Context, events ...turn.Event) error {
 			f.turn = start.ID
 		}
 		line, err := json.Marshal(wire.Event{
-			Seq: f.seq + 1 + int64(i), Time: time.Now(), Body: wire.OfTurn(wire.Call{TurnID: f.turn}, e),
+			Seq: f.seq + 1 + int64(i), Time: time.Now(), Body: wire.Turn{Ref: wire.Ref{TurnID: f.turn}, Event: e},
 		})
 		if err != nil {
 			return err

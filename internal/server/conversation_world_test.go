@@ -176,13 +176,13 @@ func narrate(t *testing.T, text string) string {
 			return strings.TrimSpace("model: " + e.Content.Text())
 		case turn.Sealed:
 			return fmt.Sprintf("sealed %s, %d retries", e.Status, e.RetryCount)
+		case turn.Retry:
+			return fmt.Sprintf("retry %d: %s", e.Retry()-1, e.Fault.Redacted())
 		}
 	case wire.InputQueued:
 		return "queued: " + b.Text
-	case wire.ProviderRetry:
-		return fmt.Sprintf("retry %d: %s", b.Attempt, b.Message)
 	}
-	return e.Body.Type()
+	return wire.Type(e.Body)
 }
 
 // expect compares lines with a text that has one in each of its own.

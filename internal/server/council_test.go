@@ -106,7 +106,7 @@ func told(t *testing.T, text string) string {
 	case wire.CouncilEnd:
 		return fmt.Sprintf("end %s: %d, %d, %d", b.Status, b.Answered, b.Failed, b.CutOff)
 	}
-	return e.Body.Type()
+	return wire.Type(e.Body)
 }
 
 // after the first moment, in which members begin in any order, this happens.

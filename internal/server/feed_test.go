@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -45,7 +46,7 @@ func bodies(t *testing.T, all []event) (read []wire.Event) {
 		if err := json.Unmarshal([]byte(e.data), &w); err != nil {
 			t.Fatalf("%+v: %v", e, err)
 		}
-		if w.Body.Type() != e.name || e.id != "" && !strings.HasSuffix(e.id, fmt.Sprintf("-%d", w.Seq)) {
+		if wire.Type(w.Body) != e.name || e.id != "" && !strings.HasSuffix(e.id, fmt.Sprintf("-%d", w.Seq)) {
 			t.Errorf("%+v says it is %+v", e, w)
 		}
 		read = append(read, w)
@@ -58,19 +59,21 @@ func said(all []wire.Event) string {
 	var b strings.Builder
 	for _, e := range all {
 		fmt.Fprintf(&b, "%d ", e.Seq)
-		switch body := e.Body.(type) {
-		case wire.ProviderRetry:
-			fmt.Fprintf(&b, "retry %d in %d", body.Attempt, body.DelayMs)
-		case wire.ProviderWaiting:
-			fmt.Fprintf(&b, "waiting %d", body.RemainingMs)
-		case wire.ProviderRecovered:
-			fmt.Fprintf(&b, "recovered after %d", body.Retries)
-		case wire.ProviderSwitched:
-			fmt.Fprintf(&b, "from %s to %s: %s", body.From, body.To, body.Why)
-		case wire.Error:
-			fmt.Fprintf(&b, "error %s after %d", body.Kind, body.Retries)
-		case wire.Reset:
-			fmt.Fprintf(&b, "reset %s", body.Reason)
+		if reset, ok := e.Body.(wire.Reset); ok {
+			fmt.Fprintf(&b, "reset %s; ", reset.Reason)
+			continue
+		}
+		switch e := e.Body.(wire.Turn).Event.(type) {
+		case turn.Retry:
+			fmt.Fprintf(&b, "retry %d in %d", e.Retry()-1, e.Verdict.Wait.Milliseconds())
+		case turn.Waiting:
+			fmt.Fprintf(&b, "waiting %d", e.Remaining.Milliseconds())
+		case turn.Recovered:
+			fmt.Fprintf(&b, "recovered after %d", e.Retries)
+		case turn.Switched:
+			fmt.Fprintf(&b, "from %s to %s: %s", e.From, e.To, e.Why)
+		case turn.Error:
+			fmt.Fprintf(&b, "error %s after %d", e.Kind, e.Retries)
 		}
 		b.WriteString("; ")
 	}
@@ -102,8 +105,12 @@ func TestStoryOfACallIsTold(t *testing.T) {
 		if got := said(all); got != want {
 			t.Errorf("\n got %s\nwant %s", got, want)
 		}
-		if c := all[0].Body.(wire.ProviderRetry).Call; c != (wire.Call{ConversationID: "s-1", TurnID: "2", Provider: "anthropic", Model: "claude", Upstream: "work"}) {
-			t.Errorf("%+v", c)
+		first := all[0].Body.(wire.Turn)
+		if want := (wire.Ref{ConversationID: "s-1", TurnID: "2"}); first.Ref != want {
+			t.Errorf("retry is about %+v, want %+v", first.Ref, want)
+		}
+		if r := first.Event.(turn.Retry); r.Provider != "anthropic" || r.Model != "claude" || r.Upstream != "work" {
+			t.Errorf("retry is of %s at %q, want anthropic/claude at work", r.Name, r.Upstream)
 		}
 	})
 }

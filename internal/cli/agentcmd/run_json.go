@@ -22,7 +22,7 @@ func (l *lines) show(e turn.Event) {
 	if s, ok := e.(turn.Start); ok {
 		l.turn = s.ID
 	}
-	l.write(wire.OfTurn(wire.Call{TurnID: l.turn}, e))
+	l.write(wire.Turn{Ref: wire.Ref{TurnID: l.turn}, Event: e})
 }
 
 func (l *lines) end(status turn.Status, code int, message, saved string) {

@@ -115,8 +115,8 @@ func (c *runCmd) watch(ctx context.Context, api client.Client, id, text string) 
 		if err != nil {
 			return refused(err)
 		}
-		if e, ok := wire.ToTurn(e.Body); ok {
-			c.show(e)
+		if t, ok := e.Body.(wire.Turn); ok {
+			c.show(t.Event)
 		}
 	}
 	return c.verdict(ctx)

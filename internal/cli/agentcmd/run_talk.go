@@ -158,7 +158,7 @@ func (c *runCmd) input(ctx context.Context, t *talk, args []string) ([]turn.Even
 // seal is missing: what it has not answered is for the next.
 func goesOn(s turn.State) bool {
 	seal, ended := s.Next().(turn.Seal)
-	return s.Open() && !(ended && seal.Status == turn.Failed)
+	return s.Next() != nil && !(ended && seal.Status == turn.Failed)
 }
 
 // unseen gives an answer that was whole as its process died: whether anybody

@@ -186,8 +186,8 @@ type countdown struct {
 
 // count shows a wait: on a terminal second by second, else once.
 func (v *text) count(e turn.Retry) *countdown {
-	c := &countdown{Wait: display.WaitOf(e), done: make(chan struct{})}
-	c.Due = time.Now().Add(e.Delay)
+	c := &countdown{Wait: e.Wait, done: make(chan struct{})}
+	c.Due = time.Now().Add(e.Verdict.Wait)
 	line := func() string { return display.WaitLine(c.Wait, time.Now(), v.screen.Columns()) }
 	if !v.screen.Live {
 		v.note(screen.Amber, "%s", line())

@@ -86,7 +86,7 @@ func attached(t *testing.T, c client.Client, last int64) (got []string, err erro
 		if err != nil {
 			return got, err
 		}
-		text := fmt.Sprint(e.Seq, " ", e.Body.Type())
+		text := fmt.Sprint(e.Seq, " ", wire.Type(e.Body))
 		switch b := e.Body.(type) {
 		case wire.ConnectionLost:
 			text = fmt.Sprintf("lost %d for %v: %s", b.Attempt, (time.Duration(b.DelayMs) * time.Millisecond).Truncate(time.Second/4), b.Message)

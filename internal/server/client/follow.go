@@ -48,12 +48,18 @@ func (c Client) turn(ctx context.Context, conversation, turnID string, open open
 			if wire.TurnOf(e.Body) != turnID {
 				return true
 			}
-			return yield(e, nil) && e.Body.Type() != turn.Sealed{}.Type()
+			return yield(e, nil) && !sealed(e.Body)
 		}
 		if err := l.follow(ctx); err != nil && ctx.Err() == nil {
 			yield(wire.Event{}, err)
 		}
 	}
+}
+
+func sealed(b wire.Body) bool {
+	t, _ := b.(wire.Turn)
+	_, ok := t.Event.(turn.Sealed)
+	return ok
 }
 
 // Attach yields what has happened in a conversation behind a number, 0 for all,

@@ -26,7 +26,7 @@ func seen(t *testing.T, c client.Client) (got []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprint(e.Seq, " ", e.Body.Type()))
+		got = append(got, fmt.Sprint(e.Seq, " ", wire.Type(e.Body)))
 	}
 	return got
 }

@@ -228,7 +228,7 @@ func vocabulary() (words []string) {
 		switch b.(type) {
 		case wire.Exit, wire.Reset, wire.ConnectionLost, wire.ConnectionBack: // not of conversations
 		default:
-			words = append(words, b.Type())
+			words = append(words, wire.Type(b))
 		}
 	}
 	slices.Sort(words)

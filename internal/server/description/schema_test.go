@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -28,7 +29,7 @@ type describer struct {
 
 func newDescriber(at string) (*describer, error) {
 	d := &describer{at: at, comments: map[string]string{}, defs: object{}}
-	for _, dir := range []string{"../api", "../../../wire", "../../../turn", "../../../llm", "../../../conversation"} {
+	for _, dir := range []string{".", "../api", "../../../wire", "../../../turn", "../../../llm", "../../../conversation"} {
 		if err := d.readComments(dir); err != nil {
 			return nil, err
 		}
@@ -192,11 +193,6 @@ func bodies() []wire.Body {
 	all := []wire.Body{
 		wire.InputQueued{},
 		wire.InputRemoved{},
-		wire.ProviderRetry{},
-		wire.ProviderWaiting{},
-		wire.ProviderRecovered{},
-		wire.ProviderSwitched{},
-		wire.Error{},
 		wire.CouncilStart{},
 		wire.CouncilMember{},
 		wire.CouncilQuorum{},
@@ -219,6 +215,11 @@ func bodies() []wire.Body {
 		turn.Compacted{},
 		turn.Restarted{},
 		turn.Sealed{},
+		turn.Retry{},
+		turn.Waiting{},
+		turn.Recovered{},
+		turn.Switched{},
+		turn.Error{},
 	} {
 		all = append(all, wire.Turn{Event: e})
 	}
@@ -234,13 +235,47 @@ func (d *describer) events() object {
 		properties["v"] = object{"const": 1, "description": "the version of the vocabulary"}
 		properties["seq"] = object{"type": "integer", "description": "in a conversation: the number of the event if it is kept, otherwise of the last kept event before it"}
 		properties["ts"] = object{"type": "string", "format": "date-time"}
-		properties["type"] = object{"const": b.Type()}
+		properties["type"] = object{"const": wire.Type(b)}
 		required, _ := s["required"].([]any)
 		s["required"] = append([]any{"v", "seq", "ts", "type"}, required...)
-		d.defs[b.Type()] = s
-		all = append(all, object{"$ref": d.at + b.Type()})
+		d.defs[wire.Type(b)] = s
+		all = append(all, object{"$ref": d.at + wire.Type(b)})
 	}
 	return object{"oneOf": all}
+}
+
+// providerRetry has the members of a turn.Retry.
+type providerRetry struct {
+	llm.Name
+	Upstream   string    `json:"upstream,omitzero"`   // the configured name of the upstream
+	Attempt    int       `json:"attempt"`             // the number of the retry, from 0
+	DelayMs    int64     `json:"delayMs"`             // the wait before it
+	Message    string    `json:"message"`             // the provider's words, such as "HTTP 429: …"; shown, never part of a prompt
+	Code       string    `json:"code,omitzero"`       // the status, such as "429", or the provider's word where there was none
+	Kind       string    `json:"kind"`                // the fault's, such as "rate-limited"
+	RequestID  string    `json:"requestId,omitzero"`  // the provider's, for its support
+	MaxRetries int       `json:"maxRetries,omitzero"` // left out: there is no limit
+	Deadline   time.Time `json:"deadline,omitzero"`   // the latest end of waiting; left out: no budget bounds it
+	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
+}
+
+// providerWaiting has the members of a turn.Waiting.
+type providerWaiting struct {
+	llm.Name
+	Upstream    string `json:"upstream,omitzero"`
+	Attempt     int    `json:"attempt"`     // of the retry that is waited for, from 0
+	RemainingMs int64  `json:"remainingMs"` // until then
+}
+
+// members returns the type whose fields are the JSON members of an event.
+func members(t reflect.Type) reflect.Type {
+	switch t {
+	case reflect.TypeFor[turn.Retry]():
+		return reflect.TypeFor[providerRetry]()
+	case reflect.TypeFor[turn.Waiting]():
+		return reflect.TypeFor[providerWaiting]()
+	}
+	return t
 }
 
 // event describes the members of an event.
@@ -250,17 +285,15 @@ func (d *describer) event(b wire.Body) object {
 	if ofTurn {
 		t = reflect.TypeOf(e.Event)
 	}
-	s := d.structure(t)
+	s := d.structure(members(t))
 	if ofTurn {
-		required, _ := s["required"].([]any)
-		for _, name := range []string{"conversationId", "turnId"} {
-			s["properties"].(object)[name] = object{"type": "string"}
-			required = append(required, name)
-		}
-		s["required"] = required
+		ids, required := d.members(reflect.TypeFor[wire.Ref]())
+		maps.Copy(s["properties"].(object), ids)
+		more, _ := s["required"].([]any)
+		s["required"] = append(required, more...)
 	}
 	if comment, ok := strings.CutPrefix(d.comments[t.String()], t.Name()+" "); ok {
-		s["description"] = b.Type() + " " + comment
+		s["description"] = wire.Type(b) + " " + comment
 	}
 	return s
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -45,13 +48,9 @@ type Feed struct {
 
 // call is a call that has failed and has not ended.
 type call struct {
-	call    wire.Call
-	fault   *fault.Error
-	attempt int
-	retries int
-	waited  time.Duration
-	due     time.Time
-	remind  *time.Timer // nil: none is set
+	call   gateway.Call
+	retry  turn.Retry
+	remind *time.Timer // nil: none is set
 }
 
 // New returns a feed whose events are numbered from 1.
@@ -93,24 +92,27 @@ func (f *Feed) watch(e gateway.Event, c *call) {
 	case e.Type == gateway.GaveUp || e.Type == gateway.BrokeOff:
 		f.callEnds.add(e.Call.ID, "failed", n.Retries(), n.Waited)
 		f.forget(e.Call.ID, c)
-		f.publish(e.At, wire.NewError(callOf(e.Call), n.Fault, n.Retries(), n.Waited))
+		f.publish(e.At, e.Call, failed(e.Call, n.Fault, n.Retries(), n.Waited))
 	case c == nil:
 	case e.Type == gateway.Tried:
 		c.stop()
 	case e.Type == gateway.Switched:
-		f.publish(e.At, wire.ProviderSwitched{Call: callOf(e.Call), From: e.From, To: e.Call.Upstream, Why: c.fault.Redacted()})
+		f.publish(e.At, e.Call, turn.Switched{
+			Name: modelOf(e.Call), Upstream: e.Call.Upstream, From: e.From, To: e.Call.Upstream, Why: c.retry.Fault.Redacted(),
+		})
 	case e.Type == gateway.Recovered:
 		f.callEnds.add(e.Call.ID, "recovered", n.Retries(), n.Waited)
 		f.forget(e.Call.ID, c)
-		f.publish(e.At, wire.ProviderRecovered{Call: callOf(e.Call), Retries: n.Retries(), WaitedMs: n.Waited.Milliseconds()})
+		f.publish(e.At, e.Call, turn.Recovered{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Retries: n.Retries(), Waited: n.Waited})
 	case e.Type == gateway.Left:
-		f.callEnds.add(e.Call.ID, "left", c.retries, c.waited)
+		f.callEnds.add(e.Call.ID, "left", c.retries(), c.retry.Waited)
 		f.forget(e.Call.ID, c)
-		f.publish(e.At, wire.NewError(c.call, &fault.Error{Kind: fault.Canceled, Message: "the client has left"}, c.retries, c.waited))
+		left := &fault.Error{Kind: fault.Canceled, Message: "the client has left"}
+		f.publish(e.At, c.call, failed(c.call, left, c.retries(), c.retry.Waited))
 	case e.Type == gateway.Ended:
-		f.callEnds.add(e.Call.ID, "failed", c.retries, c.waited)
+		f.callEnds.add(e.Call.ID, "failed", c.retries(), c.retry.Waited)
 		f.forget(e.Call.ID, c)
-		f.publish(e.At, wire.NewError(c.call, c.fault, c.retries, c.waited))
+		f.publish(e.At, c.call, failed(c.call, c.retry.Fault, c.retries(), c.retry.Waited))
 	}
 }
 
@@ -123,9 +125,10 @@ func (f *Feed) retry(e gateway.Event, c *call) {
 		f.waiting.Add(1)
 	}
 	c.stop()
-	c.call, c.fault, c.attempt = callOf(e.Call), n.Fault, max(0, n.Run.Tries-1)
-	c.retries, c.waited, c.due = n.Retries(), n.Waited, e.At.Add(n.Verdict.Wait)
-	f.publish(e.At, wire.NewRetry(c.call, n.Fault, n.Run, n.Verdict, n.Limit, n.Deadline))
+	c.call, c.retry = e.Call, turn.Retry{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Wait: policy.Wait{
+		Run: n.Run, Fault: n.Fault, Verdict: n.Verdict, Due: e.At.Add(n.Verdict.Wait), Limit: n.Limit, Deadline: n.Deadline, Waited: n.Waited,
+	}}
+	f.publish(e.At, c.call, c.retry)
 	if n.Verdict.Wait > remindTime {
 		f.startReminders(c)
 	}
@@ -138,11 +141,11 @@ func (f *Feed) startReminders(c *call) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		now := time.Now()
-		left := c.due.Sub(now)
+		left := c.retry.Due.Sub(now)
 		if c.remind != t || left <= 0 {
 			return // that wait is over
 		}
-		f.publish(now, wire.ProviderWaiting{Call: c.call, Attempt: c.attempt, RemainingMs: left.Milliseconds()})
+		f.publish(now, c.call, turn.Waiting{Name: c.retry.Name, Upstream: c.retry.Upstream, Retry: c.retry.Retry(), Remaining: left})
 		if left > remindTime {
 			t.Reset(remindTime)
 		}
@@ -167,21 +170,26 @@ func (f *Feed) forget(id int64, c *call) {
 	}
 }
 
-// callOf returns a call as the public events name it.
-func callOf(c gateway.Call) wire.Call {
-	return wire.Call{
-		ConversationID: c.Session, TurnID: strconv.FormatInt(c.ID, 10),
-		Provider: c.API, Model: c.Model, Upstream: c.Upstream,
-	}
+// retries is the number of retries that were made before the wait.
+func (c *call) retries() int { return c.retry.Run.Tries - 1 }
+
+func modelOf(c gateway.Call) llm.Name { return llm.Name{Provider: c.API, Model: c.Model} }
+
+// failed returns the event for a call that has failed for good.
+func failed(c gateway.Call, f *fault.Error, retries int, waited time.Duration) turn.Error {
+	e := turn.NewError(f, retries, waited)
+	e.Name, e.Upstream = modelOf(c), c.Upstream
+	return e
 }
 
-// publish numbers an event, keeps it and wakes the readers.
-func (f *Feed) publish(at time.Time, body wire.Body) {
+// publish numbers an event of a call, keeps it and wakes the readers.
+func (f *Feed) publish(at time.Time, c gateway.Call, e turn.Event) {
 	f.seq++
 	to := &f.kept
-	if _, ok := body.(wire.ProviderWaiting); ok {
+	if _, ok := e.(turn.Waiting); ok {
 		to = &f.reminders
 	}
+	body := wire.Turn{Ref: wire.Ref{ConversationID: c.Session, TurnID: strconv.FormatInt(c.ID, 10)}, Event: e}
 	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: at, Body: body})})
 	close(f.news)
 	f.news = make(chan struct{})
@@ -194,7 +202,7 @@ func (f *Feed) encode(id string, e wire.Event) []byte {
 		panic(err) // our own types can be encoded
 	}
 	var b bytes.Buffer
-	stream.Frame(&b, id, e.Body.Type(), text)
+	stream.Frame(&b, id, wire.Type(e.Body), text)
 	return b.Bytes()
 }
 

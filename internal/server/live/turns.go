@@ -8,6 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // turnsBound is how many waiting turns are shown.
@@ -64,6 +65,9 @@ func viewTurn(p *conversation.Pending, now time.Time) turnWait {
 		Upstream: history.OfTurns(p.Name.Provider), Kind: p.Kind, Cause: causeOf(p), Message: p.Message, Code: p.Code,
 		Retries: p.Retries, MaxRetries: p.Limit, Began: rest.Time(p.Began), Due: rest.Time(p.Due), Deadline: rest.Time(p.Deadline),
 		Remaining: rest.Remaining(p.Due, now),
+	}
+	if p.Limit == policy.Unlimited {
+		v.MaxRetries = 0
 	}
 	v.Waited = max(0, p.Slept.Milliseconds()-v.Remaining)
 	if p.Trying {

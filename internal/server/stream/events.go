@@ -64,7 +64,7 @@ func (s *Stream) WriteEvent(e wire.Event) {
 	if wire.Kept(e.Body) {
 		id = strconv.FormatInt(e.Seq, 10)
 	}
-	Frame(&s.Buffer, id, e.Body.Type(), text)
+	Frame(&s.Buffer, id, wire.Type(e.Body), text)
 }
 
 // WriteError adds the problem of an error as an event of that name, unless nothing is wrong.

@@ -145,7 +145,7 @@ func ends() (all []said) {
 func ended(f *fault.Error, provider string, retries int, committed bool) said {
 	e := turn.Error{
 		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: "steps", Message: "no",
-		Retries: retries, Committed: committed, WaitedMs: int64(retries) * 40_000,
+		Retries: retries, Committed: committed, Waited: time.Duration(retries) * 40 * time.Second,
 	}
 	code := ""
 	if f != nil {
@@ -156,7 +156,7 @@ func ended(f *fault.Error, provider string, retries int, committed bool) said {
 	}
 	return said{Of: map[string]any{
 		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
-		"waitedMs": e.WaitedMs, "requestId": e.RequestID,
+		"waitedMs": e.Waited.Milliseconds(), "requestId": e.RequestID,
 	}, Words: display.Headline(e), More: display.Details(e)[1]}
 }
 

@@ -3,23 +3,22 @@ package chat_test
 import (
 	"testing"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// BenchmarkFolder_List lists ten closed conversations.
-func BenchmarkFolder_List(b *testing.B) {
+// A list of ten conversations that are closed.
+func BenchmarkList(b *testing.B) {
 	f := folder(b.TempDir(), llmtest.Says("hi"))
 	for range 10 {
-		conv, err := f.New(b.Context(), defaults)
+		talk, err := f.New(b.Context(), made)
 		if err == nil {
-			err = conv.Do(b.Context(), tui.Send{ID: "1", Text: "hello"})
+			_, err = talk.Say(b.Context(), "", "hello")
 		}
 		if err == nil {
-			err = conv.Close()
+			err = talk.Close()
 		}
 		if err != nil {
-			b.Fatalf("create conversation: %v", err)
+			b.Fatal(err)
 		}
 	}
 	b.ReportAllocs()
@@ -27,37 +26,37 @@ func BenchmarkFolder_List(b *testing.B) {
 		n := 0
 		for _, err := range f.List(b.Context()) {
 			if err != nil {
-				b.Fatalf("List: %v", err)
+				b.Fatal(err)
 			}
 			n++
 		}
 		if n != 10 {
-			b.Fatalf("List: got %d conversations, want 10", n)
+			b.Fatal(n)
 		}
 	}
 }
 
-// BenchmarkFolder_Open opens and closes a conversation.
-func BenchmarkFolder_Open(b *testing.B) {
+// Opening a conversation that is there, and closing it.
+func BenchmarkOpen(b *testing.B) {
 	f := folder(b.TempDir(), llmtest.Says("hi"))
-	conv, err := f.New(b.Context(), defaults)
+	talk, err := f.New(b.Context(), made)
 	if err == nil {
-		err = conv.Do(b.Context(), tui.Send{ID: "1", Text: "hello"})
+		_, err = talk.Say(b.Context(), "", "hello")
 	}
 	if err == nil {
-		err = conv.Close()
+		err = talk.Close()
 	}
 	if err != nil {
-		b.Fatalf("create conversation: %v", err)
+		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		same, err := f.Open(b.Context(), conv.ID())
+		same, err := f.Open(b.Context(), talk.ID())
 		if err == nil {
 			err = same.Close()
 		}
 		if err != nil {
-			b.Fatalf("Open, Close: %v", err)
+			b.Fatal(err)
 		}
 	}
 }

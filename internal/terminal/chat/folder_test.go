@@ -5,223 +5,227 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-func TestFolder_StoresAndListsConversations(t *testing.T) {
+func TestAConversationIsKeptAndFoundAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chats")
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("bye"))
-	first := create(t, f)
-	send(t, first, "\n  Where is it?\nIn the house?")
+	first := begun(t, f)
+	say(t, first, "\n  Where is it?\nIn the house?")
 	until(t, first, sealed)
-	send(t, create(t, f), "Something else")
-	closed(t, first)
+	say(t, begun(t, f), "Something else")
+	shut(t, first)
 	all := listed(t, f)
 	if len(all) != 2 || all[1].ID != first.ID() || all[1].Settings.Title != "Where is it?" || all[1].Folder != "/work" || all[1].InUse || all[1].Turn != "" {
-		t.Errorf("List: got %+v, want the closed one last", all)
+		t.Errorf("%+v", all)
 	}
-	conv, err := f.Open(t.Context(), first.ID())
-	again := opened(t, conv, err)
+	talk, err := f.Open(t.Context(), first.ID())
+	again := opened(t, talk, err)
 	if types := until(t, again, sealed); !slices.Contains(types, "assistant-message") {
-		t.Errorf("events: got %v, want an assistant-message", types)
+		t.Error(types)
 	}
-	if v, err := again.Get(t.Context()); err != nil || v.Settings.Title != "Where is it?" || v.Settings.Model != defaults.Model {
-		t.Errorf("Get after Open: got %+v, %v, want title and model as before", v, err)
+	if v, err := again.Get(t.Context()); err != nil || v.Settings.Title != "Where is it?" || v.Settings.Model != made.Model {
+		t.Errorf("%+v, %v", v, err)
 	}
-	if info, err := os.Stat(filepath.Join(storeDir(dir, first.ID()), "summary.json")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("summary: got %v, %v, want mode 0600", info, err)
+	if info, err := os.Stat(filepath.Join(storeDir(dir, first.ID()), "head.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
 	}
 }
 
-func TestFolder_RemovesAConversationWithoutInput(t *testing.T) {
+func TestAConversationInWhichNothingWasSaidIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir)
-	conv := create(t, f)
-	do(t, conv, tui.Change{Settings: conversation.Settings{Model: "acme/small"}})
-	if all := listed(t, f); len(all) != 0 {
-		t.Errorf("List: got %+v, want none", all)
+	talk := begun(t, f)
+	if err := talk.Change(t.Context(), conversation.Settings{Model: "acme/small"}); err != nil {
+		t.Error(err)
 	}
-	closed(t, conv)
-	closed(t, conv)
+	if all := listed(t, f); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	shut(t, talk)
+	shut(t, talk)
 	if left := names(t, dir); len(left) != 0 {
-		t.Errorf("files left: got %v, want none", left)
+		t.Error(left)
 	}
 }
 
-func TestFolder_OpensAConversationOnce(t *testing.T) {
+func TestAConversationIsOpenInOneTerminalAtATime(t *testing.T) {
 	dir := t.TempDir()
 	here, there := folder(dir, llmtest.Says("hi")), folder(dir, llmtest.Says("two"))
-	conv := create(t, here)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
-	if _, err := there.Open(t.Context(), conv.ID()); !errors.Is(err, store.ErrInUse) {
-		t.Errorf("Open in a second terminal: got %v, want ErrInUse", err)
+	talk := begun(t, here)
+	say(t, talk, "hello")
+	until(t, talk, sealed)
+	if _, err := there.Open(t.Context(), talk.ID()); !errors.Is(err, store.ErrInUse) {
+		t.Error(err)
 	}
 	all := listed(t, there)
-	if len(all) != 1 || !all[0].InUse || all[0].Settings.Title != "hello" || all[0].ID != conv.ID() {
-		t.Errorf("List in a second terminal: got %+v, want the conversation in use", all)
+	if len(all) != 1 || !all[0].InUse || all[0].Settings.Title != "hello" || all[0].ID != talk.ID() {
+		t.Errorf("%+v", all)
 	}
-	closed(t, conv)
+	shut(t, talk)
 	if all := listed(t, there); len(all) != 1 || all[0].InUse {
-		t.Errorf("List after Close: got %+v, want the conversation not in use", all)
+		t.Errorf("%+v", all)
 	}
-	same, err := there.Open(t.Context(), conv.ID())
-	send(t, opened(t, same, err), "and?")
+	same, err := there.Open(t.Context(), talk.ID())
+	say(t, opened(t, same, err), "and?")
 }
 
-func TestFolder_OpensNothingElse(t *testing.T) {
+func TestWhatIsNoConversationIsNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(filepath.Join(dir, "chats"))
 	outside := folder(dir, llmtest.Says("hi"))
-	conv := create(t, outside)
-	send(t, conv, "hello")
-	closed(t, conv)
+	talk := begun(t, outside)
+	say(t, talk, "hello")
+	shut(t, talk)
 	if len(listed(t, f)) != 0 {
-		t.Error("List: got a conversation, want none")
+		t.Error("there is one")
 	}
-	for _, id := range []string{"", ".", "..", "../" + conv.ID(), `..\` + conv.ID(), "20000101-000000-aaaaaaaaaa"} {
+	for _, id := range []string{"", ".", "..", "../" + talk.ID(), `..\` + talk.ID(), "20000101-000000-aaaaaaaaaa"} {
 		if _, err := f.Open(t.Context(), id); !errors.Is(err, conversation.ErrNone) {
-			t.Errorf("Open(%q): got %v, want ErrNone", id, err)
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 	if left := names(t, dir); len(left) != 1 {
-		t.Errorf("files: got %v, want the other conversation only", left)
+		t.Error("something was made:", left)
 	}
 }
 
-func TestFolder_ListsAConversationWhoseProcessWasKilled(t *testing.T) {
+func TestAConversationWhoseProcessWasKilledIsListedAsItIs(t *testing.T) {
 	dir := t.TempDir()
 	id := killed(t, dir, "hello")
 	f := folder(dir, llmtest.Says("hi"))
 	before := listed(t, f)
 	if len(before) != 1 || before[0].ID != id || before[0].InUse || before[0].Turn == "" || before[0].Settings.Title != "hello" || before[0].Folder != "/work" {
-		t.Errorf("List: got %+v, want the conversation with its turn", before)
+		t.Errorf("%+v", before)
 	}
-	conv, err := f.Open(t.Context(), id)
-	if types := until(t, opened(t, conv, err), sealed); !slices.Contains(types, "turn-restarted") {
-		t.Errorf("events: got %v, want a turn-restarted", types)
+	talk, err := f.Open(t.Context(), id)
+	if types := until(t, opened(t, talk, err), sealed); !slices.Contains(types, "turn-restarted") {
+		t.Error(types)
 	}
 }
 
-func TestFolder_RemovesAKilledConversationWithoutInput(t *testing.T) {
+func TestAProcessThatIsKilledBeforeAnythingIsSaidLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	killed(t, dir, "")
 	if all := listed(t, folder(dir)); len(all) != 0 {
-		t.Errorf("List: got %+v, want none", all)
+		t.Errorf("%+v", all)
 	}
 	if left := names(t, dir); len(left) != 0 {
-		t.Errorf("files left: got %v, want none", left)
+		t.Error(left)
 	}
 }
 
-// The store decides, whatever the summary says.
-func TestFolder_ListIgnoresStaleSummaries(t *testing.T) {
+// Whatever has become of the head, the store knows.
+func TestAListTellsTheTruthWhateverItsFilesSay(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("again"))
-	conv := create(t, f)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
-	closed(t, conv)
-	name := filepath.Join(storeDir(dir, conv.ID()), "summary.json")
+	talk := begun(t, f)
+	say(t, talk, "hello")
+	until(t, talk, sealed)
+	shut(t, talk)
+	name := filepath.Join(storeDir(dir, talk.ID()), "head.json")
 	old, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatalf("read summary: %v", err)
+		t.Fatal(err)
 	}
 	elsewhere := folder(dir, llmtest.Says("more"))
-	same, err := elsewhere.Open(t.Context(), conv.ID())
+	same, err := elsewhere.Open(t.Context(), talk.ID())
 	now := opened(t, same, err)
-	do(t, now, tui.Change{Settings: conversation.Settings{Model: "acme/small", Title: "Other"}})
-	closed(t, now)
-	for what, text := range map[string]string{"stale": string(old), "cut off": string(old[:20]), "empty": "", "none": "-"} {
+	if err := now.Change(t.Context(), conversation.Settings{Model: "acme/small", Title: "Other"}); err != nil {
+		t.Error(err)
+	}
+	shut(t, now)
+	for what, text := range map[string]string{"of before": string(old), "cut off": string(old[:20]), "empty": "", "none": "-"} {
 		err := os.WriteFile(name, []byte(text), 0o600)
 		if text == "-" {
 			err = os.Remove(name)
 		}
 		if err != nil {
-			t.Fatalf("write %s summary: %v", what, err)
+			t.Fatal(err)
 		}
-		if all := listed(t, f); len(all) != 1 || all[0].Settings.Title != "Other" || all[0].Settings.Model != "acme/small" || all[0].ID != conv.ID() {
-			t.Errorf("List with a summary that is %s: got %+v, want the state of the store", what, all)
+		if all := listed(t, f); len(all) != 1 || all[0].Settings.Title != "Other" || all[0].Settings.Model != "acme/small" || all[0].ID != talk.ID() {
+			t.Errorf("%s: %+v", what, all)
 		}
 	}
 }
 
-func TestFolder_ListsADamagedConversation(t *testing.T) {
+func TestADamagedConversationIsListedAndSaysSoWhenItIsOpened(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"))
-	conv := create(t, f)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
-	closed(t, conv)
-	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "mode"), []byte("cluster\n"), 0o600); err != nil {
-		t.Fatalf("damage store: %v", err)
+	talk := begun(t, f)
+	say(t, talk, "hello")
+	until(t, talk, sealed)
+	shut(t, talk)
+	if err := os.WriteFile(filepath.Join(storeDir(dir, talk.ID()), "mode"), []byte("cluster\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(storeDir(dir, conv.ID()), "summary.json")); err != nil {
-		t.Fatalf("remove summary: %v", err)
+	if err := os.Remove(filepath.Join(storeDir(dir, talk.ID()), "head.json")); err != nil {
+		t.Fatal(err)
 	}
-	if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
-		t.Errorf("List: got %+v, want the damaged conversation", all)
+	if all := listed(t, f); len(all) != 1 || all[0].ID != talk.ID() {
+		t.Errorf("%+v", all)
 	}
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, store.ErrMode) {
-		t.Errorf("Open: got %v, want ErrMode", err)
+	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, store.ErrMode) {
+		t.Error(err)
 	}
 }
 
-func TestFolder_RemovesOnlyEmptyStores(t *testing.T) {
+func TestAStoreIsTakenAwayOnlyIfThereIsNothingInIt(t *testing.T) {
 	dir := t.TempDir()
-	for id, holds := range map[string]string{"empty": "", "other": "conv"} {
+	for id, holds := range map[string]string{"nothing": "", "other": "talk"} {
 		e, err := store.Open(t.Context(), store.Config{Dir: storeDir(dir, id)})
 		if err != nil {
-			t.Fatalf("open store %s: %v", id, err)
+			t.Fatal(err)
 		}
 		if holds != "" {
-			if _, err := conversation.New(conversation.Config{Store: e}).Create(t.Context(), holds, defaults); err != nil {
-				t.Errorf("create conversation: %v", err)
+			if _, err := conversation.New(conversation.Config{Store: e}).Create(t.Context(), holds, made); err != nil {
+				t.Error(err)
 			}
 		}
 		if err := e.Close(t.Context()); err != nil {
-			t.Errorf("close store %s: %v", id, err)
+			t.Error(err)
 		}
 	}
 	f := folder(dir)
 	for range 2 {
 		if all := listed(t, f); len(all) != 1 || all[0].ID != "other" {
-			t.Errorf("List: got %+v, want the store that is not empty", all)
+			t.Errorf("%+v", all)
 		}
 	}
 	if left := names(t, dir); !slices.Equal(left, []string{"other"}) {
-		t.Errorf("stores left: got %v, want [other]", left)
+		t.Error(left)
 	}
 }
 
-func TestFolder_WithoutDirIsInMemory(t *testing.T) {
+func TestWhereNothingIsKeptOneCanTalkAllTheSame(t *testing.T) {
 	f := folder("", llmtest.Says("hi"))
-	conv := create(t, f)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
+	talk := begun(t, f)
+	say(t, talk, "hello")
+	until(t, talk, sealed)
 	if all := listed(t, f); len(all) != 0 {
-		t.Errorf("List: got %+v, want none", all)
+		t.Errorf("%+v", all)
 	}
-	closed(t, conv)
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, conversation.ErrNone) {
-		t.Errorf("Open of a closed conversation in memory: got %v, want ErrNone", err)
+	shut(t, talk)
+	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, conversation.ErrNone) {
+		t.Error(err)
 	}
 }
 
-func TestFolder_OverridesAndValidatesSettings(t *testing.T) {
+func TestAConversationIsOpenedWithOtherSettingsIfTheyCanBeHad(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("so"))
-	conv := create(t, f)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
-	closed(t, conv)
+	talk := begun(t, f)
+	say(t, talk, "hello")
+	until(t, talk, sealed)
+	shut(t, talk)
 	none := errors.New("no such model")
 	f.Validate = func(s conversation.Settings) (conversation.Settings, error) {
 		if s.Model == "acme/none" {
@@ -230,54 +234,67 @@ func TestFolder_OverridesAndValidatesSettings(t *testing.T) {
 		return s, nil
 	}
 	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/none"; return s }
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, none) {
-		t.Errorf("Open with an unknown model: got %v, want %v", err, none)
+	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, none) {
+		t.Error(err)
 	}
 	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/small"; return s }
-	same, err := f.Open(t.Context(), conv.ID())
+	same, err := f.Open(t.Context(), talk.ID())
 	now := opened(t, same, err)
 	if v, err := now.Get(t.Context()); err != nil || v.Settings.Model != "acme/small" || v.Settings.Title != "hello" {
-		t.Errorf("Get: got %+v, %v, want the overridden model and the title", v, err)
+		t.Errorf("%+v, %v", v, err)
 	}
-	if err := now.Do(t.Context(), tui.Change{Settings: conversation.Settings{Model: "acme/none"}}); !errors.Is(err, none) {
-		t.Errorf("Change to an unknown model: got %v, want %v", err, none)
+	if err := now.Change(t.Context(), conversation.Settings{Model: "acme/none"}); !errors.Is(err, none) {
+		t.Error(err)
 	}
 	if _, err := f.New(t.Context(), conversation.Settings{Model: "acme/none"}); !errors.Is(err, none) {
-		t.Errorf("New with an unknown model: got %v, want %v", err, none)
+		t.Error(err)
 	}
 }
 
-func TestLocal_DoReachesTheRunner(t *testing.T) {
+func TestATalkDoesWhatItsConversationDoes(t *testing.T) {
 	refused := &fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}
 	f := folder(t.TempDir(), llmtest.Fails(refused), llmtest.Hangs(), llmtest.Says("three"))
-	conv := create(t, f)
-	send(t, conv, "one")
-	until(t, conv, sealed)
-	do(t, conv, tui.Retry{ID: "retry"})
-	starts := 0
-	until(t, conv, func(b wire.Body) bool { // its answer hangs
-		if b.Type() == "turn-start" {
-			starts++
-		}
-		return starts == 2
-	})
-	send(t, conv, "x")
-	removed, steering := send(t, conv, "y"), send(t, conv, "z")
-	do(t, conv, tui.Remove{ID: removed})
-	do(t, conv, tui.Steer{ID: steering})
-	do(t, conv, tui.RetryNow{})
-	if v, err := conv.Get(t.Context()); err != nil || len(v.Inputs) != 2 || v.Inputs[0].Text != "x" || !v.Inputs[1].Steers {
-		t.Errorf("Get: got %+v, %v, want the inputs x and, steering, z", v, err)
+	talk := begun(t, f)
+	say(t, talk, "one")
+	until(t, talk, sealed)
+	if _, err := talk.Again(t.Context()); err != nil {
+		t.Error(err)
 	}
-	do(t, conv, tui.Cancel{})
-	ends := 0
-	types := until(t, conv, func(b wire.Body) bool {
-		if sealed(b) {
-			ends++
+	n := 0
+	until(t, talk, func(b wire.Body) bool { // it hangs
+		if wire.Type(b) == "turn-start" {
+			n++
 		}
-		return ends == 3
+		return n == 2
 	})
-	if !slices.Contains(types, "input-removed") {
-		t.Errorf("events: got %v, want an input-removed", types)
+	var waiting []string
+	for _, text := range []string{"x", "y", "z"} {
+		id, err := talk.Say(t.Context(), "", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, id)
+	}
+	ctx := t.Context()
+	for i, err := range []error{talk.Edit(ctx, waiting[0], "two"), talk.Remove(ctx, waiting[1]), talk.Steer(ctx, waiting[2]), talk.Now(ctx)} {
+		if err != nil {
+			t.Error(i, err)
+		}
+	}
+	if v, err := talk.Get(ctx); err != nil || len(v.Inputs) != 2 || v.Inputs[0].Text != "two" || !v.Inputs[1].Steers {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := talk.Stop(ctx, ""); err != nil {
+		t.Error(err)
+	}
+	n = 0
+	types := until(t, talk, func(b wire.Body) bool {
+		if sealed(b) {
+			n++
+		}
+		return n == 3
+	})
+	if got := strings.Join(types, " "); !strings.Contains(got, "input-removed") {
+		t.Error(got)
 	}
 }

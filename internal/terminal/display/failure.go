@@ -3,7 +3,6 @@ package display
 import (
 	"cmp"
 	"strings"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/turn"
@@ -65,8 +64,8 @@ func Details(e turn.Error) []string {
 	if name := e.Name.String(); name != "" {
 		more = append(more, OneLine(name))
 	}
-	if e.WaitedMs > 0 {
-		more = append(more, "waited "+Duration(time.Duration(e.WaitedMs)*time.Millisecond))
+	if e.Waited > 0 {
+		more = append(more, "waited "+Duration(e.Waited))
 	}
 	if e.RequestID != "" {
 		more = append(more, "request "+OneLine(e.RequestID))

@@ -2,6 +2,7 @@ package display_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,7 +37,7 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 }
 
 func TestDetails_NamesModelWaitAndRequest(t *testing.T) {
-	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", WaitedMs: 22400, RequestID: "req_1"}
+	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", Waited: 22400 * time.Millisecond, RequestID: "req_1"}
 	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, display.Details(e)); diff != "" {
 		t.Errorf("Details (-want +got):\n%s", diff)
 	}

@@ -28,13 +28,6 @@ const (
 	Canceled  = "Canceled."
 )
 
-// WaitOf returns the wait of a retry event.
-func WaitOf(e turn.Retry) policy.Wait {
-	return policy.Wait{
-		Run: policy.Run{Tries: e.Attempt + 1}, Fault: e.Fault, Verdict: policy.Verdict{Wait: e.Delay}, Limit: e.Limit, Deadline: e.Deadline,
-	}
-}
-
 // WaitLine is the line about a call that waits: state, time left until w.Due, attempt, keys. It
 // takes fewer than width columns: keys beside Ctrl+C go first, then the short form is used, then it
 // is shed from the right.

@@ -20,8 +20,8 @@ import (
 
 func TestWhatIsSaidMeanwhileIsQueuedAndCanBeTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Late(20*time.Second, llmtest.Says("first answer")), llmtest.Says("second answer"), llmtest.Says("none"))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Late(20*time.Second, llmtest.Says("first answer")), llmtest.Says("second answer"), llmtest.Says("none"))
+		s := play(t, config(h), 80, 24)
 		s.types("first")
 		s.types("second")
 		s.types("third")
@@ -42,9 +42,9 @@ func TestWhatIsSaidMeanwhileIsQueuedAndCanBeTakenBack(t *testing.T) {
 
 func TestTabHandsWhatIsQueuedToTheTurnUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, fails(2, llmtest.Says("both"))...)
+		h := newHouse(t, fails(2, llmtest.Says("both"))...)
 		h.model.Then = llmtest.Says("another")
-		s := start(t, config(h), 80, 24)
+		s := play(t, config(h), 80, 24)
 		s.types("first")
 		s.types("and this")
 		s.keys("tab")
@@ -58,9 +58,9 @@ func TestTabHandsWhatIsQueuedToTheTurnUnderWay(t *testing.T) {
 
 func TestWhatCannotBeSaidIsBackInTheComposer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t)
-		h.sendErr = errors.New("no space left on device")
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t)
+		h.refuses = errors.New("no space left on device")
+		s := play(t, config(h), 80, 24)
 		s.types("hours of work")
 		s.sees("× Not sent: no space left on device", "> hours of work\n")
 	})
@@ -78,7 +78,7 @@ func write(ran *int) tool.Tool {
 }
 
 // questions has a house ask whether tools may run.
-func asking(h *service) <-chan tui.Approval {
+func asking(h *house) <-chan tui.Approval {
 	asked := make(chan tui.Approval)
 	h.approve = func(ctx context.Context, call llm.ToolCall) error {
 		answer := make(chan bool, 1)
@@ -111,11 +111,11 @@ func TestAToolThatChangesThingsAsksFirst(t *testing.T) {
 		call := func(id string) llmtest.Answer {
 			return llmtest.Calls(llmtest.Call(id, "write_file", `{"path":"a.txt"}`))
 		}
-		h := newService(t, call("1"), call("2"), call("3"), llmtest.Says("done"))
+		h := newHouse(t, call("1"), call("2"), call("3"), llmtest.Says("done"))
 		h.tools = []tool.Tool{write(&ran)}
 		c := config(h)
 		c.Approvals = asking(h)
-		s := start(t, c, 80, 24)
+		s := play(t, c, 80, 24)
 		s.types("x")
 		s.sees(`? May write_file run with {"path":"a.txt"}?`, "y yes · n no · a always")
 		s.golden("question")
@@ -142,7 +142,7 @@ func TestAToolThatChangesThingsAsksFirst(t *testing.T) {
 func TestWhatAModelSaysIsShownAndNotObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		evil := "a\x1b]0;title\a b\x1b[2J c\u009b2J d&#27;[31m [link](javascript:x) <script>x</script> List<String> `&#27;`"
-		s := start(t, config(newService(t, llmtest.Says(evil))), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Says(evil))), 80, 24)
 		s.types("x\x1b[2J")
 		s.wait(time.Second) // screen holds every line against control characters
 		s.sees("␛]0;title␇", "␛[2J", "d␛[31m", "<script>x</script>", "List<String>")
@@ -151,10 +151,10 @@ func TestWhatAModelSaysIsShownAndNotObeyed(t *testing.T) {
 
 func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Says("ok"), llmtest.Says("ok"))
+		h := newHouse(t, llmtest.Says("ok"), llmtest.Says("ok"))
 		c := config(h)
 		c.Models = func() []string { return []string{"acme/large", "acme/small"} }
-		s := start(t, c, 80, 24)
+		s := play(t, c, 80, 24)
 		s.types("/nonsense")
 		s.sees("Unknown command /nonsense", "> /nonsense\n")
 		s.keys("ctrl+u", "/", "m", "o", "tab")
@@ -164,11 +164,11 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		s.wait(0)
 		s.sees("The model is acme/small")
 		s.types("x")
-		if v, err := h.runner.Get(t.Context(), "conv-a"); err != nil || v.Settings.Model != "acme/small" {
+		if v, err := h.host.Get(t.Context(), "talk-a"); err != nil || v.Settings.Model != "acme/small" {
 			t.Errorf("it was made with %q, %v", v.Settings.Model, err)
 		}
 		s.types("/model acme/large")
-		if v, err := h.runner.Get(t.Context(), "conv-a"); err != nil || v.Settings.Model != "acme/large" {
+		if v, err := h.host.Get(t.Context(), "talk-a"); err != nil || v.Settings.Model != "acme/large" {
 			t.Errorf("it goes on with %q, %v", v.Settings.Model, err)
 		}
 		s.types("/etc/hosts looks odd")
@@ -177,7 +177,7 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		s.sees("/resume", "Ctrl+C")
 		s.types("/quit")
 		s.wait(2 * time.Second)
-		if !s.ended() {
+		if !s.gone() {
 			t.Error("it is still there")
 		}
 	})
@@ -185,8 +185,8 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 
 func TestAnotherConversationIsBegunAndTheFirstResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three"))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three"))
+		s := play(t, config(h), 80, 24)
 		s.types("question one")
 		s.types("/new")
 		s.types("question two")
@@ -197,7 +197,7 @@ func TestAnotherConversationIsBegunAndTheFirstResumed(t *testing.T) {
 		s.sees("× That conversation is open in another terminal")
 		s.types("/resume none")
 		s.sees("× There is no such conversation")
-		s.types("/resume conv-a")
+		s.types("/resume talk-a")
 		s.wait(time.Second)
 		s.types("question three")
 		s.wait(time.Second)
@@ -213,7 +213,7 @@ func TestAnotherConversationIsBegunAndTheFirstResumed(t *testing.T) {
 
 func TestOfALongConversationTheEndIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t)
+		h := newHouse(t)
 		h.model.Then = llmtest.Says("answer")
 		c := config(h)
 		first, err := h.New(t.Context(), c.Settings)
@@ -221,13 +221,13 @@ func TestOfALongConversationTheEndIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 20 {
-			if err := first.Do(t.Context(), tui.Send{ID: fmt.Sprint("input-", i), Text: fmt.Sprintf("question %d", i)}); err != nil {
+			if _, err := first.Say(t.Context(), "", fmt.Sprintf("question %d", i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(time.Minute)
 		c.Conversation = first
-		s := start(t, c, 80, 40)
+		s := play(t, c, 80, 40)
 		s.wait(time.Second)
 		s.sees("… 17 earlier turns\n", "> question 17\n\nanswer\n\n> question 18\n\nanswer\n\n> question 19\n\nanswer\n")
 		s.misses("question 16", "next:")
@@ -238,8 +238,8 @@ func TestOfALongConversationTheEndIsTold(t *testing.T) {
 
 func TestAMegabyteThatIsPastedDoesNotGetInTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Says("ok"))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Says("ok"))
+		s := play(t, config(h), 80, 24)
 		s.send(tea.PasteMsg{Content: strings.Repeat("0123456789abcdef\n", 64<<10)})
 		synctest.Wait()
 		s.sees("longer than 384 KiB", "\n  That is")
@@ -259,8 +259,8 @@ func TestAMegabyteThatIsPastedDoesNotGetInTheWay(t *testing.T) {
 
 func TestSeveralLinesAreTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Says("ok"))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Says("ok"))
+		s := play(t, config(h), 80, 24)
 		s.keys("a", "ctrl+j", "b", `\`, "enter", "c")
 		s.sees("> a\n  b\n  c\n")
 		s.keys("enter")
@@ -273,7 +273,7 @@ func TestSeveralLinesAreTyped(t *testing.T) {
 
 func TestCtrlCTwiceLeavesWhereNothingIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t)), 80, 24)
+		s := play(t, config(newHouse(t)), 80, 24)
 		s.keys("x", "ctrl+c")
 		s.sees("Cleared; ↑ recalls it")
 		s.keys("ctrl+c")
@@ -281,12 +281,12 @@ func TestCtrlCTwiceLeavesWhereNothingIsUnderWay(t *testing.T) {
 		s.wait(3 * time.Second)
 		s.keys("ctrl+c")
 		s.wait(0)
-		if s.ended() {
+		if s.gone() {
 			t.Fatal("once was enough")
 		}
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.ended() {
+		if !s.gone() {
 			t.Error("it is still there")
 		}
 	})
@@ -304,9 +304,9 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 		{true, nil, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := config(newService(t, fails(3, llmtest.Says("ok"))...))
+			c := config(newHouse(t, fails(3, llmtest.Says("ok"))...))
 			c.Env, c.Notify = terminalEnv(tt.env...), tui.Notify{Desktop: true, Bell: true, Title: true}
-			s := start(t, c, 80, 24)
+			s := play(t, c, 80, 24)
 			s.types("x")
 			if v := s.seen(); v.WindowTitle != "▲ ridethrough" || !v.ReportFocus {
 				t.Errorf("the title is %q, focus reported: %v", v.WindowTitle, v.ReportFocus)
@@ -317,7 +317,7 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 				s.send(tea.FocusMsg{})
 			}
 			s.wait(20 * time.Second)
-			got := s.escapes()
+			got := s.beside()
 			if got = strings.ReplaceAll(got, "\x1b[c", ""); got != tt.want {
 				t.Errorf("%v: got %q, want %q", tt.env, got, tt.want)
 			}
@@ -327,10 +327,10 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 
 func TestAPromptOnTheCommandLineIsSaidFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newService(t, llmtest.Says("The answer.")))
+		c := config(newHouse(t, llmtest.Says("The answer.")))
 		c.Prompt = "The question"
 		c.Settings.Title = "kept"
-		s := start(t, c, 80, 24)
+		s := play(t, c, 80, 24)
 		s.wait(time.Second)
 		s.sees("> The question\n\nThe answer.\n")
 	})
@@ -338,12 +338,12 @@ func TestAPromptOnTheCommandLineIsSaidFirst(t *testing.T) {
 
 func TestWhatIsHeardOfAnAnswerAfterLeavingIsNotSaidOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Hangs(llm.Text{Text: "The beginning"}))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "The beginning"}))
+		s := play(t, config(h), 80, 24)
 		s.types("x")
 		s.sees("The beginning")
 		s.keys("ctrl+d")
-		if err := h.runner.Stop(t.Context(), h.made[0], ""); err != nil {
+		if err := h.host.Stop(t.Context(), h.made[0], ""); err != nil {
 			t.Error(err)
 		}
 		s.wait(time.Second)
@@ -355,15 +355,15 @@ func TestWhatIsHeardOfAnAnswerAfterLeavingIsNotSaidOnceMore(t *testing.T) {
 
 func TestConversationsAreOfferedThatBeginAsIsTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, llmtest.Says("one"), llmtest.Says("two"))), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Says("one"), llmtest.Says("two"))), 80, 24)
 		s.types("question one")
 		s.types("/new")
 		s.types("question two")
-		for _, r := range "/resume conv-b" {
+		for _, r := range "/resume talk-b" {
 			s.keys(string(r))
 		}
 		s.wait(0)
-		if live := s.live(); !strings.Contains(live, "  /resume conv-b") || strings.Contains(live, "/resume conv-a") {
+		if live := s.live(); !strings.Contains(live, "  /resume talk-b") || strings.Contains(live, "/resume talk-a") {
 			t.Errorf("what is offered is\n%s", live)
 		}
 	})
@@ -371,8 +371,8 @@ func TestConversationsAreOfferedThatBeginAsIsTyped(t *testing.T) {
 
 func TestWhatWasPastedIsSaidAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Says("one"))
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Says("one"))
+		s := play(t, config(h), 80, 24)
 		long := strings.Repeat("line\n", 30)
 		s.send(tea.PasteMsg{Content: long + "[pasted 2: 31 lines]"})
 		s.send(tea.PasteMsg{Content: long + "[pasted 1: 31 lines]"})

@@ -63,11 +63,11 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 		m.lost = nil
 		m.emit(m.paint.green("✓ Reconnected to the server"))
 	}
-	if t, ok := wire.ToTurn(e.Body); ok {
+	if t, ok := e.Body.(wire.Turn); ok {
 		if m.lost != nil && !m.replay.printing {
 			m.lost = nil
 		}
-		return m.onTurnEvent(wire.TurnOf(e.Body), t)
+		return m.onTurnEvent(t.TurnID, t.Event)
 	}
 	return nil
 }

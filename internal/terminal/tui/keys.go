@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -154,48 +155,50 @@ func (m *model) onEsc() tea.Cmd {
 func (m *model) cancelTurn() tea.Cmd {
 	m.turn.cancelingSince = time.Now()
 	m.refuseAll()
-	return m.do(Cancel{m.turn.id}, func(m *model, err error) {
+	ctx, conv, id := m.ctx, m.conv, m.turn.id
+	return async(func() outcome {
+		err := conv.Stop(ctx, id)
 		if err == nil || errors.Is(err, conversation.ErrIdle) || errors.Is(err, conversation.ErrStopped) {
-			return
+			return nil
 		}
-		m.turn.cancelingSince, m.turn.cancelFailed = time.Time{}, true
-		m.printError("Could not cancel: " + err.Error())
-		m.showHint("Press Ctrl+C again to quit; the conversation is kept")
+		return func(m *model) tea.Cmd {
+			m.turn.cancelingSince, m.turn.cancelFailed = time.Time{}, true
+			m.printError("Could not cancel: " + err.Error())
+			m.showHint("Press Ctrl+C again to quit; the conversation is kept")
+			return nil
+		}
 	})
 }
 
 // retryNow ends the wait.
 func (m *model) retryNow() tea.Cmd {
 	m.wait.Due = time.Now()
-	return m.do(RetryNow{}, printUnless(conversation.ErrIdle, "Could not retry now"))
+	return m.request("Could not retry now", Conversation.Now)
 }
 
 // retryTurn asks the model again for the answer that failed.
 func (m *model) retryTurn() tea.Cmd {
 	m.turn.retryable = false
 	m.foldFailure(true)
-	return m.do(Retry{conversation.NewID()}, printUnless(conversation.ErrIdle, "Could not try again"))
-}
-
-// do carries out a command and then calls done.
-func (m *model) do(c Command, done func(*model, error)) tea.Cmd {
-	ctx, conv := m.ctx, m.conv
-	return async(func() outcome {
-		err := conv.Do(ctx, c)
-		return func(m *model) tea.Cmd {
-			done(m, err)
-			return nil
-		}
+	return m.request("Could not try again", func(t Conversation, ctx context.Context) error {
+		_, err := t.Again(ctx)
+		return err
 	})
 }
 
-// printUnless prints the error of a command unless it is the expected one.
-func printUnless(expected error, failed string) func(*model, error) {
-	return func(m *model, err error) {
-		if err != nil && !errors.Is(err, expected) {
-			m.printError(failed + ": " + err.Error())
+// request calls a method of the conversation of which only a failure is shown.
+func (m *model) request(failed string, what func(Conversation, context.Context) error) tea.Cmd {
+	ctx, conv := m.ctx, m.conv
+	return async(func() outcome {
+		err := what(conv, ctx)
+		if err == nil || errors.Is(err, conversation.ErrIdle) {
+			return nil
 		}
-	}
+		return func(m *model) tea.Cmd {
+			m.printError(failed + ": " + err.Error())
+			return nil
+		}
+	})
 }
 
 // onUp takes the last queued prompt back into the composer, or recalls an earlier one.

@@ -18,17 +18,17 @@ import (
 
 func TestWhoLeavesWhatIsUnderWayIsToldHowItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 80, 24)
 		s.types("one")
 		s.types("two")
 		s.types("/new")
-		s.sees("· The turn in progress is kept: /resume conv-a continues it")
+		s.sees("· The turn in progress is kept: /resume talk-a continues it")
 	})
 }
 
 func TestAConversationIsOnlyLeftForOneThatCanBeHad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(3, llmtest.Says("Back."))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(3, llmtest.Says("Back."))...)), 80, 24)
 		s.types("one")
 		s.types("/resume busy")
 		s.sees("× That conversation is open in another terminal", "▲ Server overloaded")
@@ -42,7 +42,7 @@ func TestAConversationIsOnlyLeftForOneThatCanBeHad(t *testing.T) {
 
 // expected is a conversation in which a tool wants to be allowed; answered counts.
 func asked(t *testing.T, answered *int) tui.Config {
-	h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
+	h := newHouse(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
 	ran := 0
 	h.tools = []tool.Tool{write(&ran)}
 	c := config(h)
@@ -70,7 +70,7 @@ func TestWhoLeavesAQuestionOpenHasNotAnsweredIt(t *testing.T) {
 	for _, leave := range []string{"/quit", "/new"} {
 		synctest.Test(t, func(t *testing.T) {
 			answered := 0
-			s := start(t, asked(t, &answered), 80, 24)
+			s := play(t, asked(t, &answered), 80, 24)
 			s.types("x")
 			s.sees("? May write_file run")
 			s.types(leave)
@@ -115,23 +115,23 @@ func TestAQuestionIsRefusedWhenTheInputHasEndedBehindIt(t *testing.T) {
 	})
 }
 
-// stuckService has conversations that do not close.
-type stuckService struct{ *service }
+// stuckHouse has conversations that cannot be closed.
+type stuckHouse struct{ *house }
 
-func (s stuckService) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
-	c, err := s.service.New(ctx, with)
-	return stuckConversation{c}, err
+func (h stuckHouse) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
+	t, err := h.house.New(ctx, s)
+	return stuckTalk{t}, err
 }
 
-type stuckConversation struct{ tui.Conversation }
+type stuckTalk struct{ tui.Conversation }
 
-func (stuckConversation) Close() error { select {} }
+func (stuckTalk) Close() error { select {} }
 
 func TestASecondCtrlCLeavesThoughTheCancelFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Hangs())
-		h.cancelErr = errors.New("the server cannot be reached")
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Hangs())
+		h.unstopped = errors.New("the server cannot be reached")
+		s := play(t, config(h), 80, 24)
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(0)
@@ -139,7 +139,7 @@ func TestASecondCtrlCLeavesThoughTheCancelFails(t *testing.T) {
 		s.wait(time.Minute)
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.ended() {
+		if !s.gone() {
 			t.Error("it is still there")
 		}
 	})

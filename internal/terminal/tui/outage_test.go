@@ -19,7 +19,7 @@ import (
 
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded", RequestID: "req_011"}
 
-func config(h *service) tui.Config {
+func config(h *house) tui.Config {
 	return tui.Config{Conversations: h, Settings: conversation.Settings{Model: "acme/large"}}
 }
 
@@ -30,7 +30,7 @@ func fails(n int, then llmtest.Answer) []llmtest.Answer {
 
 func TestAnOutageIsToBeSeenFromItsFirstFailureAndItsEndAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(3, llmtest.Says("It is back.\n\n- one\n- two"))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(3, llmtest.Says("It is back.\n\n- one\n- two"))...)), 80, 24)
 		s.types("Are you there?")
 		s.sees("▲ HTTP 529: Overloaded", "▲ Server overloaded — retrying in 1s… (attempt 1/10)")
 		s.golden("first_failure")
@@ -44,7 +44,7 @@ func TestAnOutageIsToBeSeenFromItsFirstFailureAndItsEndAsWell(t *testing.T) {
 func TestAWaitCountsDownOnWholeSecondsAndNeverSaysNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 4 * time.Second}
-		s := start(t, config(newService(t, llmtest.Fails(down), llmtest.Says("ok"))), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Fails(down), llmtest.Says("ok"))), 80, 24)
 		s.types("x")
 		for _, want := range []string{"in 4s…", "in 3s…", "in 2s…", "in 1s…"} {
 			s.sees("▲ Rate limited — retrying " + want)
@@ -58,9 +58,9 @@ func TestAWaitCountsDownOnWholeSecondsAndNeverSaysNone(t *testing.T) {
 
 func TestALongWaitTicksByTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Fails(&fault.Error{Kind: fault.Quota, Status: 429, Message: "limit", Wait: 10 * time.Minute}), llmtest.Says("ok"))
+		h := newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.Quota, Status: 429, Message: "limit", Wait: 10 * time.Minute}), llmtest.Says("ok"))
 		h.patient = true
-		s := start(t, config(h), 80, 24)
+		s := play(t, config(h), 80, 24)
 		s.types("x")
 		before := minutesLeft(t, s.screen())
 		drawn := s.drawn()
@@ -86,12 +86,12 @@ func minutesLeft(t *testing.T, screen string) int {
 
 func TestAnExhaustedProviderIsToldOfForTenSecondsAndTriedAgainByAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, fails(11, llmtest.Says("At last."))...)
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, fails(11, llmtest.Says("At last."))...)
+		s := play(t, config(h), 80, 24)
 		s.types("Are you there?")
 		s.wait(4 * time.Minute)
 		s.sees("Failed after 10 retry attempts. Check your connection and try again.", "HTTP 529: Overloaded", "request req_011",
-			"Nothing is lost", "ridethrough chat --session conv-a", "r tries again")
+			"Nothing is lost", "ridethrough chat --session talk-a", "r tries again")
 		s.golden("exhausted")
 		s.keys("r")
 		s.wait(2 * time.Second)
@@ -108,7 +108,7 @@ func TestAnExhaustedProviderIsToldOfForTenSecondsAndTriedAgainByAKey(t *testing.
 func TestAFailureStaysForTenSecondsWhateverIsSaidMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "bad key"}
-		s := start(t, config(newService(t, llmtest.Fails(refused), llmtest.Says("Now I can."))), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Fails(refused), llmtest.Says("Now I can."))), 80, 24)
 		s.types("one")
 		s.sees("Failed: authentication. Check the key for acme and try again.")
 		s.types("two")
@@ -125,7 +125,7 @@ func TestAFailureStaysForTenSecondsWhateverIsSaidMeanwhile(t *testing.T) {
 
 func TestAnAnswerThatBreaksOffStaysAndIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, llmtest.Breaks("The first half", &fault.Error{Kind: fault.Truncated, Message: "stream dropped"}))), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Breaks("The first half", &fault.Error{Kind: fault.Truncated, Message: "stream dropped"}))), 80, 24)
 		s.types("x")
 		s.sees("The first half", "… the answer broke off here", "Failed: the answer broke off (stream dropped)")
 	})
@@ -133,7 +133,7 @@ func TestAnAnswerThatBreaksOffStaysAndIsMarked(t *testing.T) {
 
 func TestCtrlCCancelsAtOnceAndGivesThePromptBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 80, 24)
 		s.types("Are you there?")
 		began := time.Now()
 		s.keys("ctrl+c")
@@ -149,7 +149,7 @@ func TestCtrlCCancelsAtOnceAndGivesThePromptBack(t *testing.T) {
 
 func TestEscTwiceCancelsAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, llmtest.Hangs())), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Hangs())), 80, 24)
 		s.types("x")
 		s.keys("esc")
 		s.sees("Press Esc again to cancel")
@@ -162,7 +162,7 @@ func TestEscTwiceCancelsAsWell(t *testing.T) {
 
 func TestACanceledPromptDoesNotTakeThePlaceOfWhatIsTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, llmtest.Hangs())), 80, 24)
+		s := play(t, config(newHouse(t, llmtest.Hangs())), 80, 24)
 		s.types("first")
 		s.keys("n", "e", "w", "ctrl+c")
 		s.wait(0)
@@ -174,16 +174,16 @@ func TestACanceledPromptDoesNotTakeThePlaceOfWhatIsTyped(t *testing.T) {
 
 func TestASecondCtrlCLeavesThoughTheCancelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newService(t, llmtest.Hangs())
-		h.cancelHangs = make(chan struct{})
-		s := start(t, config(h), 80, 24)
+		h := newHouse(t, llmtest.Hangs())
+		h.stuck = make(chan struct{})
+		s := play(t, config(h), 80, 24)
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(time.Minute)
 		s.sees("Canceling… (Ctrl+C again quits; the conversation is kept)")
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.ended() {
+		if !s.gone() {
 			t.Error("it is still there")
 		}
 	})
@@ -191,7 +191,7 @@ func TestASecondCtrlCLeavesThoughTheCancelHangs(t *testing.T) {
 
 func TestRTriesAtOnceAndDShowsWhatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
 		s.types("x")
 		s.wait(16 * time.Second)
 		s.sees("retrying in 15s… (attempt 5/10)")
@@ -209,7 +209,7 @@ func TestRTriesAtOnceAndDShowsWhatFails(t *testing.T) {
 
 func TestKeysActOnlyWhereNothingIsTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 100, 24)
+		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 100, 24)
 		s.types("x")
 		s.sees("• r now • d details • Press Ctrl+C to cancel")
 		s.keys("a", "r", "d")
@@ -220,7 +220,7 @@ func TestKeysActOnlyWhereNothingIsTyped(t *testing.T) {
 
 func TestFortyColumnsHaveRoomForTheSentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
+		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
 		s.types("Are you there?")
 		s.sees("▲ Server overloaded — retrying in 1s… (attempt 1/10) • Press Ctrl+C to cancel")
 		s.send(tea.WindowSizeMsg{Width: 40, Height: 24})
@@ -238,7 +238,7 @@ func TestFortyColumnsHaveRoomForTheSentence(t *testing.T) {
 // However small the window is, what is going on goes before all else.
 func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 20, 5)
+		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 20, 5)
 		s.types("x")
 		s.types("y")
 		s.types("z")
@@ -255,9 +255,9 @@ func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
 
 func TestWithoutColorsTheGlyphsAndWordsAreTheSameAndWithoutLettersThereAreOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newService(t, fails(1, llmtest.Says("*ok*"))...))
+		c := config(newHouse(t, fails(1, llmtest.Says("*ok*"))...))
 		c.Env = terminalEnv("NO_COLOR", "1", "LANG", "C")
-		s := start(t, c, 80, 24)
+		s := play(t, c, 80, 24)
 		s.types("x")
 		s.sees("! HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")
 		s.wait(3 * time.Second)

@@ -247,7 +247,7 @@ func (ps *plainSession) send(ctx context.Context, text string) error {
 	}
 	id := conversation.NewID()
 	ps.expect(id)
-	if err := ps.conv.Do(ctx, Send{id, text}); err != nil {
+	if _, err := ps.conv.Say(ctx, id, text); err != nil {
 		ps.openTurns--
 		return fmt.Errorf("send prompt: %w", err)
 	}
@@ -269,9 +269,8 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	case wire.ConnectionBack:
 		ps.line("✓ Reconnected to the server")
 	}
-	t, ok := wire.ToTurn(e.Body)
-	if id := wire.TurnOf(e.Body); ok && (e.Seq > ps.lastBefore || !wire.Kept(e.Body) || ps.expected[id]) {
-		ps.onTurnEvent(id, t)
+	if t, ok := e.Body.(wire.Turn); ok && (e.Seq > ps.lastBefore || !wire.Kept(t) || ps.expected[t.TurnID]) {
+		ps.onTurnEvent(t.TurnID, t.Event)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -17,9 +16,8 @@ import (
 func (ps *plainSession) onProviderEvent(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
-		w := display.WaitOf(e)
-		ps.wait = &w
-		ps.waitFor(e.Delay)
+		ps.wait = &e.Wait
+		ps.waitFor(e.Verdict.Wait)
 	case turn.Waiting:
 		if ps.wait != nil {
 			ps.waitFor(e.Remaining)
@@ -163,12 +161,11 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 	}
 	switch name {
 	case "now":
-		return ps.conv.Do(ctx, RetryNow{})
+		return ps.conv.Now(ctx)
 	case "stop":
-		return ps.conv.Do(ctx, Cancel{})
+		return ps.conv.Stop(ctx, "")
 	}
-	id := conversation.NewID()
-	err := ps.conv.Do(ctx, Retry{id})
+	id, err := ps.conv.Again(ctx)
 	if err == nil {
 		ps.expect(id)
 	}
@@ -183,7 +180,7 @@ func (ps *plainSession) setModel(ctx context.Context, name string) error {
 	s := ps.settings
 	s.Model = name
 	if ps.conv != nil {
-		if err := ps.conv.Do(ctx, Change{s}); err != nil {
+		if err := ps.conv.Change(ctx, s); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func talkOver(t *testing.T, c tui.Config) *pipe {
 
 func TestOverPipesLinesAreOnlyAppended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newService(t, append(fails(3, llmtest.Says("It is\nback.")), llmtest.Says("Twice."))...)))
+		p := talkOver(t, config(newHouse(t, append(fails(3, llmtest.Says("It is\nback.")), llmtest.Says("Twice."))...)))
 		p.line("Are you \\")
 		p.line("there?")
 		p.line("And now?")
@@ -69,7 +69,7 @@ func TestOverPipesLinesAreOnlyAppended(t *testing.T) {
 
 func TestALongWaitIsALineEveryThirtySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newService(t, llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Message: "wait", Wait: 2 * time.Minute}), llmtest.Says("ok"))))
+		p := talkOver(t, config(newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Message: "wait", Wait: 2 * time.Minute}), llmtest.Says("ok"))))
 		p.line("x")
 		_ = p.in.Close()
 		if err := <-p.end; err != nil {
@@ -83,7 +83,7 @@ func TestALongWaitIsALineEveryThirtySeconds(t *testing.T) {
 
 func TestOverPipesTheLastFailureIsTheOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newService(t, fails(11, llmtest.Says("no"))...)))
+		p := talkOver(t, config(newHouse(t, fails(11, llmtest.Says("no"))...)))
 		p.line("x")
 		_ = p.in.Close()
 		err := <-p.end
@@ -92,7 +92,7 @@ func TestOverPipesTheLastFailureIsTheOutcome(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Failed after 10 retry attempts. Check your connection and try again.\n  HTTP 529: Overloaded\n", "Nothing is lost",
-			"To resume: ridethrough chat --session conv-a\n",
+			"To resume: ridethrough chat --session talk-a\n",
 		} {
 			if !strings.Contains(p.said(), want) {
 				t.Errorf("there is no %q in\n%s", want, p.said())
@@ -103,7 +103,7 @@ func TestOverPipesTheLastFailureIsTheOutcome(t *testing.T) {
 
 func TestOverPipesTheKeysAreCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newService(t, fails(12, llmtest.Says("At last."))...)))
+		p := talkOver(t, config(newHouse(t, fails(12, llmtest.Says("At last."))...)))
 		p.line("/now")
 		p.line("x")
 		time.Sleep(40 * time.Second)
@@ -127,7 +127,7 @@ func TestOverPipesTheKeysAreCommands(t *testing.T) {
 
 func TestOverPipesMoreLinesCanComeThanTheQueueHasRoomFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newService(t, llmtest.Hangs())))
+		p := talkOver(t, config(newHouse(t, llmtest.Hangs())))
 		go func() {
 			for range conversation.QueueBound + 10 {
 				p.line("and?")
@@ -145,7 +145,7 @@ func TestOverPipesAToolIsAllowedByALineAndByNobodyRefused(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ran := 0
-			h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
+			h := newHouse(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
 			h.tools = []tool.Tool{write(&ran)}
 			c := config(h)
 			c.Approvals = asking(h)
@@ -172,7 +172,7 @@ func TestOverPipesAToolIsAllowedByALineAndByNobodyRefused(t *testing.T) {
 
 func TestWhereNobodyReadsAnyMoreItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newService(t, llmtest.Says("one two three")))
+		c := config(newHouse(t, llmtest.Says("one two three")))
 		in, w := io.Pipe()
 		out, gone := io.Pipe()
 		_ = out.Close()

@@ -59,8 +59,8 @@ func (m *model) onRetry(id string, e turn.Retry) {
 	if m.turn.id == "" {
 		m.turn = turnState{id: id, started: time.Now()}
 	}
-	w := &shownWait{Wait: display.WaitOf(e)}
-	w.Due = dueAfter(e.Delay)
+	w := &shownWait{Wait: e.Wait}
+	w.Due = dueAfter(e.Verdict.Wait)
 	reason := display.OneLine(e.Fault.Redacted())
 	if m.wait != nil && w.Retry() > m.wait.Retry() {
 		w.trail = m.wait.trail

@@ -188,7 +188,7 @@ func modesLeft(out string) map[string]bool {
 
 func TestTheTerminalIsAsItWasAfterAConversation(t *testing.T) {
 	for _, mute := range []bool{false, true} {
-		w := sit(t, config(newService(t, llmtest.Says("Good day."))), mute)
+		w := sit(t, config(newHouse(t, llmtest.Says("Good day."))), mute)
 		w.shows("/help")
 		w.types("hello\r")
 		w.shows("Good day.")
@@ -207,7 +207,7 @@ func TestTheTerminalIsAsItWasAfterAConversation(t *testing.T) {
 }
 
 func TestWhoeverLeavesAtOnceLeavesNothingBehind(t *testing.T) {
-	w := sit(t, config(newService(t)), false)
+	w := sit(t, config(newHouse(t)), false)
 	w.shows("\x1b[?u") // the keyboard is asked for with the first frame
 	w.types("\x04")
 	if err := w.end(); err != nil {
@@ -218,7 +218,7 @@ func TestWhoeverLeavesAtOnceLeavesNothingBehind(t *testing.T) {
 }
 
 func TestASignalLeavesTheTerminalAsItWas(t *testing.T) {
-	w := sit(t, config(newService(t, llmtest.Hangs())), false)
+	w := sit(t, config(newHouse(t, llmtest.Hangs())), false)
 	w.shows("/help")
 	w.types("hello\r")
 	w.shows("working")
@@ -231,7 +231,7 @@ func TestASignalLeavesTheTerminalAsItWas(t *testing.T) {
 }
 
 func TestAHangupEndsTheProgram(t *testing.T) {
-	w := sit(t, config(newService(t, llmtest.Hangs())), false)
+	w := sit(t, config(newHouse(t, llmtest.Hangs())), false)
 	w.shows("/help")
 	_ = w.master.Close()
 	_ = w.end() // whatever it is, nobody is there to read it
@@ -239,40 +239,40 @@ func TestAHangupEndsTheProgram(t *testing.T) {
 
 // broken has conversations in which something panics.
 type broken struct {
-	*service
+	*house
 	attach, list bool
 }
 
-func (b broken) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
-	c, err := b.service.New(ctx, with)
-	return brokenConversation{c, b}, err
+func (b broken) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
+	t, err := b.house.New(ctx, s)
+	return brokenTalk{t, b}, err
 }
 
 func (b broken) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	if b.list {
 		panic("the list is gone")
 	}
-	return b.service.List(ctx)
+	return b.house.List(ctx)
 }
 
-type brokenConversation struct {
+type brokenTalk struct {
 	tui.Conversation
 	b broken
 }
 
-func (c brokenConversation) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
+func (t brokenTalk) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		if c.b.attach {
+		if t.b.attach {
 			panic("the feed is gone")
 		}
-		c.Conversation.Attach(ctx, after)(yield)
+		t.Conversation.Attach(ctx, after)(yield)
 	}
 }
 
 func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 	t.Run("in a command", func(t *testing.T) {
-		c := config(newService(t))
-		c.Conversations = broken{service: newService(t), list: true}
+		c := config(newHouse(t))
+		c.Conversations = broken{house: newHouse(t), list: true}
 		w := sit(t, c, false)
 		w.shows("/help")
 		w.types("/resume \r")
@@ -282,7 +282,7 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 		w.isAsItWas()
 	})
 	t.Run("in the program", func(t *testing.T) {
-		c := config(newService(t))
+		c := config(newHouse(t))
 		c.Models = func() []string { panic("no models") }
 		w := sit(t, c, false)
 		w.shows("/help")
@@ -293,8 +293,8 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 		w.isAsItWas()
 	})
 	t.Run("where the conversation is followed", func(t *testing.T) {
-		c := config(newService(t))
-		c.Conversations = broken{service: newService(t), attach: true}
+		c := config(newHouse(t))
+		c.Conversations = broken{house: newHouse(t), attach: true}
 		w := sit(t, c, false)
 		w.shows("/help")
 		w.types("hello\r")
@@ -308,8 +308,8 @@ func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 }
 
 func TestWhatDoesNotEndKeepsNobodyFromLeaving(t *testing.T) {
-	c := config(newService(t, llmtest.Says("Good day.")))
-	c.Conversations = stuckService{newService(t, llmtest.Says("Good day."))}
+	c := config(newHouse(t, llmtest.Says("Good day.")))
+	c.Conversations = stuckHouse{newHouse(t, llmtest.Says("Good day."))}
 	c.Resume = func(id string) string { return "resume " + id }
 	w := sit(t, c, false)
 	w.shows("/help")
@@ -319,6 +319,6 @@ func TestWhatDoesNotEndKeepsNobodyFromLeaving(t *testing.T) {
 	if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
 		t.Errorf("got %v", err)
 	}
-	w.shows("To resume: resume conv-a")
+	w.shows("To resume: resume talk-a")
 	w.isAsItWas()
 }

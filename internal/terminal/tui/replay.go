@@ -65,20 +65,20 @@ func (m *model) printReplay() tea.Cmd {
 	earlier := 0
 	var cmds []tea.Cmd
 	for i, e := range events {
-		t, isTurn := wire.ToTurn(e.Body)
-		if prompt, ok := t.(turn.UserMessage); ok {
+		t, isTurn := e.Body.(wire.Turn)
+		if prompt, ok := t.Event.(turn.UserMessage); ok {
 			m.prompts.remember(prompt.Text)
 		}
 		if i >= begin || !isTurn {
 			cmds = append(cmds, m.onEvent(e))
 			continue
 		}
-		switch t := t.(type) {
+		switch e := t.Event.(type) {
 		case turn.Start:
-			m.dequeue(t.ID)
+			m.dequeue(e.ID)
 			earlier++
 		case turn.UserMessage:
-			m.dequeue(t.ID)
+			m.dequeue(e.ID)
 		}
 		if i == begin-1 {
 			m.emit(m.paint.faint(fmt.Sprintf("… %d earlier turns", earlier)))
@@ -92,7 +92,7 @@ func (m *model) printReplay() tea.Cmd {
 func lastTurns(events []wire.Event, n int) int {
 	begin := len(events)
 	for i := len(events) - 1; i >= 0 && n > 0; i-- {
-		if t, _ := wire.ToTurn(events[i].Body); isStart(t) {
+		if t, ok := events[i].Body.(wire.Turn); ok && isStart(t.Event) {
 			begin = i
 			n--
 		}

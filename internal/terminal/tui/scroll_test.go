@@ -40,7 +40,7 @@ func keeps(t *testing.T, apart string) string {
 		parts = append(parts, llm.Text{Text: some.String()})
 	}
 	parts = append(parts, llm.Text{Text: "\n\nZqx!"})
-	w := sit(t, config(newService(t, llmtest.Parts(parts...))), false)
+	w := sit(t, config(newHouse(t, llmtest.Parts(parts...))), false)
 	w.shows("/help")
 	w.types("hello\r")
 	w.shows("Zqx!")

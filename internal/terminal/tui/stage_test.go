@@ -31,27 +31,27 @@ var update = flag.Bool("update", false, "write the screens of the tests to testd
 
 var large = llm.Name{Provider: "acme", Model: "large"}
 
-// service stores conversations in memory and runs their turns.
-type service struct {
-	runner      *conversation.Runner
-	model       *llmtest.Model
-	tools       []tool.Tool
-	approve     func(context.Context, llm.ToolCall) error
-	made        []string
-	cancelHangs chan struct{} // Cancel returns when it is closed; nil: at once
-	sendErr     error         // of Send
-	cancelErr   error         // of Cancel
-	patient     bool          // uses the policy patient
+// house keeps conversations in memory and works on them.
+type house struct {
+	host      *conversation.Runner
+	model     *llmtest.Model
+	tools     []tool.Tool
+	approve   func(context.Context, llm.ToolCall) error
+	made      []string
+	stuck     chan struct{} // a Stop ends with it; nil: at once
+	refuses   error         // of Say
+	unstopped error         // of Stop
+	patient   bool          // waits for as long as it takes
 }
 
-// newService returns a service whose model gives these answers.
-func newService(t *testing.T, answers ...llmtest.Answer) *service {
-	s := &service{model: llmtest.New(large, answers...)}
+// newHouse makes a house with a model that answers so, in a bubble.
+func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
+	h := &house{model: llmtest.New(large, answers...)}
 	memory := store.Memory()
-	s.runner = conversation.New(conversation.Config{Store: memory, Stay: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
-		w := agent.Agent{Model: s.model, Tools: s.tools, Approve: s.approve}
+	h.host = conversation.New(conversation.Config{Store: memory, Stay: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+		w := agent.Agent{Model: h.model, Tools: h.tools, Approve: h.approve}
 		w.Retry.Policy = policy.Interactive()
-		if s.patient {
+		if h.patient {
 			w.Retry.Policy = policy.Patient()
 		}
 		w.Retry.Policy.Backoff.Jitter = policy.Jitter{}
@@ -59,28 +59,28 @@ func newService(t *testing.T, answers ...llmtest.Answer) *service {
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = s.runner.Run(ctx) }()
+	go func() { defer close(done); _ = h.host.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; _ = memory.Close(context.Background()) })
-	return s
+	return h
 }
 
-func (s *service) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
-	id, err := s.runner.Create(ctx, "conv-"+string(rune('a'+len(s.made))), with)
-	s.made = append(s.made, id)
-	return &serviceConversation{s, id}, err
+func (h *house) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
+	id, err := h.host.Create(ctx, "talk-"+string(rune('a'+len(h.made))), s)
+	h.made = append(h.made, id)
+	return &talk{h, id}, err
 }
 
-func (s *service) Open(ctx context.Context, id string) (tui.Conversation, error) {
+func (h *house) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	if id == "busy" {
 		return nil, store.ErrInUse
 	}
-	_, err := s.runner.Get(ctx, id)
-	return &serviceConversation{s, id}, err
+	_, err := h.host.Get(ctx, id)
+	return &talk{h, id}, err
 }
 
-func (s *service) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
+func (h *house) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	return func(yield func(tui.Entry, error) bool) {
-		for v, err := range s.runner.List(ctx, "") {
+		for v, err := range h.host.List(ctx, "") {
 			if !yield(tui.Entry{View: v}, err) {
 				return
 			}
@@ -88,79 +88,77 @@ func (s *service) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	}
 }
 
-// serviceConversation is a conversation of the service.
-type serviceConversation struct {
-	s  *service
+// conv is a conversation of the house.
+type talk struct {
+	h  *house
 	id string
 }
 
-func (c *serviceConversation) ID() string { return c.id }
+func (t *talk) ID() string                                         { return t.id }
+func (t *talk) Get(ctx context.Context) (conversation.View, error) { return t.h.host.Get(ctx, t.id) }
 
-func (c *serviceConversation) Get(ctx context.Context) (conversation.View, error) {
-	return c.s.runner.Get(ctx, c.id)
+func (t *talk) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
+	return t.h.host.Attach(ctx, t.id, after)
 }
 
-func (c *serviceConversation) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
-	return c.s.runner.Attach(ctx, c.id, after)
-}
-
-func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err error) {
-	switch command := command.(type) {
-	case tui.Send:
-		if err = c.s.sendErr; err == nil {
-			_, err = c.s.runner.Say(ctx, c.id, command.ID, command.Text)
-		}
-	case tui.Remove:
-		err = c.s.runner.Remove(ctx, c.id, command.ID)
-	case tui.Steer:
-		err = c.s.runner.Steer(ctx, c.id, command.ID)
-	case tui.Retry:
-		_, err = c.s.runner.Again(ctx, c.id, command.ID)
-	case tui.RetryNow:
-		err = c.s.runner.Now(ctx, c.id)
-	case tui.Cancel:
-		err = c.s.cancel(ctx, c.id, command.ID)
-	case tui.Change:
-		err = c.s.runner.Change(ctx, c.id, command.Settings)
+func (t *talk) Say(ctx context.Context, id, text string) (string, error) {
+	if t.h.refuses != nil {
+		return "", t.h.refuses
 	}
-	return err
+	return t.h.host.Say(ctx, t.id, id, text)
 }
 
-// cancel cancels a turn as the service is set up.
-func (s *service) cancel(ctx context.Context, id, turnID string) error {
-	if s.cancelHangs != nil {
+func (t *talk) Again(ctx context.Context) (string, error) { return t.h.host.Again(ctx, t.id, "") }
+
+func (t *talk) Edit(ctx context.Context, input, text string) error {
+	return t.h.host.Edit(ctx, t.id, input, text)
+}
+
+func (t *talk) Remove(ctx context.Context, input string) error {
+	return t.h.host.Remove(ctx, t.id, input)
+}
+
+func (t *talk) Steer(ctx context.Context, input string) error {
+	return t.h.host.Steer(ctx, t.id, input)
+}
+
+func (t *talk) Stop(ctx context.Context, turnID string) error {
+	if t.h.stuck != nil {
 		select {
-		case <-s.cancelHangs:
+		case <-t.h.stuck:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	if s.cancelErr != nil {
-		return s.cancelErr
+	if t.h.unstopped != nil {
+		return t.h.unstopped
 	}
-	return s.runner.Stop(ctx, id, turnID)
+	return t.h.host.Stop(ctx, t.id, turnID)
+}
+func (t *talk) Now(ctx context.Context) error { return t.h.host.Now(ctx, t.id) }
+func (t *talk) Change(ctx context.Context, s conversation.Settings) error {
+	return t.h.host.Change(ctx, t.id, s)
+}
+func (t *talk) Close() error { return nil }
+
+// stage plays a program as a terminal would, in virtual time.
+type stage struct {
+	t      *testing.T
+	model  tea.Model
+	msgs   chan tea.Msg
+	mu     sync.Mutex
+	paper  []string // what was printed
+	raw    []string // what was written beside the screen
+	view   tea.View
+	quit   chan struct{}
+	draws  int
+	cancel context.CancelFunc
 }
 
-func (c *serviceConversation) Close() error { return nil }
-
-// program is a running program with a simulated terminal, in virtual time.
-type program struct {
-	t       *testing.T
-	model   tea.Model
-	msgs    chan tea.Msg
-	mu      sync.Mutex
-	printed []string // lines above the view
-	raw     []string // escape sequences
-	view    tea.View
-	quit    chan struct{}
-	draws   int
-	cancel  context.CancelFunc
-}
-
-// start starts the program.
-func start(t *testing.T, c tui.Config, width, height int) *program {
+// play begins to play.
+func play(t *testing.T, c tui.Config, width, height int) *stage {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &program{t: t, msgs: make(chan tea.Msg), quit: make(chan struct{}), cancel: cancel}
+	s := &stage{t: t, msgs: make(chan tea.Msg), quit: make(chan struct{}), cancel: cancel}
 	if c.Env == nil {
 		c.Env = terminalEnv("LANG", "C.UTF-8")
 	}
@@ -170,58 +168,58 @@ func start(t *testing.T, c tui.Config, width, height int) *program {
 	if c.Models == nil {
 		c.Models = func() []string { return nil }
 	}
-	p.model = tui.NewModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
+	s.model = tui.NewModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
 		return func() tea.Msg {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.printed = append(p.printed, strings.Split(text, "\n")...)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.paper = append(s.paper, strings.Split(text, "\n")...)
 			return then
 		}
 	})
 	t.Cleanup(func() {
 		cancel()
-		time.Sleep(2 * time.Minute) // ticks cannot be canceled
+		time.Sleep(2 * time.Minute) // ticks cannot be taken back: they end in their time
 	})
-	go p.loop(ctx)
-	p.send(tea.WindowSizeMsg{Width: width, Height: height})
-	p.wait(0)
-	return p
+	go s.loop(ctx)
+	s.send(tea.WindowSizeMsg{Width: width, Height: height})
+	s.wait(0)
+	return s
 }
 
-func (p *program) loop(ctx context.Context) {
-	p.do(ctx, p.model.Init())
+func (s *stage) loop(ctx context.Context) {
+	s.do(ctx, s.model.Init())
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case msg := <-p.msgs:
+		case msg := <-s.msgs:
 			switch msg := msg.(type) {
 			case tea.QuitMsg:
-				close(p.quit)
+				close(s.quit)
 				return
 			case tea.BatchMsg:
 				for _, cmd := range msg {
-					p.do(ctx, cmd)
+					s.do(ctx, cmd)
 				}
 				continue
 			case tea.RawMsg:
-				p.mu.Lock()
-				p.raw = append(p.raw, msg.Msg.(string))
-				p.mu.Unlock()
+				s.mu.Lock()
+				s.raw = append(s.raw, msg.Msg.(string))
+				s.mu.Unlock()
 			}
 			var cmd tea.Cmd
-			p.mu.Lock()
-			p.model, cmd = p.model.Update(msg)
-			p.view = p.model.View()
-			p.draws++
-			p.mu.Unlock()
-			p.do(ctx, cmd)
+			s.mu.Lock()
+			s.model, cmd = s.model.Update(msg)
+			s.view = s.model.View()
+			s.draws++
+			s.mu.Unlock()
+			s.do(ctx, cmd)
 		}
 	}
 }
 
-// do runs a command concurrently, as Bubble Tea does.
-func (p *program) do(ctx context.Context, cmd tea.Cmd) {
+// apply runs a command, as the program does: in no order.
+func (s *stage) do(ctx context.Context, cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
@@ -231,41 +229,41 @@ func (p *program) do(ctx context.Context, cmd tea.Cmd) {
 			return
 		}
 		select {
-		case p.msgs <- msg:
+		case s.msgs <- msg:
 		case <-ctx.Done():
-		case <-p.quit:
+		case <-s.quit:
 		}
 	}()
 }
 
-func (p *program) send(msg tea.Msg) {
+func (s *stage) send(msg tea.Msg) {
 	select {
-	case p.msgs <- msg:
-	case <-p.quit:
+	case s.msgs <- msg:
+	case <-s.quit:
 	}
 }
 
-// wait lets d and a little more pass.
-func (p *program) wait(d time.Duration) {
+// wait lets time pass.
+func (s *stage) wait(d time.Duration) {
 	time.Sleep(d + 100*time.Millisecond)
 	synctest.Wait()
 }
 
-// keys presses keys: names such as "enter", or characters.
-func (p *program) keys(names ...string) {
+// keys presses keys: names such as "enter", or letters.
+func (s *stage) keys(names ...string) {
 	for _, name := range names {
-		p.send(keyOf(name))
+		s.send(keyOf(name))
 	}
 	synctest.Wait()
 }
 
 // types types a text and ends it with Enter.
-func (p *program) types(text string) {
+func (s *stage) types(text string) {
 	for _, r := range text {
-		p.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+		s.send(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
-	p.keys("enter")
-	p.wait(0)
+	s.keys("enter")
+	s.wait(0)
 }
 
 func keyOf(name string) tea.KeyPressMsg {
@@ -283,83 +281,83 @@ func keyOf(name string) tea.KeyPressMsg {
 
 var colors = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-// screen returns the printed lines and the view.
-func (p *program) screen() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	lines := append([]string{}, p.printed...)
-	lines = append(lines, strings.Split(p.view.Content, "\n")...)
+// screen gives what somebody sees who scrolls up to the beginning.
+func (s *stage) screen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := append([]string{}, s.paper...)
+	lines = append(lines, strings.Split(s.view.Content, "\n")...)
 	for i, line := range lines {
 		line = colors.ReplaceAllString(line, "")
 		if strings.ContainsFunc(line, unicode.IsControl) {
-			p.t.Errorf("screen: got %q with control characters", line)
+			s.t.Errorf("the terminal would obey %q", line)
 		}
 		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace)
 	}
 	return strings.TrimLeft(strings.Join(lines, "\n"), "\n") + "\n"
 }
 
-// drawn returns how often the screen was drawn.
-func (p *program) drawn() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.draws
+// drawn gives how often the screen was drawn.
+func (s *stage) drawn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draws
 }
 
-// seen returns the view.
-func (p *program) seen() tea.View {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.view
+// lastKey gives the view as it is.
+func (s *stage) seen() tea.View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view
 }
 
-// written returns the printed lines and the view with colors.
-func (p *program) written() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.printed, "\n") + p.view.Content
+// written gives all that was printed and is on the screen, colors as well.
+func (s *stage) written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.paper, "\n") + s.view.Content
 }
 
-// escapes returns the escape sequences that were written.
-func (p *program) escapes() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.raw, "")
+// beside gives what was written beside the screen.
+func (s *stage) beside() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.raw, "")
 }
 
-// live returns the view without colors.
-func (p *program) live() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return colors.ReplaceAllString(p.view.Content, "")
+// runLive gives the lines that still change.
+func (s *stage) live() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return colors.ReplaceAllString(s.view.Content, "")
 }
 
-// sees checks that texts are on the screen.
-func (p *program) sees(texts ...string) {
-	p.t.Helper()
-	screen := p.screen()
-	for _, w := range texts {
+// sees checks that a text is on the screen.
+func (s *stage) sees(words ...string) {
+	s.t.Helper()
+	screen := s.screen()
+	for _, w := range words {
 		if !strings.Contains(screen, w) {
-			p.t.Errorf("screen: got no %q, want it:\n%s", w, screen)
+			s.t.Errorf("%q is not on the screen:\n%s", w, screen)
 		}
 	}
 }
 
-// misses checks that texts are not on the screen.
-func (p *program) misses(texts ...string) {
-	p.t.Helper()
-	screen := p.screen()
-	for _, w := range texts {
+// misses checks that a text is not on the screen.
+func (s *stage) misses(words ...string) {
+	s.t.Helper()
+	screen := s.screen()
+	for _, w := range words {
 		if strings.Contains(screen, w) {
-			p.t.Errorf("screen: got %q, want none:\n%s", w, screen)
+			s.t.Errorf("%q is on the screen:\n%s", w, screen)
 		}
 	}
 }
 
-// golden compares the screen with a file in testdata.
-func (p *program) golden(name string) {
-	p.t.Helper()
-	compare(p.t, name, p.screen())
+// golden holds the screen against a file that somebody has looked at.
+func (s *stage) golden(name string) {
+	s.t.Helper()
+	compare(s.t, name, s.screen())
 }
 
 func compare(t *testing.T, name, got string) {
@@ -380,18 +378,18 @@ func compare(t *testing.T, name, got string) {
 	}
 }
 
-// ended reports whether the program has ended.
-func (p *program) ended() bool {
+// finished tells whether the program has ended.
+func (s *stage) gone() bool {
 	synctest.Wait()
 	select {
-	case <-p.quit:
+	case <-s.quit:
 		return true
 	default:
 		return false
 	}
 }
 
-// terminalEnv returns an environment of names and values.
+// terminalEnv gives an environment of names and values.
 func terminalEnv(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
