@@ -78,7 +78,7 @@ func TestStormWithoutAnswersHasNoRecovery(t *testing.T) {
 func TestReadmeNamesEveryRow(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	for _, name := range main.RowNames() {
 		if !strings.Contains(string(text), "`"+name+"`") {

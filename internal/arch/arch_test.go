@@ -236,7 +236,7 @@ var clocks = []clock{
 func TestHouse(t *testing.T) {
 	module, err := read(os.DirFS("../.."))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read: %v", err)
 	}
 	for name, r := range rules(house, words, clocks) {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +251,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := read(os.DirFS("../..")); err != nil {
-			b.Fatal(err)
+			b.Fatalf("read: %v", err)
 		}
 	}
 }

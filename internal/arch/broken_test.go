@@ -50,7 +50,7 @@ func lay(t *testing.T, name, text string) tree {
 	}
 	laid, err := read(disk)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read: %v", err)
 	}
 	return laid
 }

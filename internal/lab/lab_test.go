@@ -32,11 +32,11 @@ func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
 	t.Helper()
 	all, err := lab.Choose(names)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("choose: %v", err)
 	}
 	r, err := lab.Run(t.Context(), s, all, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run: %v", err)
 	}
 	return r
 }
@@ -46,7 +46,7 @@ func written(t *testing.T, r lab.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.WriteJSON(&b); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write json: %v", err)
 	}
 	return b.String() + r.SVG() + r.Trouble(60, false)
 }
@@ -230,7 +230,7 @@ func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
 	}
 	for _, name := range []string{"openai-sdk", "anthropic-sdk", "aws-standard", "go-retryablehttp", "litellm", "portkey", "claude-code", "codex", "opencode", "gemini-cli", "crush"} {
 		if _, err := lab.Choose([]string{name}); err != nil {
-			t.Error(err)
+			t.Errorf("choose: %v", err)
 		}
 	}
 	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "there are patient+gate, patient, ") {
@@ -260,7 +260,7 @@ func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
 		if _, err := decoder.Token(); err == io.EOF {
 			break
 		} else if err != nil {
-			t.Fatal(err)
+			t.Fatalf("token: %v", err)
 		}
 	}
 	for _, want := range []string{`role="img"`, `aria-labelledby="t d"`, `<title id="t">A &lt;test&gt;</title>`, `<desc id="d">`, "patient+gate answered 100 %", `class="d"`} {

@@ -16,7 +16,7 @@ func TestWhatIsPublishedIsWhatTheLabSays(t *testing.T) {
 	}
 	files, err := lab.Pages(t.Context(), func(config.Scenario) {})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("pages: %v", err)
 	}
 	if len(files) != 1+len(lab.Gallery()) {
 		t.Errorf("%d files", len(files))

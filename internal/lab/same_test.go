@@ -67,10 +67,10 @@ func everybody(ctx context.Context, t *testing.T, calls [][]time.Duration, clien
 		running.Go(func() {
 			for _, at := range own {
 				if err := retry.Sleep(ctx, at-time.Since(start)); err != nil {
-					t.Error(err)
+					t.Errorf("sleep: %v", err)
 				}
 				if err := ask(ctx, client, base); err != nil {
-					t.Error(err)
+					t.Errorf("ask: %v", err)
 				}
 			}
 		})
@@ -105,7 +105,7 @@ func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
 			}
 			played, err := lab.Follow(t.Context(), s, how)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("follow: %v", err)
 			}
 			var real []time.Duration
 			synctest.Test(t, func(t *testing.T) {
@@ -157,11 +157,11 @@ func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 	}
 	played, err := lab.Follow(t.Context(), s, how)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("follow: %v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	p := simulator.New(script(s))
 	var serving sync.WaitGroup

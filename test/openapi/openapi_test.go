@@ -12,10 +12,10 @@ const file = "../../internal/server/description/openapi.json"
 func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	api, err := openapi3.NewLoader().LoadFromFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("load from file: %v", err)
 	}
 	if err := api.Validate(t.Context()); err != nil {
-		t.Error(err)
+		t.Errorf("validate: %v", err)
 	}
 	if api.OpenAPI != "3.1.0" || api.Paths.Len() < 9 {
 		t.Errorf("OpenAPI %s with %d paths", api.OpenAPI, api.Paths.Len())
@@ -25,7 +25,7 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 func TestOperationsHaveNamesOfTheirOwn(t *testing.T) {
 	api, err := openapi3.NewLoader().LoadFromFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("load from file: %v", err)
 	}
 	seen := map[string]string{}
 	for path, item := range api.Paths.Map() {
@@ -44,14 +44,14 @@ func TestTheEventsAreDescribedInJSONSchema(t *testing.T) {
 	c.AssertFormat()
 	s, err := c.Compile("../../internal/server/description/events.schema.json")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("compile: %v", err)
 	}
 	event := map[string]any{
 		"v": 1, "seq": 8, "ts": "2026-11-21T15:03:36.902Z", "type": "turn-sealed", "conversationId": "c1", "turnId": "t1", "status": "done",
 		"retryCount": 0, "totalRetryDelayMs": 0, "durationMs": 4, "inputTokens": 43, "outputTokens": 2,
 	}
 	if err := s.Validate(event); err != nil {
-		t.Error(err)
+		t.Errorf("validate: %v", err)
 	}
 	event["ts"] = "yesterday"
 	if err := s.Validate(event); err == nil {

@@ -134,11 +134,11 @@ func TestRoundsThatMeasuredNothingAreLeftOut(t *testing.T) {
 func TestJSONHasNullWhereThereIsNoNumber(t *testing.T) {
 	var b bytes.Buffer
 	if err := figure.JSON(&b, []figure.Figure{{Row: "r", Ours: []float64{math.NaN()}, Goal: figure.AtMost(0)}}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("JSON: %v", err)
 	}
 	var got map[string]any
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	if got["value"] != nil || got["gate"] != nil || got["goal"] != 0.0 || got["verdict"] != "NO FIGURE" {
 		t.Errorf("got %s", b.String())

@@ -27,7 +27,7 @@ func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
 		r := load.NewBook(1).Request("127.0.0.1:8484", load.Ask{Scene: "bench-answer", Stream: true, Size: size})
 		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.Next())))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("read request: %v", err)
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil || size > 0 && len(body) != size || int64(len(body)) != req.ContentLength {
@@ -39,7 +39,7 @@ func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
 			Messages []struct{ Role, Content string }
 		}
 		if err := json.Unmarshal(body, &asked); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		if asked.Model != "bench-answer" || !asked.Stream || !strings.HasPrefix(asked.Messages[1].Content, "No. 000010000001: ") {
 			t.Errorf("got %.200q", body)
@@ -97,7 +97,7 @@ func talk(l net.Listener, answer string) {
 func listen(t *testing.T, answer string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	t.Cleanup(func() { l.Close() })
 	go talk(l, answer)
@@ -170,7 +170,7 @@ func TestLoopCountsWholeAnswersOnly(t *testing.T) {
 		ask := load.Ask{Scene: "bench-answer", Stream: c.stream}
 		l, err := load.NewLoop(addr, []*load.Request{book.Request(addr, ask), book.Request(addr, ask)}, c.stream)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("new loop: %v", err)
 		}
 		if c.ok {
 			for l.Answers() < 100 {
@@ -191,7 +191,7 @@ func TestOpenLoopMeasuresFromSending(t *testing.T) {
 	ask := load.Ask{Scene: "bench-answer", Stream: true}
 	o, err := load.NewOpen(addr, []*load.Request{book.Request(addr, ask), book.Request(addr, ask)}, true)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new open: %v", err)
 	}
 	defer o.Close()
 	for range 2 {
@@ -255,7 +255,7 @@ func TestLoopThatIsCutLeavesInTheMiddle(t *testing.T) {
 	addr := listen(t, chunks+chunk(token))
 	l, err := load.NewLoop(addr, []*load.Request{load.NewBook(1).Request(addr, load.Ask{})}, true)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new loop: %v", err)
 	}
 	for l.Events() == 0 {
 		runtime.Gosched()

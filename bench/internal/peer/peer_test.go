@@ -44,7 +44,7 @@ func TestOtherModelsAreNoScene(t *testing.T) {
 func provider(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	t.Cleanup(func() { l.Close() })
 	go func() { _ = peer.NewUpstream().Serve(l) }()
@@ -56,12 +56,12 @@ func ask(t *testing.T, to, model string) (int, string) {
 	t.Helper()
 	resp, err := http.Post(to+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"`+model+`","messages":[]}`))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("post: %v", err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read all: %v", err)
 	}
 	return resp.StatusCode, string(body)
 }
@@ -71,11 +71,11 @@ func counts(t *testing.T, base string) (c peer.Counts) {
 	t.Helper()
 	resp, err := http.Get(base + peer.CountsPath)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("get: %v", err)
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(&c); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode: %v", err)
 	}
 	return c
 }
@@ -119,7 +119,7 @@ func TestUpstreamCountsAndForgets(t *testing.T) {
 	}
 	resp, err := http.Post(base+peer.CountsPath, "application/json", strings.NewReader("{}"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("post: %v", err)
 	}
 	resp.Body.Close()
 	if c := counts(t, base); c.Requests != 0 || len(c.Arrivals) != 0 {

@@ -9,7 +9,7 @@ import (
 func TestProcessorTimeGoesOnWithWork(t *testing.T) {
 	before, err := proc.OwnCPU()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("own cpu: %v", err)
 	}
 	sum := 0
 	for i := range 20_000_000 {

@@ -269,7 +269,7 @@ func TestTheSideEndpointsAnswerWithoutAScript(t *testing.T) {
 		models := func(version string) string {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://simulator/v1/models", nil)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("new request with context: %v", err)
 			}
 			if version != "" {
 				req.Header.Set("anthropic-version", version)

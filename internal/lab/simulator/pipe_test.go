@@ -23,13 +23,13 @@ func pair(t *testing.T) (client, server net.Conn) {
 	go func() {
 		conn, err := pipe.Accept()
 		if err != nil {
-			t.Error(err)
+			t.Errorf("accept: %v", err)
 		}
 		accepted <- conn
 	}()
 	client, err := pipe.DialContext(t.Context(), "tcp", "anywhere:80")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial context: %v", err)
 	}
 	return client, <-accepted
 }
@@ -37,7 +37,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 func TestAClosedPipeRefusesAsAClosedPortDoes(t *testing.T) {
 	pipe := simulator.NewPipe()
 	if err := errors.Join(pipe.Close(), pipe.Close()); err != nil {
-		t.Error(err)
+		t.Errorf("join: %v", err)
 	}
 	_, err := pipe.DialContext(t.Context(), "tcp", "anywhere:80")
 	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" || !errors.Is(err, syscall.ECONNREFUSED) {

@@ -158,7 +158,7 @@ func withKey(t *testing.T, p *simulator.Provider, path string) answer {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(plain))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new request with context: %v", err)
 	}
 	req.Header.Set("Authorization", "Bearer KEY")
 	return do(p.Client(), req)
@@ -169,7 +169,7 @@ func TestTheKeyIsFoundWhereverItStands(t *testing.T) {
 		for _, name := range []string{"x-api-key", "x-goog-api-key", "key"} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://simulator"+geminiSSE+"&key=KEY", strings.NewReader("{}"))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("new request with context: %v", err)
 			}
 			req.Header.Set(name, "KEY")
 			if got := do(p.Client(), req); !strings.Contains(got.body, "not valid: KEY.") {

@@ -19,7 +19,7 @@ func served(t *testing.T, s simulator.Script) (*simulator.Provider, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	p, ended := simulator.New(s), make(chan error)
 	go func() { ended <- p.Serve(l) }()
@@ -105,7 +105,7 @@ func TestCloseDoesNotWaitForSilence(t *testing.T) {
 	go func() { ended <- post(context.Background(), network(t), url+messages, streamed) }()
 	<-said
 	if err := p.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("close: %v", err)
 	}
 	if got := <-ended; got.err == nil {
 		t.Errorf("got %+v", got)
@@ -115,11 +115,11 @@ func TestCloseDoesNotWaitForSilence(t *testing.T) {
 func TestAClosedProviderServesNobody(t *testing.T) {
 	p := simulator.New(simulator.Script{})
 	if err := errors.Join(p.Close(), p.Close()); err != nil {
-		t.Error(err)
+		t.Errorf("join: %v", err)
 	}
 	pipe := simulator.NewPipe()
 	if err := p.Serve(pipe); err != nil {
-		t.Error(err)
+		t.Errorf("serve: %v", err)
 	}
 	if _, err := pipe.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the listener is left open: %v", err)

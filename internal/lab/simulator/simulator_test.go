@@ -42,7 +42,7 @@ func parse(t *testing.T, words string) []simulator.Reply {
 	t.Helper()
 	replies, err := simulator.Parse(words)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	return replies
 }
@@ -248,7 +248,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := p.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("close: %v", err)
 		}
 		clients.Wait()
 		if got := ask(t, p, messages, plain); !errors.Is(got.err, syscall.ECONNREFUSED) {

@@ -289,7 +289,7 @@ func TestEveryVendorsSideEndpointsAnswerWithoutAScript(t *testing.T) {
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), row.method, "http://simulator"+row.path, strings.NewReader(plain))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("new request with context: %v", err)
 			}
 			if got := do(p.Client(), req); got.status != 200 || !strings.Contains(got.body, row.want) || !json.Valid([]byte(got.body)) {
 				t.Errorf("%s %s: %+v", row.method, row.path, got)
@@ -302,7 +302,7 @@ func TestAKeyOfGooglesMakesTheModelsGoogles(t *testing.T) {
 	bubble(t, simulator.Script{}, func(t *testing.T, p *simulator.Provider) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://simulator/v1/models", nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("new request with context: %v", err)
 		}
 		req.Header.Set("x-goog-api-key", "test")
 		if got := do(p.Client(), req); !strings.HasPrefix(got.body, `{"models":[{"name":"models/`) {

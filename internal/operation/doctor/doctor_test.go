@@ -104,11 +104,11 @@ func TestLogsAreReadAndThoseThatAreDamagedNamed(t *testing.T) {
 			records[1].Body = json.RawMessage(`{"text":1}`)
 		}
 		if _, err := e.Append(t.Context(), id, store.Position{}, records...); err != nil {
-			t.Fatal(err)
+			t.Fatalf("append: %v", err)
 		}
 	}
 	if _, err := e.Append(t.Context(), "other", store.Position{}, store.Record{Type: "x"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("append: %v", err)
 	}
 	all := doctor.Logs(t.Context(), patient{Store: e, torn: "b"}, now)
 	got, want := says(all...), []string{
@@ -161,7 +161,7 @@ func address(t *testing.T, text string) doctor.Address {
 	t.Helper()
 	u, err := url.Parse(text)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	return doctor.Address{Name: "acme", URL: u}
 }

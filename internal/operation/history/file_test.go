@@ -122,7 +122,7 @@ func TestAFileThatCannotBeReadIsPutAsideAndToldOf(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "history.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 		var said bytes.Buffer
 		h := history.Open(path, slog.New(slog.NewTextHandler(&said, nil)))
@@ -160,7 +160,7 @@ func FuzzOpen(f *testing.F) {
 	w.keep()
 	text, err := os.ReadFile(path)
 	if err != nil {
-		f.Fatal(err)
+		f.Fatalf("read file: %v", err)
 	}
 	f.Add(text)
 	f.Add([]byte(`{"v":1}`))
@@ -168,7 +168,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "history.json")
 		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 		w := newWorld(t, path)
 		for range 4 {

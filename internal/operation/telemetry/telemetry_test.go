@@ -68,7 +68,7 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new: %v", err)
 	}
 	for _, e := range events {
 		tel.Watch(e)
@@ -107,7 +107,7 @@ ridethrough_waiting_requests{upstream="work"} 2
 		"ridethrough_shared_tries_total", "ridethrough_tries_total", "ridethrough_waiting_requests",
 	}
 	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), names...); err != nil {
-		t.Error(err)
+		t.Errorf("gather and compare: %v", err)
 	}
 	for name, sum := range map[string]string{"wait_seconds": "15", "time_to_first_content_seconds": "19"} {
 		w := httptest.NewRecorder()
@@ -130,7 +130,7 @@ func TestNamesOfNumbersFollowTheRules(t *testing.T) {
 	}
 	families, err := tel.Gather().Gather()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("gather: %v", err)
 	}
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "ridethrough_") {
@@ -159,7 +159,7 @@ func TestClientsCannotMakeNumbersWithoutEnd(t *testing.T) {
 	}
 	want := "# HELP ridethrough_requests_total Requests for an answer that have come in.\n# TYPE ridethrough_requests_total counter\n"
 	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_requests_total"); !strings.Contains(err.Error(), `{model="other",upstream="work"} 951`) {
-		t.Error(err)
+		t.Errorf("gather and compare: %v", err)
 	}
 }
 
@@ -201,7 +201,7 @@ func spansOf(t *testing.T, events ...gateway.Event) tracetest.SpanStubs {
 	f := &flushed{InMemoryExporter: tracetest.NewInMemoryExporter()}
 	tel := watching(t, telemetry.Config{Spans: f, Version: "v1"}, events...)
 	if err := tel.Close(t.Context()); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close: %v", err)
 	}
 	return f.spans
 }
@@ -311,7 +311,7 @@ func lines(t *testing.T, events ...gateway.Event) []string {
 	for line := range strings.Lines(out.String()) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		delete(m, "time")
 		text, _ := json.Marshal(m)
@@ -360,7 +360,7 @@ func TestEachTransitionIsOneLine(t *testing.T) {
 func BenchmarkWatchOfACallThatIsAnsweredAtOnce(b *testing.B) {
 	tel, err := telemetry.New(b.Context(), telemetry.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("new: %v", err)
 	}
 	events := []gateway.Event{
 		{Type: gateway.Began, Call: call},
