@@ -144,13 +144,12 @@ func (a *attempt) take(p llm.Part) {
 // ended notes how a run of the policy has ended without an answer.
 func (a *attempt) ended(err error) {
 	f, ok := errors.AsType[*fault.Error](err)
-	_, spent := errors.AsType[*retry.Error](err)
 	switch {
 	case errors.Is(err, errSwitch):
 		a.fault = a.last.Fault
 	case ok && a.ctx.Err() == nil:
 		a.fault = f
-		a.givenUp = !spent
+		a.givenUp = errors.Is(err, retry.ErrGivenUp)
 	default:
 		a.err = err
 	}

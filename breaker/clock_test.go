@@ -8,11 +8,13 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // still is a clock that stands until somebody moves it. Who dozes on it gives
 // the test what it needs to go on, and nothing else runs meanwhile.
 type still struct {
+	clock.Machine
 	now    time.Time
 	timers []*stillTimer
 	rung   int
@@ -27,7 +29,7 @@ type stillTimer struct {
 
 func (c *still) Now() time.Time { return c.now }
 
-func (c *still) AfterFunc(d time.Duration, f func()) breaker.Timer {
+func (c *still) AfterFunc(d time.Duration, f func()) clock.Timer {
 	t := &stillTimer{c, c.now.Add(d), f}
 	c.timers = append(c.timers, t)
 	return t
@@ -51,7 +53,7 @@ func (c *still) SleepOrWake(_ context.Context, _ time.Duration, wake <-chan stru
 	return true, nil
 }
 
-func (c *still) Rung(<-chan struct{}) { c.rung++ }
+func (c *still) Woke(<-chan struct{}) { c.rung++ }
 
 // next moves the clock to the earliest timer and fires it.
 func (c *still) next(t *testing.T) {

@@ -163,13 +163,13 @@ func TestGiveUpEndsTheRunWithItsLastFault(t *testing.T) {
 			giveUp(&g, asleep)
 			err := <-one
 			f, ok := errors.AsType[*fault.Error](err)
-			if !errors.Is(err, breaker.ErrGivenUp) || !ok || f.Kind != fault.Overloaded || err.Error() != "given up: HTTP 529: Overloaded" {
+			if !errors.Is(err, retry.ErrGivenUp) || !ok || f.Kind != fault.Overloaded || err.Error() != "given up: HTTP 529: Overloaded" {
 				t.Errorf("%s, asleep: %v", name, err)
 			}
 			g.Pause("")
 			fresh, two := waiting(t, &g, u)
 			giveUp(&g, fresh)
-			if err := <-two; err != breaker.ErrGivenUp {
+			if err := <-two; !errors.Is(err, retry.ErrGivenUp) || err.Error() != "given up" {
 				t.Errorf("%s, held: %v", name, err)
 			}
 			quiet(t, &g)

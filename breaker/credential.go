@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// seed is of this process: what is hashed with it means nothing elsewhere.
+// seed is of this process: a hash made with it means nothing elsewhere.
 var seed = maphash.MakeSeed()
 
-// carriers are the headers in which the APIs take credentials.
-var carriers = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
+// credentialHeaders are the headers in which the APIs take credentials.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
-// Credential gives a name for the credentials of a request, for a Scope: the
-// same for the same ones, and nothing from which they could be had back.
+// Credential returns a name for the credentials of a request, for a Scope: the
+// same for the same credentials, which cannot be had back from it.
 func Credential(h http.Header, u *url.URL) string {
 	var hash maphash.Hash
 	hash.SetSeed(seed)
-	for _, name := range carriers {
+	for _, name := range credentialHeaders {
 		for _, value := range h[name] {
 			_, _ = hash.WriteString(value) // it never fails
 		}

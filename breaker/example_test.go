@@ -63,7 +63,7 @@ func ExampleBreaker_Pause() {
 	_, err := c.Acquire(ctx)
 	fmt.Println(err)
 	// Output:
-	// held by ada
+	// paused by ada
 	// <nil>
 }
 
@@ -97,7 +97,7 @@ func ExampleCaller_Pause() {
 	_, err := c.Acquire(context.Background())
 	fmt.Println(err)
 	// Output:
-	// held
+	// paused
 	// <nil>
 }
 

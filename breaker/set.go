@@ -7,64 +7,64 @@ import (
 	"sync"
 )
 
-// setBound is how many gates a Set keeps.
-const setBound = 1024
+// maxBreakers is how many breakers a Set keeps.
+const maxBreakers = 1024
 
-// Set gives each upstream its gate. The zero Set is ready. It may be used by
+// Set has a breaker for each upstream. The zero Set is ready. It may be used by
 // many goroutines at the same time and must not be copied.
 type Set struct {
-	mu    sync.Mutex
-	gates map[string]*Breaker
+	mu       sync.Mutex
+	breakers map[string]*Breaker
 }
 
-// Of gives the gate of an upstream, such as a base URL. Of very many, those
-// that have nothing to remember are forgotten; where all have, the newest is
-// for its caller alone.
+// Of returns the breaker of an upstream, such as a base URL. Of very many, those
+// that have nothing to remember are dropped; where all have, the newest is for
+// its caller alone.
 func (s *Set) Of(upstream string) *Breaker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g := s.gates[upstream]; g != nil {
-		return g
+	if b := s.breakers[upstream]; b != nil {
+		return b
 	}
-	if s.gates == nil {
-		s.gates = map[string]*Breaker{}
+	if s.breakers == nil {
+		s.breakers = map[string]*Breaker{}
 	}
-	if len(s.gates) >= setBound {
+	if len(s.breakers) >= maxBreakers {
 		s.prune()
 	}
-	g := New(upstream)
-	if len(s.gates) < setBound {
-		s.gates[upstream] = g
+	b := New(upstream)
+	if len(s.breakers) < maxBreakers {
+		s.breakers[upstream] = b
 	}
-	return g
+	return b
 }
 
-// States gives the state of each gate, in the order of their names.
+// States returns the state of each breaker, in the order of their names.
 func (s *Set) States() []State {
 	s.mu.Lock()
-	gates := slices.Collect(maps.Values(s.gates))
+	breakers := slices.Collect(maps.Values(s.breakers))
 	s.mu.Unlock()
-	slices.SortFunc(gates, func(a, b *Breaker) int { return strings.Compare(a.name, b.name) })
-	all := make([]State, len(gates))
-	for i, g := range gates {
-		all[i] = g.State()
+	slices.SortFunc(breakers, func(x, y *Breaker) int { return strings.Compare(x.name, y.name) })
+	all := make([]State, len(breakers))
+	for i, b := range breakers {
+		all[i] = b.State()
 	}
 	return all
 }
 
-// prune forgets the gates that have nothing to remember. A call that has one of
-// them goes on with it, alone.
+// prune drops the breakers that have nothing to remember. A caller that has one
+// of them goes on with it, alone.
 func (s *Set) prune() {
-	for name, g := range s.gates {
-		if g.clean() {
-			delete(s.gates, name)
+	for name, b := range s.breakers {
+		if b.idle() {
+			delete(s.breakers, name)
 		}
 	}
 }
 
-// clean tells whether the gate has nothing to remember but its statistics.
-func (g *Breaker) clean() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.calm() && g.held.n+g.short.n+g.asleep.n == 0
+// idle reports whether the breaker has nothing to remember but its statistics.
+func (b *Breaker) idle() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed() && !b.batches && b.paused.n+b.noToken.n+b.sleeping.n == 0
 }

@@ -8,93 +8,81 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// State is what people want to know of a gate.
+// State is a snapshot of a breaker, to be shown.
 type State struct {
 	Name        string    // of the upstream
-	Outages     []Outage  // those that are open, the widest first
-	Waiting     int       // calls that stand still, for whatever reason
+	Outages     []Outage  // the circuits that are not closed, the widest first
+	Waiting     int       // calls that wait, for whatever reason
 	Paused      time.Time // since when; zero: it is not
-	PausedBy    string    // who said hold
+	PausedBy    string    // the operator that has paused it
 	LastSuccess time.Time // zero: none yet
 	UsualRate   float64   // calls per second, outside of outages
 }
 
-// Outage is one that is open, or over and letting its callers go.
+// Outage is a circuit that is open, half-open or in slow start.
 type Outage struct {
 	Level      string // "host", "model" or "credential": what fails
 	Scope      Scope  // the model and the credential, where it is theirs
 	Since      time.Time
-	Fault      *fault.Error // the latest, without its cause; nil while it lets its callers go
+	Fault      *fault.Error // the latest, without its cause; nil in slow start
 	Probes     int          // that have failed
 	Waiting    int          // calls that wait for its end
-	Probing    bool         // a probe is under way
-	Next       time.Time    // the next probe that the gate itself sends; zero: the next call whose wait ends
-	Until      time.Time    // the upstream has asked for quiet until then; zero: it has not
-	Recovering bool         // it is over, and who waited is on the way out
+	Probing    bool         // half-open: a probe is in progress
+	Next       time.Time    // the next early probe; zero: the next call whose wait ends is the probe
+	Until      time.Time    // the end of the cooldown that the upstream has asked for; zero: there is none
+	Recovering bool         // in slow start
 }
 
-// State gives the gate's state. The faults must not be changed.
-func (g *Breaker) State() State {
-	st := g.state()
-	st.Outages = ordered(st.Outages)
+// State returns the breaker's state. The faults must not be changed.
+func (b *Breaker) State() State {
+	st := b.state()
+	slices.SortFunc(st.Outages, func(x, y Outage) int { // without the lock
+		return cmp.Or(
+			cmp.Compare(slices.Index(levelNames[:], x.Level), slices.Index(levelNames[:], y.Level)),
+			cmp.Compare(x.Scope.Model, y.Scope.Model), cmp.Compare(x.Scope.Credential, y.Scope.Credential),
+		)
+	})
 	return st
 }
 
-// Degraded tells whether a call may have to wait at the gate: an outage is
-// open or its callers are still on their way out, or somebody said hold.
-func (g *Breaker) Degraded() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.troubled > 0 || !g.paused.IsZero()
+// Degraded reports whether a call may have to wait: a circuit is open or in slow
+// start, or the breaker is paused.
+func (b *Breaker) Degraded() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.degraded > 0 || !b.pausedAt.IsZero()
 }
 
-// LastSuccess gives when the upstream has answered last; zero: not yet.
-func (g *Breaker) LastSuccess() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.success
-}
-
-func (g *Breaker) state() State {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := State{Paused: g.paused, PausedBy: g.by, LastSuccess: g.success, Name: g.name, UsualRate: g.traffic.usual()}
-	for _, l := range g.lists() {
-		st.Waiting += l.n
+func (b *Breaker) state() State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	st := State{Paused: b.pausedAt, PausedBy: b.pausedBy, LastSuccess: b.answered, Name: b.name, UsualRate: b.traffic.usual()}
+	for _, q := range b.queues() {
+		st.Waiting += q.n
 	}
-	now := g.now()
-	for _, s := range g.scopes {
-		if s.open || s.pace.on {
-			st.Outages = append(st.Outages, s.state(now))
+	now := b.now()
+	for _, ci := range b.circuits {
+		if ci.open || ci.slowStart.on {
+			st.Outages = append(st.Outages, ci.state(now))
 		}
 	}
 	return st
 }
 
-// ordered is State's outages in order, which is made when nobody waits for it.
-func ordered(all []Outage) []Outage {
-	slices.SortFunc(all, func(a, b Outage) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(names[:], a.Level), slices.Index(names[:], b.Level)),
-			cmp.Compare(a.Scope.Model, b.Scope.Model), cmp.Compare(a.Scope.Credential, b.Scope.Credential),
-		)
-	})
-	return all
-}
-
-func (s *scope) state(now time.Time) Outage {
+func (ci *circuit) state(now time.Time) Outage {
 	o := Outage{
-		Level: names[s.level], Scope: s.Scope,
-		Since: s.since, Fault: s.fault, Probes: s.probes, Waiting: s.sleepers.n + s.queue.n + s.ramp.n,
-		Probing: s.probing(now), Recovering: s.pace.on,
+		Level: levelNames[ci.level], Scope: ci.Scope,
+		Since: ci.firstFault, Fault: ci.latest, Probes: ci.failedProbes,
+		Waiting: ci.sleeping.n + ci.awaitingProbe.n + ci.starting.n,
+		Probing: ci.probing(now), Recovering: ci.slowStart.on,
 	}
-	if s.open && now.Round(0).Before(s.until) {
-		o.Until = s.until
+	if ci.open && ci.coolsDown(now) {
+		o.Until = ci.cooldown
 	}
-	if s.open && !o.Probing {
-		o.Next = s.coming(now)
+	if ci.open && !o.Probing {
+		o.Next = ci.next(now)
 	}
-	if s.pace.on {
+	if ci.slowStart.on {
 		o.Fault = nil
 	}
 	return o

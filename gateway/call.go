@@ -280,9 +280,9 @@ func (c *call) giveUpMessage() string {
 	}
 	n := c.outcome.Retries()
 	switch {
-	case c.outcome.Verdict.Stop == givenUp && c.outcome.Run.Tries == 0:
+	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"
-	case c.outcome.Verdict.Stop == givenUp:
+	case c.outcome.Verdict.Stop == policy.GivenUp:
 		return fmt.Sprintf("ridethrough: given up by command after %d retries: %s", n, why)
 	case n == 0 || c.outcome.Verdict.Stop == policy.Final:
 		return "ridethrough: " + why

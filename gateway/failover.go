@@ -58,7 +58,7 @@ func (r *failover) next(n *Note, err error) *upstream {
 	switch {
 	case errors.Is(err, errSwitch):
 		return r.advance(n)
-	case stop == "" || stop == givenUp:
+	case stop == "" || stop == policy.GivenUp:
 		return nil
 	case len(r.left) > 0 && (stop != policy.Final || r.left[0].Kinds.Has(n.Fault.Kind)):
 		return r.advance(n)

@@ -164,7 +164,7 @@ func (u *unanswered) gaveUp() bool { return u.note.Verdict.Stop != "" }
 // is of the same account, and its upstream has not answered anybody since.
 func (u *unanswered) stillHolds(c *call) bool {
 	return u.upstream.breaker == c.upstream.breaker && u.credential == c.credential &&
-		!(u.gaveUp() && u.upstream.breaker.LastSuccess().After(u.at))
+		!(u.gaveUp() && u.upstream.breaker.State().LastSuccess.After(u.at))
 }
 
 // same tells whether a call is what was remembered, sent again.
@@ -184,7 +184,7 @@ func (s *sharedRequest) worthRemembering() bool {
 	switch s.note.Verdict.Stop {
 	case policy.Final, policy.Committed:
 		return false
-	case givenUp:
+	case policy.GivenUp:
 		return s.note.Fault != nil
 	}
 	return s.note.Fault != nil && s.note.Run.Tries > 1

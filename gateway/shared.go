@@ -18,12 +18,10 @@ import (
 
 // The causes that end a flight besides its faults.
 var (
-	errLeft   = errors.New("the client has left")
-	errSwitch = errors.New("the call goes on at another upstream")
+	errLeft    = errors.New("the client has left")
+	errSwitch  = errors.New("the call goes on at another upstream")
+	errGivenUp = errors.New("given up") // not retry.ErrGivenUp: the transport is to return it as it is
 )
-
-// givenUp ends a run because somebody said so.
-const givenUp policy.Stop = "given up"
 
 // sharedRequest is one logical request on its way to an answer, over all its tries and
 // upstreams. The call that began it leads: it runs the flight. A call that is
@@ -102,11 +100,11 @@ func (s *sharedRequest) conclude(err error) {
 	case errors.Is(err, errSwitch): // the rest of the wait is not slept
 		s.note.Run.Slept -= max(0, s.note.Verdict.Wait-time.Since(s.since))
 		return
-	case errors.Is(err, breaker.ErrGivenUp):
+	case errors.Is(err, errGivenUp):
 		if !s.since.IsZero() {
 			s.note.Waited += time.Since(s.since)
 		}
-		s.note.Verdict = policy.Verdict{Stop: givenUp}
+		s.note.Verdict = policy.Verdict{Stop: policy.GivenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
 	case errors.Is(err, spool.ErrLost):

@@ -30,8 +30,8 @@ func (s *sharedRequest) enterBreaker() {
 func (s *sharedRequest) Acquire(ctx context.Context) (retry.Permit, error) {
 	pass, err := s.caller.Acquire(ctx)
 	s.unblocked()
-	if errors.Is(err, breaker.ErrGivenUp) {
-		return nil, breaker.ErrGivenUp
+	if errors.Is(err, retry.ErrGivenUp) {
+		return nil, errGivenUp
 	}
 	s.mu.Lock()
 	s.tries++
@@ -168,8 +168,8 @@ func (s *sharedRequest) wait(ctx context.Context, n policy.Wait) error {
 	switch {
 	case err == nil && last && time.Since(begun) >= d:
 		return errSwitch
-	case errors.Is(err, breaker.ErrGivenUp):
-		return breaker.ErrGivenUp // without its fault: the transport is to answer with nothing
+	case errors.Is(err, retry.ErrGivenUp):
+		return errGivenUp
 	}
 	return err
 }

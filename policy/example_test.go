@@ -37,7 +37,7 @@ func ExamplePolicy_Next_hint() {
 	fmt.Println(v.Stop)
 	// Output:
 	// 2m0s true
-	// hint too far
+	// retry-after too long
 }
 
 func ExampleBackoff_At() {

@@ -47,12 +47,12 @@ type Stop string
 
 // The reasons to stop.
 const (
-	Final      Stop = "final"        // the fault does not pass by itself, or not for this policy
-	Committed  Stop = "committed"    // part of the answer has been handed on already
-	Exhausted  Stop = "exhausted"    // all retries are used
-	OverBudget Stop = "over budget"  // the next wait does not fit Sleep, Wall or Reserve
-	HintTooFar Stop = "hint too far" // the provider asks for a longer wait than we obey
-	Throttled  Stop = "throttled"    // those who share the upstream have no retry to spare
+	Final             Stop = "final"                // the fault does not pass by itself, or not for this policy
+	Committed         Stop = "committed"            // part of the answer has been handed on already
+	Exhausted         Stop = "exhausted"            // all retries are used
+	OverBudget        Stop = "over budget"          // the next wait does not fit Sleep, Wall or Reserve
+	RetryAfterTooLong Stop = "retry-after too long" // the provider asks for a longer wait than MaxRetryAfter or the budgets allow
+	GivenUp           Stop = "given up"             // a command ended the run
 )
 
 // Next counts one failed try into the run and decides about another.
@@ -138,7 +138,7 @@ func (p Policy) passes(f *fault.Error, now time.Time) bool {
 // provider asked for and that does not fit is a hint too far.
 func (p Policy) over(r Run, v Verdict, now time.Time) Stop {
 	if v.Hinted && p.MaxRetryAfter > 0 && v.Wait > p.MaxRetryAfter {
-		return HintTooFar
+		return RetryAfterTooLong
 	}
 	fits := p.MaxWait == 0 || v.Wait <= p.MaxWait-r.Slept
 	if p.Deadline > 0 {
@@ -152,7 +152,7 @@ func (p Policy) over(r Run, v Verdict, now time.Time) Stop {
 	case fits:
 		return ""
 	case v.Hinted:
-		return HintTooFar
+		return RetryAfterTooLong
 	}
 	return OverBudget
 }

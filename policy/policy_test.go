@@ -125,7 +125,7 @@ func TestHintReplacesAShorterWaitExactly(t *testing.T) {
 		{0 * s, limited(7 * s), 7 * s, ""},
 		{7 * s, limited(time.Millisecond), 2 * s, ""},
 		{9 * s, limited(5 * time.Minute), 5 * time.Minute, ""},
-		{309 * s, limited(5*time.Minute + 1), 0, policy.HintTooFar},
+		{309 * s, limited(5*time.Minute + 1), 0, policy.RetryAfterTooLong},
 	})
 }
 
@@ -133,13 +133,13 @@ func TestHintBeyondTheBudgetStops(t *testing.T) {
 	p := policy.Policy{Retries: 9, MaxWait: time.Minute}
 	run(t, p, []failure{
 		{0, limited(40 * time.Second), 40 * time.Second, ""},
-		{40 * time.Second, limited(21 * time.Second), 0, policy.HintTooFar},
+		{40 * time.Second, limited(21 * time.Second), 0, policy.RetryAfterTooLong},
 	})
 }
 
 func TestQuotaPassesOnlyWithAResetInsideTheBudget(t *testing.T) {
 	h := time.Hour
-	run(t, policy.Patient(), []failure{{0, spent(5 * h), 5 * h, ""}, {5 * h, spent(9 * h), 0, policy.HintTooFar}})
+	run(t, policy.Patient(), []failure{{0, spent(5 * h), 5 * h, ""}, {5 * h, spent(9 * h), 0, policy.RetryAfterTooLong}})
 	run(t, policy.Patient(), []failure{{0, fault.Error{Kind: fault.Quota}, 0, policy.Final}})
 	run(t, policy.Patient(), []failure{{h, spent(h), 0, policy.Final}})
 	run(t, policy.Interactive(), []failure{{0, spent(time.Minute), 0, policy.Final}})

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
 // leaping is a clock on which every wait is over at once.
 type leaping struct {
+	clock.Machine
 	now  time.Time
 	ends map[time.Time]context.CancelCauseFunc
 	why  map[time.Time]error
@@ -76,7 +78,7 @@ func TestWallEndsATryByTheClockThatItIsGiven(t *testing.T) {
 		_, err := c.SleepOrWake(ctx, time.Hour, nil)
 		return 0, err
 	})
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "retry/wall" {
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "retry/deadline" {
 		t.Errorf("the error is %v, want the wall's", err)
 	}
 }

@@ -9,24 +9,37 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Error is the end of a run that has given up.
+// Error is how a run ends that gives up.
 type Error struct {
 	Tries  int           // that have failed
 	Waited time.Duration // real waiting between them
 	Stop   policy.Stop   // why no other try follows
-	Last   *fault.Error  // the last try's fault
+	Last   *fault.Error  // the last try's; nil: it was given up on command before one failed
 }
 
-// Error is the last fault's text; after several tries it says how many.
+// Error is the last fault's text; after several tries it says how many there were.
 func (e *Error) Error() string {
-	if e.Tries <= 1 {
+	switch {
+	case e.Stop == policy.GivenUp && e.Last == nil:
+		return ErrGivenUp.Error()
+	case e.Stop == policy.GivenUp:
+		return fmt.Sprintf("%v: %v", ErrGivenUp, e.Last)
+	case e.Tries <= 1:
 		return e.Last.Error()
 	}
 	return fmt.Sprintf("gave up after %d tries in %v: %v", e.Tries, e.Waited.Round(time.Second), e.Last)
 }
 
-// Unwrap returns the last fault.
-func (e *Error) Unwrap() error { return e.Last }
+// Unwrap returns the last fault, if there is one.
+func (e *Error) Unwrap() error {
+	if e.Last == nil {
+		return nil
+	}
+	return e.Last
+}
+
+// Is reports whether the target is ErrGivenUp and the run was given up.
+func (e *Error) Is(target error) bool { return target == ErrGivenUp && e.Stop == policy.GivenUp }
 
 // Transient marks err as worth another try. What a fault in its chain says
 // besides, such as a stated wait, is kept. A nil error stays nil.

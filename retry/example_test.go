@@ -58,11 +58,3 @@ func ExampleStream() {
 	// forty- <nil>
 	// two <nil>
 }
-
-// Somebody waits for an hour, or until the bell rings.
-func ExampleSleepOrWake() {
-	bell := make(chan struct{}, 1)
-	bell <- struct{}{}
-	fmt.Println(retry.SleepOrWake(context.Background(), time.Hour, bell))
-	// Output: true <nil>
-}

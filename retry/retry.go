@@ -1,11 +1,10 @@
-// Package retry tries a call again until it passes, its policy says stop, or
-// the caller leaves. It is the only package that waits to try again: whatever
-// stands below it tries once.
+// Package retry tries a call again until it passes, its policy stops it, or the
+// caller leaves. It is the only package that waits to try again: everything
+// below it tries once.
 //
-// [Do] is for a call with one result, [Stream] for one whose answer arrives in
-// parts. Both ask package policy before they wait and tell [Retrier.Watch] of
-// each failed try. A run inside a run tries once, because the outer one
-// decides: retries are never multiplied.
+// [Do] is for a call with one result, [Stream] for an answer that arrives in
+// parts. Both ask package policy before they wait. A run inside a run tries
+// once, because the outer one decides: retries are never multiplied.
 package retry
 
 import (
@@ -14,18 +13,25 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// ErrParked is what [Engine.Sleep] returns to unwind a run that is to go on
-// later, perhaps in another process, from the Run in its Note.
-var ErrParked = errors.New("parked")
+// Errors with which a [Breaker] or [Retrier.Sleep] ends a wait.
+var (
+	// ErrParked ends a run that is to go on later, perhaps in another process,
+	// from the Run of its Wait. Do returns it as it is.
+	ErrParked = errors.New("parked")
 
-// ErrEarlyProbe is what [Breaker.Wait] returns to have one try made before the wait is
-// over, for all who wait. If it fails, that changes nothing for the call: it is
-// not counted, nobody is told, and the rest of the wait goes on, unless the
-// fault ends the run whenever it comes.
-var ErrEarlyProbe = errors.New("scout")
+	// ErrGivenUp ends a run on command. Do returns an [Error] with the Stop
+	// policy.GivenUp.
+	ErrGivenUp = errors.New("given up")
+
+	// ErrEarlyProbe has one try made before the wait is over. If it fails, it
+	// is not counted and the rest of the wait goes on, unless its fault would
+	// end the run at any time.
+	ErrEarlyProbe = errors.New("early probe")
+)
 
 // Retrier says how a call is tried again. The zero Retrier tries once. It is
 // plain data: a copy may serve many calls at the same time, if its functions
@@ -36,13 +42,14 @@ type Retrier struct {
 	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none
-	Sleep   func(context.Context, policy.Wait) error // nil: the breaker's Wait or a timer. An error other than ErrEarlyProbe ends the run with that error
+	Sleep   func(context.Context, policy.Wait) error // waits; nil: the Breaker's Wait or a timer. Its error ends the run
 	Rand    func() float64                           // a random number in [0, 1) for the jitter; nil: math/rand/v2
-	Clock   Clock                                    // the time to go by; nil: the machine's
+	Clock   clock.Clock                              // for this project's simulations; nil: the machine's
 }
 
 // Try is the outcome of one try: it passed, it failed and another follows, it
 // failed for good, or the caller left (a Fault of kind Canceled without a Stop).
+// A stream whose answer breaks off has two: it passed, then it failed for good.
 type Try struct {
 	N      int           // from 1. An early probe has the number of the try that it precedes
 	Start  time.Time     // when the breaker let it go
@@ -57,66 +64,68 @@ type Try struct {
 // Recovered reports whether the try passed after others had failed.
 func (t Try) Recovered() bool { return t.Fault == nil && t.Run.Tries > 0 }
 
-// Breaker is what all callers of an upstream share. Its methods may be called
-// from many goroutines at the same time.
+// Breaker is a circuit breaker that the callers of an upstream share, such as a
+// *breaker.Caller. Its methods may be called from many goroutines at once.
 type Breaker interface {
-	// Acquire is called before a try. It lets the try go, or blocks while another
-	// call probes the upstream; a shared failure comes back as its *fault.Error
-	// and counts as this call's own. Any other error, while the context lasts,
-	// ends the run with that error.
+	// Acquire is called before a try. It permits the try, or blocks while another
+	// caller probes the upstream. A *fault.Error is a shared failure, which counts
+	// as this call's own. Any other error ends the run, while the context lasts.
 	Acquire(context.Context) (Permit, error)
-	// Sleep sleeps for the duration, or returns early because the upstream is
-	// back, somebody said "now", or this call is to be the scout (ErrEarlyProbe). Any
-	// other error ends the run with that error.
+	// Wait sleeps for the duration, or returns early because the upstream is back
+	// or on command. Its error ends the run, except ErrEarlyProbe.
 	Wait(context.Context, time.Duration) error
 }
 
 // Permit is the permission for one try.
 type Permit interface {
-	// Report tells the outcome; nil: the upstream answered. It is called once. A
-	// fault of kind Canceled or Timeout says nothing about the upstream: the
-	// caller left, or a limit of ours expired.
+	// Report takes the try's outcome; nil: the upstream answered. It is called
+	// once. A fault of kind Canceled or Timeout says nothing about the upstream:
+	// the caller left, or a limit of ours expired.
 	Report(*fault.Error)
 }
 
-// Do calls try until it succeeds, the policy says stop, or ctx is done. try is
-// given its number, 1 for the first (a scout's has that of the try it comes
-// before), and a context that ends with ctx and with
-// the policy's Wall; that context is done when Do returns if the policy has a
-// Wall.
+// Do calls try until it passes, the policy stops the run, or ctx ends. try gets
+// its number, from 1, and a context that ends with ctx and at the policy's
+// Deadline. Where there is a Deadline, that context is done when Do returns.
 //
-// The error is the last try's as a *fault.Error, context.Cause(ctx) when the
-// caller left, or the error of Engine.Wait or of the Gate. A wait that would outlast ctx's
-// deadline is not begun: the last fault comes back at once. A try's error with
-// an io.Closer in its chain is closed before a wait: so it can hold what the
-// caller is to have if there is no other try.
-func Do[T any](ctx context.Context, e Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
-	r := run{engine: e}
-	r.begin(ctx)
+// The error is an [Error] when the run has given up, context.Cause(ctx) when the
+// caller has left, else that of the Breaker or of Sleep. A wait that would
+// outlast ctx's deadline is not begun. What a try's error holds open, as an
+// io.Closer in its chain, is closed before a wait and is the caller's at the end.
+func Do[T any](ctx context.Context, r Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
+	run := run{Retrier: r}
+	run.begin(ctx)
 	for {
-		v, f := attempt(&r, try)
+		v, f := attempt(&run, try)
 		if f == nil {
-			r.tell(nil, "")
+			run.tell(nil, "")
 			return v, nil
 		}
-		if err := r.failed(f, false); err != nil {
+		if err := run.failed(f, false); err != nil {
 			var none T
 			return none, err
 		}
 	}
 }
 
-// attempt is one try between the gate and its outcome.
+// attempt makes one try.
 func attempt[T any](r *run, try func(context.Context, int) (T, error)) (v T, f *fault.Error) {
 	ctx, cancel := r.bounded()
 	defer cancel()
-	pass, f := r.enter(ctx)
+	permit, f := r.acquire(ctx)
 	if f != nil {
 		return v, f
 	}
-	defer pass.abandon()
+	defer permit.abandon()
 	v, err := try(ctx, r.Tries+1)
 	f = r.classify(ctx, err)
-	pass.leave(f)
+	permit.report(f)
 	return v, f
+}
+
+// Sleep waits for d, by the monotonic clock or the wall clock, whichever is
+// there first. It returns early with context.Cause when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	_, err := clock.Machine{}.SleepOrWake(ctx, d, nil)
+	return err
 }

@@ -9,48 +9,49 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
 // run is the state of one call.
 type run struct {
+	Retrier
 	policy.Run
-	engine Retrier
-	ctx    context.Context // the caller's, marked: what stands below must not retry by itself
-	waited time.Duration
-	try    Try   // the one under way or just over; N is 0 if the breaker let none go
-	rest   *rest // what is left to wait when the try under way is a scout's and fails
-	ended  error // the gate's word that ends the run
+	ctx         context.Context // the caller's, marked: what is below must not retry by itself
+	waited      time.Duration
+	try         Try          // the one in progress or just over; N is 0 if the breaker permitted none
+	last        *fault.Error // of the last try that counts; nil: none has failed here
+	interrupted *interrupted // what is left to wait if an early probe fails; nil: the try is none
+	ended       error        // the breaker's error that ends the run
 }
 
-// begin starts a run, or goes on with a stored one. Inside another run it
-// makes one that tries once and says nothing: the outer one decides, tells and
-// holds the pass of its gate.
+// begin starts a run, or continues a stored one. Inside another run it tries
+// once without hooks and breaker, which are the outer one's.
 func (r *run) begin(ctx context.Context) {
-	if e := &r.engine; Nested(ctx) {
-		*e = Retrier{Policy: policy.Policy{Deadline: e.Policy.Deadline}, Clock: e.Clock}
+	if Nested(ctx) {
+		r.Retrier = Retrier{Policy: policy.Policy{Deadline: r.Policy.Deadline}, Clock: r.Clock}
 	} else {
-		ctx = marked{ctx}
+		ctx = runContext{ctx}
 	}
-	r.ctx = ctx
-	r.Run, r.waited = r.engine.Start, r.engine.Start.Slept
-	if r.Started.IsZero() && r.engine.Policy.Deadline > 0 {
-		r.Started = r.engine.now() // without a Wall the first failure is early enough: most calls have none
+	r.ctx, r.Clock = ctx, clock.Or(r.Clock)
+	r.Run, r.waited = r.Start, r.Start.Slept
+	if r.Started.IsZero() && r.Policy.Deadline > 0 {
+		r.Started = r.Clock.Now() // without a Deadline the first failure is early enough: most calls have none
 	}
 }
 
-// enter asks the gate for a try, for as long as ctx lasts. A gate's error that
-// is no fault ends the run.
-func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
-	if r.engine.Breaker == nil {
-		r.started(false)
-		return gatePass{}, nil
-	}
+// acquire asks the breaker to permit a try. An error that is no fault ends the
+// run, while ctx lasts.
+func (r *run) acquire(ctx context.Context) (permit, *fault.Error) {
 	r.try = Try{}
-	pass, err := r.engine.Breaker.Acquire(ctx)
+	if r.Breaker == nil {
+		r.started(false)
+		return permit{}, nil
+	}
+	p, err := r.Breaker.Acquire(ctx)
 	if err == nil {
 		r.started(false)
-		return gatePass{pass}, nil
+		return permit{p}, nil
 	}
 	_, shared := err.(*fault.Error) // not AsType: a fault inside another error is not shared
 	switch {
@@ -59,45 +60,44 @@ func (r *run) enter(ctx context.Context) (gatePass, *fault.Error) {
 	case ctx.Err() == nil:
 		r.ended = err
 	}
-	return gatePass{}, r.classify(ctx, err)
+	return permit{}, r.classify(ctx, err)
 }
 
 // started notes that a try begins.
 func (r *run) started(shared bool) {
 	r.try = Try{N: r.Tries + 1, Shared: shared}
-	if r.engine.OnTry != nil {
-		r.try.Start = r.engine.now()
+	if r.OnTry != nil {
+		r.try.Start = r.Clock.Now()
 	}
 }
 
 // tell calls OnTry with the outcome of the try, if there was one.
 func (r *run) tell(f *fault.Error, stop policy.Stop) {
-	if r.engine.OnTry == nil || r.try.N == 0 {
+	if r.OnTry == nil || r.try.N == 0 {
 		return
 	}
 	t := r.try
-	t.Took = r.engine.now().Sub(t.Start)
+	t.Took = r.Clock.Now().Sub(t.Start)
 	t.Fault, t.Run, t.Stop, t.Waited = f, r.Run, stop, r.waited
-	r.engine.OnTry(t)
+	r.OnTry(t)
 }
 
-// bounded gives a try's context: the caller's, ended by the policy's Wall.
+// bounded returns a try's context: the caller's, ended at the policy's Deadline.
 func (r *run) bounded() (context.Context, context.CancelFunc) {
-	wall := r.engine.Policy.Deadline
-	if wall == 0 {
+	budget := r.Policy.Deadline
+	if budget == 0 {
 		return r.ctx, func() {}
 	}
-	spent := &fault.Error{
+	return r.Clock.WithDeadline(r.ctx, r.Started.Add(budget), &fault.Error{
 		Kind:    fault.Timeout,
-		Message: "the time budget of " + wall.String() + " is spent",
-		Rule:    "retry/wall",
-	}
-	return r.engine.until(r.ctx, r.Started.Add(wall), spent)
+		Message: "the time budget of " + budget.String() + " is spent",
+		Rule:    "retry/deadline",
+	})
 }
 
-// classify turns a try's error into its fault; nil stays nil. When the caller
-// has left, or a limit of ours has ended the try, that is what happened, whatever
-// the error says: the gate must not take it for the upstream's.
+// classify turns a try's error into its fault; nil stays nil. That the caller
+// has left, or that a limit of ours has expired, precedes what the error says:
+// it must not be taken for the upstream's.
 func (r *run) classify(ctx context.Context, err error) *fault.Error {
 	switch {
 	case err == nil:
@@ -111,46 +111,92 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 			return &expired
 		}
 	}
-	return classify.Of(err, r.engine.now())
+	return classify.Of(err, r.Clock.Now())
 }
 
-// failed counts a failed try, tells of it and waits for the next one. It
-// returns nil when it is time for that, or the error that ends the run. What
-// the failed try holds open is the caller's if its fault is returned.
+// failed decides about a failed try and waits for the next one. It returns the
+// error that ends the run; nil: it is time for the next try.
 func (r *run) failed(f *fault.Error, committed bool) error {
-	held := true
+	w, err := r.decide(f, committed)
+	if err != nil {
+		return err
+	}
+	if r.interrupted != nil {
+		return r.resume()
+	}
+	if r.OnWait != nil {
+		r.OnWait(w)
+	}
+	return r.wait(w)
+}
+
+// decide returns the wait that follows a failed try, or the error that ends the
+// run. Unless that error carries the fault, what it holds open is closed.
+func (r *run) decide(f *fault.Error, committed bool) (w policy.Wait, err error) {
+	kept := false
 	defer func() {
-		if held {
+		if !kept {
 			release(f)
 		}
 	}()
 	switch {
 	case r.ctx.Err() != nil:
 		r.tell(f, "")
-		return context.Cause(r.ctx)
+		return w, context.Cause(r.ctx)
 	case r.ended != nil:
-		return r.ended
-	case r.rest != nil && !r.ends(f, committed):
+		return w, r.end(r.ended)
+	case r.interrupted != nil && !r.final(f, committed):
 		r.tell(f, "")
-		held = false
-		release(f)
-		return r.resume()
+		return w, nil
 	}
-	w := r.decide(f, committed)
-	r.tell(f, w.Verdict.Stop)
-	held = false
-	if stop := w.Verdict.Stop; stop != "" {
-		return &Error{Tries: r.Tries, Waited: r.waited, Stop: stop, Last: f}
+	r.interrupted = nil
+	w = r.next(f, committed)
+	stop := w.Verdict.Stop
+	r.tell(f, stop)
+	if stop != "" {
+		kept = true
+		return w, &Error{Tries: r.Tries, Waited: r.waited, Stop: stop, Last: f}
 	}
-	release(f)
-	if r.engine.OnWait != nil {
-		r.engine.OnWait(w)
-	}
-	return r.pause(w)
+	return w, nil
 }
 
-// release closes what a failed try's error still holds open, such as a
-// response: a wait holds no connection.
+// next asks the policy what follows a failed try. A wait that would outlast the
+// caller's own deadline is not begun.
+func (r *run) next(f *fault.Error, committed bool) policy.Wait {
+	now := r.Clock.Now()
+	if r.Started.IsZero() {
+		r.Started = now
+	}
+	next, v := r.Policy.Next(r.Run, f, committed, now, r.random())
+	if end, ok := r.ctx.Deadline(); ok && v.Stop == "" && !now.Add(v.Wait).Before(end) {
+		next.Slept = r.Slept
+		v = policy.Verdict{Stop: policy.OverBudget}
+	}
+	w := policy.Wait{
+		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: r.Policy.Retries,
+		Deadline: r.Policy.LatestWait(r.Run, now), Waited: r.waited,
+	}
+	r.Run, r.last = next, f
+	return w
+}
+
+// end returns the error of a run that the breaker or Sleep has ended.
+func (r *run) end(err error) error {
+	if errors.Is(err, ErrGivenUp) {
+		return &Error{Tries: r.Tries, Waited: r.waited, Stop: policy.GivenUp, Last: r.last}
+	}
+	return err
+}
+
+func (r *run) random() float64 {
+	if r.Rand == nil {
+		return rand.Float64()
+	}
+	return r.Rand()
+}
+
+// release closes what a failed try's error holds open, such as a response: a
+// wait holds no connection.
 func release(f *fault.Error) {
 	if held, ok := errors.AsType[interface {
 		error
@@ -160,48 +206,20 @@ func release(f *fault.Error) {
 	}
 }
 
-// decide asks the policy what follows the failed try. A wait that would
-// outlast the caller's own deadline is not begun.
-func (r *run) decide(f *fault.Error, committed bool) policy.Wait {
-	now := r.engine.now()
-	if r.Started.IsZero() {
-		r.Started = now
-	}
-	p := r.engine.Policy
-	next, v := p.Next(r.Run, f, committed, now, r.dice())
-	if end, ok := r.ctx.Deadline(); ok && v.Stop == "" && !now.Add(v.Wait).Before(end) {
-		next.Slept = r.Slept
-		v = policy.Verdict{Stop: policy.OverBudget}
-	}
-	w := policy.Wait{
-		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: p.Retries,
-		Deadline: p.LatestWait(r.Run, now), Waited: r.waited,
-	}
-	r.Run = next
-	return w
-}
+// permit is a breaker's Permit that may be missing or used already.
+type permit struct{ Permit }
 
-func (r *run) dice() float64 {
-	if r.engine.Rand == nil {
-		return rand.Float64()
-	}
-	return r.engine.Rand()
-}
-
-// gatePass is a gate's pass that may be missing or used already.
-type gatePass struct{ Permit }
-
-// leave tells the gate the outcome, once.
-func (p *gatePass) leave(f *fault.Error) {
+// report hands the outcome to the breaker, once.
+func (p *permit) report(f *fault.Error) {
 	if p.Permit != nil {
-		p.Permit.Report(f)
+		p.Report(f)
 		p.Permit = nil
 	}
 }
 
-// abandon gives the pass of a try back that has panicked.
-func (p *gatePass) abandon() {
+// abandon returns the permit of a try that has panicked.
+func (p *permit) abandon() {
 	if p.Permit != nil {
-		p.leave(&fault.Error{Kind: fault.Unknown, Message: "the try panicked", Rule: "retry/panic"})
+		p.report(&fault.Error{Kind: fault.Unknown, Message: "the try panicked", Rule: "retry/panic"})
 	}
 }

@@ -7,32 +7,32 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// heldBound is how many parts are held back at the most. An answer that brings
-// so many without content is committed as it is.
-const heldBound = 1024
+// maxHeld is how many parts are held back at most. An answer with as many parts
+// and no content is committed as it is.
+const maxHeld = 1024
 
-// Stream is Do for an answer that arrives in parts. content tells whether a
-// part is something that the caller would see as an answer; parts before the
-// first such part are held back, so that a try that fails before it leaves no
-// trace. From the first content on the answer is committed: the parts are
-// handed on as they come, and a failure is the last thing yielded.
+// Stream is Do for an answer that arrives in parts. content reports whether a
+// part is something that the caller would see as an answer. Parts before the
+// first such part are held back, so that a try that fails earlier leaves no
+// trace. With the first content the answer is committed: from there on parts
+// are yielded as they come, and a failure ends the sequence.
 //
 // The sequence yields at most one error, last, of the kinds that Do returns.
 // Breaking off releases everything. Ranging again makes a new run.
 func Stream[T any](
-	ctx context.Context, e Retrier, content func(T) bool,
+	ctx context.Context, r Retrier, content func(T) bool,
 	open func(ctx context.Context, n int) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		r := run{engine: e}
-		r.begin(ctx)
+		run := run{Retrier: r}
+		run.begin(ctx)
 		for {
-			s := sink[T]{run: &r, content: content, yield: yield}
+			s := stream[T]{run: &run, content: content, yield: yield}
 			f := s.attempt(open)
 			if f == nil {
 				return
 			}
-			if err := r.failed(f, s.committed); err != nil {
+			if err := run.failed(f, s.committed); err != nil {
 				var none T
 				yield(none, err)
 				return
@@ -41,30 +41,30 @@ func Stream[T any](
 	}
 }
 
-// sink takes the parts of one try.
-type sink[T any] struct {
+// stream takes the parts of one try.
+type stream[T any] struct {
 	run       *run
 	content   func(T) bool
 	yield     func(T, error) bool
-	pass      gatePass
+	permit    permit
 	held      []T
 	committed bool
 }
 
-// attempt hands on the parts of one try. It returns nil when the answer has
-// ended or the reader has broken off.
-func (s *sink[T]) attempt(open func(context.Context, int) iter.Seq2[T, error]) (f *fault.Error) {
+// attempt yields the parts of one try. It returns nil when the answer has ended
+// or the reader has broken off.
+func (s *stream[T]) attempt(open func(context.Context, int) iter.Seq2[T, error]) (f *fault.Error) {
 	ctx, cancel := s.run.bounded()
 	defer cancel()
-	s.pass, f = s.run.enter(ctx)
+	s.permit, f = s.run.acquire(ctx)
 	if f != nil {
 		return f
 	}
-	defer s.pass.abandon()
+	defer s.permit.abandon()
 	for part, err := range open(ctx, s.run.Tries+1) {
 		if err != nil {
 			f = s.run.classify(ctx, err)
-			s.pass.leave(f)
+			s.permit.report(f)
 			return f
 		}
 		if !s.take(part) {
@@ -75,22 +75,22 @@ func (s *sink[T]) attempt(open func(context.Context, int) iter.Seq2[T, error]) (
 	return nil
 }
 
-// take holds a part back or hands it on; false: the reader has broken off.
-func (s *sink[T]) take(part T) bool {
-	if !s.committed && !s.content(part) && len(s.held) < heldBound {
+// take holds a part back or yields it; false: the reader has broken off.
+func (s *stream[T]) take(part T) bool {
+	if !s.committed && !s.content(part) && len(s.held) < maxHeld {
 		s.held = append(s.held, part)
 		return true
 	}
 	return s.commit() && s.yield(part, nil)
 }
 
-// commit hands on what was held back; false: the reader has broken off.
-func (s *sink[T]) commit() bool {
+// commit yields what was held back; false: the reader has broken off.
+func (s *stream[T]) commit() bool {
 	if s.committed {
 		return true
 	}
 	s.committed = true
-	s.pass.leave(nil)
+	s.permit.report(nil)
 	s.run.tell(nil, "")
 	for _, part := range s.held {
 		if !s.yield(part, nil) {

@@ -14,7 +14,6 @@ import (
 	"net/http"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/retry"
@@ -87,14 +86,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
-	f, failed := errors.AsType[*fault.Error](err)
-	if r, ok := errors.AsType[*rejection](err); ok {
-		return c.refusal(r, f), nil
+	spent, ok := errors.AsType[*retry.Error](err)
+	if !ok || spent.Last == nil {
+		return nil, err
 	}
-	if failed {
-		return c.unanswered(f), nil
+	if r, ok := errors.AsType[*rejection](spent); ok && r.resp != nil {
+		return c.refusal(r, spent.Last), nil
 	}
-	return nil, err
+	return c.unanswered(spent.Last), nil
 }
 
 func (t *Transport) base() http.RoundTripper {

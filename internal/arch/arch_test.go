@@ -19,8 +19,9 @@ var house = []row{
 	{floor: 0, path: "wire", uses: "llm turn"},
 
 	// floor 1: may wait, may talk
-	{floor: 1, path: "retry", uses: "fault fault/classify policy"},
-	{floor: 1, path: "breaker", uses: "fault retry"},
+	{floor: 1, path: "internal/clock"},
+	{floor: 1, path: "retry", uses: "fault fault/classify internal/clock policy"},
+	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
 	{floor: 1, path: "transport", uses: "internal/dialect fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
 	{floor: 1, path: "internal/route", uses: "fault policy"},
@@ -109,7 +110,7 @@ var house = []row{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
-	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/operation/config"},
+	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
@@ -200,9 +201,9 @@ var words = map[string]string{
 // clocks are all who set a timer. Package retry is the only one that waits to
 // try again; whoever else is here says what for.
 var clocks = []clock{
-	{"retry", "NewTimer", "waits to try again"},
+	{"internal/clock", "NewTimer", "waits to try again"},
+	{"internal/clock", "AfterFunc", "sends the next probe, retry or batch of a slow start on its way"},
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
-	{"breaker", "AfterFunc", "sends the next probe, scout, retry or batch of a ramp on its way"},
 	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"council", "AfterFunc", "ends the grace of members that have not answered"},

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // world has a time of its own, which passes when nobody in it has anything left
@@ -144,7 +143,7 @@ func (w *world) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan st
 	if wake != nil {
 		w.dozing[wake] = a
 	}
-	if d < endless {
+	if d < clock.Forever {
 		a.alarm.Reset(d)
 	}
 	if !a.yield(struct{}{}) {
@@ -161,9 +160,6 @@ func (w *world) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan st
 	return heard(wake), nil
 }
 
-// endless is the least wait that no alarm ends.
-const endless = time.Duration(math.MaxInt64)
-
 // heard takes a wake-up that has come.
 func heard(wake <-chan struct{}) bool {
 	select {
@@ -174,8 +170,8 @@ func heard(wake <-chan struct{}) bool {
 	}
 }
 
-// Rung wakes who dozes on wake.
-func (w *world) Rung(wake <-chan struct{}) {
+// Woke wakes who dozes on wake.
+func (w *world) Woke(wake <-chan struct{}) {
 	if a := w.dozing[wake]; a != nil {
 		w.rouse(a)
 	}
@@ -193,7 +189,7 @@ func (w *world) WithDeadline(ctx context.Context, end time.Time, cause error) (c
 
 // leaves has a context of the actor's ended after a time, and the actor told if
 // it dozes.
-func (w *world) leaves(ctx context.Context, after time.Duration, end func()) breaker.Timer {
+func (w *world) leaves(ctx context.Context, after time.Duration, end func()) clock.Timer {
 	a := ctx.Value(actorKey{}).(*actor)
 	return w.AfterFunc(after, func() {
 		end()

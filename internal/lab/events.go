@@ -3,7 +3,7 @@ package lab
 import (
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // event is something that happens at a moment.
@@ -14,7 +14,7 @@ type event struct {
 }
 
 // AfterFunc has something happen after a time.
-func (w *world) AfterFunc(d time.Duration, f func()) breaker.Timer {
+func (w *world) AfterFunc(d time.Duration, f func()) clock.Timer {
 	e := &event{f: f, world: w, place: -1}
 	e.Reset(d)
 	return e
@@ -34,7 +34,7 @@ func (e *event) Reset(d time.Duration) bool {
 	was := e.Stop()
 	w := e.world
 	w.seq++
-	w.events.add(slot{w.at + min(max(d, 0), endless-w.at), w.seq, e})
+	w.events.add(slot{w.at + min(max(d, 0), clock.Forever-w.at), w.seq, e})
 	return was
 }
 

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -60,9 +59,6 @@ func retrying(log *slog.Logger, e gateway.Event) {
 	log.Warn("provider retry")
 }
 
-// commanded is the reason of a request that somebody has given up.
-var commanded = policy.Stop(breaker.ErrGivenUp.Error())
-
 // gaveUp writes that there is no other try. A request that is refused is its
 // client's matter, not ours.
 func gaveUp(log *slog.Logger, e gateway.Event) {
@@ -71,7 +67,7 @@ func gaveUp(log *slog.Logger, e gateway.Event) {
 		log.Info("request refused", "status", n.Fault.Status)
 		return
 	}
-	if n.Verdict.Stop == commanded {
+	if n.Verdict.Stop == policy.GivenUp {
 		waited(log, e).Warn("given up by command")
 		return
 	}
@@ -84,7 +80,7 @@ func advice(e gateway.Event) string {
 	switch wait := f.RetryAfter(e.At); {
 	case f.Status == 0:
 		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
-	case e.Note.Verdict.Stop == policy.HintTooFar:
+	case e.Note.Verdict.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"

@@ -150,19 +150,6 @@ func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
 	})
 }
 
-func TestSomebodyWhoDozesCanBeWoken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun, wake := time.Now(), make(chan struct{}, 1)
-		time.AfterFunc(20*time.Second, func() { wake <- struct{}{} })
-		if woken, err := retry.SleepOrWake(t.Context(), time.Hour, wake); !woken || err != nil || time.Since(begun) != 20*time.Second {
-			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
-		}
-		if woken, err := retry.SleepOrWake(t.Context(), time.Hour, wake); woken || err != nil || time.Since(begun) != time.Hour+20*time.Second {
-			t.Errorf("woken %v, %v, after %v", woken, err, time.Since(begun))
-		}
-	})
-}
-
 func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

@@ -1,0 +1,230 @@
+package breaker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
+)
+
+const (
+	faultsToOpen = 5                // in a row
+	maxCooldown  = 15 * time.Minute // a stated wait keeps all calls away for no longer than this
+	maxCircuits  = 1024             // that are remembered without callers
+)
+
+// level says how much of an upstream a circuit takes in. The zero level is the
+// widest.
+type level uint8
+
+const (
+	host       level = iota // all callers
+	model                   // all who ask for the model
+	credential              // those who ask for it with the same credential
+	levels
+	none = levels // of a fault that says nothing about the upstream
+)
+
+// levelNames are the levels as they are shown.
+var levelNames = [levels]string{"host", "model", "credential"}
+
+// levelOf returns what a fault of the kind is about.
+func levelOf(k fault.Kind) level {
+	switch k {
+	case fault.Unavailable, fault.UpstreamTimeout:
+		return host
+	case fault.Overloaded, fault.Truncated, fault.Unknown:
+		return model
+	case fault.RateLimited, fault.Quota:
+		return credential
+	}
+	return none
+}
+
+// hostAnswers holds the kinds that only a host that is up can answer with.
+const hostAnswers = fault.Set(1<<fault.RateLimited | 1<<fault.Quota | 1<<fault.Auth |
+	1<<fault.Invalid | 1<<fault.Refused | 1<<fault.TooLong)
+
+// key names a circuit; the zero key is the host's.
+type key struct {
+	level level
+	Scope
+}
+
+// key returns the call's circuit of a level.
+func (c *Caller) key(l level) key {
+	switch l {
+	case model:
+		return key{model, Scope{Model: c.scope.Model}}
+	case credential:
+		return key{credential, c.scope}
+	}
+	return key{}
+}
+
+// circuit is what is known about the host, a model or a credential that has
+// failed, or is just recovering.
+type circuit struct {
+	key
+	breaker *Breaker
+
+	open         bool         // else closed
+	faults       int          // without a success between
+	firstFault   time.Time    // of them
+	latest       *fault.Error // of them, without its cause
+	resetAt      time.Time    // the end of the wait that the latest fault asks for
+	changed      time.Time    // when a try has told something last
+	answered     time.Time    // when it was proved last that it is not down
+	cooldown     time.Time    // no call goes until then; by the wall clock
+	cooldownFrom uint64       // which of the breaker's cooldowns that is
+
+	probe        *Caller   // in progress: the circuit is half-open
+	probedAt     time.Time // when the latest probe began
+	probeFailed  bool      // so callers that come soon after it share its fault
+	failedProbes int
+	probeAtOnce  bool      // when the cooldown is over
+	probeNow     bool      // even before that
+	searchedAt   time.Time // when no sleeping call could go as an early probe
+
+	earlyRetryAt  time.Time     // when the latest was sent
+	earlyRetryGap time.Duration // between two of them, as those before have fared; 0: as little as may be
+
+	sleeping      queue // in Wait
+	awaitingProbe queue // in Acquire
+	starting      queue // in the slow start
+	slowStart     slowStart
+	timer         clock.Timer
+	timerAt       time.Time // zero: it is not set
+}
+
+// circuit returns a circuit, made if it is new.
+func (b *Breaker) circuit(k key, now time.Time) *circuit {
+	if ci := b.circuits[k]; ci != nil {
+		return ci
+	}
+	if b.circuits == nil {
+		b.circuits = map[key]*circuit{}
+	}
+	if len(b.circuits) >= maxCircuits {
+		b.evict()
+	}
+	ci := &circuit{key: k, breaker: b, changed: now}
+	ci.sleeping = queue{why: inBackoff, circuit: ci}
+	ci.awaitingProbe = queue{why: AwaitingProbe, circuit: ci}
+	ci.starting = queue{why: SlowStart, circuit: ci}
+	b.circuits[k] = ci
+	return ci
+}
+
+// evict forgets the circuit without callers that has not changed for longest.
+func (b *Breaker) evict() {
+	var oldest *circuit
+	for _, ci := range b.circuits {
+		if ci.vacant() && (oldest == nil || ci.changed.Before(oldest.changed)) {
+			oldest = ci
+		}
+	}
+	if oldest != nil {
+		oldest.close()
+		oldest.faults = 0
+		oldest.forget()
+	}
+}
+
+// all returns the circuits, the widest first.
+func (b *Breaker) all() []*circuit {
+	return slices.SortedFunc(maps.Values(b.circuits), func(x, y *circuit) int {
+		return cmp.Or(cmp.Compare(x.level, y.level), cmp.Compare(x.Model, y.Model), cmp.Compare(x.Credential, y.Credential))
+	})
+}
+
+// of returns the circuits that a call is in, the widest first; nil where there
+// is nothing to remember.
+func (b *Breaker) of(c *Caller) (all [levels]*circuit) {
+	if len(b.circuits) > 0 {
+		for l := range levels {
+			all[l] = b.circuits[c.key(l)]
+		}
+	}
+	return all
+}
+
+// outage returns the widest circuit of the call that is open; nil: none.
+func (b *Breaker) outage(c *Caller) *circuit {
+	for _, ci := range b.of(c) {
+		if ci != nil && ci.open {
+			return ci
+		}
+	}
+	return nil
+}
+
+// vacant reports whether no call waits in the circuit or probes it.
+func (ci *circuit) vacant() bool {
+	return ci.probe == nil && ci.sleeping.n+ci.awaitingProbe.n+ci.starting.n == 0
+}
+
+// forget drops the circuit if there is nothing to remember.
+func (ci *circuit) forget() {
+	if !ci.vacant() {
+		return
+	}
+	ci.stopTimer()
+	ci.endSlowStart()
+	if !ci.open && ci.faults == 0 && ci.breaker.circuits[ci.key] == ci {
+		delete(ci.breaker.circuits, ci.key)
+	}
+}
+
+// trip opens the circuit. Retries that wait for a token wait for its end.
+func (ci *circuit) trip(now time.Time) {
+	b := ci.breaker
+	if b.degraded == 0 {
+		b.traffic.peak = 0
+	}
+	b.degraded++
+	ci.open, ci.probedAt, ci.probeFailed = true, now, true
+	ci.breakOffSlowStart(now)
+	for _, c := range b.noToken.drain() {
+		b.admit(c, now, false)
+	}
+}
+
+// close closes the circuit.
+func (ci *circuit) close() {
+	if ci.open {
+		ci.breaker.degraded--
+	}
+	ci.open, ci.probe, ci.failedProbes, ci.probeAtOnce, ci.probeNow = false, nil, 0, false, false
+	ci.cooldown, ci.resetAt = time.Time{}, time.Time{}
+}
+
+// coolDown keeps all calls away for as long as the upstream asks, but for no
+// longer than maxCooldown: then one call asks again.
+func (ci *circuit) coolDown(wait time.Duration, now time.Time) {
+	if end := now.Add(min(wait, maxCooldown)).Round(0); end.After(ci.cooldown) {
+		ci.cooldown = end
+	}
+	if !ci.open {
+		ci.trip(now)
+	}
+	ci.breaker.cooldowns++
+	ci.cooldownFrom, ci.probeAtOnce = ci.breaker.cooldowns, true
+}
+
+// coolsDown reports whether the upstream has asked for no calls at this moment.
+func (ci *circuit) coolsDown(now time.Time) bool { return now.Round(0).Before(ci.cooldown) }
+
+// sharedFault returns the fault for a call that shares it, with what is left of
+// a stated wait.
+func (ci *circuit) sharedFault(now time.Time) *fault.Error {
+	f := *ci.latest
+	f.Wait = 0
+	if left := ci.resetAt.Sub(now.Round(0)); left > 0 {
+		f.Wait = left
+	}
+	return &f
+}

@@ -1,0 +1,132 @@
+package breaker
+
+import "time"
+
+// Pause lets no call go until Resume, and keeps waits that fall due. by names
+// the operator, to be shown.
+func (b *Breaker) Pause(by string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pausedAt.IsZero() {
+		b.pausedAt = b.now()
+	}
+	b.pausedBy = by
+}
+
+// Resume ends Pause. The calls that waited for it go in a slow start.
+func (b *Breaker) Resume() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pausedAt.IsZero() {
+		return
+	}
+	b.pausedAt, b.pausedBy = time.Time{}, ""
+	now := b.now()
+	var free []*Caller
+	for _, c := range b.paused.drain() {
+		if c.paused {
+			b.paused.push(c)
+		} else {
+			free = append(free, c)
+		}
+	}
+	b.advanceAll(now)
+	b.spend(now)
+	b.release(free, key{}, now)
+}
+
+// RetryNow asks the upstream at once: for each open circuit one waiting call
+// goes, whose try does not count if it fails. Calls that wait while no circuit
+// is open go as well, in a slow start.
+func (b *Breaker) RetryNow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	free := b.sleeping.drain()
+	for _, ci := range b.all() {
+		switch {
+		case !ci.open:
+			free = append(free, ci.sleeping.drain()...)
+		case !ci.probing(now):
+			ci.cooldown, ci.probeNow = time.Time{}, true
+		}
+	}
+	b.advanceAll(now)
+	b.release(free, key{}, now)
+}
+
+// GiveUp ends all calls that wait, with retry.ErrGivenUp.
+func (b *Breaker) GiveUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.queues() {
+		for _, c := range q.drain() {
+			c.giveUp()
+		}
+	}
+	for _, ci := range b.all() {
+		ci.forget()
+	}
+}
+
+// RetryNow ends the call'ci wait and lets it go, even in an outage, but not while
+// it is paused. One that has done nothing yet is let go when it comes.
+func (c *Caller) RetryNow() {
+	b := c.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.in == nil {
+		c.retryNow = !c.inFlight && c.fresh()
+		return
+	}
+	if c.retryNow = true; c.in == &b.paused {
+		return
+	}
+	b.remove(c)
+	b.admit(c, b.now(), false)
+	c.wakeUp()
+}
+
+// Pause keeps the call from going until Resume.
+func (c *Caller) Pause() {
+	b := c.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.paused = true; c.in != nil && !c.asleep && c.in != &b.paused {
+		b.remove(c)
+		b.hold(c)
+	}
+}
+
+// Resume ends Pause.
+func (c *Caller) Resume() {
+	b := c.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.paused = false; c.in == &b.paused {
+		c.dequeue()
+		b.admit(c, b.now(), false)
+	}
+}
+
+// GiveUp ends the call where it waits, or as soon as it would, with
+// retry.ErrGivenUp.
+func (c *Caller) GiveUp() {
+	b := c.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove(c)
+	c.giveUp()
+}
+
+// giveUp ends a call'ci waiting for good.
+func (c *Caller) giveUp() {
+	c.givenUp = true
+	c.wakeUp()
+}
+
+// hold queues a call that is paused.
+func (b *Breaker) hold(c *Caller) {
+	b.paused.why = Paused
+	b.paused.push(c)
+}

@@ -1,0 +1,143 @@
+package breaker
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// report takes in the outcome of a call's try.
+func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
+	if !c.inFlight {
+		return
+	}
+	c.inFlight = false
+	b.traffic.roll(now, b.degraded > 0)
+	if c.tries++; c.tries == 1 {
+		b.budget.give()
+		if b.noToken.n > 0 {
+			b.spend(now)
+		}
+	}
+	switch {
+	case f == nil:
+		b.answered = now
+		if len(b.circuits) > 0 {
+			b.success(c, now)
+		}
+	default:
+		bare := *f
+		bare.Err = nil // it may hold something open, or much
+		c.last = &bare
+		b.failure(c, &bare, now)
+	}
+	b.endProbe(c, now)
+}
+
+// endProbe takes from the call that it is a probe. If it has told nothing, the
+// next probe may go.
+func (b *Breaker) endProbe(c *Caller, now time.Time) {
+	if !c.probes {
+		return
+	}
+	c.probes = false
+	for _, ci := range b.of(c) {
+		if ci != nil && ci.probe == c {
+			ci.probe = nil
+			ci.advance(now)
+			ci.forget()
+		}
+	}
+}
+
+// success closes the circuits of the call.
+func (b *Breaker) success(c *Caller, now time.Time) {
+	var free []*Caller
+	widest := key{level: levels}
+	for _, ci := range b.of(c) {
+		if ci == nil || ci.open && !ci.cooldown.IsZero() && c.cooldown < ci.cooldownFrom {
+			continue // an answer to a call from before the cooldown
+		}
+		if ci.open && ci.level < widest.level {
+			widest = ci.key
+		}
+		if c.resumes {
+			ci.earlyRetryGap /= 2
+		}
+		free = append(free, ci.recover(now)...)
+	}
+	b.release(free, widest, now)
+}
+
+// recover closes the circuit and returns the calls that waited for that.
+func (ci *circuit) recover(now time.Time) (free []*Caller) {
+	ci.faults, ci.changed, ci.answered = 0, now, now
+	if ci.open {
+		ci.close()
+		free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...)
+	}
+	if ci.sleeping.n > 0 {
+		ci.setTimer(now)
+	}
+	ci.forget()
+	return free
+}
+
+// failure counts a fault in the circuit that it is about.
+func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
+	if ci := b.circuits[key{}]; ci != nil && hostAnswers.Has(f.Kind) {
+		b.release(ci.recover(now), key{}, now)
+	}
+	l := levelOf(f.Kind)
+	if l == none {
+		return
+	}
+	b.faults++
+	for _, ci := range b.of(c) {
+		if ci != nil {
+			ci.slowStart.slowDown()
+		}
+	}
+	ci := b.circuit(c.key(l), now)
+	ci.count(f, now)
+	wait := f.RetryAfter(now)
+	cooldown := l == credential && wait > 0
+	if cooldown {
+		ci.coolDown(wait, now)
+	}
+	if c.resumes && !ci.open {
+		ci.earlyRetryGap = min(2*ci.earlyRetrySpacing(), maxSpacing)
+	}
+	if !ci.open && (c.FewRetries || ci.faults >= faultsToOpen) {
+		ci.trip(now)
+	}
+	if ci.open && (cooldown || ci.probe == c || ci.probe == nil) {
+		ci.probeFault(c, now)
+	}
+}
+
+// count counts a fault.
+func (ci *circuit) count(f *fault.Error, now time.Time) {
+	if ci.faults == 0 {
+		ci.firstFault = now
+	}
+	ci.faults++
+	ci.changed = now
+	ci.latest, ci.resetAt = f, time.Time{}
+	if wait := f.RetryAfter(now); wait > 0 {
+		ci.resetAt = now.Add(wait).Round(0)
+	}
+}
+
+// probeFault shares a probe's fault with the calls that wait for its outcome.
+func (ci *circuit) probeFault(c *Caller, now time.Time) {
+	if ci.probe == c {
+		ci.probe = nil
+		ci.failedProbes++
+	}
+	ci.probeFailed = true
+	for _, w := range ci.awaitingProbe.drain() {
+		w.share(ci.sharedFault(now))
+	}
+	ci.advance(now)
+}

@@ -1,0 +1,157 @@
+package breaker
+
+import (
+	"context"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
+)
+
+const (
+	startInterval = 25 * time.Millisecond // between two batches of calls that wait at the breaker
+	batchInterval = time.Second           // between two batches of [Breaker.SlowStart]
+)
+
+// SlowStart starts work that waits for the upstream elsewhere, such as jobs in a
+// store. It calls start with 1, 2, 4, 8 …, a second apart, until start returns
+// less than it was asked for, another fault of the upstream is reported, or ctx
+// ends. A second call at the same time returns at once.
+func (b *Breaker) SlowStart(ctx context.Context, start func(n int) (started int)) {
+	faults, ok := b.beginBatches()
+	if !ok {
+		return
+	}
+	defer b.endBatches()
+	for n := 1; start(n) == n; n *= 2 {
+		if _, err := clock.Or(b.Clock).SleepOrWake(ctx, batchInterval, nil); err != nil || b.faultCount() != faults {
+			return
+		}
+	}
+}
+
+// beginBatches returns the number of faults so far; false: a SlowStart is in
+// progress.
+func (b *Breaker) beginBatches() (faults uint64, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ok, b.batches = !b.batches, true
+	return b.faults, ok
+}
+
+func (b *Breaker) endBatches() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.batches = false
+}
+
+func (b *Breaker) faultCount() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.faults
+}
+
+// slowStart is how fast a circuit that has closed lets calls go.
+type slowStart struct {
+	on      bool
+	batch   float64 // calls in the next interval: 1, 2, 4, 8 …
+	slowed  bool    // a fault has ended its growth
+	credit  float64 // calls that may go now
+	entered int     // calls that have been in it
+	at      time.Time
+}
+
+// release sends calls into the slow start of a circuit, in order. A call that
+// another outage concerns waits for that one.
+func (b *Breaker) release(free []*Caller, k key, now time.Time) {
+	if len(free) == 0 {
+		return
+	}
+	ci := b.circuit(k, now)
+	for _, c := range free {
+		if b.outage(c) == nil {
+			ci.enqueue(c)
+		} else {
+			b.admit(c, now, false)
+		}
+	}
+	if ci.slowStart.on {
+		ci.advance(now)
+	} else {
+		ci.forget()
+	}
+}
+
+// enqueue puts a call at the end of the slow start, which begins with it.
+func (ci *circuit) enqueue(c *Caller) {
+	if !ci.slowStart.on {
+		ci.breaker.degraded++
+		ci.slowStart = slowStart{on: true, batch: 1}
+	}
+	ci.slowStart.entered++
+	c.move(&ci.starting)
+}
+
+// startBatch lets go the calls of this interval.
+func (ci *circuit) startBatch(now time.Time) {
+	p := &ci.slowStart
+	if !p.at.IsZero() && now.Sub(p.at) < startInterval {
+		return
+	}
+	p.at = now
+	p.credit += ci.batch()
+	if !p.slowed {
+		p.batch *= 2
+	}
+	for p.credit > 1-1e-6 && ci.starting.n > 0 { // a sum of fractions
+		p.credit--
+		c := ci.starting.head
+		c.dequeue()
+		ci.breaker.admit(c, now, true)
+	}
+}
+
+// batch returns the calls of this interval. The first is one at once. After a
+// fault it is as much as comes usually.
+func (ci *circuit) batch() float64 {
+	p, most := &ci.slowStart, ci.maxBatch()
+	if p.entered > 0 && p.batch == 1 && !p.slowed {
+		return 1
+	}
+	least := max(float64(p.entered)/20, ci.breaker.traffic.usual()) * startInterval.Seconds()
+	return min(max(p.batch, least), most)
+}
+
+// maxBatch returns the most calls of an interval: twice the usual rate, but at
+// least as many as probes in a young outage, and all of them within twenty
+// seconds. A small number does not go all at once.
+func (ci *circuit) maxBatch() float64 {
+	n, t := float64(ci.slowStart.entered), &ci.breaker.traffic
+	rate := min(max(2*max(t.usual(), t.peak), n/20, 1/minSpacing.Seconds()), 1.6*n)
+	return rate * startInterval.Seconds()
+}
+
+// slowDown halves the batches at a fault.
+func (p *slowStart) slowDown() {
+	p.batch = max(1, p.batch/2)
+	p.slowed = true
+}
+
+// breakOffSlowStart ends a slow start that has run into the next outage. Calls
+// that still sleep go on with that, the others share the fault.
+func (ci *circuit) breakOffSlowStart(now time.Time) {
+	for _, c := range ci.starting.drain() {
+		if c.asleep {
+			ci.sleeping.push(c)
+		} else {
+			c.share(ci.sharedFault(now))
+		}
+	}
+	ci.endSlowStart()
+}
+
+func (ci *circuit) endSlowStart() {
+	if ci.slowStart.on {
+		ci.slowStart.on = false
+		ci.breaker.degraded--
+	}
+}

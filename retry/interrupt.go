@@ -1,0 +1,66 @@
+package retry
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// interrupted is the wait that an early probe has interrupted.
+type interrupted struct {
+	policy.Wait
+	start time.Time
+}
+
+// wait waits. What is left of a wait that is cut short goes back to the budget.
+// One that an early probe interrupts is kept, to be resumed.
+func (r *run) wait(w policy.Wait) error {
+	start := r.Clock.Now()
+	err := r.sleep(w)
+	now := r.Clock.Now()
+	r.waited += now.Sub(start)
+	r.interrupted = nil
+	switch {
+	case errors.Is(err, ErrEarlyProbe):
+		r.interrupted = &interrupted{w, start}
+	case err != nil:
+		return r.end(err)
+	}
+	r.Slept = w.Run.Slept - max(0, clock.Left(start, w.Verdict.Wait, now))
+	return nil
+}
+
+// sleep waits in the way that the Retrier says.
+func (r *run) sleep(w policy.Wait) error {
+	switch {
+	case r.Sleep != nil:
+		return r.Sleep(r.ctx, w)
+	case r.Breaker != nil:
+		return r.Breaker.Wait(r.ctx, w.Verdict.Wait)
+	}
+	_, err := r.Clock.SleepOrWake(r.ctx, w.Verdict.Wait, nil)
+	return err
+}
+
+// resume goes on with the interrupted wait, which counts whole again. If its
+// end has come meanwhile, it is time for the try that counts.
+func (r *run) resume() error {
+	w := r.interrupted.Wait
+	r.Slept = w.Run.Slept
+	w.Verdict.Wait = clock.Left(r.interrupted.start, w.Verdict.Wait, r.Clock.Now())
+	if w.Verdict.Wait <= 0 {
+		r.interrupted = nil
+		return nil
+	}
+	return r.wait(w)
+}
+
+// final reports whether an early probe's fault ends the run at any time. Spent
+// retries and budgets do not: the probe is not one of the tries.
+func (r *run) final(f *fault.Error, committed bool) bool {
+	_, v := r.Policy.Next(r.Run, f, committed, r.Clock.Now(), 0)
+	return v.Stop == policy.Final || v.Stop == policy.Committed || v.Stop == policy.RetryAfterTooLong
+}
