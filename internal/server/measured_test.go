@@ -50,18 +50,18 @@ func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
 		state, reason    string
 		next             bool
 	}{
-		{name: "fresh", state: "no-data", reason: "Nothing has been asked of it."},
+		{name: "fresh", state: "no-data", reason: "No request yet."},
 		{name: "well", answered: 2, state: "operational", reason: "It answers: 2 answers in the last hour."},
-		{name: "long ago", gate: breaker.State{LastSuccess: at}, state: "operational", reason: "It has answered when it was asked last."},
+		{name: "long ago", gate: breaker.State{LastSuccess: at}, state: "operational", reason: "The last request succeeded."},
 		{name: "one fails", waits: []gateway.Wait{waiting(1, time.Minute)}, failed: 1, state: "waiting", reason: "Server overloaded: 1 request waiting.", next: true},
 		{name: "an outage", gate: breaker.State{Outages: open, Waiting: 3}, state: "waiting", reason: "Server overloaded: 3 requests waiting.", next: true},
-		{name: "an outage for nobody", gate: breaker.State{Outages: open}, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it.", next: true},
-		{name: "an incident for nobody", failed: 3, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
-		{name: "less than an incident", failed: 2, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
-		{name: "all that is known", failed: 1, state: "down", reason: "Server overloaded when it was asked last, and nobody waits for it."},
+		{name: "an outage for nobody", gate: breaker.State{Outages: open}, state: "down", reason: "Server overloaded at the last request; nothing waits for it.", next: true},
+		{name: "an incident for nobody", failed: 3, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
+		{name: "less than an incident", failed: 2, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
+		{name: "all that is known", failed: 1, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
 		{name: "an incident that is over", failed: 3, answered: 1, state: "operational", reason: "It answers: 1 answer in the last hour."},
-		{name: "on its way", gate: breaker.State{Outages: []breaker.Outage{{Recovering: true}}, Waiting: 1}, state: "recovering", reason: "It answers again. Who waited goes out one after the other: 1 request left."},
-		{name: "held", gate: breaker.State{Paused: at, Outages: open}, state: "paused", reason: "Paused: nothing is sent until somebody resumes it."},
+		{name: "on its way", gate: breaker.State{Outages: []breaker.Outage{{Recovering: true}}, Waiting: 1}, state: "recovering", reason: "It answers again. The waiting calls are sent one after the other: 1 request left."},
+		{name: "held", gate: breaker.State{Paused: at, Outages: open}, state: "paused", reason: "Paused: no request is sent until it is resumed."},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, _ := measured(&fake{waits: c.waits, upstreams: []gateway.Health{{Name: "work", Breaker: c.gate}}}, c.failed, c.answered)

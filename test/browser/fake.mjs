@@ -1,5 +1,4 @@
-// A server that says what a test wants it to say: the page's files, and the
-// lists of /-/live as they are set. What people press is kept in `done`.
+// A scripted server: the page's files, and the lists of /-/live. Requests are kept in `done`.
 import { readFile } from 'node:fs/promises'
 import http from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -8,8 +7,8 @@ const dist = fileURLToPath(new URL('../../internal/server/web/dist/', import.met
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain' }
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// fake starts a server; answer gives what a request other than that for the
-// stream or a file gets, as [status, document].
+// fake starts a server. answer returns the answer to other requests than those for the stream and the files, as
+// [status, document].
 export async function fake({ lists, answer = () => [200, {}] }) {
   const readers = new Set()
   const done = []
@@ -49,7 +48,7 @@ export async function fake({ lists, answer = () => [200, {}] }) {
   }
 }
 
-// wait gives a waiting call as the server would tell of it.
+// wait returns a waiting call as the server shows it.
 export function wait(id, more = {}) {
   const now = Date.now()
   const remainingMs = more.remainingMs ?? 47_000

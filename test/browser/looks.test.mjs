@@ -1,15 +1,15 @@
-// How the page looks and is used: narrow, dark, by keyboard, by ear.
+// The look and use of the page: narrow, dark, with the keyboard, with a screen reader.
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
-import { close, open, shown, unhindered, until, world } from './world.mjs'
+import { close, open, shown, accessible, until, world } from './world.mjs'
 
 after(close)
 
 const views = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 
-// troubled is a world with an outage in it, on both sides, and one that is over;
-// it gives the addresses of all views and of a conversation that waits.
+// troubled starts a world with an outage in progress, for calls and turns, and one that is over. It returns the
+// addresses of all views and of a conversation that waits.
 async function troubled(t) {
   const w = await world(t, { replies: '529*2, ok, say:"## Headings\\n\\nOne **two** `three`.\\n\\n#### More\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
   await w.call('early')
@@ -30,14 +30,14 @@ const ready = async (page, view) => {
 }
 
 for (const colorScheme of ['light', 'dark']) {
-  test(`nothing stands in the way of anybody, ${colorScheme}`, async (t) => {
+  test(`all views are accessible, ${colorScheme}`, async (t) => {
     const { w, all } = await troubled(t)
     const page = await open(t, w.page, { context: { colorScheme, bypassCSP: true } }) // the checker is a script of ours
     for (const view of all) {
       await page.goto(`${w.page}#/${view}`)
       await ready(page, view)
       for (const closed of await page.locator('main summary').all()) await closed.click()
-      await unhindered(page, view)
+      await accessible(page, view)
     }
   })
 }
@@ -63,7 +63,7 @@ test('dark is dark, and light is light', async (t) => {
   assert.ok((await ground()) > 700)
 })
 
-test('whoever wants no motion gets none', async (t) => {
+test('reduced motion is respected', async (t) => {
   const w = await world(t)
   const page = await open(t, w.page, { context: { reducedMotion: 'reduce' } })
   await shown(page, 'Nothing waits')
@@ -99,7 +99,7 @@ test('the keyboard is enough', async (t) => {
   await until('the heading has the focus', async () => (await focused()) === 'Upstreams')
 })
 
-test('each retry is said once, and no second is', async (t) => {
+test('each retry is announced once, and no second is', async (t) => {
   const w = await world(t, { replies: '529*3', wait: '3s' })
   const page = await open(t, w.page)
   await shown(page, 'Nothing waits')
@@ -108,7 +108,7 @@ test('each retry is said once, and no second is', async (t) => {
     new MutationObserver(() => globalThis.heard.push(document.querySelector('[role=status]').textContent)).observe(document.querySelector('[role=status]'), { subtree: true, childList: true, characterData: true })
   })
   await w.call()
-  await until('the end is said', async () => /Nothing waits/.test(await page.locator('h1').textContent()))
+  await until('the end is shown', async () => /Nothing waits/.test(await page.locator('h1').textContent()))
   await new Promise((done) => setTimeout(done, 2500)) // an announcement follows another after a moment
   const heard = await page.evaluate(() => globalThis.heard)
   for (const n of [1, 2, 3]) assert.equal(heard.filter((s) => s.includes(`(attempt ${n}/60)`)).length, 1, heard.join('\n'))

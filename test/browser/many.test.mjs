@@ -1,5 +1,4 @@
-// What a thousand waiting calls cost the page, and what a page costs that nobody
-// looks at.
+// The cost of a thousand waiting calls, and of a hidden page.
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
@@ -20,7 +19,7 @@ async function spent(session, act) {
   return { script: after.ScriptDuration - before.ScriptDuration, layout: after.LayoutDuration + after.RecalcStyleDuration - before.LayoutDuration - before.RecalcStyleDuration }
 }
 
-test('a thousand waiting calls are drawn within a frame each time that all of them change', async (t) => {
+test('a change of a thousand waiting calls is drawn within a frame', async (t) => {
   const s = await fake({ lists: () => ({ waits: thousand(() => ({})), turns: [], upstreams: [] }) })
   const page = await open(t, s.url)
   t.after(s.stop)
@@ -54,7 +53,7 @@ test('a thousand waiting calls are drawn within a frame each time that all of th
   assert.equal(timers, 0)
 })
 
-test('a page that nobody looks at gives its stream up, and is there at once when somebody does', async (t) => {
+test('a hidden page closes its stream, and is up to date at once when it is shown', async (t) => {
   let now = [wait(1)]
   const s = await fake({ lists: () => ({ waits: now, turns: [], upstreams: [] }) })
   const page = await open(t, 'about:blank')
@@ -71,10 +70,10 @@ test('a page that nobody looks at gives its stream up, and is there at once when
   await page.clock.runFor(30_000) // less than the silence after which any page connects anew
   assert.equal(s.readers(), 1)
   await page.clock.runFor(40_000)
-  await until('the stream is given up', async () => (await page.clock.runFor(1000), s.readers() === 0))
+  await until('the stream is closed', async () => (await page.clock.runFor(1000), s.readers() === 0))
   now = [wait(1), wait(2)]
-  await until('a look now and then keeps the title true', async () => (await page.clock.runFor(5000), (await page.title()) === '(2) ▲ waiting — ridethrough'))
-  await until('the look is over', () => s.readers() === 0)
+  await until('polling keeps the title true', async () => (await page.clock.runFor(5000), (await page.title()) === '(2) ▲ waiting — ridethrough'))
+  await until('the poll is over', () => s.readers() === 0)
   await show(false)
   await until('the stream is back', async () => (await page.clock.runFor(100), s.readers() === 1))
 })

@@ -1,5 +1,4 @@
-// What a test needs around it: the program's two processes, a browser, and a
-// page that may not break the rules of its own server.
+// The surroundings of a test: the program's two processes, a browser, and a page that may not violate its policy.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,16 +10,16 @@ import readline from 'node:readline'
 import { chromium } from 'playwright-core'
 
 const binary = process.env.RIDETHROUGH_BINARY
-const patience = 30_000 // ms; the machine may be busy
+const timeout = 30_000 // ms; the machine may be busy
 const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
 
 const clean = () => Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^RIDETHROUGH_|_API_KEY$|_BASE_URL$/.test(k)))
 const children = new Set()
 process.on('exit', () => children.forEach((c) => c.kill('SIGKILL')))
 
-const races = [] // what the race detector has said of the program, where it was built with it
+const races = [] // reports of the race detector, if the program was built with it
 
-// run starts the program and gives what it logs with a message.
+// run starts the program and returns the line that it logs with a message.
 async function run(args, env, message) {
   const child = spawn(binary, args, { env: { ...clean(), ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
   children.add(child)
@@ -40,8 +39,7 @@ async function run(args, env, message) {
 
 const undoing = new WeakMap()
 
-// undo does something after a test, the latest first: a page goes before the
-// server that it shows.
+// undo runs a function after a test, the last one first: a page is closed before its server.
 function undo(t, what) {
   if (!undoing.has(t)) {
     const all = []
@@ -53,8 +51,7 @@ function undo(t, what) {
   undoing.get(t).push(what)
 }
 
-// world starts a provider that does as it is told and the server before it, which
-// may have measured something before.
+// world starts a scripted provider and the server before it, which may have a history.
 export async function world(t, { replies = '', then = 'ok', provider = [], wait = '3s', retries = 60, config = '', token = '', measured } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'ridethrough-browser-'))
   writeFileSync(join(dir, 'config.yaml'), `policy: quick\npolicies: {quick: {waits: [${wait}], retries: ${retries}}}\n${token ? 'token: {env: TOKEN}\n' : ''}${config}`)
@@ -93,17 +90,17 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
 
 let shared
 
-// browser gives the one browser of this process.
+// browser returns the one browser of this process.
 export const browser = () => (shared ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags }))
 
 export const close = async () => (await shared)?.close()
 
-// open shows an address in a context of its own, and holds it to the rules: no
-// violation of the policy, no error. What a test expects of those it names.
+// open opens an address in a context of its own. A violation of the policy or an error that the test does not expect
+// fails the test.
 export async function open(t, address, { context: options = {}, expects = /$^/, in: context } = {}) {
   const c = context ?? (await (await browser()).newContext({ viewport: { width: 1100, height: 800 }, ...options }))
   const page = await c.newPage()
-  page.setDefaultTimeout(patience)
+  page.setDefaultTimeout(timeout)
   const wrong = []
   const note = (text) => expects.test(text) || wrong.push(text)
   page.on('console', (m) => ['error', 'warning'].includes(m.type()) && note(`console: ${m.text()}`))
@@ -119,28 +116,33 @@ export async function open(t, address, { context: options = {}, expects = /$^/, 
   return page
 }
 
-// until waits for something to hold.
+// until waits for a condition.
 export async function until(what, holds) {
-  const end = Date.now() + patience
+  const end = Date.now() + timeout
   for (;;) {
     const value = await holds()
     if (value) return value
-    assert.ok(Date.now() < end, `${what}: not within ${patience} ms`)
+    assert.ok(Date.now() < end, `${what}: not within ${timeout} ms`)
     await new Promise((done) => setTimeout(done, 50))
   }
 }
 
+// countdown returns the seconds of a countdown such as "in 5s" or "in 1m30s"; NaN: it is something else.
+export function countdown(words) {
+  const [, m = 0, s] = /^in (?:(\d+)m)?(\d+)s$/.exec(words) ?? []
+  return Number(m) * 60 + Number(s)
+}
+
 export const text = (page, selector) => page.locator(selector).first().textContent()
 
-// shown waits for words to be seen. It looks again and again by itself: a wait of
-// the library's that begins as the address changes has been seen never to end.
+// shown waits for a text to be visible. It polls: a wait of the library that begins while the address changes may
+// never end.
 export const shown = (page, words) => until(`to see ${words}`, () => page.getByText(words).first().isVisible())
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-// unhindered holds what is shown to the rules for everybody's use. Its page was
-// opened with bypassCSP: the checker is a script of ours.
-export async function unhindered(page, what) {
+// accessible checks the page against the accessibility rules. The page needs bypassCSP: the checker is a script.
+export async function accessible(page, what) {
   await page.evaluate(axe)
   const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
   assert.deepEqual(found.violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.target + ' ' + n.failureSummary).join('; ')}`), [])

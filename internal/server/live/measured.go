@@ -168,20 +168,20 @@ func (v *upstream) reason(c waitSum, m history.Measured) string {
 	}
 	switch v.State {
 	case "paused":
-		return "Paused: nothing is sent until somebody resumes it."
+		return "Paused: no request is sent until it is resumed."
 	case "waiting":
 		return capital(cause) + ": " + count(v.Waiting, noun) + " waiting."
 	case "down":
-		return capital(cause) + " when it was asked last, and nobody waits for it."
+		return capital(cause) + " at the last request; nothing waits for it."
 	case "recovering":
-		return "It answers again. Who waited goes out one after the other: " + count(v.Waiting, noun) + " left."
+		return "It answers again. The waiting calls are sent one after the other: " + count(v.Waiting, noun) + " left."
 	case "slow":
 		return "The first token takes " + seconds(m.First) + "; in the day before it took " + seconds(m.Before) + "."
 	case "no-data":
-		return "Nothing has been asked of it."
+		return "No request yet."
 	}
 	if m.Samples == 0 {
-		return "It has answered when it was asked last."
+		return "The last request succeeded."
 	}
 	return "It answers: " + count(m.Samples, "answer") + " in the last hour."
 }

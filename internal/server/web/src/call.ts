@@ -1,11 +1,10 @@
-// What the page asks the server to do. Each call is made once: it is a person
-// who presses a button again.
-import type { Problem } from './shapes'
+// Requests to the server. Each is sent once: the user repeats it.
+import type { Problem } from './api'
 import { headers } from './token'
 
-const patience = 20_000 // ms for an answer to a press of a button
+const timeout = 20_000 // ms
 
-// Failure says in a sentence why something was not done.
+// Failure is why a request failed, in a sentence.
 export class Failure extends Error {
   constructor(
     message: string,
@@ -16,16 +15,16 @@ export class Failure extends Error {
   }
 }
 
-// ask sends a request below /-/ and gives the answer, or throws a Failure.
+// ask sends a request to a path below /-/ and returns the answer, or throws a Failure.
 export async function ask(method: string, path: string, body?: unknown, accept = 'application/json'): Promise<Response> {
-  const head = headers(body === undefined ? { Accept: accept } : { Accept: accept, 'Content-Type': 'application/json' })
+  const sent = headers(body === undefined ? { Accept: accept } : { Accept: accept, 'Content-Type': 'application/json' })
   let answer: Response
   try {
     answer = await fetch('../' + path, {
       method,
-      headers: head,
+      headers: sent,
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeout),
       cache: 'no-store',
     })
   } catch {
@@ -35,18 +34,18 @@ export async function ask(method: string, path: string, body?: unknown, accept =
   return answer
 }
 
-// failure reads the problem document of an answer.
+// failure returns the Failure of an answer with a problem document.
 export async function failure(answer: Response): Promise<Failure> {
   const problem = (await answer.json().catch(() => ({}))) as Partial<Problem>
-  const words = problem.detail ?? problem.title ?? `HTTP ${answer.status}`
-  return new Failure(words, answer.status, problem.code)
+  const message = problem.detail ?? problem.title ?? `HTTP ${answer.status}`
+  return new Failure(message, answer.status, problem.code)
 }
 
-// get gives an answer in JSON.
+// get returns an answer in JSON.
 export const get = async <T>(path: string): Promise<T> => (await (await ask('GET', path)).json()) as T
 
-// post does something and gives what the server says of it.
+// post sends JSON and returns the answer in JSON.
 export const post = async <T>(path: string, body: unknown = {}): Promise<T> => (await (await ask('POST', path, body)).json()) as T
 
-// part makes a part of an address of an id or a name.
+// part escapes an id or a name for an address.
 export const part = encodeURIComponent

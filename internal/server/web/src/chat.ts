@@ -1,110 +1,109 @@
-// The conversation that is open: what it was when it was asked for, and what
-// the stream tells of it since.
+// The open conversation: its settings, and its transcript as the stream extends it.
 import { batch, effect, signal } from '@preact/signals'
 
+import { announce } from './announce'
+import type { Conversation, ConversationEvent, Problem, Summary } from './api'
 import { Failure, get, part, post } from './call'
-import { talk as followed } from './live'
-import { announce } from './say'
-import type { Conversation, Happening, Heading, Problem } from './shapes'
-import type { Sent } from './sse'
+import { subscribe } from './live'
+import type { ServerEvent } from './sse'
 import { conversations, link } from './store'
-import { attached, begin, fold, type Talk } from './talk'
+import { fold, newTranscript, reconnected, type Transcript } from './transcript'
 import { attempt, capital, causeOf, headline } from './words'
 
-export const talk = signal<Talk | null>(null)
-export const about = signal<Conversation | null>(null)
+export const transcript = signal<Transcript | null>(null)
+export const conversation = signal<Conversation | null>(null)
 
-// trouble is why the conversation cannot be shown; "": it can.
-export const trouble = signal('')
+// loadError is why the conversation cannot be shown; "": it can.
+export const loadError = signal('')
 
-let wanted = ''
+let openId = ''
 
 // open shows a conversation; "": none.
 export function open(id: string): void {
-  if (id === wanted) return
-  wanted = id
+  if (id === openId) return
+  openId = id
   batch(() => {
-    talk.value = about.value = null
-    trouble.value = ''
+    transcript.value = conversation.value = null
+    loadError.value = ''
   })
-  followed(null)
+  subscribe(null)
   if (id) void load(id)
 }
 
 async function load(id: string): Promise<void> {
   try {
     const c = await get<Conversation>('conversations/' + part(id))
-    if (id !== wanted) return
+    if (id !== openId) return
     batch(() => {
-      about.value = c
-      talk.value = begin(c)
-      trouble.value = ''
+      conversation.value = c
+      transcript.value = newTranscript(c)
+      loadError.value = ''
     })
-    followed({ conversation: id, after: () => talk.peek()?.seq ?? 0, hear, attached: () => update((t) => attached(t)) })
+    subscribe({ conversation: id, after: () => transcript.peek()?.seq ?? 0, receive, reconnected: () => update(reconnected) })
   } catch (error) {
-    if (id === wanted) trouble.value = error instanceof Failure ? error.message : String(error)
+    if (id === openId) loadError.value = error instanceof Failure ? error.message : String(error)
   }
 }
 
-// What could not be had while the server was away is asked for when it is back.
+// A conversation that could not be loaded is loaded again when the server is back.
 effect(() => {
-  if (link.value === 'live' && trouble.peek() && wanted) void load(wanted)
+  if (link.value === 'live' && loadError.peek() && openId) void load(openId)
 })
 
-// refuse says why the stream tells nothing of the conversation. One that goes on
-// from further back than it was, as after a restored backup, is read anew.
-function refuse(p: Problem): void {
-  const id = wanted
+// onProblem shows why the stream has no events of the conversation. A conversation that has fewer events than before,
+// as after a restored backup, is loaded again.
+function onProblem(p: Problem): void {
+  const id = openId
   if (p.code === 'wrong-sequence') return (open(''), open(id))
-  trouble.value = p.detail ?? p.title
+  loadError.value = p.detail ?? p.title
 }
 
-function update(change: (t: Talk) => Talk): void {
-  if (talk.value) talk.value = change(talk.value)
+function update(change: (t: Transcript) => Transcript): void {
+  if (transcript.value) transcript.value = change(transcript.value)
 }
 
-function hear(sent: Sent[], now: number): void {
-  const refused = sent.find((s) => s.event === 'talk-problem')
-  if (refused) return refuse(JSON.parse(refused.data) as Problem)
-  const events = sent.map((s) => JSON.parse(s.data) as Happening).filter((e) => (e.conversationId ?? wanted) === wanted)
-  for (const e of events) if (e.type === 'conversation-changed') change(e)
+function receive(received: ServerEvent[], now: number): void {
+  const problem = received.find((e) => e.event === 'talk-problem')
+  if (problem) return onProblem(JSON.parse(problem.data) as Problem)
+  const events = received.map((e) => JSON.parse(e.data) as ConversationEvent).filter((e) => (e.conversationId ?? openId) === openId)
+  for (const e of events) if (e.type === 'conversation-changed') onChanged(e)
   update((t) => events.reduce((sofar, e) => fold(sofar, e, now), t))
-  for (const e of events) say(e)
+  for (const e of events) announceEvent(e)
 }
 
-// change takes in that the turns to come are made with something else.
-function change(e: Happening): void {
-  const c = about.peek()
-  if (c && e.seq > c.seq) about.value = { ...c, model: e.model ?? c.model, title: e.title ?? '' }
+// onChanged takes over changed settings.
+function onChanged(e: ConversationEvent): void {
+  const c = conversation.peek()
+  if (c && e.seq > c.seq) conversation.value = { ...c, model: e.model ?? c.model, title: e.title ?? '' }
 }
 
-// older are conversations beside those that the stream lists, the newest first.
-export const older = signal<readonly Heading[]>([])
+// older are conversations after those that the stream lists, the newest first.
+export const older = signal<readonly Summary[]>([])
 
-// beneath is where the list goes on; undefined: it is at its end.
-export const beneath = signal<string | undefined>('')
+// nextPage is the id after which the list continues; undefined: it is at its end.
+export const nextPage = signal<string | undefined>('')
 
-// dig lists more of them.
-export async function dig(): Promise<void> {
-  for (let found = 0; found === 0 && beneath.value !== undefined; ) {
-    const from = beneath.value
-    const page = await get<{ conversations: Heading[]; before?: string }>('conversations?limit=100' + (from ? '&before=' + part(from) : ''))
+// loadOlder lists more of them.
+export async function loadOlder(): Promise<void> {
+  for (let found = 0; found === 0 && nextPage.value !== undefined; ) {
+    const before = nextPage.value
+    const page = await get<{ conversations: Summary[]; before?: string }>('conversations?limit=100' + (before ? '&before=' + part(before) : ''))
     const known = new Set([...conversations.keys.peek(), ...older.peek().map((c) => c.id)])
     const fresh = page.conversations.filter((c) => !known.has(c.id))
     found = fresh.length
     batch(() => {
       older.value = [...older.peek(), ...fresh]
-      beneath.value = page.before
+      nextPage.value = page.before
     })
   }
 }
 
-// forget takes a conversation out of what was listed beside the stream's.
-export const forget = (id: string): void => void (older.value = older.peek().filter((c) => c.id !== id))
+// removeOlder removes a deleted conversation from the older ones.
+export const removeOlder = (id: string): void => void (older.value = older.peek().filter((c) => c.id !== id))
 
-// say tells of a turn's troubles and of its end, if it happens now.
-function say(e: Happening): void {
-  const t = talk.peek()
+// announceEvent announces the waits and the end of a turn, unless they are history.
+function announceEvent(e: ConversationEvent): void {
+  const t = transcript.peek()
   if (!t || (e.type !== 'provider-retry' && e.seq <= t.base)) return
   const id = `turn ${e.turnId}`
   if (e.type === 'provider-retry') {
@@ -114,13 +113,12 @@ function say(e: Happening): void {
   else if (e.type === 'turn-sealed' && e.status !== 'failed') announce(id, 'end', e.status === 'done' ? 'Answered.' : 'Stopped.')
 }
 
-// ticket makes the id of an input, so that to say it once more, because nobody
-// has answered, does not say it twice.
-export function ticket(): string {
+// newInputId returns an id for an input. Sending it twice under the same id, after no answer, adds it once.
+export function newInputId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return 'page-' + Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
 }
 
-// speak says something in a conversation.
-export const speak = (conversation: string, id: string, text: string): Promise<unknown> =>
+// send adds a user message to a conversation.
+export const send = (conversation: string, id: string, text: string): Promise<unknown> =>
   post(`conversations/${part(conversation)}/turns`, { id, text })

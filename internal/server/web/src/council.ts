@@ -1,148 +1,145 @@
-// A council as its events add up to it. Nothing here draws, asks or looks at a
-// clock, as with conversations; seats that an event does not touch stay the same
-// objects.
-import type { Sat, Standing } from './shapes'
-import { begin, fold as happen, type Talk, type Turn } from './talk'
+// A council as its events add up. Nothing here draws, sends or reads a clock. Members that an event does not change
+// stay the same objects.
+import type { CouncilEvent, MemberState } from './api'
 import { seconds } from './time'
-import { causeOf, plural, type Faulty } from './words'
+import { fold as foldTurn, newTranscript, type Transcript, type Turn } from './transcript'
+import { causeOf, plural, type Fault } from './words'
 
-// Seat is a member, and where it stands.
-export interface Seat extends Faulty {
+export interface Member extends Fault {
   name: string
   provider: string
-  state: Standing
+  state: MemberState
   tries: number
   tookMs: number
-  spent: number // when its budget is, on the page's own clock
-  due?: number // when it is asked again; left out: when another call has gone first
-  at?: string // the same by the server's clock
+  budgetEnds: number // on the page's own clock
+  due?: number // of the next try, on the page's own clock; left out: another call probes first
+  at?: string // the same on the server's clock
   message: string
   reason: string
   answer: string
 }
 
-// Council is one of which something was heard, or nothing yet.
 export interface Council {
   id: string
   question: string
   judge: string
-  seats: readonly Seat[]
-  grace?: number // when the rest is cut off, on the page's own clock
-  talk: Talk // the judge's turn
-  end?: { status: NonNullable<Sat['status']>; message: string; tookMs: number }
+  members: readonly Member[]
+  grace?: number // when the other members are cut off, on the page's own clock
+  transcript: Transcript // of the judge's turn
+  end?: { status: NonNullable<CouncilEvent['status']>; message: string; tookMs: number }
 }
 
-export const convened = (question: string): Council => ({ id: '', question, judge: '', seats: [], talk: begin({ id: '', model: '', created: '', changed: '', seq: 0, queue: [] }) })
+export const newCouncil = (question: string): Council =>
+  ({ id: '', question, judge: '', members: [], transcript: newTranscript({ id: '', model: '', created: '', changed: '', seq: 0, queue: [] }) })
 
 // fold adds an event.
-export function fold(c: Council, e: Sat, now: number): Council {
+export function fold(c: Council, e: CouncilEvent, now: number): Council {
   switch (e.type) {
     case 'council-start':
-      return { ...c, id: e.turnId ?? '', judge: e.judge ?? '', seats: named(e.members ?? []).map((name, i) => seat(name, e.members?.[i] ?? '', now + (e.budgetMs ?? 0))) }
+      return { ...c, id: e.turnId ?? '', judge: e.judge ?? '', members: numbered(e.members ?? []).map((name, i) => newMember(name, e.members?.[i] ?? '', now + (e.budgetMs ?? 0))) }
     case 'council-member':
-      return { ...c, seats: c.seats.map((s, i) => (i === e.member ? stands(s, e, now) : s)) }
+      return { ...c, members: c.members.map((m, i) => (i === e.member ? update(m, e, now) : m)) }
     case 'council-quorum':
       return { ...c, grace: now + (e.graceMs ?? 0) }
     case 'council-end':
-      return { ...c, talk: hushed(c.talk, 'failed'), end: { status: e.status ?? 'done', message: e.message ?? '', tookMs: e.tookMs ?? 0 } }
+      return { ...c, transcript: sealJudge(c.transcript, 'failed'), end: { status: e.status ?? 'done', message: e.message ?? '', tookMs: e.tookMs ?? 0 } }
   }
-  return { ...c, talk: happen(c.talk, e, now) }
+  return { ...c, transcript: foldTurn(c.transcript, e, now) }
 }
 
-// named gives members' names, with a number where the same one is there again.
-export function named(members: readonly string[]): string[] {
+// numbered returns the members' names, with a number where one repeats.
+export function numbered(members: readonly string[]): string[] {
   return members.map((m, i) => {
     const before = members.slice(0, i).filter((o) => o === m).length
     return before > 0 ? `${m} #${before + 1}` : m
   })
 }
 
-const seat = (name: string, model: string, spent: number): Seat =>
-  ({ name, provider: model.split('/')[0] ?? '', state: '', tries: 0, tookMs: 0, spent, message: '', reason: '', answer: '' })
+const newMember = (name: string, model: string, budgetEnds: number): Member =>
+  ({ name, provider: model.split('/')[0] ?? '', state: '', tries: 0, tookMs: 0, budgetEnds, message: '', reason: '', answer: '' })
 
-function stands(s: Seat, e: Sat, now: number): Seat {
-  const { due: _, at: __, ...rest } = s
-  const next: Seat = {
-    ...rest, state: e.state ?? '', tries: e.tries ?? 0, tookMs: e.tookMs ?? 0, spent: now + (e.remainingMs ?? 0),
+function update(m: Member, e: CouncilEvent, now: number): Member {
+  const { due: _, at: __, ...rest } = m
+  const next: Member = {
+    ...rest, state: e.state ?? '', tries: e.tries ?? 0, tookMs: e.tookMs ?? 0, budgetEnds: now + (e.remainingMs ?? 0),
     kind: e.kind, code: e.code, message: e.message ?? '', reason: e.reason ?? '', answer: e.answer ?? '',
   }
   if (e.delayMs) Object.assign(next, { due: now + e.delayMs, at: new Date(Date.parse(e.ts) + e.delayMs).toISOString() })
   return next
 }
 
-export const over = (s: Seat): boolean => s.state === 'answered' || s.state === 'failed' || s.state === 'cut-off'
+export const isOver = (m: Member): boolean => m.state === 'answered' || m.state === 'failed' || m.state === 'cut-off'
 
-export const count = (c: Council, state: Standing): number => c.seats.filter((s) => s.state === state).length
+export const count = (c: Council, state: MemberState): number => c.members.filter((m) => m.state === state).length
 
-// turnOf is the judge's turn; undefined: it has not begun.
-export const turnOf = (c: Council): Turn | undefined => c.talk.turns[0]
+// judgeTurn is the judge's turn; undefined: it has not begun.
+export const judgeTurn = (c: Council): Turn | undefined => c.transcript.turns[0]
 
-// Together are members that wait on the same provider, where there are several.
-export interface Together {
+// SharedWait is several members that wait on the same provider.
+export interface SharedWait {
   provider: string
   waiting: number
-  first: Seat // that is asked again first
+  first: Member // with the next try
 }
 
-export function together(c: Council): Together[] {
-  const all: Together[] = []
-  for (const s of c.seats.filter((s) => s.state === 'waiting')) {
-    const t = all.find((o) => o.provider === s.provider)
-    if (!t) all.push({ provider: s.provider, waiting: 1, first: s })
+export function sharedWaits(c: Council): SharedWait[] {
+  const all: SharedWait[] = []
+  for (const m of c.members.filter((m) => m.state === 'waiting')) {
+    const w = all.find((o) => o.provider === m.provider)
+    if (!w) all.push({ provider: m.provider, waiting: 1, first: m })
     else {
-      t.waiting++
-      if ((s.due ?? Infinity) < (t.first.due ?? Infinity)) t.first = s
+      w.waiting++
+      if ((m.due ?? Infinity) < (w.first.due ?? Infinity)) w.first = m
     }
   }
-  return all.filter((t) => t.waiting > 1)
+  return all.filter((w) => w.waiting > 1)
 }
 
-const cuts: Record<string, string> = {
+const cutOffReasons: Record<string, string> = {
   grace: 'the others have answered',
-  cap: 'the time for the whole is over',
+  cap: 'the time limit of the council is over',
   stopped: 'stopped',
-  lost: 'the connection to the server broke off',
+  lost: 'the connection to the server was lost',
 }
 
-const tried = (s: Seat): string => (s.tries > 1 ? ` (${plural(s.tries, 'try', 'tries')})` : '')
+const triesText = (m: Member): string => (m.tries > 1 ? ` (${plural(m.tries, 'try', 'tries')})` : '')
 
-// standing says where a member stands, without what ticks.
-export function standing(s: Seat): string {
-  switch (s.state) {
+// statusText is the state of a member in words, without its countdown.
+export function statusText(m: Member): string {
+  switch (m.state) {
     case '':
       return 'is about to be asked'
     case 'asking':
-      return s.tries > 1 ? 'asked again' : 'asked'
+      return m.tries > 1 ? 'asked again' : 'asked'
     case 'waiting':
-      return `waiting on ${s.provider}${s.kind ? ` (${causeOf(s)})` : ''} — ${s.due === undefined ? 'another call goes first' : 'next try'}`
+      return `waiting on ${m.provider}${m.kind ? ` (${causeOf(m)})` : ''} — ${m.due === undefined ? 'another call goes first' : 'next try'}`
     case 'answered':
-      return `answered in ${seconds(Math.max(1, s.tookMs))}${tried(s)}`
+      return `answered in ${seconds(Math.max(1, m.tookMs))}${triesText(m)}`
     case 'failed':
-      return (s.kind === 'timeout' ? `timed out after ${seconds(s.tookMs)}` : `failed: ${causeOf(s)}`) + tried(s)
+      return (m.kind === 'timeout' ? `timed out after ${seconds(m.tookMs)}` : `failed: ${causeOf(m)}`) + triesText(m)
     case 'cut-off':
-      return `cut off after ${seconds(Math.max(1, s.tookMs))}: ${cuts[s.reason] ?? s.reason}`
+      return `cut off after ${seconds(Math.max(1, m.tookMs))}: ${cutOffReasons[m.reason] ?? m.reason}`
   }
 }
 
-// halt ends a council that is heard of no more: somebody has stopped it, or the
-// line to the server is gone. What has come stays.
-export function halt(c: Council, why: 'stopped' | 'lost', tookMs: number): Council {
+// endEarly ends a council that the user stopped or whose connection was lost, and keeps what has arrived.
+export function endEarly(c: Council, why: 'stopped' | 'lost', tookMs: number): Council {
   if (c.end) return c
-  const seats = c.seats.map((s): Seat => (over(s) ? s : { ...s, state: 'cut-off', reason: why, tookMs: Math.max(s.tookMs, tookMs) }))
+  const members = c.members.map((m): Member => (isOver(m) ? m : { ...m, state: 'cut-off', reason: why, tookMs: Math.max(m.tookMs, tookMs) }))
   const status = why === 'stopped' ? 'aborted' : 'failed'
-  const message = why === 'lost' ? 'The connection to the server broke off, and the council ended with it.' : ''
-  return { ...c, seats, talk: hushed(c.talk, status), end: { status, message, tookMs } }
+  const message = why === 'lost' ? 'The connection to the server was lost, and the council ended with it.' : ''
+  return { ...c, members, transcript: sealJudge(c.transcript, status), end: { status, message, tookMs } }
 }
 
-// hushed ends the judge's turn, if it has begun, with what had streamed of it.
-function hushed(t: Talk, status: 'aborted' | 'failed'): Talk {
+// sealJudge ends the judge's turn if it has begun, and keeps the text that has streamed.
+function sealJudge(t: Transcript, status: 'aborted' | 'failed'): Transcript {
   const turn = t.turns[0]
   if (turn?.status !== 'open') return t
   const text = turn.items.map((i) => (i.is === 'answer' && i.streaming ? i.text : '')).join('')
   const e = { turnId: turn.id, ts: '', seq: t.seq + 1 }
-  if (text) t = happen(t, { ...e, type: 'assistant-message', partial: true, content: [{ type: 'text', text }] }, 0)
-  return happen(t, { ...e, seq: e.seq + 1, type: 'turn-sealed', status }, 0)
+  if (text) t = foldTurn(t, { ...e, type: 'assistant-message', partial: true, content: [{ type: 'text', text }] }, 0)
+  return foldTurn(t, { ...e, seq: e.seq + 1, type: 'turn-sealed', status }, 0)
 }
 
-// read gives the models that somebody has written, a line each or with commas.
-export const read = (models: string): string[] => models.split(/[\n,]/).map((m) => m.trim()).filter(Boolean)
+// parseModels returns the models of an input field: one per line, or separated by commas.
+export const parseModels = (models: string): string[] => models.split(/[\n,]/).map((m) => m.trim()).filter(Boolean)

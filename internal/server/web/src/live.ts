@@ -1,149 +1,144 @@
-// The one stream that keeps the page up. It is read with fetch, which can send
-// the token. Lost, it is taken up again after growing waits, and at once when
-// the machine wakes, the network is back or somebody looks at the page again.
+// The stream that keeps the page up to date. It is read with fetch, which can send the token. A lost stream is
+// reconnected after growing delays, and at once when the machine wakes, the network is back or the page is shown.
 //
-// A browser opens six connections to a server without HTTP/2, for all tabs
-// together, and each stream holds one. So a page that was hidden for a minute
-// gives its own up, and looks only now and then, to keep its title true.
+// A browser opens six connections to a server without HTTP/2, for all tabs together, and each stream holds one. So a
+// page that was hidden for a minute closes its stream and polls now and then, to keep its title true.
 import { failure } from './call'
-import { apply, link, own } from './store'
-import { reader, type Sent } from './sse'
+import { eventParser, type ServerEvent } from './sse'
+import { apply, link, listEvents } from './store'
 import { headers } from './token'
 
-const rest = 60_000 // hidden for that long, a page gives its stream up
-const look = 15_000 // between two looks of a page that rests
-const silence = 40_000 // the server says something every 15 s
-const longest = 30_000 // between two attempts to connect
-const locked = 600_000 // the same without a right token: somebody has to bring one
+const restAfter = 60_000 // how long a page is hidden before it closes its stream
+const pollTime = 15_000 // between two polls of a resting page
+const silenceTimeout = 40_000 // the server sends something every 15 s
+const longestDelay = 30_000 // between two attempts to connect
+const deniedDelay = 600_000 // the same without a valid token: the user has to enter one
+const batchTime = 30
 
-// Follow is the conversation that the stream is to tell of as well.
-export interface Follow {
+// Subscription is the conversation whose events the stream carries as well.
+export interface Subscription {
   conversation: string
-  after: () => number // what has been seen of it
-  hear: (sent: Sent[], now: number) => void
-  attached: () => void // the stream is anew: what had passed by was missed
+  after: () => number // the number of the last event that was received
+  receive: (events: ServerEvent[], now: number) => void
+  reconnected: () => void // transient events were missed
 }
 
-const blink = 30
+let subscription: Subscription | null = null
+let pending: (ServerEvent & { of: Subscription | null })[] = []
+let attempt = new AbortController() // ends the current stream, or the delay before the next
+let failures = 0
+let hiddenSince = document.hidden ? -Infinity : Infinity // a page that was opened in the background rests at once
+let lastReceived = 0
+let lastCheck = Date.now()
 
-let follow: Follow | null = null
-let pending: (Sent & { of: Follow | null })[] = []
-let cut = new AbortController() // of the stream under way, or of the wait for the next
-let misses = 0
-let hiddenSince = document.hidden ? -Infinity : Infinity // one that was opened behind others has never been looked at
-let heard = 0
-let beat = Date.now()
-
-// begin connects, and stays connected for as long as the page is there.
-export function begin(): void {
-  addEventListener('online', again)
-  addEventListener('offline', again)
-  document.addEventListener('visibilitychange', turned)
-  setInterval(watch, 5000)
+// connect connects, and stays connected for as long as the page is open.
+export function connect(): void {
+  addEventListener('online', reconnect)
+  addEventListener('offline', reconnect)
+  document.addEventListener('visibilitychange', onVisibility)
+  setInterval(check, 5000)
   void run()
 }
 
-// talk makes the stream tell of a conversation; null: of none.
-export function talk(f: Follow | null): void {
-  if (f === follow) return
-  follow = f
-  again()
+// subscribe makes the stream carry a conversation; null: none.
+export function subscribe(s: Subscription | null): void {
+  if (s === subscription) return
+  subscription = s
+  reconnect()
 }
 
-// again connects at once, whatever it is that is under way.
-export function again(): void {
-  misses = 0
-  cut.abort()
+// reconnect ends the current stream or delay and connects at once.
+export function reconnect(): void {
+  failures = 0
+  attempt.abort()
 }
 
-function turned(): void {
+function onVisibility(): void {
   hiddenSince = document.hidden ? performance.now() : Infinity
-  if (!document.hidden && link.value !== 'live') again()
+  if (!document.hidden && link.value !== 'live') reconnect()
 }
 
-const resting = (): boolean => performance.now() - hiddenSince > rest
+const isResting = (): boolean => performance.now() - hiddenSince > restAfter
 
-// watch finds what no event tells: a machine that slept, a connection that died
-// without a word, a page that nobody has looked at for long.
-function watch(): void {
-  const slept = Date.now() - beat > 20_000 && !document.hidden // a hidden page's timers are late anyway
-  beat = Date.now()
-  const silent = link.value === 'live' && performance.now() - heard > silence
-  if (slept || silent || (link.value === 'live' && resting())) again()
+// check finds what no event reports: a machine that slept, a connection that died silently, a page that was hidden
+// for long.
+function check(): void {
+  const slept = Date.now() - lastCheck > 20_000 && !document.hidden // a hidden page's timers are late anyway
+  lastCheck = Date.now()
+  const silent = link.value === 'live' && performance.now() - lastReceived > silenceTimeout
+  if (slept || silent || (link.value === 'live' && isResting())) reconnect()
 }
 
 async function run(): Promise<void> {
   for (;;) {
-    cut = new AbortController()
-    const brief = resting()
-    const ended = await stream(cut.signal, brief)
+    attempt = new AbortController()
+    const poll = isResting()
+    const ended = await stream(attempt.signal, poll)
     if (ended === 'denied') link.value = 'denied'
-    else if (brief && ended === 'enough') link.value = 'resting'
-    else if (misses > 0) link.value = 'offline'
-    await wait(pause(ended, brief) * (0.8 + 0.4 * Math.random()), cut.signal)
+    else if (poll && ended === 'complete') link.value = 'resting'
+    else if (failures > 0) link.value = 'offline'
+    await sleep(delay(ended, poll) * (0.8 + 0.4 * Math.random()), attempt.signal)
   }
 }
 
-// pause gives how long it is until the next attempt.
-function pause(ended: Ended, brief: boolean): number {
-  if (ended === 'denied') return locked
-  if (brief && ended === 'enough') return look
-  const n = misses++
-  return n === 0 ? 0 : Math.min(longest, 500 * 2 ** n)
+// delay is the time until the next attempt.
+function delay(ended: Ended, poll: boolean): number {
+  if (ended === 'denied') return deniedDelay
+  if (poll && ended === 'complete') return pollTime
+  const n = failures++
+  return n === 0 ? 0 : Math.min(longestDelay, 500 * 2 ** n)
 }
 
-type Ended = 'enough' | 'lost' | 'denied'
+type Ended = 'complete' | 'lost' | 'denied'
 
-// stream reads until the stream ends; a brief one only until all lists of what
-// waits have come.
-async function stream(signal: AbortSignal, brief: boolean): Promise<Ended> {
-  const f = brief ? null : follow
+// stream reads until the stream ends; a poll reads until all lists with waits have arrived.
+async function stream(signal: AbortSignal, poll: boolean): Promise<Ended> {
+  const s = poll ? null : subscription
   try {
-    const answer = await fetch(address(f), { headers: headers({ Accept: 'text/event-stream' }), signal, cache: 'no-store' })
+    const answer = await fetch(address(s), { headers: headers({ Accept: 'text/event-stream' }), signal, cache: 'no-store' })
     if (!answer.ok || !answer.body) return (await failure(answer)).status === 401 ? 'denied' : 'lost'
-    f?.attached()
+    s?.reconnected()
     const body = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-    const events = reader()
+    const parse = eventParser()
     for (;;) {
-      const piece = await body.read()
-      if (piece.done) return 'lost'
-      if (!brief) link.value = 'live'
-      misses = 0
-      const sent = events(piece.value)
-      hand(sent, f)
-      if (brief && sent.some((e) => e.event === 'upstreams')) {
+      const chunk = await body.read()
+      if (chunk.done) return 'lost'
+      if (!poll) link.value = 'live'
+      failures = 0
+      const events = parse(chunk.value)
+      receive(events, s)
+      if (poll && events.some((e) => e.event === 'upstreams')) {
         void body.cancel()
-        return 'enough'
+        return 'complete'
       }
     }
   } catch {
-    return 'lost' // a connection that broke off, or was given up
+    return 'lost' // the connection broke or was aborted
   }
 }
 
-function address(f: Follow | null): string {
-  return '../live' + (f ? `?conversation=${encodeURIComponent(f.conversation)}&after=${f.after()}` : '')
+function address(s: Subscription | null): string {
+  return '../live' + (s ? `?conversation=${encodeURIComponent(s.conversation)}&after=${s.after()}` : '')
 }
 
-// hand takes in what came. What comes within a blink is shown together: a burst
-// arrives in many pieces, and is one change to whoever looks.
-function hand(sent: Sent[], f: Follow | null): void {
-  heard = performance.now()
-  if (sent.length === 0) return
-  if (pending.length === 0) setTimeout(show, blink, heard)
-  for (const e of sent) pending.push({ ...e, of: f })
+// receive batches events: a burst arrives in many pieces and is shown as one update.
+function receive(events: ServerEvent[], s: Subscription | null): void {
+  lastReceived = performance.now()
+  if (events.length === 0) return
+  if (pending.length === 0) setTimeout(flush, batchTime, lastReceived)
+  for (const e of events) pending.push({ ...e, of: s })
 }
 
-function show(now: number): void {
+function flush(now: number): void {
   const all = pending
   pending = []
-  const lists = all.filter((e) => own.has(e.event))
-  const talk = all.filter((e) => !own.has(e.event) && e.of === follow)
+  const lists = all.filter((e) => listEvents.has(e.event))
+  const rest = all.filter((e) => !listEvents.has(e.event) && e.of === subscription)
   if (lists.length > 0) apply(lists, now)
-  if (talk.length > 0) follow?.hear(talk, now)
+  if (rest.length > 0) subscription?.receive(rest, now)
 }
 
-function wait(ms: number, signal: AbortSignal): Promise<void> {
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((done) => {
     const timer = setTimeout(done, ms)

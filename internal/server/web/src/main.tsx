@@ -1,14 +1,14 @@
-// The page: what stands around the views, and what runs as long as it is there.
+// The page: the frame of the views, and what runs for as long as it is open.
 import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-import { again, begin } from './live'
+import { announceEnds, announcement } from './announce'
+import { connect, reconnect } from './live'
 import { names, view, type Name } from './route'
-import { listen, said } from './say'
 import { hello, link, waiting } from './store'
-import { label } from './title'
-import { adopt, keep } from './token'
+import { updateTitle } from './title'
+import { storeToken, takeToken } from './token'
 import { Chat } from './views/chat'
 import { CouncilView } from './views/council'
 import { Incidents } from './views/incidents'
@@ -49,7 +49,7 @@ function Page() {
       </header>
       {link.value === 'offline' ? <Offline /> : null}
       <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
-      <p class="sr" role="status">{said.value}</p>
+      <p class="sr" role="status">{announcement.value}</p>
     </>
   )
 }
@@ -60,45 +60,44 @@ function Connection() {
   return <span class={`link ${link.value}`} title={hello.value ? `ridethrough ${hello.value.version}` : undefined}>{linkWords[link.value]}</span>
 }
 
-// Offline tells the page's own connection from the provider's: it is another
-// trouble, and a smaller one.
+// Offline shows that the page has lost the server, which says nothing about the providers.
 function Offline() {
   return (
     <div class="offline" role="alert">
-      <p><b>Page offline — work goes on at the server.</b> What you see is as it was; it is looked for again by itself.</p>
-      <button type="button" onClick={again}>Reconnect now</button>
+      <p><b>Page offline — work goes on at the server.</b> You see the last known state; the page reconnects by itself.</p>
+      <button type="button" onClick={reconnect}>Reconnect now</button>
     </div>
   )
 }
 
 const typed = signal('')
-const refused = signal(false) // what was typed
+const refused = signal(false) // the typed token
 effect(() => void (link.value === 'live' && (refused.value = false)))
 
-// Locked asks for the token of a server that wants one.
+// Locked asks for the token of a server that needs one.
 function Locked() {
   const open = (e: Event) => {
     e.preventDefault()
-    keep(typed.value.trim())
+    storeToken(typed.value.trim())
     typed.value = ''
-    refused.value = true // unless the page opens
+    refused.value = true // until the page opens
     link.value = 'connecting'
-    again()
+    reconnect()
   }
   return (
     <form class="locked" onSubmit={open}>
-      <h1 tabIndex={-1}>This server asks for its token</h1>
-      <p>It is the one of its configuration. The page keeps it until this tab is closed.</p>
+      <h1 tabIndex={-1}>This server needs its token</h1>
+      <p>It is in the server's configuration. The page keeps it until this tab is closed.</p>
       <label>Token<input type="password" autoComplete="off" value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} /></label>
-      {refused.value ? <p class="failed" role="alert">The server does not take that one.</p> : null}
+      {refused.value ? <p class="failed" role="alert">The server does not accept this token.</p> : null}
       <button class="first">Open</button>
     </form>
   )
 }
 
-adopt()
-addEventListener('hashchange', () => adopt() && again()) // an address with another token, in the tab that is open
-label()
-listen()
-begin()
+takeToken()
+addEventListener('hashchange', () => takeToken() && reconnect()) // an address with another token, opened in this tab
+updateTitle()
+announceEnds()
+connect()
 render(<Page />, document.body)

@@ -1,6 +1,5 @@
-// Markdown as models write it, in the parts that they use. It is read into a
-// tree and never into HTML: what a model says is text, whatever it looks like.
-// Each function takes time in proportion to the text, whatever is in it.
+// The Markdown that models write, parsed into a tree and never into HTML. Each function takes time in proportion to the
+// text, whatever it contains.
 
 export type Inline =
   | { is: 'text'; text: string }
@@ -43,9 +42,9 @@ export function parse(text: string): Part[] {
   return parts
 }
 
-type Taken = [part: Part, next: number]
+type Parsed = [part: Part, next: number]
 
-function block(lines: string[], at: number): Taken {
+function block(lines: string[], at: number): Parsed {
   const line = lines[at] ?? ''
   const title = heading.exec(line)
   if (fence.test(line)) return code(lines, at)
@@ -53,11 +52,11 @@ function block(lines: string[], at: number): Taken {
   if (rule.test(line)) return [{ is: 'rule' }, at + 1]
   if (quote.test(line)) return quoted(lines, at)
   if (bullet.test(line)) return list(lines, at)
-  if (line.includes('|') && cells.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-') && row(line).length <= columns) return table(lines, at)
+  if (line.includes('|') && cells.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-') && row(line).length <= columnsBound) return table(lines, at)
   return paragraph(lines, at)
 }
 
-function code(lines: string[], at: number): Taken {
+function code(lines: string[], at: number): Parsed {
   const [, marks = '', lang = ''] = fence.exec(lines[at] ?? '') ?? []
   const end = new RegExp(`^ {0,3}${marks[0]}{${marks.length},}[ \\t]*$`)
   let next = at + 1
@@ -65,25 +64,25 @@ function code(lines: string[], at: number): Taken {
   return [{ is: 'code', lang, text: lines.slice(at + 1, next).join('\n'), open: next === lines.length }, next + 1]
 }
 
-function quoted(lines: string[], at: number): Taken {
+function quoted(lines: string[], at: number): Parsed {
   let next = at
   while (quote.test(lines[next] ?? '')) next++
   return [{ is: 'quote', text: lines.slice(at, next).map((l) => l.replace(quote, '')).join('\n') }, next]
 }
 
-// list takes items with all that is indented below them, blank lines included.
-function list(lines: string[], at: number): Taken {
+// list parses items and what is indented below them, blank lines included.
+function list(lines: string[], at: number): Parsed {
   const ordered = (line: string) => /^\s*\d/.test(line)
   const first = lines[at] ?? ''
   const items: string[][] = []
   let next = at
   for (let indent = 0; next < lines.length; next++) {
     const line = lines[next] ?? ''
-    const mark = items.length > 0 && within(line) >= Math.max(2, indent) ? null : bullet.exec(line) // deeper, it is of the item
+    const mark = items.length > 0 && within(line) >= Math.max(2, indent) ? null : bullet.exec(line) // deeper: a part of the item
     if (mark && !rule.test(line) && ordered(line) === ordered(first)) {
       indent = mark[0].length
       items.push([line.slice(indent)])
-    } else if (mark || (blank(line) && !goesOn(lines, next + 1, ordered(first)))) break
+    } else if (mark || (blank(line) && !continues(lines, next + 1, ordered(first)))) break
     else if (!blank(line) && !/^\s{2,}/.test(line) && (blank(lines[next - 1]) || starts(line))) break
     else items.at(-1)?.push(outdent(line, indent))
   }
@@ -91,8 +90,8 @@ function list(lines: string[], at: number): Taken {
   return [{ is: 'list', start: number, items: items.map((l) => task(l.join('\n').trimEnd())) }, next]
 }
 
-// goesOn tells whether a list has more behind a blank line.
-function goesOn(lines: string[], at: number, ordered: boolean): boolean {
+// continues reports whether a list continues after a blank line.
+function continues(lines: string[], at: number, ordered: boolean): boolean {
   const line = lines[at] ?? ''
   return /^\s{2,}\S/.test(line) || (bullet.test(line) && /^\s*\d/.test(line) === ordered)
 }
@@ -106,11 +105,11 @@ function task(text: string): { text: string; done?: boolean } {
   return box ? { text: text.slice(box[0].length), done: box[1] !== ' ' } : { text }
 }
 
-// columns are the most of a table: each of its rows has as many cells as its
-// head, so a short text with a wide head would make a page of millions.
-const columns = 64
+// columnsBound bounds the columns of a table. Each row has as many cells as the head, so a short text with a wide head
+// would make a page of millions.
+const columnsBound = 64
 
-function table(lines: string[], at: number): Taken {
+function table(lines: string[], at: number): Parsed {
   let next = at + 2
   while (!blank(lines[next]) && (lines[next] ?? '').includes('|')) next++
   const head = row(lines[at] ?? '')
@@ -123,19 +122,19 @@ function row(line: string): string[] {
   return inside.split(/(?<!\\)\|/).map((c) => c.trim().replaceAll('\\|', '|'))
 }
 
-// starts tells whether a line begins something else than a paragraph.
+// starts reports whether a line begins another block than a paragraph.
 const starts = (line: string): boolean => fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || bullet.test(line)
 
-function paragraph(lines: string[], at: number): Taken {
+function paragraph(lines: string[], at: number): Parsed {
   let next = at + 1
   while (!blank(lines[next]) && !starts(lines[next] ?? '')) next++
   return [{ is: 'p', text: lines.slice(at, next).join('\n') }, next]
 }
 
-const deepest = 6 // emphasis within emphasis
+const depthBound = 6 // of emphasis within emphasis
 const special = /[\\`*_~[!<h\n]/g
 
-// inline reads what stands in a line.
+// inline parses the text of a block.
 export function inline(text: string, depth = 0): Inline[] {
   const out: Inline[] = []
   let plain = ''
@@ -149,7 +148,7 @@ export function inline(text: string, depth = 0): Inline[] {
     plain += text.slice(at, stop)
     at = stop
     if (at === text.length) break
-    const found = depth < deepest ? mark(text, at, depth) : null
+    const found = depth < depthBound ? mark(text, at, depth) : null
     if (found) {
       flush()
       if (found[0]) out.push(found[0])
@@ -174,7 +173,7 @@ function mark(text: string, at: number, depth: number): Marked {
     case '~':
       return emphasis(text, at, depth)
     case '!':
-      return text[at + 1] === '[' ? link(text, at + 1, depth) : null // a picture is a link to it: nothing is loaded
+      return text[at + 1] === '[' ? link(text, at + 1, depth) : null // a picture becomes a link: nothing is loaded
     case '[':
       return link(text, at, depth)
     case '<':
@@ -214,11 +213,11 @@ function emphasis(text: string, at: number, depth: number): Marked {
   return [{ is, inside: inline(text.slice(open, end), depth + 1) }, end + width]
 }
 
-const reach = 2000 // how far an end may be: what is longer is no emphasis, and looking for it would take long
+const emphasisBound = 2000 // characters; a longer search for the end would take long
 
 function closing(text: string, from: number, marks: string): number {
   const c = marks[0] ?? ''
-  const within = text.slice(from, from + reach)
+  const within = text.slice(from, from + emphasisBound)
   for (let end = within.indexOf(marks); end >= 0; ) {
     let run = end
     while (within[run] === c) run++
@@ -230,7 +229,7 @@ function closing(text: string, from: number, marks: string): number {
   return -1
 }
 
-// link reads [words](address).
+// link parses [text](address).
 function link(text: string, at: number, depth: number): Marked {
   const match = /^\[([^\]\n]{0,1000})\]\(<?([^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,200})?)>?(?:[ \t]+"[^"\n]{0,500}")?\)/.exec(text.slice(at, at + 4000))
   if (!match) return null
@@ -239,7 +238,7 @@ function link(text: string, at: number, depth: number): Marked {
   return to ? [{ is: 'link', to, inside }, at + match[0].length] : null
 }
 
-// address reads an address that stands for itself, in < > or not.
+// address parses an address in < > or on its own.
 function address(text: string, at: number): Marked {
   if (text[at] === 'h' && /\w/.test(text[at - 1] ?? '')) return null
   const bare = text[at] === 'h' ? 0 : 1
@@ -251,7 +250,7 @@ function address(text: string, at: number): Marked {
   return to ? [{ is: 'link', to, inside: [{ is: 'text', text: words }] }, at + words.length + 2 * bare] : null
 }
 
-// safe gives an address that may be followed; "": this one may not.
+// safe returns an address if it is safe to follow, otherwise "".
 export function safe(to: string): string {
   try {
     const url = new URL(to)

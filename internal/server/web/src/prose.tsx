@@ -1,5 +1,4 @@
-// What a model has said, as nodes of the document. Only the block that has
-// changed is drawn again, which while an answer streams is the last one.
+// Markdown as nodes of the document. Only a changed block is drawn again, which is the last one while an answer streams.
 import { Component, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
@@ -7,29 +6,28 @@ import { inline, parse, type Inline, type Part } from './markdown'
 import { Copy } from './views/parts'
 import { count } from './words'
 
-const most = 100_000 // characters of a text that are drawn before somebody asks for all: a browser takes long for more
+const drawnBound = 100_000 // characters that are drawn before the user asks for all: a browser takes long for more
 
-interface Writing {
+interface Props {
   text: string
-  under?: number | undefined // the level of the heading that it stands below
+  under?: number | undefined // the level of the heading above
 }
 
 // Prose draws Markdown.
-export function Prose({ text, under }: Writing) {
+export function Prose({ text, under }: Props) {
   const [whole, show] = useState(false)
-  const rest = whole ? 0 : text.length - most
+  const rest = whole ? 0 : text.length - drawnBound
   if (rest <= 0) return <Blocks text={text} under={under} />
   return (
     <>
-      <Blocks text={text.slice(0, most)} under={under} />
+      <Blocks text={text.slice(0, drawnBound)} under={under} />
       <p class="acts"><button type="button" onClick={() => show(true)}>Show {count(rest)} more characters</button><Copy label="Copy all" text={() => text} /></p>
     </>
   )
 }
 
-// Blocks draws all of a text. Its headings follow one of the page of that level,
-// and none is more than one below the last, however they were written.
-class Blocks extends Component<Writing> {
+// Blocks draws all of a text. Its headings follow the page's heading of that level, and none skips a level.
+class Blocks extends Component<Props> {
   override shouldComponentUpdate(next: { text: string }): boolean {
     return next.text !== this.props.text
   }
@@ -53,15 +51,15 @@ class Piece extends Component<{ of: Part; level: number; print: string }> {
   }
 }
 
-const deepest = 8 // lists in lists in quotes; what is deeper is shown as it was written
+const depthBound = 8 // of lists and quotes in each other; deeper ones are shown as they were written
 
 function piece(p: Part, depth: number): ComponentChildren {
-  const within = (text: string) => (depth < deepest ? parse(text) : [{ is: 'code', lang: '', text, open: true } as const])
+  const within = (text: string) => (depth < depthBound ? parse(text) : [{ is: 'code', lang: '', text, open: true } as const])
   switch (p.is) {
     case 'p':
       return <p>{line(p.text)}</p>
     case 'heading':
-      return <p><strong>{line(p.text)}</strong></p> // in a quote or a list it is none of this text's own
+      return <p><strong>{line(p.text)}</strong></p> // no heading of the page within a quote or a list
     case 'code':
       return <Code of={p} />
     case 'quote':
@@ -102,10 +100,10 @@ function Table({ of: t }: { of: Part & { is: 'table' } }) {
   )
 }
 
-// box is that of a task.
+// box is the checkbox of a task.
 const box = (done: boolean | undefined) => done !== undefined && <span aria-label={done ? 'done' : 'to do'} role="img">{done ? '☑ ' : '☐ '}</span>
 
-// entry draws an item of a list; where it is one line, that is no paragraph.
+// entry draws an item of a list; a single line is not a paragraph.
 function entry(parts: Part[], depth: number): ComponentChildren {
   const [first, ...rest] = parts
   if (first?.is !== 'p') return parts.map((p) => piece(p, depth + 1))

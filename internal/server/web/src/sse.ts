@@ -1,20 +1,18 @@
-// Server-sent events out of the bytes of a stream. EventSource could do that,
-// but sends no header, and so no token.
+// A parser of server-sent events. EventSource sends no headers, and so no token.
 
-export interface Sent {
+export interface ServerEvent {
   event: string
   data: string
   id: string
 }
 
-// reader gives a function that takes a piece of the stream and answers with the
-// events that it completes.
-export function reader(): (piece: string) => Sent[] {
+// eventParser returns a function that takes the next chunk of a stream and returns the events that it completes.
+export function eventParser(): (chunk: string) => ServerEvent[] {
   let rest = ''
   let event = ''
   let data: string[] = []
   let id = ''
-  const line = (text: string, out: Sent[]) => {
+  const line = (text: string, out: ServerEvent[]) => {
     if (text === '') {
       if (data.length > 0) out.push({ event: event || 'message', data: data.join('\n'), id })
       event = ''
@@ -30,9 +28,9 @@ export function reader(): (piece: string) => Sent[] {
     else if (name === 'data') data.push(value)
     else if (name === 'id') id = value
   }
-  return (piece) => {
-    const out: Sent[] = []
-    const lines = (rest + piece).split('\n')
+  return (chunk) => {
+    const out: ServerEvent[] = []
+    const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
     for (const text of lines) line(text.endsWith('\r') ? text.slice(0, -1) : text, out)
     return out

@@ -1,47 +1,46 @@
-// What the page knows: the server's lists, kept up by its stream, and what has
-// come to an end while somebody looked. One truth for every view.
+// The state of the page: the server's lists, kept up to date by its stream, and the waits that have ended since the
+// page was opened. All views read it.
 import { batch, computed, signal } from '@preact/signals'
 
-import type { Gone, Heading, Hello, Incident, Tally, TurnWait, Upstream, Wait } from './shapes'
-import type { Sent } from './sse'
-import { Table, type Told } from './table'
+import type { CallWait, Hello, Incident, Removal, Summary, Tally, TurnWait, Upstream } from './api'
+import type { ServerEvent } from './sse'
+import { Table, type Received } from './table'
 
-export const waits = new Table<number, Wait>((w) => w.id)
-export const turns = new Table<string, TurnWait>((t) => t.conversation) // of which each has one under way at the most
+export const waits = new Table<number, CallWait>((w) => w.id)
+export const turns = new Table<string, TurnWait>((t) => t.conversation) // a conversation has one turn at a time
 export const upstreams = new Table<string, Upstream>((u) => u.name)
 export const incidents = new Table<string, Incident>((i) => i.id, (a, b) => b.began.localeCompare(a.began))
 export const tallies = new Table<string, Tally>((t) => t.of)
-export const conversations = new Table<string, Heading>((c) => c.id, (a, b) => b.changed.localeCompare(a.changed))
+export const conversations = new Table<string, Summary>((c) => c.id, (a, b) => b.changed.localeCompare(a.changed))
 
-// hello is who answers; null: nobody has yet.
+// hello describes the server; null: it has not answered yet.
 export const hello = signal<Hello | null>(null)
 
-// known tells whether the lists are the server's, and not merely empty.
-export const known = signal(false)
+// loaded is true once the lists are the server's.
+export const loaded = signal(false)
 
-// Link is how the page and the server are connected: resting is a page that
-// nobody looks at and that asks now and then.
+// Link is the state of the connection to the server. A resting page is hidden and polls now and then.
 export type Link = 'connecting' | 'live' | 'offline' | 'denied' | 'resting'
 export const link = signal<Link>('connecting')
 
-// unlisted is how many turns wait beside those in the list.
+// unlisted is the number of waiting turns that are not in the list.
 export const unlisted = computed(() => {
   void tallies.version.value
   return Math.max(0, (tallies.peek('turns')?.all ?? 0) - turns.keys.value.length)
 })
 
-// waiting is how many calls and turns wait.
+// waiting is the number of calls and turns that wait.
 export const waiting = computed(() => waits.keys.value.length + turns.keys.value.length + unlisted.value)
 
-// End is how a wait came to its end; over is one of which nobody has said how.
+// End is how a wait ended; 'over': the server did not say how.
 export interface End {
   n: number
   how: 'recovered' | 'failed' | 'left' | 'over'
   upstream: string
-  who: string
+  caller: string
   retries: number
   waitedMs: number
-  at: string // by the server's clock
+  at: string // on the server's clock
   calls: number
   conversation?: string
 }
@@ -52,91 +51,87 @@ const endsBound = 12
 export const ends = signal<readonly End[]>([])
 
 type Lists = {
-  waits?: Wait[]
+  waits?: CallWait[]
   turns?: TurnWait[]
   upstreams?: Upstream[]
   incidents?: Incident[]
-  conversations?: Heading[]
+  conversations?: Summary[]
   counts?: Tally[]
 }
 
-// own are the events that are about the lists; all others are of a conversation.
-export const own = new Set([
+// listEvents are the events of the lists; all others are of a conversation.
+export const listEvents = new Set([
   'hello', 'waits', 'wait', 'turns', 'turn', 'counts', 'count', 'upstreams', 'upstream', 'incidents', 'incident', 'conversations', 'conversation', 'gone',
 ])
 
-// apply takes in what the stream has said, and shows it at once and once.
-export function apply(sent: Sent[], now: number): void {
+// apply applies events of the stream and shows them in one update.
+export function apply(events: ServerEvent[], now: number): void {
   batch(() => {
-    for (const e of sent) take(e.event, JSON.parse(e.data), now)
-    for (const t of [waits, turns, tallies, upstreams, incidents, conversations]) t.settle()
+    for (const e of events) applyOne(e.event, JSON.parse(e.data), now)
+    for (const t of [waits, turns, tallies, upstreams, incidents, conversations]) t.commit()
   })
 }
 
-function take(event: string, said: unknown, now: number): void {
+function applyOne(event: string, data: unknown, now: number): void {
   switch (event) {
     case 'hello':
-      hello.value = said as Hello
+      hello.value = data as Hello
       return
     case 'waits':
-      return waits.replace((said as Lists).waits ?? [], now)
+      return waits.replace((data as Lists).waits ?? [], now)
     case 'turns':
-      return turns.replace((said as Lists).turns ?? [], now)
+      return turns.replace((data as Lists).turns ?? [], now)
     case 'upstreams':
-      known.value = true
-      return upstreams.replace((said as Lists).upstreams ?? [], now)
+      loaded.value = true
+      return upstreams.replace((data as Lists).upstreams ?? [], now)
     case 'incidents':
-      return incidents.replace((said as Lists).incidents ?? [], now)
+      return incidents.replace((data as Lists).incidents ?? [], now)
     case 'conversations':
-      return conversations.replace((said as Lists).conversations ?? [], now)
+      return conversations.replace((data as Lists).conversations ?? [], now)
     case 'wait':
-      return waits.put(said as Wait, now)
+      return waits.put(data as CallWait, now)
     case 'turn':
-      return turns.put(said as TurnWait, now)
+      return turns.put(data as TurnWait, now)
     case 'upstream':
-      return upstreams.put(said as Upstream, now)
+      return upstreams.put(data as Upstream, now)
     case 'incident':
-      return incidents.put(said as Incident, now)
+      return incidents.put(data as Incident, now)
     case 'conversation':
-      return conversations.put(said as Heading, now)
+      return conversations.put(data as Summary, now)
     case 'counts':
-      return tallies.replace((said as Lists).counts ?? [], now)
+      return tallies.replace((data as Lists).counts ?? [], now)
     case 'count':
-      return tallies.put(said as Tally, now)
+      return tallies.put(data as Tally, now)
     case 'gone':
-      return gone(said as Gone, now)
+      return remove(data as Removal, now)
   }
 }
 
-function gone(g: Gone, now: number): void {
-  for (const id of g.waits ?? (g.wait === undefined ? [] : [g.wait])) {
+function remove(r: Removal, now: number): void {
+  for (const id of r.waits ?? (r.wait === undefined ? [] : [r.wait])) {
     const w = waits.remove(id)
-    if (w) ended(g, w, now, w.upstream, caller(w))
+    if (w) addEnd(endOf(r, w, now, w.upstream, callerOf(w)))
   }
-  for (const id of g.turns ?? (g.turn === undefined ? [] : [g.turn])) {
+  for (const id of r.turns ?? (r.turn === undefined ? [] : [r.turn])) {
     const t = turns.remove(id)
-    if (t) ended(g, t, now, t.upstream ?? t.provider, t.title ?? t.conversation, t.conversation)
+    if (t) addEnd({ ...endOf(r, t, now, t.upstream ?? t.provider, t.title ?? t.conversation), conversation: t.conversation })
   }
-  if (g.upstream !== undefined) upstreams.remove(g.upstream)
-  if (g.incident !== undefined) incidents.remove(g.incident)
-  if (g.conversation !== undefined) conversations.remove(g.conversation)
+  if (r.upstream !== undefined) upstreams.remove(r.upstream)
+  if (r.incident !== undefined) incidents.remove(r.incident)
+  if (r.conversation !== undefined) conversations.remove(r.conversation)
 }
 
-// caller names whose call it is, in one word.
-export const caller = (w: Wait): string => w.client?.split(/[ (]/, 1)[0] ?? w.session ?? `request ${w.id}`
+// callerOf names the caller of a call in one word.
+export const callerOf = (w: CallWait): string => w.client?.split(/[ (]/, 1)[0] ?? w.session ?? `request ${w.id}`
 
-type Over = Told<{ retries: number; waitedMs: number; began: string }>
-
-function ended(g: Gone, w: Over, now: number, upstream: string, who: string, conversation?: string): void {
-  const waitedMs = g.waitedMs ?? w.waitedMs + (now - w.told)
+function endOf(r: Removal, w: Received<CallWait | TurnWait>, now: number, upstream: string, caller: string): End {
+  const waitedMs = r.waitedMs ?? w.waitedMs + (now - w.received)
   const at = new Date(Date.parse(w.began) + waitedMs).toISOString()
-  const end: End = { n: 0, how: g.how ?? 'over', upstream, who, retries: g.retries ?? w.retries, waitedMs, at, calls: 1 }
-  if (conversation !== undefined) end.conversation = conversation
-  note(end)
+  return { n: 0, how: r.how ?? 'over', upstream, caller, retries: r.retries ?? w.retries, waitedMs, at, calls: 1 }
 }
 
-// note adds an end; what ends alike in the same second is one line.
-function note(end: End): void {
+// addEnd adds an end; equal ends within the same second become one.
+function addEnd(end: End): void {
   const [last, ...older] = ends.value
   if (last && last.how === end.how && last.upstream === end.upstream && Math.abs(Date.parse(last.at) - Date.parse(end.at)) < 1500) {
     const { conversation: _, ...rest } = last

@@ -1,73 +1,71 @@
-// A list of what the server tells, in which a change of one row is a change of
-// nothing else.
+// A list from the server in which a changed row changes nothing else.
 import { signal, type Signal } from '@preact/signals'
 
-// Told is what was told, with the moment at which it was, on the page's own
-// monotonic clock: what the server says is left counts from there.
-export type Told<V> = V & { readonly told: number }
+// Received is a value with the moment when it arrived, on the page's own monotonic clock: its remaining milliseconds
+// count from there.
+export type Received<V> = V & { readonly received: number }
 
-// Table holds rows by their keys. Changes of rows show at once; which rows
-// there are shows when settle is called, once for many.
+// Table holds rows by key. A changed row shows at once; added and removed rows show with the next commit.
 export class Table<K, V> {
   readonly keys = signal<readonly K[]>([])
   readonly version = signal(0)
-  private rows = new Map<K, Signal<Told<V>>>()
+  private rows = new Map<K, Signal<Received<V>>>()
   private changed = false
   private moved = false
 
   constructor(
     private readonly keyOf: (v: V) => K,
-    private readonly order?: (a: V, b: V) => number, // left out: as they came
+    private readonly order?: (a: V, b: V) => number, // left out: as they arrive
   ) {}
 
-  // row gives a row that is shown; it keeps its last state when it is gone.
-  row(key: K): Signal<Told<V>> | undefined {
+  // row returns a row to show; a removed row keeps its last state.
+  row(key: K): Signal<Received<V>> | undefined {
     return this.rows.get(key)
   }
 
-  peek(key: K): Told<V> | undefined {
+  peek(key: K): Received<V> | undefined {
     return this.rows.get(key)?.peek()
   }
 
-  *all(): Iterable<Told<V>> {
+  *all(): Iterable<Received<V>> {
     for (const row of this.rows.values()) yield row.peek()
   }
 
-  // replace makes a list of the server's the whole truth.
-  replace(list: V[], told: number): void {
+  // replace replaces all rows by those of a list.
+  replace(list: V[], received: number): void {
     const before = this.rows
     this.rows = new Map()
     for (const v of list) {
       const row = before.get(this.keyOf(v))
       if (row) this.rows.set(this.keyOf(v), row)
-      this.put(v, told)
+      this.put(v, received)
     }
     this.changed = this.moved = true
   }
 
-  put(v: V, told: number): void {
+  put(v: V, received: number): void {
     const key = this.keyOf(v)
     const row = this.rows.get(key)
     this.changed = true
     if (row) {
-      row.value = { ...v, told }
+      row.value = { ...v, received }
       this.moved ||= this.order !== undefined
       return
     }
-    this.rows.set(key, signal({ ...v, told }))
+    this.rows.set(key, signal({ ...v, received }))
     this.moved = true
   }
 
-  // remove gives what was there.
-  remove(key: K): Told<V> | undefined {
+  // remove returns the removed row.
+  remove(key: K): Received<V> | undefined {
     const row = this.rows.get(key)
     this.rows.delete(key)
     if (row) this.changed = this.moved = true
     return row?.peek()
   }
 
-  // settle shows which rows there are now.
-  settle(): void {
+  // commit shows which rows there are now.
+  commit(): void {
     if (this.moved) this.keys.value = this.sorted()
     if (this.changed) this.version.value++
     this.changed = this.moved = false

@@ -1,11 +1,11 @@
-// Numbers that tick: one timer for all of them, and only for those in view.
-import { useEffect, useRef } from 'preact/hooks'
+// Countdowns: one timer for all of them, and only for those in view.
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
-import { changes, until } from './time'
+import { nextChange, until } from './time'
 
-type Seen = (inView: boolean) => void
+type Callback = (inView: boolean) => void
 
-const watchers = new WeakMap<Element, Seen>()
+const watchers = new WeakMap<Element, Callback>()
 const observer = new IntersectionObserver(
   (entries) => {
     for (const e of entries) watchers.get(e.target)?.(e.isIntersecting)
@@ -13,39 +13,38 @@ const observer = new IntersectionObserver(
   { rootMargin: '25%' },
 )
 
-// seen calls back whenever an element comes into view or leaves it. It gives
-// the way to end that.
-export function seen(element: Element, call: Seen): () => void {
+// observe calls back whenever an element comes into view or leaves it, until the returned function is called.
+export function observe(element: Element, call: Callback): () => void {
   watchers.set(element, call)
   observer.observe(element)
   return () => (observer.unobserve(element), watchers.delete(element))
 }
 
-interface Ticking {
+interface Target {
   due: number // on the page's own monotonic clock
-  at: string | undefined // the same by the server's clock, to be shown
+  at: string | undefined // the same on the server's clock, to show
   brief: boolean
-  words: ((left: number) => string) | undefined
+  format: ((left: number) => string) | undefined
 }
 
-const ticking = new Map<HTMLElement, Ticking>()
-const least = 200 // ms between two ticks, however many numbers there are
+const targets = new Map<HTMLElement, Target>()
+const shortestTick = 200 // ms between two ticks, however many countdowns there are
 let timer: ReturnType<typeof setTimeout> | undefined
 
-// tick writes what has changed, and comes again when something changes next.
+// tick updates all countdowns, and runs again when the next one changes.
 function tick(): void {
   const now = performance.now()
   let next = Infinity
-  for (const [node, t] of ticking) {
+  for (const [node, t] of targets) {
     const left = t.due - now
-    write(node, say(t, left))
-    next = Math.min(next, changes(left))
+    write(node, textOf(t, left))
+    next = Math.min(next, nextChange(left))
   }
   clearTimeout(timer)
-  timer = next === Infinity || document.hidden ? undefined : setTimeout(tick, Math.max(least, next + 5))
+  timer = next === Infinity || document.hidden ? undefined : setTimeout(tick, Math.max(shortestTick, next + 5))
 }
 
-const say = (t: Ticking, left: number): string => t.words?.(left) ?? until(left, t.at, t.brief)
+const textOf = (t: Target, left: number): string => t.format?.(left) ?? until(left, t.at, t.brief)
 
 function write(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text
@@ -53,25 +52,24 @@ function write(node: HTMLElement, text: string): void {
 
 document.addEventListener('visibilitychange', tick)
 
-// Countdown is the number in "retrying in 5s…". due is the moment on the page's
-// clock, at the server's instant; a brief one has the clock without the minutes.
-// Where it is no instant that is counted to, words says what is left.
-export function Countdown({ due, at, brief = false, words }: { due: number; at?: string | undefined; brief?: boolean; words?: (left: number) => string }) {
+// Countdown is the "in 5s" of "retrying in 5s…". due is on the page's clock, at is the same on the server's; a brief
+// one shows the time of day alone. format replaces the text for other uses.
+export function Countdown({ due, at, brief = false, format }: { due: number; at?: string | undefined; brief?: boolean; format?: (left: number) => string }) {
   const ref = useRef<HTMLSpanElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => { // before anything is painted: a countdown is never empty
     const node = ref.current
     if (!node) return
-    const t = { due, at, brief, words }
-    const unsee = seen(node, (inView) => {
-      if (inView) ticking.set(node, t)
-      else ticking.delete(node)
+    const t = { due, at, brief, format }
+    const stop = observe(node, (inView) => {
+      if (inView) targets.set(node, t)
+      else targets.delete(node)
       if (inView) tick()
     })
-    write(node, say(t, due - performance.now()))
+    write(node, textOf(t, due - performance.now()))
     return () => {
-      unsee()
-      ticking.delete(node)
+      stop()
+      targets.delete(node)
     }
-  }, [due, at, brief, words])
+  }, [due, at, brief, format])
   return <span ref={ref} class="timer" role="timer" />
 }

@@ -1,12 +1,12 @@
-// The tab itself says that something waits, for those who look at another one.
+// The title and icon of the tab show that something waits, also while another tab is shown.
 import { effect } from '@preact/signals'
 
 import { link, waiting } from './store'
 
 const icons = { calm: 'icon.svg', waiting: 'icon-waiting.svg', offline: 'icon-offline.svg' }
 
-// label keeps the title and the icon true.
-export function label(): void {
+// updateTitle keeps the title and the icon up to date.
+export function updateTitle(): void {
   const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
   effect(() => {
     const off = link.value === 'offline'

@@ -1,28 +1,27 @@
-// The token of the server, where it wants one. It comes in the fragment of an
-// address, which no server sees, is out of it at once, and is kept for as long
-// as the tab is.
+// The server's token. It comes in the fragment of the address, which is not sent, is removed from there at once, and
+// is kept until the tab is closed.
 
-import { plain } from './route'
+import { decode } from './route'
 
-const place = 'ridethrough-token'
+const storageKey = 'ridethrough-token'
 
-// adopt takes the token out of the address; false: there is none in it.
-export function adopt(): boolean {
+// takeToken moves the token from the address to the storage; false: there is none.
+export function takeToken(): boolean {
   const match = /^#token=(.*)$/.exec(location.hash)
   if (!match) return false
-  keep(plain(match[1] ?? ''))
+  storeToken(decode(match[1] ?? ''))
   history.replaceState(null, '', location.pathname + location.search)
   return true
 }
 
-// keep remembers a token; "": none.
-export function keep(token: string): void {
-  if (token) sessionStorage.setItem(place, token)
-  else sessionStorage.removeItem(place)
+// storeToken keeps a token; "": none.
+export function storeToken(token: string): void {
+  if (token) sessionStorage.setItem(storageKey, token)
+  else sessionStorage.removeItem(storageKey)
 }
 
-// headers are those of every request.
+// headers are the headers of every request.
 export function headers(more: Record<string, string> = {}): Record<string, string> {
-  const token = sessionStorage.getItem(place)
+  const token = sessionStorage.getItem(storageKey)
   return token ? { ...more, 'X-Ridethrough-Token': token } : more
 }

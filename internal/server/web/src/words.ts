@@ -1,9 +1,7 @@
-// The sentences that people see while they wait and at the end, the same ones
-// as in the terminal: test/words.json has them from package display.
+// The sentences about waits and their ends, the same as in the terminal: test/words.json has them from package display.
 import { clock, seconds, until, whole } from './time'
 
-// causes holds the plain words for the kinds of faults; a test holds them to
-// those of package fault.
+// causes are the kinds of faults in plain words; a test compares them with package fault.
 export const causes: Record<string, string> = {
   'unknown': 'unknown failure',
   'rate-limited': 'rate limited',
@@ -20,68 +18,66 @@ export const causes: Record<string, string> = {
   'canceled': 'canceled',
 }
 
-const passing = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncated', 'upstream-timeout', 'timeout'])
+const transient = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncated', 'upstream-timeout', 'timeout'])
 
 export const capital = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1)
 
-// plural counts things: "1 call", "3 calls".
+// plural returns a number with its noun: "1 call", "3 calls".
 export const plural = (n: number, one: string, many = one + 's'): string => `${count(n)} ${n === 1 ? one : many}`
 
-// count writes a number with a thin space between its thousands.
+// count returns a number with a thin space between its thousands.
 export const count = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009')
 
-// Faulty is what is known of a fault; code tells a lost network from an error
-// of a server, which are of one kind.
-export interface Faulty {
+// Fault is what is known of a fault. Its code tells a network failure from a server's error, which share a kind.
+export interface Fault {
   kind?: string | undefined
   cause?: string | undefined
   code?: string | undefined
 }
 
-// answered tells whether a server has said something, and be it an error.
-const answered = (f: Faulty): boolean => /^\d+$/.test(f.code ?? '')
+// isFromServer reports whether a server has answered, if only with an error.
+const isFromServer = (f: Fault): boolean => /^\d+$/.test(f.code ?? '')
 
-// causeOf gives a fault in plain words.
-export function causeOf(f: Faulty): string {
+// causeOf returns a fault in plain words.
+export function causeOf(f: Fault): string {
   if (f.cause) return f.cause
-  if (f.kind === 'unavailable' && !answered(f)) return 'network'
+  if (f.kind === 'unavailable' && !isFromServer(f)) return 'network'
   return causes[f.kind ?? ''] ?? f.kind ?? 'unknown failure'
 }
 
-// Tried is how often something was tried again.
-export interface Tried {
+// Attempts is how often something was retried, and how often it may be.
+export interface Attempts {
   retries: number
   maxRetries?: number | undefined
   deadline?: string | undefined
 }
 
-// attempt counts retries from 1; without a limit it says when waiting ends. now
-// is only asked which day it is.
-export function attempt(t: Tried, now = Date.now()): string {
+// attempt returns the number of the next retry, from 1, and the limit; without a limit, when waiting ends. now is only
+// asked for its day.
+export function attempt(t: Attempts, now = Date.now()): string {
   if (t.maxRetries) return `attempt ${t.retries + 1}/${t.maxRetries}`
   return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline, now)}` : '')
 }
 
-// sentence is what is said while something waits that is tried again in left
-// milliseconds, at an instant of the server's.
-export const sentence = (w: Faulty & Tried, left: number, due: string): string =>
+// sentence describes a wait that has left milliseconds until the next try at due, on the server's clock.
+export const sentence = (w: Fault & Attempts, left: number, due: string): string =>
   `${capital(causeOf(w))} — retrying ${until(left, due)}… (${attempt(w, Date.parse(due) - left)})`
 
-// recovered ends a wait well.
+// recovered describes a wait that ended well.
 export const recovered = (retries: number, waitedMs: number): string =>
   `Recovered after ${plural(retries, 'retry', 'retries')} (waited ${whole(waitedMs)})`
 
-// Lines that are said as they are.
+// Fixed lines.
 export const brokeOff = '… the answer broke off here'
 export const restarted = '▲ its worker died: the answer begins anew'
 export const compacted = '· the conversation was too long and has been shortened'
 
-// switched tells of another model that goes on.
+// switched describes a fallback to another model.
 export const switched = (from: string | undefined, why: string | undefined, to: string | undefined): string =>
   `▲ ${from || 'the model'} does not answer (${why ?? ''}): going on with ${to ?? ''}`
 
-// Ended is what a call has failed of.
-export interface Ended extends Faulty {
+// Ended is why a call failed.
+export interface Ended extends Fault {
   retries: number
   committed?: boolean | undefined
   provider?: string | undefined
@@ -90,8 +86,7 @@ export interface Ended extends Faulty {
   requestId?: string | undefined
 }
 
-// details are what stands below the headline and the provider's words: who was
-// asked, how long it was tried, and the request's id.
+// details are the line below the headline and the provider's text: the model, how long it waited, the request's id.
 export function details(e: Ended): string {
   const waited = (e.waitedMs ?? 0) > 0 ? 'waited ' + seconds(e.waitedMs ?? 0) : ''
   return [[e.provider, e.model].filter(Boolean).join('/'), waited, e.requestId ? 'request ' + e.requestId : ''].filter(Boolean).join(' · ')
@@ -99,11 +94,11 @@ export function details(e: Ended): string {
 
 // headline is the first line of a failure.
 export function headline(e: Ended): string {
-  const gone = passing.has(e.kind ?? '') && !e.committed
+  const isTransient = transient.has(e.kind ?? '') && !e.committed
   const advice = remedy(e)
   let line = `Failed after ${plural(e.retries, 'retry attempt')}`
   if (e.retries === 0) line = `Failed: ${ending(e)}`
-  else if (!gone) line += `: ${ending(e)}`
+  else if (!isTransient) line += `: ${ending(e)}`
   return (line + '. ' + advice).trimEnd()
 }
 
@@ -115,7 +110,7 @@ function remedy(e: Ended): string {
   const at = e.provider ?? 'the provider'
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
-  if (!passing.has(e.kind ?? '')) return ''
-  if (local.has(at) && !answered(e) && !e.committed) return `Check that ${at} is running and try again.`
+  if (!transient.has(e.kind ?? '')) return ''
+  if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`
   return 'Check your connection and try again.'
 }

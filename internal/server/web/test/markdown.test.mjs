@@ -7,7 +7,7 @@ import { inline, parse, safe } from '../src/markdown'
 const plain = (tree) => tree.map((i) => (i.is === 'break' ? '\n' : 'inside' in i ? plain(i.inside) : i.text)).join('')
 const shape = (tree) => tree.map((i) => ('inside' in i ? [i.is, shape(i.inside)] : i.is === 'text' ? i.text : [i.is, i.text]))
 
-test('blocks are told apart', () => {
+test('parse: blocks', () => {
   const text = '# A #\nb\nb2\n\n```go x\nf()\n\n```\n> q\n> r\n\n---\n1. one\n2. two\n   - deep\n\n   more\n- [x] done\n- [ ] to do\n\n| a | b |\n|---|:-:|\n| 1 \\| 2 | 3 |\n'
   assert.deepEqual(parse(text), [
     { is: 'heading', level: 1, text: 'A' }, { is: 'p', text: 'b\nb2' }, { is: 'code', lang: 'go', text: 'f()\n', open: false }, { is: 'quote', text: 'q\nr' }, { is: 'rule' },
@@ -16,11 +16,11 @@ test('blocks are told apart', () => {
   ])
 })
 
-test('a fence without an end is code as far as there is any', () => {
+test('parse: a fence without an end is code to the end of the text', () => {
   assert.deepEqual(parse('```js\nlet x'), [{ is: 'code', lang: 'js', text: 'let x', open: true }])
 })
 
-test('words are marked', () => {
+test('inline: emphasis, code and links', () => {
   for (const [text, want] of [
     ['**a** *b* ~~c~~ `d`', [['strong', ['a']], ' ', ['em', ['b']], ' ', ['del', ['c']], ' ', ['code', 'd']]],
     ['snake_case_name and 2 * 3 * 4', ['snake_case_name and 2 * 3 * 4']],
@@ -34,7 +34,7 @@ test('words are marked', () => {
   ]) assert.deepEqual(shape(inline(text)), want, text)
 })
 
-test('only addresses that a person may follow are links', () => {
+test('inline: only safe addresses are links', () => {
   for (const bad of ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'java\tscript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'blob:x', '//x.y', '/x', 'x', '']) {
     assert.equal(safe(bad), '', bad)
     assert.ok(!shape(inline(`[a](${bad})`)).some((i) => i[0] === 'link'), bad)
@@ -43,7 +43,7 @@ test('only addresses that a person may follow are links', () => {
   assert.equal(safe('mailto:a@b.c'), 'mailto:a@b.c')
 })
 
-test('whatever is written, no letter of it is lost and every link is safe', () => {
+test('parse: no letter of any text is lost, and every link is safe', () => {
   const bits = ['a', 'Z9', ' ', '\n', '\n\n', '*', '**', '_', '~~', '`', '```', '[', ']', '(', ')', '](http://a.b)', '<', '>', '> ', '- ', '1. ', '  ', '    ', '|', '|-|', '#', '# ', '\\', '!', 'http://a.b', 'javascript:x', '---', '[x] ', '\t', '\u202e', '😀']
   let state = 1
   const dice = (n) => (state = (state * 48271) % 2147483647) % n
@@ -59,7 +59,7 @@ test('whatever is written, no letter of it is lost and every link is safe', () =
   }
 })
 
-test('a text made to be slow is not', () => {
+test('parse: a text made to be slow is not', () => {
   for (const text of ['*'.repeat(50_000), '**a '.repeat(20_000), '['.repeat(50_000), '`'.repeat(50_000), '` '.repeat(30_000), '_a_'.repeat(20_000), '> '.repeat(20_000), 'h'.repeat(50_000), '- '.repeat(20_000), '|'.repeat(20_000) + '\n|-|\n' + '|\n'.repeat(300), '<http://'.repeat(10_000)]) {
     const began = performance.now()
     parse(text)
@@ -68,7 +68,7 @@ test('a text made to be slow is not', () => {
   }
 })
 
-test('a head of very many columns makes no table, and so no page of millions of cells', () => {
+test('parse: a head with very many columns is no table, so no page gets millions of cells', () => {
   const wide = '|a'.repeat(5000) + '|\n' + '|-'.repeat(5000) + '|\n' + 'x|\n'.repeat(5000)
   assert.ok(parse(wide).every((p) => p.is !== 'table'))
   const [table] = parse('|a|b|\n|-|-|\n' + '|1|2|3|\n' + '|x\n')

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-import { changes, clock, dated, moment, roughly, seconds, until } from '../src/time'
+import { clock, dated, moment, nextChange, roughly, seconds, until } from '../src/time'
 import { attempt, causeOf, count, headline, recovered } from '../src/words'
 
 const minute = 60_000
 const due = '2026-11-21T15:04:07Z'
 
-test('a countdown rounds up to whole seconds and never says 0s', () => {
+test('until: rounds up to whole seconds and is never in 0s', () => {
   for (const [left, want] of [
     [5000, 'in 5s'], [4999, 'in 5s'], [4001, 'in 5s'], [4000, 'in 4s'], [1, 'in 1s'], [0, 'now'], [-1, 'now'], [-1e9, 'now'],
     [60_000, 'in 1m0s'], [90_000, 'in 1m30s'], [5 * minute, 'in 5m0s'], [5 * minute + 1, 'at 15:04, in 6m'], [12.4 * minute, 'at 15:04, in 13m'], [3e7, 'at 15:04, in 8h20m'],
@@ -16,33 +16,33 @@ test('a countdown rounds up to whole seconds and never says 0s', () => {
   assert.equal(until(12 * minute, undefined), 'in 12m')
 })
 
-test('a countdown says something else exactly when changes says so', () => {
+test('nextChange: the text of until changes exactly then', () => {
   let left = 13 * minute + 123
   for (let n = 0; left > 0; n++) {
     assert.ok(n < 400)
-    const step = changes(left)
+    const step = nextChange(left)
     assert.ok(step > 0 && step <= minute, `${left} ${step}`)
     assert.equal(until(left, due), until(left - step + 1, due), String(left))
     left -= step
   }
-  assert.equal(changes(0), Infinity)
+  assert.equal(nextChange(0), Infinity)
 })
 
-test('durations are rough, in two units at the most', () => {
+test('roughly: two units at most', () => {
   for (const [ms, want] of [
     [0, '0ms'], [850, '850ms'], [1000, '1s'], [1500, '1.5s'], [12_000, '12s'], [59_999, '1m'], [61_000, '1m 1s'], [3_599_900, '1h'], [26_400_000, '7h 20m'], [86_400_000, '1d'], [183_600_000, '2d 3h'],
   ]) assert.equal(roughly(ms), want)
   assert.equal(seconds(3_661_000), '1h2m')
 })
 
-test('instants are those of the server, on the clock of the reader', () => {
+test('clock: instants in the time zone of the reader', () => {
   assert.equal(clock('2026-11-21T00:04:07Z', Date.parse(due)), '00:04')
   assert.equal(moment(due), '15:04:07')
   assert.equal(dated(due, new Date('2026-11-21T20:00:00Z')), '15:04')
   assert.equal(dated(due, new Date('2026-11-22T20:00:00Z')), 'Sat, Nov 21, 15:04')
 })
 
-test('attempts count retries from 1, and say when waiting ends where there is no limit', () => {
+test('attempt: counts retries from 1, and names the deadline where there is no limit', () => {
   assert.equal(attempt({ retries: 0, maxRetries: 10 }), 'attempt 1/10')
   assert.equal(attempt({ retries: 6 }), 'attempt 7')
   assert.equal(attempt({ retries: 6, deadline: '2026-11-21T05:12:00Z' }, Date.parse(due)), 'attempt 7, gives up 05:12')
@@ -50,7 +50,7 @@ test('attempts count retries from 1, and say when waiting ends where there is no
   assert.equal(recovered(1, 400), 'Recovered after 1 retry (waited 1s)')
 })
 
-test('the first line of a failure is that of the terminal', () => {
+test('headline: the same as in the terminal', () => {
   for (const [e, want] of [
     [{ kind: 'overloaded', code: '529', retries: 10 }, 'Failed after 10 retry attempts. Check your connection and try again.'],
     [{ kind: 'overloaded', code: '529', retries: 1 }, 'Failed after 1 retry attempt. Check your connection and try again.'],

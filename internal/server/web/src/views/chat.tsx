@@ -1,10 +1,10 @@
-// Chat: conversations that the server keeps, and the one that is open.
+// Chat: the server's conversations, and the one that is open.
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import { about, beneath, dig, forget, older, open, speak, talk, ticket, trouble } from '../chat'
+import type { Summary } from '../api'
 import { ask, part, post } from '../call'
-import { chosen, go } from '../route'
-import type { Heading } from '../shapes'
+import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, removeOlder, send, transcript } from '../chat'
+import { go, selected } from '../route'
 import { conversations, hello, link } from '../store'
 import { dated } from '../time'
 import { Composer } from './composer'
@@ -13,56 +13,56 @@ import { Queue } from './queue'
 import { TurnView } from './turn'
 
 export function Chat() {
-  const id = chosen.value
+  const id = selected.value
   useEffect(() => (open(id), () => open('')), [id])
   if (hello.value?.conversations === false) {
     return <Empty title="This server keeps no conversations">It was started with <code>--data none</code>, or another process has its directory.</Empty>
   }
   return (
     <div class={id ? 'chat with' : 'chat'}>
-      <List chosen={id} />
+      <List selected={id} />
       {id ? <Open key={id} id={id} /> : <Create />}
     </div>
   )
 }
 
-const full = 100 // conversations that the stream lists
+const listedBound = 100 // conversations that the stream lists
 
-function List({ chosen: id }: { chosen: string }) {
+function List({ selected: id }: { selected: string }) {
   const listed = conversations.keys.value
   return (
-    <nav class="talks" aria-label="Conversations">
+    <nav class="conversations" aria-label="Conversations">
       <p><a class="button" href="#/chat" aria-current={id ? undefined : 'page'}>New conversation</a></p>
       <ul>
         {listed.map((k) => <Entry key={k} of={conversations.row(k)?.value} current={k === id} />)}
         {older.value.filter((c) => !listed.includes(c.id)).map((c) => <Entry key={c.id} of={c} current={c.id === id} />)}
       </ul>
-      {listed.length >= full && beneath.value !== undefined ? <p class="older"><Act kind="quiet" label="Older ones" busy="Looking…" act={dig} /></p> : null}
+      {listed.length >= listedBound && nextPage.value !== undefined ? <p class="older"><Act kind="quiet" label="Show older" busy="Loading…" act={loadOlder} /></p> : null}
     </nav>
   )
 }
 
-function Entry({ of: c, current }: { of: Heading | undefined; current: boolean }) {
+function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }) {
   if (!c) return null
   return (
     <li>
       <a href={`#/chat/${part(c.id)}`} aria-current={current ? 'page' : undefined}>
         <b>{c.title || c.id}</b>
         <span class="aside">
-          {c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'at work' : dated(c.changed)} · {c.model.split('/').at(-1)}
+          {c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
         </span>
       </a>
     </li>
   )
 }
 
-// Settings are what people choose of a conversation.
+// Settings are the settings that the page edits.
 interface Settings {
   model: string
   title: string
 }
 
-// Fields are where they choose it.
+// Fields are their input fields.
 function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
   const models = [...new Set(conversations.keys.value.map((k) => conversations.row(k)?.value.model ?? ''))].filter(Boolean)
   return (
@@ -74,27 +74,27 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
   )
 }
 
-// Create makes a conversation with the first thing that is said in it. Where
-// that is not answered for, the same is said again there.
+// Create creates a conversation and sends its first message. A repetition after a failure uses the same conversation
+// and message id.
 function Create() {
   const [of, set] = useState<Settings>(() => ({ model: localStorage.getItem('ridethrough-model') ?? '', title: '' }))
-  const begun = useRef({ as: '', id: '', first: '' })
+  const created = useRef({ from: '', id: '', first: '' })
   const start = async (text: string) => {
-    const as = JSON.stringify([of, text])
-    if (begun.current.as !== as) {
+    const from = JSON.stringify([of, text])
+    if (created.current.from !== from) {
       const { id } = await post<{ id: string }>('conversations', { ...(of.model ? { model: of.model } : {}), ...(of.title ? { title: of.title } : {}) })
-      begun.current = { as, id, first: ticket() }
+      created.current = { from, id, first: newInputId() }
     }
-    const { id, first } = begun.current
+    const { id, first } = created.current
     localStorage.setItem('ridethrough-model', of.model)
-    await speak(id, first, text)
+    await send(id, first, text)
     go('chat/' + part(id))
   }
   return (
-    <section class="talk create">
+    <section class="conversation create">
       <header class="title">
         <h1 tabIndex={-1}>Chat</h1>
-        <p>A turn that was accepted comes to its end, whatever becomes of this page, the server or the provider.</p>
+        <p>An accepted turn is completed even if this page is closed, the server restarts or the provider fails for hours.</p>
       </header>
       <Fields of={of} set={set} />
       <Composer place="" send={start} busy={false} />
@@ -102,8 +102,7 @@ function Create() {
   )
 }
 
-// Change makes the turns to come with another model, or gives the conversation
-// another title.
+// Change changes the model of the turns to come, or the title.
 function Change({ id, of, done }: { id: string; of: Settings; done: () => void }) {
   const [to, set] = useState(of)
   const self = useRef<HTMLDivElement>(null)
@@ -113,28 +112,28 @@ function Change({ id, of, done }: { id: string; of: Settings; done: () => void }
     done()
   }
   return (
-    <div class="change" ref={self} role="group" aria-label="What the turns to come are made with" onKeyDown={(e) => e.key === 'Escape' && done()}>
+    <div class="change" ref={self} role="group" aria-label="Settings of the turns to come" onKeyDown={(e) => e.key === 'Escape' && done()}>
       <Fields of={to} set={set} />
-      <p class="acts"><Act kind="first" label="Save" busy="Saving…" act={save} /><button type="button" class="quiet" onClick={done}>Leave as it was</button></p>
+      <p class="acts"><Act kind="first" label="Save" busy="Saving…" act={save} /><button type="button" class="quiet" onClick={done}>Cancel</button></p>
     </div>
   )
 }
 
 function Open({ id }: { id: string }) {
-  const t = talk.value
-  const c = about.value
+  const t = transcript.value
+  const c = conversation.value
   const turns = useRef<HTMLDivElement>(null)
-  useEnd(turns)
+  useStickToEnd(turns)
   const turn = t?.turns.at(-1)?.status === 'open' ? t.turns.at(-1) : undefined
-  const said = useRef<[string, string]>(['', ''])
-  const send = async (text: string) => {
-    if (said.current[1] !== text) said.current = [ticket(), text] // the same again, unanswered, keeps its id
-    await speak(id, said.current[0], text)
-    said.current = ['', '']
+  const sent = useRef<[id: string, text: string]>(['', ''])
+  const submit = async (text: string) => {
+    if (sent.current[1] !== text) sent.current = [newInputId(), text] // a repetition after a failure keeps its id
+    await send(id, sent.current[0], text)
+    sent.current = ['', '']
   }
   const [changing, change] = useState(false)
   return (
-    <section class="talk">
+    <section class="conversation">
       <header class="title">
         <p class="back"><a href="#/chat">‹ All conversations</a></p>
         <h1 tabIndex={-1}>{c?.title || id}</h1>
@@ -143,33 +142,32 @@ function Open({ id }: { id: string }) {
             <span>{c?.model}</span>
             <span class="acts">
               <button type="button" class="quiet" onClick={() => change(true)}>Change</button>
-              <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), forget(id), go('chat'))} />
+              <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), go('chat'))} />
             </span>
           </p>
         )}
       </header>
-      {trouble.value ? <Empty title="This conversation cannot be shown">{trouble.value}</Empty> : null}
+      {loadError.value ? <Empty title="This conversation cannot be shown">{loadError.value}</Empty> : null}
       <div class="turns" ref={turns}>
         {t?.turns.map((one, i) => <TurnView key={one.id} turn={one} conversation={id} last={i === t.turns.length - 1} />)}
-        {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">Nothing has been said yet.</p> : null}
+        {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">No messages yet.</p> : null}
       </div>
       {t ? <Queue queue={t.queue} conversation={id} open={turn !== undefined} /> : null}
-      <Composer place={id} send={send} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />
+      <Composer place={id} send={submit} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />
     </section>
   )
 }
 
-const near = 80 // px from the end of the page that count as being there
+const endMargin = 80 // px from the end of the page that count as the end
 
-// useEnd keeps whoever reads at the end of the page there as something in it
-// grows, and nobody else.
-function useEnd(growing: { current: HTMLElement | null }): void {
+// useStickToEnd keeps a page that is scrolled to its end there as an element grows.
+function useStickToEnd(growing: { current: HTMLElement | null }): void {
   useEffect(() => {
-    let there = true
-    const look = () => (there = innerHeight + scrollY >= document.documentElement.scrollHeight - near)
-    const grown = new ResizeObserver(() => there && scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' }))
-    addEventListener('scroll', look, { passive: true })
+    let atEnd = true
+    const onScroll = () => (atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - endMargin)
+    const grown = new ResizeObserver(() => atEnd && scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' }))
+    addEventListener('scroll', onScroll, { passive: true })
     if (growing.current) grown.observe(growing.current)
-    return () => (removeEventListener('scroll', look), grown.disconnect())
+    return () => (removeEventListener('scroll', onScroll), grown.disconnect())
   }, [])
 }

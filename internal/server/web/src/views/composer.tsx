@@ -1,24 +1,24 @@
-// Where somebody writes. What is written is kept until the server has it: it
-// outlives a failed attempt, another conversation and a reload.
+// The input field. The draft is kept until the server has it: it survives a failed request, another conversation and
+// a reload.
 import { useState } from 'preact/hooks'
 
 import { Act } from './parts'
 
-interface Composing {
+interface Props {
   place: string // names the draft
   send: (text: string) => Promise<unknown>
-  busy: boolean // a turn is under way: what is said waits for its own
+  busy: boolean // a turn is in progress: the message is queued
   stop?: () => Promise<unknown>
 }
 
-export function Composer({ place, send, busy, stop }: Composing) {
+export function Composer({ place, send, busy, stop }: Props) {
   const key = 'ridethrough-draft ' + place
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
   const [sending, set] = useState(false)
   const [failed, fail] = useState('')
-  const write = (words: string) => {
-    setText(words)
-    sessionStorage.setItem(key, words)
+  const write = (draft: string) => {
+    setText(draft)
+    sessionStorage.setItem(key, draft)
   }
   const submit = async () => {
     if (text.trim() === '' || sending) return
@@ -41,7 +41,7 @@ export function Composer({ place, send, busy, stop }: Composing) {
     <div class="composer">
       <label>
         <span class="sr">Message</span>
-        <textarea value={text} rows={2} placeholder={busy ? 'Say something for the next turn' : 'Say something'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} />
+        <textarea value={text} rows={2} placeholder={busy ? 'Message for the next turn' : 'Message'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} />
       </label>
       <p class="acts">
         <button type="button" class="first" disabled={sending || text.trim() === ''} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>

@@ -1,10 +1,10 @@
-// Incidents: what has failed in a row, as one thing with a beginning and an end.
+// Incidents: failures in a row, as one period.
+import type { Incident } from '../api'
 import { ask, part } from '../call'
-import type { Incident } from '../shapes'
-import { incidents, known } from '../store'
+import { incidents, loaded } from '../store'
 import { clock, dated, roughly } from '../time'
 import { capital, causeOf, plural } from '../words'
-import { Copy, Act, Empty, Facts, Mark, named } from './parts'
+import { Act, Copy, Empty, Facts, Mark, nameOf } from './parts'
 
 export function Incidents() {
   const keys = incidents.keys.value
@@ -12,9 +12,9 @@ export function Incidents() {
     <>
       <header class="title">
         <h1 tabIndex={-1}>Incidents</h1>
-        <p>Failures in a row, grouped. One failed call among many that pass is none.</p>
+        <p>Failures in a row, grouped. A single failed call is not an incident.</p>
       </header>
-      {keys.length === 0 && known.value ? <Empty title="No incident yet">When a provider fails several times in a row, what happened is kept here.</Empty> : null}
+      {keys.length === 0 && loaded.value ? <Empty title="No incident yet">When a provider fails several times in a row, it is recorded here.</Empty> : null}
       <ul class="incidents">{keys.map((k) => <Entry key={k} id={k} />)}</ul>
     </>
   )
@@ -32,9 +32,9 @@ function Entry({ id }: { id: string }) {
       <details>
         <summary>
           <Mark state={isOpen(i) ? 'waiting' : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
-          <span class="what"><b>{named(i.upstream)}</b> <span>{why}</span></span>
+          <span class="what"><b>{nameOf(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
-          <span class="long">{isOpen(i) ? 'under way' : i.recoveredMs === undefined ? 'nobody has asked since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
+          <span class="long">{isOpen(i) ? 'in progress' : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
         </summary>
         {i.message ? <p class="words">{i.message}</p> : null}
         <Facts
@@ -57,7 +57,7 @@ function Entry({ id }: { id: string }) {
   )
 }
 
-// save hands a text to the browser as a file.
+// save downloads a text as a file.
 function save(name: string, text: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))

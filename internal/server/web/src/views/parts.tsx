@@ -1,11 +1,10 @@
-// Small things that several views are made of.
+// Components that several views share.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import type { Health } from '../shapes'
+import type { Health } from '../api'
 
-// looks gives each state its word, its shape and the name of its colour, so
-// that none of the three has to be understood by itself.
+// looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
   'operational': { word: 'Operational', tone: 'good', shape: <circle cx="8" cy="8" r="6" /> },
   'slow': { word: 'Slow', tone: 'amber', shape: <><circle cx="8" cy="8" r="6" class="hollow" /><path d="M8 2a6 6 0 0 0 0 12z" /></> },
@@ -18,11 +17,10 @@ const looks: Record<Health, { word: string; tone: string; shape: ComponentChildr
 
 export const wordOf = (state: Health): string => looks[state]?.word ?? state
 
-// named gives an upstream's name as people read it: the provider of conversations
-// is called after the colon.
-export const named = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
+// nameOf returns an upstream's name to show: without the prefix of conversations' providers.
+export const nameOf = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
 
-// Mark draws a state; its word stands beside it.
+// Mark draws the shape of a state, to stand beside its word.
 export function Mark({ state }: { state: Health }) {
   const look = looks[state] ?? looks['no-data']
   return (
@@ -32,34 +30,33 @@ export function Mark({ state }: { state: Health }) {
   )
 }
 
-interface Acting {
+interface ActProps {
   label: ComponentChildren
-  busy?: string // what the button says while it acts
+  busy?: string // the label while it acts
   act: () => Promise<unknown>
   kind?: 'first' | 'quiet'
-  name?: string // for those who hear the button without what stands around it
-  sure?: string // a question that is asked first
+  name?: string // for screen readers, which read it without its surroundings
+  sure?: string // a question to confirm first
 }
 
-let focused: Node | null = null // the latest that had the focus, be it gone by now
+let focused: Node | null = null // the last node that had the focus, even if it was removed
 addEventListener('focusin', (e) => (focused = e.target as Node))
 
-// catchFocus gives the focus of something that is gone to the title of the view,
-// so that who uses the keyboard is not thrown back to the beginning of the page.
+// catchFocus moves the focus of a removed node to the title of the view: keyboard users would start at the top of the
+// page again.
 function catchFocus(): void {
   if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
 }
 
-// Act is a button that does something at the server: disabled while it does,
-// with the reason beside it if it cannot.
-export function Act({ label, busy, act, kind, name, sure }: Acting) {
+// Act is a button that sends a request: disabled while it is in progress, with the reason beside it if it fails.
+export function Act({ label, busy, act, kind, name, sure }: ActProps) {
   const [state, set] = useState<'idle' | 'asking' | 'busy'>('idle')
   const [failed, fail] = useState('')
   const alive = useRef(true)
   const first = useRef<HTMLButtonElement>(null)
   const last = useRef(state)
   const node = useRef<HTMLElement | null>(null)
-  const self = (e: HTMLElement | null) => void (node.current = e ?? node.current) // it is asked for as it goes
+  const self = (e: HTMLElement | null) => void (node.current = e ?? node.current) // needed when the node is removed
   useEffect(() => () => {
     alive.current = false
     if (node.current?.contains(focused)) setTimeout(catchFocus)
@@ -70,7 +67,7 @@ export function Act({ label, busy, act, kind, name, sure }: Acting) {
     last.current = state
   }, [state])
   const run = async () => {
-    if (state === 'busy') return // a button that is disabled would lose the focus
+    if (state === 'busy') return // a disabled button would lose the focus
     set('busy')
     fail('')
     const error = await act().then(() => '', (e: Error) => e.message)
@@ -97,8 +94,7 @@ export function Act({ label, busy, act, kind, name, sure }: Acting) {
   )
 }
 
-// copy puts a text on the clipboard, also where the page came without TLS and
-// the browser keeps its newer way to itself.
+// copy puts a text on the clipboard. Without TLS, browsers have no navigator.clipboard.
 export async function copy(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
@@ -109,7 +105,7 @@ export async function copy(text: string): Promise<void> {
   area.remove()
 }
 
-// Copy is a button that copies a text and says so.
+// Copy is a button that copies a text and confirms it.
 export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<string>; label?: string }) {
   const [done, set] = useState(false)
   useEffect(() => {
@@ -120,7 +116,7 @@ export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<st
   return <Act kind="quiet" label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
 }
 
-// Facts are pairs of a name and what it is; those without are left out.
+// Facts are pairs of a name and a value; those without a value are left out.
 export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }) {
   return (
     <dl class="facts">
@@ -134,7 +130,7 @@ export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }
   )
 }
 
-// Empty says that there is nothing, and what that means.
+// Empty shows that there is nothing, and why.
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -1,11 +1,9 @@
-// Policy: when each one tries again, and where it gives up, as pictures on one
-// scale. Time is drawn by its logarithm: what matters happens within seconds at
-// first and within hours later.
+// Policy: the retries of each policy and its end, as pictures on one logarithmic time scale.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 
 import { get } from '../call'
-import type { Policy } from '../shapes'
+import type { Policy } from '../api'
 import { roughly } from '../time'
 import { causes, plural } from '../words'
 import { Empty } from './parts'
@@ -18,9 +16,9 @@ export function Policies() {
     <>
       <header class="title">
         <h1 tabIndex={-1}>Policy</h1>
-        <p>When a call is tried again if no try ever passes. Each dot is a retry; time runs to the right, ever faster.</p>
+        <p>When a call is retried if every try fails. Each dot is a retry; the time scale is logarithmic.</p>
       </header>
-      {failed ? <Empty title="The policies could not be had">{failed}</Empty> : null}
+      {failed ? <Empty title="The policies could not be loaded">{failed}</Empty> : null}
       {all ? <Group title="In use here" of={all.filter(used)} all={all} /> : null}
       {all ? <Group title="Presets" of={all.filter((p) => !used(p))} all={all} /> : null}
     </>
@@ -57,19 +55,19 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
   )
 }
 
-const high = 46
+const height = 46
 const small = matchMedia('(max-width: 44rem)')
-const wide = signal(small.matches ? 300 : 720) // drawn as it is shown, so that dots and words keep their size
-small.addEventListener('change', () => (wide.value = small.matches ? 300 : 720))
+const width = signal(small.matches ? 300 : 720) // drawn in its final size, so that dots and text are not scaled
+small.addEventListener('change', () => (width.value = small.matches ? 300 : 720))
 const marks = [1000, 10_000, 60_000, 600_000, 3_600_000, 8 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000]
 
-// Picture draws a policy's retries over the time that has passed.
+// Picture draws a policy's retries over time.
 function Picture({ of: p, longest }: { of: Policy; longest: number }) {
-  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (wide.value - 40)
+  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (width.value - 40)
   const end = x(endOf(p))
-  const says = `${p.name}: ${plural(p.retries.length, 'retry', 'retries')}${p.unlimited ? ' and more' : ''}, ${ending(p)}`
+  const label = `${p.name}: ${plural(p.retries.length, 'retry', 'retries')}${p.unlimited ? ' and more' : ''}, ${ending(p)}`
   return (
-    <svg class="picture" viewBox={`0 0 ${wide.value} ${high}`} role="img" aria-label={says}>
+    <svg class="picture" viewBox={`0 0 ${width.value} ${height}`} role="img" aria-label={label}>
       {marks.filter((m) => m <= longest).map((m, i) => (
         <g key={m} class={i % 2 ? 'second' : ''}>
           <path class="grid" d={`M${x(m).toFixed(1)} 4V30`} />
@@ -84,26 +82,26 @@ function Picture({ of: p, longest }: { of: Policy; longest: number }) {
   )
 }
 
-// ending says where a policy gives up.
+// ending describes when a policy gives up.
 function ending(p: Policy): string {
   if (p.ends === 'never' || p.unlimited) return 'does not give up by itself'
   const after = `after ${roughly(p.totalMs)} of waiting`
   if (p.ends === 'retries') return `gives up when ${plural(p.retries.length, 'retry has', 'retries have')} failed, ${after}`
-  return p.ends === 'sleep' ? `gives up when its waiting is used up, ${after}` : `gives up when its time is over, ${after}`
+  return p.ends === 'sleep' ? `gives up when its budget of waiting is spent, ${after}` : `gives up at its deadline, ${after}`
 }
 
-const shown = 60 // rows of numbers
+const rowsBound = 60
 
 function Numbers({ of: p }: { of: Policy }) {
-  const rest = p.retries.length - shown
+  const rest = p.retries.length - rowsBound
   return (
     <>
-      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.hintMs ? ` A wait that the provider asks for is kept up to ${roughly(p.hintMs)}.` : ''}{p.kinds?.length ? ` Tries again: ${p.kinds.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
+      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.hintMs ? ` A wait that the provider asks for is obeyed up to ${roughly(p.hintMs)}.` : ''}{p.kinds?.length ? ` Retries: ${p.kinds.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
       <div class="scroll" tabIndex={0} role="region" aria-label={`Retries of ${p.name}`}>
         <table>
           <thead><tr><th scope="col">Retry</th><th scope="col">Wait</th><th scope="col">With jitter</th><th scope="col">In all</th></tr></thead>
           <tbody>
-            {p.retries.slice(0, shown).map((r) => (
+            {p.retries.slice(0, rowsBound).map((r) => (
               <tr key={r.n}><th scope="row">{r.n}</th><td>{roughly(r.waitMs)}</td><td>{r.leastMs === r.mostMs ? '' : `${roughly(r.leastMs)}–${roughly(r.mostMs)}`}</td><td>{roughly(r.atMs)}</td></tr>
             ))}
           </tbody>

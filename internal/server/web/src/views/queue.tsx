@@ -1,8 +1,8 @@
-// What was said while a turn is under way, and waits for its own.
+// The inputs that wait for their turn.
 import { useState } from 'preact/hooks'
 
 import { ask, part, post } from '../call'
-import type { Input } from '../shapes'
+import type { Input } from '../api'
 import { Act } from './parts'
 
 export function Queue({ queue, conversation, open }: { queue: readonly Input[]; conversation: string; open: boolean }) {
@@ -25,8 +25,8 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
   if (text !== null) {
     return (
       <li>
-        <label><span class="sr">Change what is said next</span><textarea value={text} rows={2} onInput={(e) => edit(e.currentTarget.value)} /></label>
-        <p class="acts"><Act kind="first" label="Save" act={save} /><button type="button" class="quiet" onClick={() => edit(null)}>Leave as it was</button></p>
+        <label><span class="sr">Edit the queued message</span><textarea value={text} rows={2} onInput={(e) => edit(e.currentTarget.value)} /></label>
+        <p class="acts"><Act kind="first" label="Save" act={save} /><button type="button" class="quiet" onClick={() => edit(null)}>Cancel</button></p>
       </li>
     )
   }
@@ -36,8 +36,8 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
       <p class="acts">
         <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button>
         <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />
-        {open && !steers ? <Act kind="quiet" label="Say it now" name="Say it now, in the turn under way" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
-        {open && steers ? <span class="aside">Read before the model is asked again</span> : null}
+        {open && !steers ? <Act kind="quiet" label="Send now" name="Send now, to the turn in progress" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
+        {open && steers ? <span class="aside">Read before the next question to the model</span> : null}
       </p>
     </li>
   )

@@ -1,23 +1,25 @@
-// A turn: what was said, what came of it, and the wait that it is in.
+// A turn: its messages and tools, its wait and its end.
 import { Component } from 'preact'
 
+import type { Wait } from '../api'
 import { part, post } from '../call'
 import { Prose } from '../prose'
-import type { Item, Said, Tool, Turn } from '../talk'
+import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { roughly, seconds } from '../time'
+import type { Item, Message, Tool, Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered } from '../words'
 import { Act } from './parts'
 
-interface Shown {
+interface Props {
   turn: Turn
-  conversation: string // '': it is that of a council's judge
-  last: boolean // none comes after it
+  conversation: string // '': it is a council's judge
+  last: boolean // of the conversation
 }
 
-// TurnView draws a turn, again only when it has changed.
-export class TurnView extends Component<Shown> {
-  override shouldComponentUpdate(next: Shown): boolean {
+// TurnView draws a turn, and again only when it has changed.
+export class TurnView extends Component<Props> {
+  override shouldComponentUpdate(next: Props): boolean {
     return next.turn !== this.props.turn || next.last !== this.props.last
   }
 
@@ -25,10 +27,10 @@ export class TurnView extends Component<Shown> {
     const { turn: t, conversation, last } = this.props
     return (
       <article class={`turn ${t.status}`} aria-label="Turn">
-        {t.items.map((i, n) => <Thing key={n} of={i} under={conversation ? 1 : 3} />)}
-        {t.pause ? <Bubble turn={t} conversation={conversation} last={last} /> : null}
-        {t.status === 'open' && !t.pause && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
-        {t.status === 'open' && !t.pause && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">At work…</p> : null}
+        {t.items.map((i, n) => <ItemView key={n} of={i} under={conversation ? 1 : 3} />)}
+        {t.wait ? <WaitView wait={t.wait} turn={t} conversation={conversation} /> : null}
+        {t.status === 'open' && !t.wait && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
+        {t.status === 'open' && !t.wait && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">Working…</p> : null}
         <End of={t} />
         {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Try again" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
       </article>
@@ -36,8 +38,8 @@ export class TurnView extends Component<Shown> {
   }
 }
 
-// Thing draws what was said or done, below a heading of that level.
-function Thing({ of: i, under }: { of: Item; under: number }) {
+// ItemView draws an item, below a heading of that level.
+function ItemView({ of: i, under }: { of: Item; under: number }) {
   switch (i.is) {
     case 'user':
       return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p></div>
@@ -46,16 +48,16 @@ function Thing({ of: i, under }: { of: Item; under: number }) {
     case 'thought':
       return <details class="thought"><summary>Thinking{i.streaming ? '…' : ''}</summary><Prose text={i.text} under={under} /></details>
     case 'tool':
-      return <Used of={i} />
+      return <ToolView of={i} />
     case 'note':
       return <p class="note">{i.text}</p>
   }
 }
 
-function Answer({ of: a, under }: { of: Said; under: number }) {
+function Answer({ of: a, under }: { of: Message; under: number }) {
   return (
     <div class={a.streaming ? 'answer streaming' : 'answer'}>
-      {a.late ? <p class="aside">… its beginning passed by before this page was here; the whole answer follows</p> : null}
+      {a.late ? <p class="aside">… the beginning was streamed before this page was connected; the whole answer follows</p> : null}
       <Prose text={a.text} under={under} />
       {a.partial ? <p class="broke">{brokeOff}</p> : null}
     </div>
@@ -64,7 +66,7 @@ function Answer({ of: a, under }: { of: Said; under: number }) {
 
 const toolWords = { asked: 'asked for', running: 'running…', done: 'done', failed: 'failed' }
 
-function Used({ of: t }: { of: Tool }) {
+function ToolView({ of: t }: { of: Tool }) {
   const given = typeof t.arguments === 'string' ? t.arguments : JSON.stringify(t.arguments ?? {}, null, 2)
   return (
     <details class={`tool ${t.state}`}>
@@ -75,19 +77,17 @@ function Used({ of: t }: { of: Tool }) {
   )
 }
 
-const most = 20_000 // characters of a tool's output that are shown
+const outputBound = 20_000 // characters of a tool's output that are shown
 
-const bounded = (s: string): string => (s.length > most ? `${s.slice(0, most)}\n… and ${count(s.length - most)} characters more` : s)
+const bounded = (s: string): string => (s.length > outputBound ? `${s.slice(0, outputBound)}\n… and ${count(s.length - outputBound)} more characters` : s)
 
-// Bubble is the yellow one: the provider fails, and the turn waits.
-function Bubble({ turn: t, conversation }: Shown) {
-  const p = t.pause
-  if (!p) return null
+// WaitView shows the wait of a turn, with the buttons to end it.
+function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; turn: Turn; conversation: string }) {
   const at = `conversations/${part(conversation)}/`
   return (
-    <aside class="bubble" aria-label="The provider fails, and the turn waits">
-      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(p))} — retrying <Countdown due={p.due} at={p.at} />… <span class="aside">({attempt(p)})</span></p>
-      <p class="words">{p.message}</p>
+    <aside class="bubble" aria-label="The provider is failing, and the turn waits">
+      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(w))} — retrying <Countdown due={w.received + w.remainingMs} at={w.due} />… <span class="aside">({attempt(w)})</span></p>
+      <p class="words">{w.message}</p>
       {conversation ? (
         <p class="acts">
           <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
@@ -98,7 +98,7 @@ function Bubble({ turn: t, conversation }: Shown) {
   )
 }
 
-// End says how a turn has ended, and what it has taken.
+// End shows how a turn ended, and its cost.
 function End({ of: t }: { of: Turn }) {
   const e = t.error
   if (t.status === 'open' && !e) return null
@@ -113,7 +113,7 @@ function End({ of: t }: { of: Turn }) {
         <div class="error">
           <p><b>{headline(e)}</b></p>
           <p class="words">{e.message}</p>
-          <p class="aside">{[details(e), 'nothing that was said is lost'].filter(Boolean).join(' · ')}</p>
+          <p class="aside">{[details(e), 'nothing is lost'].filter(Boolean).join(' · ')}</p>
         </div>
       ) : null}
       {t.status === 'aborted' ? <p>Stopped.</p> : null}

@@ -1,30 +1,30 @@
-// Upstreams: how each one is, how it was, and what waiting has saved.
-import type { Cell, Upstream } from '../shapes'
-import { known, upstreams } from '../store'
-import type { Told } from '../table'
+// Upstreams: the state and the history of each, and what waiting has saved.
+import type { Cell, Upstream } from '../api'
+import { loaded, upstreams } from '../store'
+import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { clock, dated, moment, roughly } from '../time'
 import { capital, causeOf, count, plural } from '../words'
-import { actOn, may } from './now'
-import { Act, Empty, Facts, Mark, named, wordOf } from './parts'
+import { actOn, accepts } from './now'
+import { Act, Empty, Facts, Mark, nameOf, wordOf } from './parts'
 
 export function Upstreams() {
   void upstreams.version.value
-  const keys = upstreams.keys.value.toSorted((a, b) => quiet(a) - quiet(b))
+  const keys = upstreams.keys.value.toSorted((a, b) => rank(a) - rank(b))
   return (
     <>
       <header class="title">
         <h1 tabIndex={-1}>Upstreams</h1>
-        <p>Measured on the requests that pass here; nobody is asked only to see how they are.</p>
+        <p>Measured on the requests that pass here; no upstream is asked only to measure it.</p>
       </header>
-      {keys.length === 0 && known.value ? <Empty title="No upstream is configured" /> : null}
+      {keys.length === 0 && loaded.value ? <Empty title="No upstream is configured" /> : null}
       <div class="cards">{keys.map((k) => <Card key={k} name={k} />)}</div>
     </>
   )
 }
 
-// quiet is 1 for an upstream of which nothing is known: it stands behind the others.
-const quiet = (name: string): number => Number(upstreams.peek(name)?.state === 'no-data')
+// rank is 1 for an upstream without data, which comes after the others.
+const rank = (name: string): number => Number(upstreams.peek(name)?.state === 'no-data')
 
 function Card({ name }: { name: string }) {
   const u = upstreams.row(name)?.value
@@ -33,70 +33,69 @@ function Card({ name }: { name: string }) {
   return (
     <article class={`card ${u.state}`} aria-labelledby={id}>
       <header>
-        <h2 id={id}>{named(u.name)}</h2>
+        <h2 id={id}>{nameOf(u.name)}</h2>
         <p class="state"><Mark state={u.state} /><State of={u} /></p>
       </header>
       <p class="words"><Reason of={u} /></p>
-      {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={named(u.name)} />}
+      {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={nameOf(u.name)} />}
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
-        {u.state === 'paused' && may(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${named(u.name)}`} /> : null}
-        {u.state !== 'paused' && may(u, 'hold') ? <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${named(u.name)}`} /> : null}
-        {u.waiting > 0 && may(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${named(u.name)}`} /> : null}
+        {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
+        {u.state !== 'paused' && accepts(u, 'hold') ? <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${nameOf(u.name)}`} /> : null}
+        {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
       </p>
     </article>
   )
 }
 
-// State is the word, and until when it holds where that is known.
-function State({ of: u }: { of: Told<Upstream> }) {
+// State is the word for a state, and its end where that is known.
+function State({ of: u }: { of: Received<Upstream> }) {
   if (u.state === 'waiting' && u.until) return <>Waiting until {moment(u.until)}</>
   return <>{wordOf(u.state)}</>
 }
 
-function Reason({ of: u }: { of: Told<Upstream> }) {
+function Reason({ of: u }: { of: Received<Upstream> }) {
   const left = u.untilMs ?? 0
   const why = u.reason ?? reasonOf(u)
   if (u.state !== 'waiting' || left <= 0) return <>{why}</>
-  return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.told + left} at={u.until} /></>
+  return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.received + left} at={u.until} /></>
 }
 
-// reasonOf gives a sentence where the server has none.
+// reasonOf returns a reason where the server has none.
 function reasonOf(u: Upstream): string {
   const o = u.outages[0]
-  if (u.state === 'paused') return `Paused by somebody at ${clock(u.pausedSince ?? '')}`
-  if (u.state === 'no-data') return 'Nothing has been asked yet'
+  if (u.state === 'paused') return `Paused since ${clock(u.pausedSince ?? '')}`
+  if (u.state === 'no-data') return 'No request yet'
   return o ? `${capital(causeOf(o))} since ${clock(o.since)}: ${o.message ?? ''}` : ''
 }
 
 function facts(u: Upstream): [string, string | undefined | preact.ComponentChild][] {
   const o = u.outages.find((x) => !x.recovering)
   return [
-    ['Who waits', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'nobody'],
+    ['Waiting', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'none'],
     ['Last success', u.lastSuccess ? dated(u.lastSuccess) : 'none yet'],
     ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
     ['Answers, last hour', u.samples ? count(u.samples) : undefined],
     ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o ? String(o.probes) : undefined],
-    ['Fails', o ? (o.level === 'host' ? 'all of it' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
-    ['Asked by', u.source === 'conversations' ? 'conversations here' : 'programs'],
+    ['Failing', o ? (o.level === 'host' ? 'the whole upstream' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
+    ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
 }
 
-const wide = 10 // of a cell, its gap included
-const high = 36
+const cellWidth = 10 // its gap included
+const height = 36
 
-// Strip draws the last 24 hours, a quarter of an hour in each cell: in a low bar
-// all passed, in a middling one tries have failed, in a full one calls were lost,
-// and a dot is a time of which nothing is known.
+// Strip draws the last 24 hours, a quarter of an hour in each cell. A low bar: all calls passed; a middle one: tries
+// failed; a full one: calls were lost; a dot: no data.
 function Strip({ cells, name }: { cells: Cell[]; name: string }) {
   if (cells.length === 0) return null
   return (
     <figure class="strip">
-      <svg viewBox={`0 0 ${cells.length * wide} ${high}`} preserveAspectRatio="none" role="img" aria-label={summary(cells, name)}>
-        {cells.map((c, i) => <Bar key={i} of={c} x={i * wide} tip={tip(c, cells.length - i)} />)}
+      <svg viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={summary(cells, name)}>
+        {cells.map((c, i) => <Bar key={i} of={c} x={i * cellWidth} tip={tip(c, cells.length - i)} />)}
       </svg>
       <Spark cells={cells} />
       <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />tries failed<i class="bad" />calls lost<i class="mute" />no data</span><span>now</span></figcaption>
@@ -106,11 +105,11 @@ function Strip({ cells, name }: { cells: Cell[]; name: string }) {
 
 function Bar({ of: c, x, tip: words }: { of: Cell; x: number; tip: string }) {
   const tone = !c.ok && !c.failed && !c.lost ? 'mute' : c.lost ? 'bad' : c.failed || c.retried ? 'amber' : 'good'
-  const tall = { mute: 3, good: 14, amber: 24, bad: high }[tone]
+  const barHeight = { mute: 3, good: 14, amber: 24, bad: height }[tone]
   return (
     <g>
-      <rect x={x} y="0" width={wide} height={high} class="catch" />
-      <rect x={x + 1} y={high - tall} width={wide - 2} height={tall} class={tone} />
+      <rect x={x} y="0" width={cellWidth} height={height} class="catch" />
+      <rect x={x + 1} y={height - barHeight} width={cellWidth - 2} height={barHeight} class={tone} />
       <title>{words}</title>
     </g>
   )
@@ -123,7 +122,7 @@ function tip(c: Cell, ago: number): string {
   return `${when}: ${c.ok ?? 0} passed, ${c.retried ?? 0} after retries, ${c.failed ?? 0} tries failed, ${c.lost ?? 0} calls lost${first}`
 }
 
-// summary is the strip for those who do not see it.
+// summary describes the strip for screen readers.
 function summary(cells: Cell[], name: string): string {
   const sum = (of: (c: Cell) => number | undefined) => cells.reduce((n, c) => n + (of(c) ?? 0), 0)
   const bad = cells.filter((c) => c.failed).length
@@ -132,22 +131,21 @@ function summary(cells: Cell[], name: string): string {
     `failures in ${bad} of ${cells.length} quarters of an hour, no data in ${none}`
 }
 
-// Spark is the time to the first token over the same hours, as a line that is
-// interrupted where nothing is known.
+// Spark draws the time to the first token over the same hours, with gaps where there is no data.
 function Spark({ cells }: { cells: Cell[] }) {
-  const most = Math.max(...cells.map((c) => c.firstTokenMs ?? 0))
-  if (most === 0) return null
+  const longest = Math.max(...cells.map((c) => c.firstTokenMs ?? 0))
+  if (longest === 0) return null
   let pen = 'M'
   let path = ''
   cells.forEach((c, i) => {
     if (c.firstTokenMs === undefined) return void (pen = 'M')
-    const [x, y] = [i * wide + wide / 2, high - 3 - (c.firstTokenMs / most) * (high - 8)]
+    const [x, y] = [i * cellWidth + cellWidth / 2, height - 3 - (c.firstTokenMs / longest) * (height - 8)]
     path += `${pen}${x.toFixed(0)} ${y.toFixed(1)}`
-    if (pen === 'M') path += `h.1` // a lone value is a dot
+    if (pen === 'M') path += `h.1` // a single value is a dot
     pen = 'L'
   })
   return (
-    <svg class="spark" viewBox={`0 0 ${cells.length * wide} ${high}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(most)} at most`}>
+    <svg class="spark" viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(longest)} at most`}>
       <path d={path} />
     </svg>
   )

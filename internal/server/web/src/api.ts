@@ -1,50 +1,44 @@
-// What the server says, as docs/api.md and docs/conversations.md describe it.
-// What it does not know is left out.
+// The JSON of the server, as docs/api.md and docs/conversations.md describe it. Unknown members are left out.
 
+// Wait is the wait of a call or a turn for its next try.
 export interface Wait {
-  id: number
+  kind?: string | undefined
+  cause?: string
+  code?: string | undefined
+  message?: string
+  retries: number // made so far
+  maxRetries?: number | undefined // left out: no limit
+  due?: string // on the server's clock; left out: unknown, or now
+  deadline?: string | undefined // left out: none
+  remainingMs: number // until due
+}
+
+// ListedWait is a wait in a list of the server.
+interface ListedWait extends Wait {
   state: 'waiting' | 'trying' | 'queued' | 'paused'
+  model?: string
+  began: string
+  waitedMs: number
+}
+
+export interface CallWait extends ListedWait {
+  id: number
   session?: string
   client?: string
   api: string
   upstream: string
-  model?: string
-  kind?: string
-  cause?: string
-  message?: string
-  retries: number
-  maxRetries?: number
-  began: string
-  due?: string
-  deadline?: string
-  remainingMs: number
-  waitedMs: number
 }
 
-export interface TurnWait {
+export interface TurnWait extends ListedWait {
   conversation: string
   title?: string
   turn: string
-  state: 'waiting' | 'trying'
   provider: string
-  model: string
   upstream?: string
-  kind: string
-  cause: string
-  message: string
-  code?: string
-  retries: number
-  maxRetries?: number
-  began: string
-  due?: string
-  deadline?: string
-  remainingMs: number
-  waitedMs: number
 }
 
-// Gone says that something is no longer in a list, and how that came about
-// where it is known.
-export interface Gone {
+// Removal removes items from a list; how a wait ended is known for most.
+export interface Removal {
   wait?: number
   waits?: number[]
   turn?: string
@@ -73,8 +67,8 @@ export interface Outage {
   remainingMs: number
 }
 
-// Cell counts a quarter of an hour: tries that were answered and that failed, and
-// requests that were answered only after retries or not at all.
+// Cell counts a quarter of an hour: tries that succeeded and failed, and requests that succeeded after retries or
+// were lost.
 export interface Cell {
   ok?: number
   failed?: number
@@ -125,13 +119,13 @@ export interface Incident {
   clients?: { client: string; calls: number }[]
 }
 
-// Tally is how many there are of something of which only some are listed.
+// Tally is the size of a list of which only some items are shown.
 export interface Tally {
   of: string
   all: number
 }
 
-export interface Heading {
+export interface Summary {
   id: string
   title?: string
   model: string
@@ -148,7 +142,7 @@ export interface Input {
   steers?: boolean
 }
 
-export interface Conversation extends Heading {
+export interface Conversation extends Summary {
   seq: number
   queue: Input[]
 }
@@ -181,7 +175,7 @@ export interface Problem {
   conversation?: string
 }
 
-// Block is a piece of what a model has said.
+// Block is a part of a model's answer.
 export interface Block {
   type: 'text' | 'reasoning' | 'tool-call' | 'tool-result'
   id?: string
@@ -192,9 +186,8 @@ export interface Block {
   failed?: boolean
 }
 
-// Happening is an event of a conversation; which members it has depends on its
-// type.
-export interface Happening {
+// ConversationEvent is an event of a conversation; its type decides which members it has.
+export interface ConversationEvent {
   type: string
   seq: number
   ts: string
@@ -241,19 +234,18 @@ export interface Happening {
   outputTokens?: number
 }
 
-// Standing is where a member of a council stands; '': it has not begun.
-export type Standing = '' | 'asking' | 'waiting' | 'answered' | 'failed' | 'cut-off'
+// MemberState is the state of a council's member; '': it has not begun.
+export type MemberState = '' | 'asking' | 'waiting' | 'answered' | 'failed' | 'cut-off'
 
-// Sat is an event of a council: what is told of its judge's turn is as in
-// conversations.
-export interface Sat extends Happening {
+// CouncilEvent is an event of a council. Those of its judge's turn are as in conversations.
+export interface CouncilEvent extends ConversationEvent {
   members?: string[]
   judge?: string
   quorum?: number
   budgetMs?: number
   graceMs?: number
   member?: number
-  state?: Standing
+  state?: MemberState
   tries?: number
   tookMs?: number
   answer?: string
