@@ -11,25 +11,36 @@ import (
 // reservedNames are names that begin paths of the APIs.
 const reservedNames = " - v1 v1beta api "
 
+// ConfigError is a mistake in an upstream.
+type ConfigError struct {
+	Upstream string // its name
+	Field    string // "fallback.0" or "routes.1.fallback.0" for a fallback, counted from 0; "": the upstream
+	Err      error
+}
+
+func (e *ConfigError) Error() string { return fmt.Sprintf("upstream %q: %v", e.Upstream, e.Err) }
+
+// Unwrap returns the mistake without the upstream's name.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // Check returns everything that is wrong with a configuration, joined; nil:
-// nothing. New and Use refuse what it refuses.
+// nothing. The joined errors are [*ConfigError]. New and Use refuse what it
+// refuses.
 func (c Config) Check() error {
 	byName := make(map[string]*Upstream, len(c.Upstreams))
 	var wrong []error
 	for i := range c.Upstreams {
 		u := &c.Upstreams[i]
 		if byName[u.Name] != nil {
-			wrong = append(wrong, fmt.Errorf("upstream %q: the name is used twice", u.Name))
+			wrong = append(wrong, &ConfigError{Upstream: u.Name, Err: errors.New("the name is used twice")})
 		}
 		byName[u.Name] = u
 		for _, err := range u.check() {
-			wrong = append(wrong, fmt.Errorf("upstream %q: %w", u.Name, err))
+			wrong = append(wrong, &ConfigError{Upstream: u.Name, Err: err})
 		}
 	}
 	for i := range c.Upstreams {
-		for _, err := range c.Upstreams[i].checkFallbacks(byName) {
-			wrong = append(wrong, fmt.Errorf("upstream %q: %w", c.Upstreams[i].Name, err))
-		}
+		wrong = append(wrong, c.Upstreams[i].checkFallbacks(byName)...)
 	}
 	return errors.Join(wrong...)
 }
@@ -98,19 +109,22 @@ func (l *Limits) negative() bool {
 }
 
 // checkFallbacks checks every list of fallbacks of an upstream.
-func (u *Upstream) checkFallbacks(byName map[string]*Upstream) (wrong []error) {
-	all := [][]Fallback{u.Fallback}
-	for _, r := range u.Routes {
-		all = append(all, r.Fallback)
+func (u *Upstream) checkFallbacks(byName map[string]*Upstream) []error {
+	wrong := u.checkChain("fallback", u.Fallback, byName)
+	for i, r := range u.Routes {
+		wrong = append(wrong, u.checkChain(fmt.Sprintf("routes.%d.fallback", i), r.Fallback, byName)...)
 	}
-	for _, chain := range all {
-		seen := map[string]bool{u.Name: true}
-		for _, f := range chain {
-			if err := u.checkFallback(f, byName[f.To], seen[f.To]); err != nil {
-				wrong = append(wrong, fmt.Errorf("fallback to %q: %w", f.To, err))
-			}
-			seen[f.To] = true
+	return wrong
+}
+
+// checkChain checks one list of fallbacks, which is at this field.
+func (u *Upstream) checkChain(field string, chain []Fallback, byName map[string]*Upstream) (wrong []error) {
+	seen := map[string]bool{u.Name: true}
+	for i, f := range chain {
+		if err := u.checkFallback(f, byName[f.To], seen[f.To]); err != nil {
+			wrong = append(wrong, &ConfigError{u.Name, fmt.Sprintf("%s.%d", field, i), fmt.Errorf("fallback to %q: %w", f.To, err)})
 		}
+		seen[f.To] = true
 	}
 	return wrong
 }

@@ -27,9 +27,9 @@ func TestConfigCheckSaysAllThatIsWrongWithItsLines(t *testing.T) {
 	path := write(t, t.TempDir(), "c.yaml", "listen: 127.0.0.1:0\npolicy: patent\nupstreams:\n  openai:\n    key: sk-secret-1234567890abcdef\n")
 	code, out, errs := run(t, nil, "config", "check", path)
 	want := "ridethrough: 2 mistakes in the configuration\n" +
-		path + ":2:9: no policy is named \"patent\"; did you mean patient?\n" +
+		path + ":2:9: unknown policy \"patent\"; did you mean patient?\n" +
 		"    2 | policy: patent\n      |         ^\n" +
-		path + ":5:10: a secret does not stand in the file itself; want {env: NAME} or {file: PATH}\n" +
+		path + ":5:10: a secret must not be in the configuration file; want {env: NAME} or {file: PATH}\n" +
 		"    5 |     key: …\n      |          ^\n"
 	if code != 78 || out != "" || errs != want {
 		t.Errorf("code %d, %q\ngot\n%s\nwant\n%s", code, out, errs, want)
@@ -42,14 +42,14 @@ func TestConfigCheckSaysAllThatIsWrongWithItsLines(t *testing.T) {
 }
 
 func TestConfigCheckLooksForTheKeys(t *testing.T) {
-	path := write(t, t.TempDir(), "c.yaml", "policy: {waits: [1m]}\nupstreams:\n  openai: {key: {env: THE_KEY}}\n")
+	path := write(t, t.TempDir(), "c.yaml", "policy: {backoff: [1m]}\nupstreams:\n  openai: {key: {env: THE_KEY}}\n")
 	code, _, errs := run(t, nil, "config", "check", path)
-	if code != 78 || !strings.Contains(errs, path+":3:17: the key of openai: the environment variable THE_KEY is empty or not set\n") {
+	if code != 78 || !strings.Contains(errs, path+":3:17: key of openai: environment variable THE_KEY is empty or not set\n") {
 		t.Errorf("code %d, %s", code, errs)
 	}
 	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + path, "THE_KEY=k"}, "config", "check")
-	want := path + ":1:9: warning: this policy never gives up; want one of retries, sleep and wall\n" +
-		"    1 | policy: {waits: [1m]}\n      |         ^\n" +
+	want := path + ":1:9: warning: this policy never gives up; set retries, max-total-wait or deadline\n" +
+		"    1 | policy: {backoff: [1m]}\n      |         ^\n" +
 		path + " is right; policy own, upstreams openai\n"
 	if code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
@@ -90,12 +90,12 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 }
 
 func TestAPolicyMayComeFromAFileOfItsOwn(t *testing.T) {
-	path := write(t, t.TempDir(), "mine.yaml", "like: patient\nsleep: 2h\n")
-	if code, out, errs := run(t, nil, "config", "show", "--policy", path); code != 0 || !strings.Contains(out, "  sleep: 2h\n") {
+	path := write(t, t.TempDir(), "mine.yaml", "preset: patient\nmax-total-wait: 2h\n")
+	if code, out, errs := run(t, nil, "config", "show", "--policy", path); code != 0 || !strings.Contains(out, "  max-total-wait: 2h\n") {
 		t.Errorf("code %d, %s%s", code, out, errs)
 	}
-	write(t, filepath.Dir(path), "mine.yaml", "waits: [1s]\nretires: 3\n")
-	if code, _, errs := run(t, nil, "serve", "--policy", path); code != 78 || !strings.Contains(errs, path+`:2:1: no field is called "retires"; did you mean retries?`) {
+	write(t, filepath.Dir(path), "mine.yaml", "backoff: [1s]\nretires: 3\n")
+	if code, _, errs := run(t, nil, "serve", "--policy", path); code != 78 || !strings.Contains(errs, path+`:2:1: unknown field "retires"; did you mean retries?`) {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }

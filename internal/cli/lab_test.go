@@ -23,7 +23,7 @@ outages: [{kind: total, from: 5m, for: 2m, status: 503}]
 func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir, "blip.yaml", blip)
-	own := write(t, dir, "own.yaml", "waits: [1s]\nretries: 300\n")
+	own := write(t, dir, "own.yaml", "backoff: [1s]\nretries: 300\n")
 	picture := filepath.Join(dir, "blip.svg")
 	args := []string{"lab", file, "--policy", "patient+gate", "--policy", "codex", "--policy", own + "+gate", "--svg", picture}
 	code, out, errs := run(t, nil, args...)
@@ -118,12 +118,12 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 		want string
 	}{
 		{[]string{"lab"}, 2, "name a scenario of the gallery (--list), or a file"},
-		{[]string{"lab", "nope"}, 2, `no scenario is named "nope", and there is no such file; the gallery has four-hours-529, `},
+		{[]string{"lab", "nope"}, 2, `unknown scenario "nope", and no such file; the gallery has four-hours-529, `},
 		{[]string{"lab", wrong}, 78, `wrong.yaml:3:18: "totally"; want a kind of outage: total, `},
-		{[]string{"lab", unknown}, 78, `unknown: no policy is named "patent"; there are patient+gate, `},
-		{[]string{"lab", file, "--policy", "patent"}, 2, `no policy is named "patent", and there is no such file; there are patient+gate, `},
+		{[]string{"lab", unknown}, 78, `unknown: unknown policy "patent"; want one of patient+gate, `},
+		{[]string{"lab", file, "--policy", "patent"}, 2, `unknown policy "patent", and no such file; want one of patient+gate, `},
 		{[]string{"lab", file, "--policy", wrong}, 78, "4 mistakes in the policy\n"},
-		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than can be played, 20000"},
+		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than the limit of 20000"},
 		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: 0 is no number of callers"},
 		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: -1 is no number of callers"},
 		{[]string{"lab", file, "--policy", "codex+gate"}, 2, "codex is not ours, and its callers share nothing; want it without +gate"},

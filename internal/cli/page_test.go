@@ -48,7 +48,7 @@ func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "529,529,529,ok")
 	upstream := provider.said(t, "simulating a provider")["url"].(string)
 	dir := t.TempDir()
-	file := write(t, dir, "c.yaml", "policy: {waits: [10ms], retries: 9}\nupstreams: {anthropic: {url: "+upstream+"}}\n")
+	file := write(t, dir, "c.yaml", "policy: {backoff: [10ms], retries: 9}\nupstreams: {anthropic: {url: "+upstream+"}}\n")
 	serve := func() (started, string) {
 		s := start(t, "serve", "--listen", "127.0.0.1:0", "--config", file, "--data", filepath.Join(dir, "data"))
 		return s, s.said(t, "listening")["url"].(string)

@@ -40,9 +40,9 @@ func TestPolicyShowSaysWhyEachEnds(t *testing.T) {
 		{"council", "", "It ends when retry 1 has failed, 1.5s after the first try: that is how many it has."},
 		{"none", "", "It tries once, and the first failure is the end."},
 		{"codex", "", "codex: 29 retries in 24.2s of waiting"},
-		{"", "waits: [10s]\nwall: 1m", "another does not fit the 1m that it may take in all."},
-		{"", "waits: [10s]", "It has no end."},
-		{"", "waits: [10s]\nkinds: [quota]", "It ends at once (final): what it tries again passes only at a stated moment."},
+		{"", "backoff: [10s]\ndeadline: 1m", "another does not fit the 1m that it may take in all."},
+		{"", "backoff: [10s]", "It has no end."},
+		{"", "backoff: [10s]\nretry-on: [quota]", "It ends at once (final): what it tries again passes only at a stated moment."},
 	} {
 		if tt.file != "" {
 			tt.name = write(t, dir, "p.yaml", tt.file)
@@ -63,7 +63,7 @@ func TestPolicyShowIsForProgramsToo(t *testing.T) {
 	if out != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
-	_, out, _ = run(t, nil, "policy", "show", write(t, t.TempDir(), "p.yaml", "waits: [10s]"), "--json")
+	_, out, _ = run(t, nil, "policy", "show", write(t, t.TempDir(), "p.yaml", "backoff: [10s]"), "--json")
 	var endless struct {
 		Retries []any
 		Count   *int
@@ -74,7 +74,7 @@ func TestPolicyShowIsForProgramsToo(t *testing.T) {
 }
 
 func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
-	file := write(t, t.TempDir(), "c.yaml", "policy: mine\npolicies:\n  mine: {waits: [2s], retries: 4}\n")
+	file := write(t, t.TempDir(), "c.yaml", "policy: mine\npolicies:\n  mine: {backoff: [2s], retries: 4}\n")
 	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + file}, "policy", "list")
 	for _, want := range []string{
 		"patient      21 retries in 7h31m45s of waiting\n", "council      1 retry in 1.5s of waiting\n",
@@ -88,17 +88,17 @@ func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
 
 func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 	dir := t.TempDir()
-	wrong := write(t, dir, "wrong.yaml", "like: patient\nwait: [5s]\nretries: x\n")
+	wrong := write(t, dir, "wrong.yaml", "preset: patient\nbackof: [5s]\nretries: x\n")
 	code, out, errs := run(t, nil, "policy", "check", wrong)
 	want := "ridethrough: 2 mistakes in the policy\n" +
-		wrong + ":2:1: no field is called \"wait\"; did you mean waits?\n    2 | wait: [5s]\n      | ^\n" +
+		wrong + ":2:1: unknown field \"backof\"; did you mean backoff?\n    2 | backof: [5s]\n      | ^\n" +
 		wrong + ":3:10: \"x\"; want a number from 0, or unlimited\n    3 | retries: x\n      |          ^\n"
 	if code != 78 || out != "" || errs != want {
 		t.Errorf("code %d, %s\n%s", code, out, errs)
 	}
-	right := write(t, dir, "right.yaml", "waits: [5s]")
+	right := write(t, dir, "right.yaml", "backoff: [5s]")
 	code, out, errs = run(t, nil, "policy", "check", right)
-	if want := right + ": warning: this policy never gives up; want one of retries, sleep and wall\n" + right + " is right: tries again without end\n"; code != 0 || errs != "" || out != want {
+	if want := right + ": warning: this policy never gives up; set retries, max-total-wait or deadline\n" + right + " is right: tries again without end\n"; code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	for _, tt := range []struct {
@@ -107,7 +107,7 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 		want string
 	}{
 		{[]string{"policy", "check", dir + "/nope.yaml"}, 78, "no such file"},
-		{[]string{"policy", "show", "patent"}, 2, `no policy is named "patent"; there are patient, `},
+		{[]string{"policy", "show", "patent"}, 2, `unknown policy "patent"; want patient, `},
 		{[]string{"policy", "show", "patient", "--retries", "0"}, 2, "--retries 0: want a number from 1"},
 		{[]string{"policy", "show", "patient", "--now", "noon"}, 2, `--now "noon": want a moment such as`},
 	} {
@@ -119,16 +119,16 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 
 func TestPolicyShowSaysWhyNothingIsTriedAgain(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"waits: [10m]\nwall: 5m", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
-		{"waits: [10m]\nsleep: 5m\nwall: 1h", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
-		{"waits: [1s]\nwall: 5m\nreserve: 10m", "never tries again\n\nThe first failure is the end: another try wants more than 10m to be left of the 5m that it may take in all.\n"},
-		{"waits: [1s]\nretries: 0", "never tries again\n\nIt tries once, and the first failure is the end.\n"},
+		{"backoff: [10m]\ndeadline: 5m", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
+		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
+		{"backoff: [1s]\ndeadline: 5m\nmin-remaining: 10m", "never tries again\n\nThe first failure is the end: another try wants more than 10m to be left of the 5m that it may take in all.\n"},
+		{"backoff: [1s]\nretries: 0", "never tries again\n\nIt tries once, and the first failure is the end.\n"},
 	} {
 		file := write(t, t.TempDir(), "p.yaml", tt.text)
 		if code, out, errs := run(t, nil, "policy", "show", file); code != 0 || out != file+": "+tt.want {
 			t.Errorf("%q: code %d, %s\n%s", tt.text, code, errs, out)
 		}
-		if code, out, _ := run(t, nil, "policy", "check", file); code != 0 || !strings.Contains(out, "warning: this policy never tries again") {
+		if code, out, _ := run(t, nil, "policy", "check", file); code != 0 || !strings.Contains(out, "warning: this policy never retries") {
 			t.Errorf("%q: code %d\n%s", tt.text, code, out)
 		}
 	}

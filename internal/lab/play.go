@@ -134,12 +134,12 @@ func (s *Strategy) sees(f *fault.Error, n int) *fault.Error {
 		return f
 	}
 	f.Kind, f.Final = fault.Overloaded, false // one that its policy tries again
-	if f.Wait > s.Hint {
+	if f.Wait > s.MaxRetryAfter {
 		switch s.Beyond {
 		case config.BeyondEnds:
 			f.Final = true
 		case config.BeyondShortens:
-			f.Wait = s.Hint
+			f.Wait = s.MaxRetryAfter
 		default:
 			f.Wait = 0
 		}

@@ -50,7 +50,7 @@ func Choose(names []string) ([]Strategy, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s Strategy) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no policy is named %q; there are %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("unknown policy %q; want one of %s", name, strings.Join(Names(all), ", "))
 		}
 		chosen = append(chosen, all[i])
 	}

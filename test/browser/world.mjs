@@ -54,7 +54,7 @@ function undo(t, what) {
 // world starts a scripted provider and the server before it, which may have a history.
 export async function world(t, { replies = '', then = 'ok', provider = [], wait = '3s', retries = 60, config = '', token = '', measured } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'ridethrough-browser-'))
-  writeFileSync(join(dir, 'config.yaml'), `policy: quick\npolicies: {quick: {waits: [${wait}], retries: ${retries}}}\n${token ? 'token: {env: TOKEN}\n' : ''}${config}`)
+  writeFileSync(join(dir, 'config.yaml'), `policy: quick\npolicies: {quick: {backoff: [${wait}], retries: ${retries}}}\n${token ? 'token: {env: TOKEN}\n' : ''}${config}`)
   if (measured) {
     mkdirSync(join(dir, 'data'), { mode: 0o700 })
     writeFileSync(join(dir, 'data', 'history.json'), JSON.stringify(measured))

@@ -21,7 +21,7 @@ func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
-	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {waits: [5ms], retries: 9}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {backoff: [5ms], retries: 9}}\n"), 0o600); err != nil {
 		t.Fatalf("write file: %v", err)
 	}
 	script := []string{"529", "role-error", "ok"}

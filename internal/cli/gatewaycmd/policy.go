@@ -147,7 +147,7 @@ func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	}
 	p, _, err := config.LoadPolicy(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return p, fmt.Errorf("no policy is named %q; there are %s, the programs that `ridethrough lab --policies` lists, or the fields of one in a file",
+		return p, fmt.Errorf("unknown policy %q; want %s, a program from `ridethrough lab --policies`, or a file with a policy",
 			name, command.List(conf.Policies()))
 	}
 	return p, configflags.ExplainIn(err, "the policy")

@@ -131,7 +131,7 @@ func (c *labCmd) scenario(name string) (config.Scenario, error) {
 		var err error
 		s, err = config.LoadScenario(name)
 		if errors.Is(err, os.ErrNotExist) {
-			return s, fmt.Errorf("no scenario is named %q, and there is no such file; the gallery has %s", name, command.List(titles()))
+			return s, fmt.Errorf("unknown scenario %q, and no such file; the gallery has %s", name, command.List(titles()))
 		}
 		if err != nil {
 			return s, configflags.ExplainIn(err, "the scenario")
@@ -200,7 +200,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	}
 	p, _, err := config.LoadPolicy(plain)
 	if errors.Is(err, os.ErrNotExist) {
-		return lab.Strategy{}, fmt.Errorf("no policy is named %q, and there is no such file; there are %s", plain, command.List(lab.Names(lab.All())))
+		return lab.Strategy{}, fmt.Errorf("unknown policy %q, and no such file; want one of %s", plain, command.List(lab.Names(lab.All())))
 	}
 	if err != nil {
 		return lab.Strategy{}, configflags.ExplainIn(err, "the policy")

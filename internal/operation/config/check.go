@@ -32,11 +32,11 @@ func (c *Config) refer() (faults Errors) {
 	}
 	c.visit(func(path string, p choice, chain []fallback) {
 		if p.name != "" && !slices.Contains(c.policyNames(), p.name) {
-			say(path, "no policy is named %q; %s", p.name, instead(p.name, c.policyNames()))
+			say(path, "unknown policy %q; %s", p.name, instead(p.name, c.policyNames()))
 		}
 		for i, f := range chain {
 			if f.to != "" && !slices.Contains(c.Upstreams(), f.to) {
-				say(fmt.Sprintf("%s.%d.to", path, i), "no upstream is named %q; %s", f.to, instead(f.to, c.Upstreams()))
+				say(fmt.Sprintf("%s.%d.to", path, i), "unknown upstream %q; %s", f.to, instead(f.to, c.Upstreams()))
 			}
 		}
 	})
@@ -63,7 +63,7 @@ func (c *Config) Warnings() (doubts Errors) {
 			say(path, "%s", doubt)
 		}
 		if !used[p.name] {
-			say(path, "nothing uses the policy %s", p.name)
+			say(path, "policy %s is unused", p.name)
 		}
 	}
 	for _, u := range c.upstreams {
@@ -77,11 +77,11 @@ func (c *Config) Warnings() (doubts Errors) {
 func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, args ...any)) {
 	at := "upstreams." + u.name
 	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !local(base.Hostname()) && !u.value.key.none {
-		say(at+".url", "credentials go to %s unencrypted; want https", base.Host)
+		say(at+".url", "credentials are sent to %s unencrypted; use https", base.Host)
 	}
 	for i, t := range u.value.routes {
 		if len(t.models) == 0 && i < len(u.value.routes)-1 {
-			say(fmt.Sprintf("%s.routes.%d", at, i), "this route is for every model, so that those after it are for none")
+			say(fmt.Sprintf("%s.routes.%d", at, i), "this route matches every model, so the routes after it are never used")
 		}
 	}
 }
@@ -90,21 +90,21 @@ func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, 
 func doubtful(p policy.Policy) string {
 	switch o := p.Outlook(1); {
 	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
-		return "this policy never tries again, since retries is 0; its waits never come"
+		return "this policy never retries, since retries is 0; its backoff is unused"
 	case p.Retries == 0:
 		return ""
 	case p.Deadline == 0 && p.MinRemaining > 0:
-		return "reserve is a part of wall, and says nothing without it"
+		return "min-remaining has no effect without deadline"
 	case p.Deadline > 0 && p.MinRemaining >= p.Deadline:
-		return "this policy never tries again: reserve leaves nothing of wall"
+		return "this policy never retries: min-remaining is not below deadline"
 	case len(o.Retries) == 0 && o.Stop == policy.OverBudget:
-		return "this policy never tries again: its first wait does not fit its sleep or wall"
+		return "this policy never retries: its first wait is longer than max-total-wait or deadline allows"
 	case p.Retries == policy.Unlimited && p.MaxWait == 0 && p.Deadline == 0:
-		return "this policy never gives up; want one of retries, sleep and wall"
+		return "this policy never gives up; set retries, max-total-wait or deadline"
 	case min(bound(p.MaxWait), bound(p.Deadline)) > day && p.Retries == policy.Unlimited:
-		return "this policy waits for more than a day; most clients have left by then"
+		return "this policy waits for more than a day; most clients disconnect before that"
 	case p.Retries > 20 && p.Backoff.At(p.Retries, 0) < time.Second:
-		return "this policy tries many times with less than a second between; want longer waits, or providers may shut you out"
+		return "this policy retries many times less than a second apart; use a longer backoff, or providers may block you"
 	}
 	return ""
 }

@@ -52,9 +52,9 @@ type spool struct {
 // spools is the form of a spool.
 func spools() form[spool] {
 	return object(
-		schema{name: "spool", about: "Where the bodies of waiting requests are kept.", words: "memory and dir"}, nil,
-		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them stays in memory, compressed. The rest goes to disk.", "128MiB", ""}),
-		of("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, says{"The folder of the file that takes them, from the folder of the configuration. It ends with the process.", "", "the system's folder for temporary files"}),
+		schema{name: "spool", about: "Where bodies of waiting requests are stored.", words: "memory and dir"}, nil,
+		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them is kept in memory, compressed. The rest goes to disk.", "128MiB", ""}),
+		of("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, says{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
 	)
 }
 
@@ -71,7 +71,7 @@ func Load(name string) (Config, error) {
 // whoever reads it for as long as nobody writes to it.
 func readFile(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return nil, errors.New("is a pipe; want a file, which can be read again when it changes")
+		return nil, errors.New("is a pipe; want a regular file, which can be reread when it changes")
 	}
 	return os.ReadFile(name)
 }
@@ -158,7 +158,7 @@ func (c *Config) setPolicy(value, origin string) error {
 	if !slices.Contains(c.policyNames(), value) {
 		data, err := readFile(value)
 		if err != nil {
-			return fmt.Errorf("no policy is named %q; there are %s, or the fields of one in a file", value, list(c.policyNames()))
+			return fmt.Errorf("unknown policy %q; want %s, or a file with a policy", value, either(c.policyNames()))
 		}
 		own, err := parseRule(value, data)
 		if err != nil {
@@ -193,7 +193,7 @@ func (c *Config) Policy() string {
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
 		if !slices.Contains(gateway.APIs(), name) {
-			return fmt.Errorf("none is named %q; there are %s", name, list(c.Upstreams()))
+			return fmt.Errorf("unknown upstream %q; want %s", name, either(c.Upstreams()))
 		}
 		c.upstreams = append(slices.Clip(c.upstreams), named[upstream]{name, upstream{api: name}})
 	}

@@ -24,17 +24,17 @@ hosts: [gateway.internal, 10.0.0.7]
 policy: night
 policies:
   night:
-    waits: [5s, 30s, 5m]
-    factor: 1.5
+    backoff: [5s, 30s, 5m]
+    multiplier: 1.5
     jitter: {down: 5%, up: 10%}
-    max: 1h
+    max-backoff: 1h
     retries: 40
-    sleep: 1d
-    wall: 1d12h
-    reserve: 30s
-    hint: 2h
-    kinds: [transient, quota]
-  short: {like: patient, sleep: 2h}
+    max-total-wait: 1d
+    deadline: 1d12h
+    min-remaining: 30s
+    max-retry-after: 2h
+    retry-on: [transient, quota]
+  short: {preset: patient, max-total-wait: 2h}
 upstreams:
   anthropic:
     key: {file: /run/secrets/anthropic}
@@ -44,10 +44,10 @@ upstreams:
     fallback:
       - {to: second, after: 2m}
       - to: third
-        at-once: [quota, auth]
+        immediately-on: [quota, auth]
     routes:
       - models: ["claude-opus-*", claude-4]
-        policy: {waits: [1s], retries: 3}
+        policy: {backoff: [1s], retries: 3}
         limits: {idle: 10m}
         fallback: [{to: second}]
   second:
@@ -60,7 +60,7 @@ log: debug
 `
 
 func TestWhatIsShownMeansTheSame(t *testing.T) {
-	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {like: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
+	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {preset: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
 		c := parse(t, text)
 		once := c.Show(false)
 		again := parse(t, once)
@@ -75,20 +75,20 @@ func TestWhatIsShownMeansTheSame(t *testing.T) {
 
 func TestUnitsAreReadAndShown(t *testing.T) {
 	for _, tt := range []struct{ field, written, shown string }{
-		{"policy: {waits: [%s]}", "300ms", "300ms"},
-		{"policy: {waits: [%s]}", "90s", "1m30s"},
-		{"policy: {waits: [%s]}", "1.5h", "1h30m"},
-		{"policy: {waits: [%s]}", "1d12h", "36h"},
-		{"policy: {waits: [%s]}", "0.5d", "12h"},
-		{"policy: {waits: [%s]}", "100000d", "2400000h"},
+		{"policy: {backoff: [%s]}", "300ms", "300ms"},
+		{"policy: {backoff: [%s]}", "90s", "1m30s"},
+		{"policy: {backoff: [%s]}", "1.5h", "1h30m"},
+		{"policy: {backoff: [%s]}", "1d12h", "36h"},
+		{"policy: {backoff: [%s]}", "0.5d", "12h"},
+		{"policy: {backoff: [%s]}", "100000d", "2400000h"},
 		{"upstreams: {openai: {limits: {idle: %s}}}", "none", "none"},
 		{"spool: {memory: %s}", "1GB", "1000000000B"},
 		{"spool: {memory: %s}", "1 MiB", "1MiB"},
 		{"spool: {memory: %s}", "0.5GiB", "512MiB"},
 		{"spool: {memory: %s}", "1kB", "1000B"},
-		{"policy: {waits: [1s], jitter: %s}", "2.5%", "2.5%"},
-		{"policy: {waits: [1s], factor: %s}", "1.25", "1.25"},
-		{"policy: {waits: [1s], retries: %s}", "7", "7"},
+		{"policy: {backoff: [1s], jitter: %s}", "2.5%", "2.5%"},
+		{"policy: {backoff: [1s], multiplier: %s}", "1.25", "1.25"},
+		{"policy: {backoff: [1s], retries: %s}", "7", "7"},
 	} {
 		c := parse(t, strings.Replace(tt.field, "%s", tt.written, 1))
 		if shown := c.Show(false); !strings.Contains(shown, " "+tt.shown+"\n") && !strings.Contains(shown, "["+tt.shown+"]\n") {
@@ -99,31 +99,31 @@ func TestUnitsAreReadAndShown(t *testing.T) {
 
 // mistakes are files with one mistake each, and what is said about it.
 var mistakes = []struct{ text, want string }{
-	{"polcy: patient", `1:1: no field is called "polcy"; did you mean policy?`},
-	{"color: red", `1:1: no field is called "color"; there are listen, token, hosts, policy, policies, upstreams, spool and log`},
-	{"listen: a:1\nlisten: b:2", `2:1: "listen" stands here twice, before on line 1`},
+	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
+	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, policy, policies, upstreams, spool or log`},
+	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"hosts: []", `1:8: an empty list; want a list of host names`},
 	{"hosts: [http://x]", `1:9: "http://x"; want a host without scheme and port, such as gateway.internal`},
-	{"policy: patent", `1:9: no policy is named "patent"; did you mean patient?`},
-	{"policy: {waits: [5]}", `1:18: "5"; want a time above zero, such as 30s, 5m or 1d12h`},
-	{"policy: {waits: [5 s]}", `1:18: "5 s"; want a time above zero, such as 30s, 5m or 1d12h`},
-	{"policy: {waits: [0s]}", `1:18: "0s": it is zero; want a time above zero, such as 30s, 5m or 1d12h`},
-	{"policy: {waits: [300000d]}", `1:18: "300000d": it is too large; want a time above zero, such as 30s, 5m or 1d12h`},
-	{"policy: {waits: [-5s]}", `1:18: "-5s"; want a time above zero, such as 30s, 5m or 1d12h`},
-	{"policy: {retries: 3}", `1:9: a policy needs waits, or a preset to be like`},
-	{"policy: {like: patience}", `1:16: "patience"; want a preset: patient, interactive, worker, simple or council`},
-	{"policy: {waits: [1s], retries: -1}", `1:32: "-1"; want a number from 0, or unlimited`},
-	{"policy: {waits: [1s], retries: many}", `1:32: "many"; want a number from 0, or unlimited`},
-	{"policy: {waits: [1s], retries: 1.5}", `1:32: "1.5"; want a number from 0, or unlimited`},
-	{"policy: {waits: [1s], factor: 0.5}", `1:31: "0.5"; want a number from 1, such as 2`},
-	{"policy: {waits: [1s], factor: .nan}", `1:31: ".nan"; want a number from 1, such as 2`},
-	{"policy: {waits: [1s], jitter: 10}", `1:31: "10"; want a share from 0% to 100%, such as 10%`},
-	{"policy: {waits: [1s], jitter: {up: 200%}}", `1:36: "200%": it is too large; want a share from 0% to 100%, such as 10%`},
-	{"policy: {waits: [1s], kinds: [slow]}", `1:31: "slow"; want a kind of fault: transient, unknown, rate-limited, overloaded, unavailable, truncated, upstream-timeout, timeout, quota, auth, invalid, refused or too-long`},
-	{"policies: {patient: {waits: [1s]}}", `1:12: "patient"; want a name that begins with a letter and is no preset's`},
-	{"upstreams: [anthropic]", `1:12: a list; want upstreams by their names`},
+	{"policy: patent", `1:9: unknown policy "patent"; did you mean patient?`},
+	{"policy: {backoff: [5]}", `1:20: "5"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {backoff: [5 s]}", `1:20: "5 s"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {backoff: [0s]}", `1:20: "0s": it is zero; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {backoff: [300000d]}", `1:20: "300000d": it is too large; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {backoff: [-5s]}", `1:20: "-5s"; want a time above zero, such as 30s, 5m or 1d12h`},
+	{"policy: {retries: 3}", `1:9: a policy needs backoff or preset`},
+	{"policy: {preset: patience}", `1:18: "patience"; want a preset: patient, interactive, worker, simple or council`},
+	{"policy: {backoff: [1s], retries: -1}", `1:34: "-1"; want a number from 0, or unlimited`},
+	{"policy: {backoff: [1s], retries: many}", `1:34: "many"; want a number from 0, or unlimited`},
+	{"policy: {backoff: [1s], retries: 1.5}", `1:34: "1.5"; want a number from 0, or unlimited`},
+	{"policy: {backoff: [1s], multiplier: 0.5}", `1:37: "0.5"; want a number from 1, such as 2`},
+	{"policy: {backoff: [1s], multiplier: .nan}", `1:37: ".nan"; want a number from 1, such as 2`},
+	{"policy: {backoff: [1s], jitter: 10}", `1:33: "10"; want a share from 0% to 100%, such as 10%`},
+	{"policy: {backoff: [1s], jitter: {up: 200%}}", `1:38: "200%": it is too large; want a share from 0% to 100%, such as 10%`},
+	{"policy: {backoff: [1s], retry-on: [slow]}", `1:36: "slow"; want a kind of fault: transient, unknown, rate-limited, overloaded, unavailable, truncated, upstream-timeout, timeout, quota, auth, invalid, refused or too-long`},
+	{"policies: {patient: {backoff: [1s]}}", `1:12: "patient"; want a name that begins with a letter and is no preset's`},
+	{"upstreams: [anthropic]", `1:12: a list; want upstreams by name`},
 	{"upstreams: {v1: {api: openai}}", `1:13: "v1"; want a name of lower-case letters`},
 	{"upstreams: {local: {url: http://h}}", `1:20: "local" is not the name of an API; want the field api: `},
 	{"upstreams: {a: {api: grpc}}", `1:22: "grpc"; want an API: `},
@@ -132,23 +132,23 @@ var mistakes = []struct{ text, want string }{
 	{"upstreams: {openai: {key: {}}}", `1:27: want {env: NAME} or {file: PATH}`},
 	{"upstreams: {openai: {key: {env: A, file: b}}}", `1:27: want {env: NAME} or {file: PATH}`},
 	{"upstreams: {openai: {limits: {idle: 0s}}}", `1:37: "0s": it is zero; want a time above zero, such as 30s, or none`},
-	{"upstreams: {openai: {limits: {first_byte: 1s}}}", `1:31: no field is called "first_byte"; did you mean first-byte?`},
+	{"upstreams: {openai: {limits: {first_byte: 1s}}}", `1:31: unknown field "first_byte"; did you mean first-byte?`},
 	{"upstreams: {openai: {body: 32}}", `1:28: "32"; want a size above zero with its unit, such as 32MiB`},
 	{"upstreams: {openai: {body: 99999999999GiB}}", `it is too large; want a size`},
-	{"upstreams: {openai: {fallback: [{to: nobody}]}}", `1:38: no upstream is named "nobody"; there are openai`},
-	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the name of an upstream in the field to`},
+	{"upstreams: {openai: {fallback: [{to: nobody}]}}", `1:38: unknown upstream "nobody"; want openai`},
+	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the field to with the name of an upstream`},
 	{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
-	{"policy: {waits: [1s], factor: '2'}", `1:31: "2"; want a number from 1, such as 2`},
+	{"policy: {backoff: [1s], multiplier: '2'}", `1:37: "2"; want a number from 1, such as 2`},
 	{"log: loud", `1:6: "loud"; want a level: debug, info, warn or error`},
 	{"a", `1:1: "a"; want the fields of a configuration`},
-	{"listen: a:1\n---\nlisten: b:1", `3:1: a second document begins; want one`},
-	{"listen: !!str a:1", `1:9: a configuration has no use for a tag`},
-	{"listen: *x", `1:9: nothing before this is called &x`},
-	{"spool: &x {dir: a}\nspool: *x", `2:1: "spool" stands here twice, before on line 1`},
-	{"upstreams:\n  openai:\n    <<: *x", `3:5: << merges nothing here; name a policy, or repeat the fields`},
-	{"listen:\n\tx: y", `2:1: this is no YAML: a tab; YAML is indented with spaces`},
-	{"listen: a: b", `1:9: this is no YAML: mapping value is not allowed in this context; a text with a colon and a space in it needs quotes`},
-	{"hosts: [a", `1:8: this is no YAML: sequence end token ']' not found`},
+	{"listen: a:1\n---\nlisten: b:1", `3:1: a second document starts here; want one`},
+	{"listen: !!str a:1", `1:9: unsupported YAML value: tag`},
+	{"listen: *x", `1:9: unknown anchor &x`},
+	{"spool: &x {dir: a}\nspool: *x", `2:1: duplicate field "spool", first on line 1`},
+	{"upstreams:\n  openai:\n    <<: *x", `3:5: merge keys (<<) are not supported; use a preset or repeat the fields`},
+	{"listen:\n\tx: y", `2:1: invalid YAML: tab; YAML is indented with spaces`},
+	{"listen: a: b", `1:9: invalid YAML: mapping value is not allowed in this context; a value with a colon and a space needs quotes`},
+	{"hosts: [a", `1:8: invalid YAML: sequence end token ']' not found`},
 }
 
 func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
@@ -164,21 +164,21 @@ func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
 func TestDepthIsBoundedBeforeItTakesTime(t *testing.T) {
 	for _, deep := range []string{"[", "{a: ", "- ", "\n- "} {
 		_, err := config.Parse("c.yaml", []byte(strings.Repeat(deep, 50_000)))
-		if err == nil || err.Error() != "c.yaml:1:1: more values than a configuration may have, 20000" {
+		if err == nil || err.Error() != "c.yaml:1:1: the file has more values than the limit of 20000" {
 			t.Errorf("%q again and again: %v", deep, err)
 		}
 	}
 }
 
 func TestAllMistakesAreSaidAtOnceWithTheirLines(t *testing.T) {
-	_, err := config.Parse("dir/config.yaml", []byte("listen: 8484\npolicy:\n    waits: [1m, soon]\nupstreams: {openai: {polcy: x}}\n"))
+	_, err := config.Parse("dir/config.yaml", []byte("listen: 8484\npolicy:\n    backoff: [1m, soon]\nupstreams: {openai: {polcy: x}}\n"))
 	const want = `dir/config.yaml:1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484
     1 | listen: 8484
       |         ^
-dir/config.yaml:3:17: "soon"; want a time above zero, such as 30s, 5m or 1d12h
-    3 |     waits: [1m, soon]
-      |                 ^
-dir/config.yaml:4:22: no field is called "polcy"; did you mean policy?
+dir/config.yaml:3:19: "soon"; want a time above zero, such as 30s, 5m or 1d12h
+    3 |     backoff: [1m, soon]
+      |                   ^
+dir/config.yaml:4:22: unknown field "polcy"; did you mean policy?
     4 | upstreams: {openai: {polcy: x}}
       |                      ^`
 	if got := config.Excerpts(err); got != want {
@@ -221,7 +221,7 @@ func TestKeysInTheFileAreRefusedAndNotRepeated(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	f.Add("upstreams: &a {openai: {url: https://h}}\npolicy: *a")
-	f.Add("policy: {waits: [1s, 2m, 3h, 1d12h], jitter: 10%}")
+	f.Add("policy: {backoff: [1s, 2m, 3h, 1d12h], jitter: 10%}")
 	f.Add("\uFEFFlisten: 'a\n  b'\r\n? x\n: |\n  text\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := config.Parse("config.yaml", []byte(text))
@@ -245,4 +245,16 @@ func FuzzParse(f *testing.F) {
 			_ = e.Excerpt()
 		}
 	})
+}
+
+func TestParse_EarlierKeysAreOneSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"policy:\n  waits: [1s]\n": `config.yaml:2:3: "waits" is now called "backoff"`,
+		"policies:\n  a: {like: patient, sleep: 3h}\n  b: {like: worker, wait: 1}\nlog: loud\n": `config.yaml:2:7: "like" is now called "preset"; also rename "sleep" to "max-total-wait"`,
+		"upstreams:\n  openai:\n    fallback: [{to: ollama, at-once: [quota]}]\n":               `config.yaml:3:29: "at-once" is now called "immediately-on"`,
+	} {
+		if _, err := config.Parse("config.yaml", []byte(text)); err == nil || err.Error() != want {
+			t.Errorf("Parse(%q) returns %v, want %s", text, err, want)
+		}
+	}
 }

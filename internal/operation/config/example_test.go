@@ -10,16 +10,16 @@ import (
 )
 
 func ExampleParse() {
-	_, err := config.Parse("config.yaml", []byte("policy: {waits: [5s, soon]}\n"))
+	_, err := config.Parse("config.yaml", []byte("policy: {backoff: [5s, soon]}\n"))
 	fmt.Println(err)
-	// Output: config.yaml:1:22: "soon"; want a time above zero, such as 30s, 5m or 1d12h
+	// Output: config.yaml:1:24: "soon"; want a time above zero, such as 30s, 5m or 1d12h
 }
 
 func ExampleExcerpts() {
 	_, err := config.Parse("/etc/config.yaml", []byte("listen: 127.0.0.1:8484\npolcy: patient\n"))
 	fmt.Println(config.Excerpts(err))
 	// Output:
-	// /etc/config.yaml:2:1: no field is called "polcy"; did you mean policy?
+	// /etc/config.yaml:2:1: unknown field "polcy"; did you mean policy?
 	//     2 | polcy: patient
 	//       | ^
 }
@@ -31,7 +31,7 @@ func ExampleLoad() {
 }
 
 func ExampleConfig_Show() {
-	c, _ := config.Parse("config.yaml", []byte("policy: quick\npolicies:\n  quick: {waits: [1s], retries: 3}\nupstreams:\n  ollama: {key: none}\n"))
+	c, _ := config.Parse("config.yaml", []byte("policy: quick\npolicies:\n  quick: {backoff: [1s], retries: 3}\nupstreams:\n  ollama: {key: none}\n"))
 	_ = c.Set("listen", "127.0.0.1:9000", "--listen")
 	fmt.Print(c.Show(true))
 	// Output:
@@ -39,7 +39,7 @@ func ExampleConfig_Show() {
 	// policy: quick                    # config.yaml:1
 	// policies:
 	//   quick:
-	//     waits: [1s]                  # config.yaml:3
+	//     backoff: [1s]                # config.yaml:3
 	//     retries: 3                   # config.yaml:3
 	// upstreams:
 	//   ollama:
@@ -64,9 +64,9 @@ func ExampleConfig_Changes() {
 }
 
 func ExampleConfig_Warnings() {
-	c, _ := config.Parse("config.yaml", []byte("policy: {waits: [1m]}\n"))
+	c, _ := config.Parse("config.yaml", []byte("policy: {backoff: [1m]}\n"))
 	fmt.Println(c.Warnings())
-	// Output: config.yaml:1:9: this policy never gives up; want one of retries, sleep and wall
+	// Output: config.yaml:1:9: this policy never gives up; set retries, max-total-wait or deadline
 }
 
 func ExampleConfig_Gateway() {
@@ -76,7 +76,7 @@ func ExampleConfig_Gateway() {
 	g, _ := c.Gateway(func(string) string { return "a key" })
 	fmt.Println(g.Upstreams[0].Name, g.Policy.MaxWait)
 	// Output:
-	// config.yaml:2:17: the key of openai: the environment variable OPENAI_API_KEY is empty or not set
+	// config.yaml:2:17: key of openai: environment variable OPENAI_API_KEY is empty or not set
 	// openai 8h0m0s
 }
 
@@ -84,7 +84,7 @@ func ExampleConfig_SetUpstream() {
 	c, _ := config.Parse("config.yaml", nil)
 	_ = c.SetUpstream("openai", "https://llm.example/v1", "--upstream")
 	fmt.Println(c.SetUpstream("acme", "https://acme.example", "--upstream"))
-	// Output: none is named "acme"; there are anthropic, gemini, openai, ollama and lmstudio
+	// Output: unknown upstream "acme"; want anthropic, gemini, openai, ollama or lmstudio
 }
 
 func ExampleWatch() {
@@ -100,7 +100,7 @@ func ExampleWatch() {
 }
 
 func ExampleConfig_Named() {
-	c, err := config.Parse("", []byte("policies: {quick: {waits: [1s], retries: 3}}\n"))
+	c, err := config.Parse("", []byte("policies: {quick: {backoff: [1s], retries: 3}}\n"))
 	if err != nil {
 		panic(err)
 	}
@@ -110,7 +110,7 @@ func ExampleConfig_Named() {
 	fmt.Println(err)
 	// Output:
 	// 3 <nil>
-	// no policy is named "slow"; there are patient, interactive, worker, simple, council, none and quick
+	// unknown policy "slow"; want patient, interactive, worker, simple, council, none or quick
 }
 
 // A scenario of the lab is read as strictly as the configuration.
@@ -126,8 +126,8 @@ outages:
 
 func ExampleConfig_Uses() {
 	c, err := config.Parse("", []byte(`
-policies: {quick: {waits: [1s], retries: 3}}
-policy: {waits: [2s], retries: 5}
+policies: {quick: {backoff: [1s], retries: 3}}
+policy: {backoff: [2s], retries: 5}
 upstreams:
   anthropic: {policy: quick, routes: [{models: [claude-haiku-*], policy: simple}]}
   openai: {}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -22,6 +23,14 @@ type reader struct {
 	path   []string
 	at     map[string]pos // of the values that were read, by their paths: "upstreams.local.url"
 	blind  map[int]int    // lines of which nothing is shown from a column on
+
+	renamed []rename // keys of an earlier version
+}
+
+// rename is a key of an earlier version, and the name that it has now.
+type rename struct {
+	fault    *Error
+	old, new string
 }
 
 // fail says what is wrong with a value.
@@ -48,6 +57,9 @@ func (r *reader) done() error {
 	if len(r.faults) == 0 {
 		return nil
 	}
+	if len(r.renamed) > 0 {
+		return Errors{r.earlier()}
+	}
 	for _, e := range r.faults {
 		if column, ok := r.blind[e.Line]; ok {
 			e.text = string(append([]rune(e.text)[:column-1], '…'))
@@ -55,6 +67,24 @@ func (r *reader) done() error {
 	}
 	slices.SortStableFunc(r.faults, inOrder)
 	return r.faults
+}
+
+// earlier says in one sentence that a file is of an earlier version: with the
+// first of its keys that have another name now, and what the others are called.
+func (r *reader) earlier() *Error {
+	slices.SortStableFunc(r.renamed, func(a, b rename) int { return inOrder(a.fault, b.fault) })
+	first := r.renamed[0]
+	var others []string
+	for _, k := range r.renamed[1:] {
+		other := fmt.Sprintf("%q to %q", k.old, k.new)
+		if k.old != first.old && !slices.Contains(others, other) {
+			others = append(others, other)
+		}
+	}
+	if len(others) > 0 {
+		first.fault.Message += "; also rename " + list(others)
+	}
+	return first.fault
 }
 
 // want says that a value is none of a form.
@@ -193,6 +223,7 @@ func byName[T any](words string, name form[string], of form[T]) form[[]named[T]]
 // field is one field of an S.
 type field[S any] struct {
 	name   string
+	old    string // its name in an earlier version; "": the same
 	schema schema
 	read   func(*reader, *node, *S)
 	show   func(*S) *node // nil: it is not set, and has no default that can be written down
@@ -224,15 +255,25 @@ func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
 	}
 }
 
+// formerly names the field's key in an earlier version, which is refused with a
+// hint.
+func (f field[S]) formerly(old string) field[S] {
+	f.old = old
+	return f
+}
+
 // object is the form of fields that we name. fresh, where it is not nil, gives
 // the value that the fields are put into.
 func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) form[S] {
 	if s.Additional = false; s.Type == nil {
 		s.Type = orNothing()
 	}
-	byName := make(map[string]field[S], len(fields))
+	byName, renamed := make(map[string]field[S], len(fields)), map[string]string{}
 	for _, f := range fields {
 		byName[f.name] = f
+		if f.old != "" {
+			renamed[f.old] = f.name
+		}
 		s.Properties = append(s.Properties, property{f.name, &f.schema})
 	}
 	return form[S]{
@@ -246,7 +287,7 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 			if fresh != nil {
 				v = fresh(r, n)
 			}
-			readFields(r, n, byName, &s, &v)
+			readFields(r, n, byName, renamed, &s, &v)
 			return v, len(r.faults) == before
 		},
 		show: func(v S) *node {
@@ -261,15 +302,20 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 	}
 }
 
-// readFields reads what a mapping has and refuses what nobody knows.
-func readFields[S any](r *reader, n *node, byName map[string]field[S], s *schema, to *S) {
+// readFields reads the fields of a mapping and refuses unknown ones.
+func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed map[string]string, s *schema, to *S) {
 	for _, e := range n.entries {
 		f, ok := byName[e.key.text]
-		if !ok {
-			r.fail(e.key, "no field is called %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
-			continue
+		name := renamed[e.key.text]
+		switch {
+		case ok:
+			r.below(f.name, e.value, func() { f.read(r, e.value, to) })
+		case name != "":
+			r.fail(e.key, "%q is now called %q", e.key.text, name)
+			r.renamed = append(r.renamed, rename{r.faults[len(r.faults)-1], e.key.text, name})
+		default:
+			r.fail(e.key, "unknown field %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
 		}
-		r.below(f.name, e.value, func() { f.read(r, e.value, to) })
 	}
 }
 
@@ -280,7 +326,7 @@ func instead(name string, names []string) string {
 			return "did you mean " + n + "?"
 		}
 	}
-	return "there are " + list(names)
+	return "want " + either(names)
 }
 
 // near tells whether two names differ by a character, by two that have changed

@@ -1,12 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,9 +68,9 @@ func (m *mapper) folder(path, name string) string {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		m.say(path, "the folder %s: %v", name, reason(err))
+		m.say(path, "directory %s: %v", name, reason(err))
 	case !info.IsDir():
-		m.say(path, "%s is no folder", name)
+		m.say(path, "%s is not a directory", name)
 	}
 	return name
 }
@@ -86,7 +86,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	if u.key.env != "" || u.key.file != "" {
 		get, err := u.key.open(m.config.path(m.env), m.env)
 		if err != nil {
-			m.say("upstreams."+name+".key", "the key of %s: %v", name, err)
+			m.say("upstreams."+name+".key", "key of %s: %v", name, err)
 		}
 		made.Key = get
 	}
@@ -117,7 +117,7 @@ func (l limits) over(other gateway.Limits) *gateway.Limits {
 
 func chained(chain []fallback) (made []gateway.Fallback) {
 	for _, f := range chain {
-		made = append(made, gateway.Fallback{To: f.to, After: f.after, Kinds: f.atOnce})
+		made = append(made, gateway.Fallback{To: f.to, After: f.after, Kinds: f.immediatelyOn})
 	}
 	return made
 }
@@ -141,7 +141,7 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	case name == "":
 		return c.Retry(), nil
 	case !slices.Contains(c.policyNames(), name):
-		return policy.Policy{}, fmt.Errorf("no policy is named %q; there are %s", name, list(c.policyNames()))
+		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, either(c.policyNames()))
 	}
 	return c.resolve(choice{name: name}), nil
 }
@@ -160,36 +160,23 @@ func (c *Config) resolve(chosen choice) policy.Policy {
 	return p
 }
 
-// check says what the gateway refuses, at the upstream or the fallback that it
-// is about.
+// check reports what the gateway refuses, at the upstream or the fallback that is
+// wrong.
 func (m *mapper) check(made gateway.Config) {
 	joined, ok := made.Check().(interface{ Unwrap() []error })
 	if !ok {
 		return
 	}
 	for _, err := range joined.Unwrap() {
-		m.say(m.about(err.Error()), "%v", err)
-	}
-}
-
-// about gives the path of what an error of the gateway's is about.
-func (m *mapper) about(says string) string {
-	for _, u := range m.config.all() {
-		rest, ok := strings.CutPrefix(says, fmt.Sprintf("upstream %q: ", u.name))
-		if !ok {
-			continue
-		}
-		found := "upstreams." + u.name
-		m.config.visit(func(path string, _ choice, chain []fallback) {
-			for i, f := range chain {
-				if strings.HasPrefix(path, "upstreams."+u.name+".") && strings.HasPrefix(rest, fmt.Sprintf("fallback to %q: ", f.to)) {
-					found = path + "." + strconv.Itoa(i) + ".to"
-				}
+		path := "upstreams"
+		if e, ok := errors.AsType[*gateway.ConfigError](err); ok {
+			path += "." + e.Upstream
+			if e.Field != "" {
+				path += "." + e.Field + ".to"
 			}
-		})
-		return found
+		}
+		m.say(path, "%v", err)
 	}
-	return "upstreams"
 }
 
 // parseBase reads the base URL of an upstream. Its errors do not repeat it,

@@ -102,7 +102,7 @@ func TestNobodyHasToHaveAFile(t *testing.T) {
 }
 
 func TestAPolicyThatNeverTriesAgainHoldsAtAnUpstreamToo(t *testing.T) {
-	for _, text := range []string{"policy: none", "policy: {retries: 0}", "policy: own\npolicies: {own: {like: patient, retries: 0}}"} {
+	for _, text := range []string{"policy: none", "policy: {retries: 0}", "policy: own\npolicies: {own: {preset: patient, retries: 0}}"} {
 		c := parse(t, text+"\nupstreams: {openai: {policy: none}}")
 		g, err := c.Gateway(env())
 		if err != nil {
@@ -122,13 +122,13 @@ func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
 	write(t, dir, "empty", "\n")
 	write(t, dir, "two", "a\nb\n")
 	for _, tt := range []struct{ text, want string }{
-		{"token: {env: NOWHERE}", "1:8: the environment variable NOWHERE is empty or not set"},
-		{"upstreams: {openai: {key: {env: NOWHERE}}}", "1:27: the key of openai: the environment variable NOWHERE is empty or not set"},
-		{"upstreams: {openai: {key: {file: gone}}}", "1:27: the key of openai: the file " + dir + "/gone: no such file or directory"},
-		{"upstreams: {openai: {key: {file: empty}}}", "1:27: the key of openai: the file " + dir + "/empty is empty or not set"},
-		{"upstreams: {openai: {key: {file: two}}}", "1:27: the key of openai: the file " + dir + "/two has more than one line"},
-		{"spool: {dir: gone}", "1:14: the folder " + dir + "/gone: no such file or directory"},
-		{"spool: {dir: two}", "1:14: " + dir + "/two is no folder"},
+		{"token: {env: NOWHERE}", "1:8: environment variable NOWHERE is empty or not set"},
+		{"upstreams: {openai: {key: {env: NOWHERE}}}", "1:27: key of openai: environment variable NOWHERE is empty or not set"},
+		{"upstreams: {openai: {key: {file: gone}}}", "1:27: key of openai: file " + dir + "/gone: no such file or directory"},
+		{"upstreams: {openai: {key: {file: empty}}}", "1:27: key of openai: file " + dir + "/empty is empty or not set"},
+		{"upstreams: {openai: {key: {file: two}}}", "1:27: key of openai: file " + dir + "/two has more than one line"},
+		{"spool: {dir: gone}", "1:14: directory " + dir + "/gone: no such file or directory"},
+		{"spool: {dir: two}", "1:14: " + dir + "/two is not a directory"},
 		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API ollama`},
 		{"upstreams: {openai: {fallback: [{to: b, after: 1m}]}, b: {api: openai, url: https://b.example/v1}}", `1:38: upstream "openai": fallback to "b": it needs a key of its own`},
 		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": it is in the list already, or is the upstream itself`},
@@ -179,22 +179,22 @@ func TestAKeyInAFileIsReadAgainWhenItChanges(t *testing.T) {
 
 func TestWhatIsProbablyNotMeantIsSaid(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"policy: {waits: [1m]}", "1:9: this policy never gives up"},
-		{"policy: {waits: [1m], sleep: 3d}", "1:9: this policy waits for more than a day"},
-		{"policy: {waits: [50ms], retries: 100}", "1:9: this policy tries many times"},
-		{"policy: {waits: [1m], retries: 0}", "1:9: this policy never tries again, since retries is 0"},
-		{"policy: {waits: [10m], retries: 3, wall: 5m}", "1:9: this policy never tries again: its first wait does not fit"},
-		{"policy: {waits: [10m], sleep: 5m}", "1:9: this policy never tries again: its first wait does not fit"},
-		{"policy: {waits: [1s], retries: 3, wall: 5m, reserve: 5m}", "1:9: this policy never tries again: reserve leaves nothing"},
-		{"policy: {waits: [1s], retries: 3, reserve: 5m}", "1:9: reserve is a part of wall"},
+		{"policy: {backoff: [1m]}", "1:9: this policy never gives up"},
+		{"policy: {backoff: [1m], max-total-wait: 3d}", "1:9: this policy waits for more than a day"},
+		{"policy: {backoff: [50ms], retries: 100}", "1:9: this policy retries many times"},
+		{"policy: {backoff: [1m], retries: 0}", "1:9: this policy never retries, since retries is 0"},
+		{"policy: {backoff: [10m], retries: 3, deadline: 5m}", "1:9: this policy never retries: its first wait is longer"},
+		{"policy: {backoff: [10m], max-total-wait: 5m}", "1:9: this policy never retries: its first wait is longer"},
+		{"policy: {backoff: [1s], retries: 3, deadline: 5m, min-remaining: 5m}", "1:9: this policy never retries: min-remaining is not below deadline"},
+		{"policy: {backoff: [1s], retries: 3, min-remaining: 5m}", "1:9: min-remaining has no effect"},
 		{"policy: {retries: 0}", ""},
-		{"policy: {waits: [1s], wall: 5m, reserve: 4m}", ""},
-		{"policies: {a: {like: patient}}", "1:12: nothing uses the policy a"},
-		{"upstreams: {openai: {url: http://llm.example/v1}}", "1:27: credentials go to llm.example unencrypted"},
-		{"upstreams: {openai: {routes: [{policy: none}, {models: [a]}]}}", "1:31: this route is for every model"},
+		{"policy: {backoff: [1s], deadline: 5m, min-remaining: 4m}", ""},
+		{"policies: {a: {preset: patient}}", "1:12: policy a is unused"},
+		{"upstreams: {openai: {url: http://llm.example/v1}}", "1:27: credentials are sent to llm.example unencrypted"},
+		{"upstreams: {openai: {routes: [{policy: none}, {models: [a]}]}}", "1:31: this route matches every model"},
 		{"upstreams: {openai: {url: http://localhost:1/v1}}", ""},
 		{"upstreams: {openai: {url: http://llm.example/v1, key: none}}", ""},
-		{"upstreams: {openai: {policy: {waits: [1m], retries: 3}}}", ""},
+		{"upstreams: {openai: {policy: {backoff: [1m], retries: 3}}}", ""},
 	} {
 		c := parse(t, tt.text)
 		doubts := c.Warnings()
@@ -208,7 +208,7 @@ func TestWhatIsProbablyNotMeantIsSaid(t *testing.T) {
 }
 
 func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
-	own := write(t, t.TempDir(), "own.yaml", "waits: [7s]\nsleep: 1h\n")
+	own := write(t, t.TempDir(), "own.yaml", "backoff: [7s]\nmax-total-wait: 1h\n")
 	c := parse(t, "listen: a:1\npolicy: worker\nhosts: [x]\n")
 	for _, set := range [][3]string{
 		{"listen", "127.0.0.1:7", "--listen"},
@@ -227,7 +227,7 @@ func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
 	shown := strings.Join(strings.Fields(c.Show(true)), " ")
 	for _, want := range []string{
 		"listen: 127.0.0.1:7 # --listen", "hosts: [a.example, b.example] # RIDETHROUGH_HOSTS", "env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN",
-		"policy: waits: [7s] # --policy", "sleep: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "url: https://api.openai.com # default",
+		"policy: backoff: [7s] # --policy", "max-total-wait: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "url: https://api.openai.com # default",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, c.Show(true))
@@ -235,7 +235,7 @@ func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
 	}
 	for _, tt := range [][3]string{
 		{"listen", "8484", "want HOST:PORT"},
-		{"policy", "forever", `no policy is named "forever"; there are patient, interactive, worker, simple, council and none`},
+		{"policy", "forever", `unknown policy "forever"; want patient, interactive, worker, simple, council or none`},
 		{"log", "loud", "want a level"},
 	} {
 		if err := c.Set(tt[0], tt[1], "--x"); err == nil || !strings.Contains(err.Error(), tt[2]) {

@@ -77,11 +77,11 @@ type anchored struct {
 func parse(src source, data []byte) (*node, Errors) {
 	t := &tree{source: src, anchors: map[string]anchored{}}
 	if len(data) > maxBytes {
-		return nil, Errors{src.fault(pos{}, "%d bytes are more than a configuration may have, %d", len(data), maxBytes)}
+		return nil, Errors{src.fault(pos{}, "the file has %d bytes, more than the limit of %d", len(data), maxBytes)}
 	}
 	// The parser takes time by the square of how deep values are in each other.
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("- ")) > maxNodes {
-		return nil, Errors{src.fault(pos{}, "more values than a configuration may have, %d", maxNodes)}
+		return nil, Errors{src.fault(pos{}, "the file has more values than the limit of %d", maxNodes)}
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -92,7 +92,7 @@ func parse(src source, data []byte) (*node, Errors) {
 		switch {
 		case doc.Body == nil:
 		case root != nil:
-			return nil, Errors{src.fault(position(doc.Body), "a second document begins; want one")}
+			return nil, Errors{src.fault(position(doc.Body), "a second document starts here; want one")}
 		default:
 			root = t.node(doc.Body)
 		}
@@ -104,16 +104,16 @@ func parse(src source, data []byte) (*node, Errors) {
 func (t *tree) syntax(err error) *Error {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
-		return t.fault(pos{}, "this is no YAML: %v", err)
+		return t.fault(pos{}, "invalid YAML: %v", err)
 	}
 	says := e.GetMessage()
 	switch {
 	case strings.Contains(says, "mapping value is not allowed"):
-		says += "; a text with a colon and a space in it needs quotes"
+		says += "; a value with a colon and a space needs quotes"
 	case strings.Contains(says, `'	'`):
-		says = "a tab; YAML is indented with spaces"
+		says = "tab; YAML is indented with spaces"
 	}
-	return t.fault(place(e.GetToken()), "this is no YAML: %s", says)
+	return t.fault(place(e.GetToken()), "invalid YAML: %s", says)
 }
 
 func place(t *token.Token) pos {
@@ -168,7 +168,7 @@ func (t *tree) node(n ast.Node) *node {
 	case *ast.AliasNode:
 		return t.alias(n)
 	default:
-		t.say(n, "a configuration has no use for a %s", strings.ToLower(fmt.Sprint(n.Type())))
+		t.say(n, "unsupported YAML value: %s", strings.ToLower(fmt.Sprint(n.Type())))
 		made.kind = broken
 	}
 	return made
@@ -187,16 +187,16 @@ func (t *tree) entries(values []*ast.MappingValueNode) []entry {
 	seen := make(map[string]int, len(values))
 	for _, v := range values {
 		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
-			t.say(v.Key, "<< merges nothing here; name a policy, or repeat the fields")
+			t.say(v.Key, "merge keys (<<) are not supported; use a preset or repeat the fields")
 			continue
 		}
 		key := t.node(v.Key)
 		if key.kind != text && key.kind != number && key.kind != boolean {
-			t.say(v.Key, "the name of a field is a text, not %s", key.kind)
+			t.say(v.Key, "a field name must be a text, not %s", key.kind)
 			continue
 		}
 		if line := seen[key.text]; line > 0 {
-			t.say(v.Key, "%q stands here twice, before on line %d", key.text, line)
+			t.say(v.Key, "duplicate field %q, first on line %d", key.text, line)
 			continue
 		}
 		seen[key.text] = key.line
@@ -220,7 +220,7 @@ func (t *tree) alias(n *ast.AliasNode) *node {
 	value, ok := t.anchors[n.Value.String()]
 	switch {
 	case !ok:
-		t.say(n, "nothing before this is called &%s", n.Value)
+		t.say(n, "unknown anchor &%s", n.Value)
 	case t.more(n, value.size):
 		made = *value.node
 		made.pos = position(n)
@@ -233,7 +233,7 @@ func (t *tree) more(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count
 	if t.nodes > maxNodes && !enough {
-		t.say(n, "more values than a configuration may have, %d", maxNodes)
+		t.say(n, "the file has more values than the limit of %d", maxNodes)
 	}
 	return t.nodes <= maxNodes
 }

@@ -12,7 +12,7 @@ import (
 
 // rule is a policy of the user's own.
 type rule struct {
-	like string // the preset that it began with; ""
+	preset string // that it starts from; "": none
 	policy.Policy
 }
 
@@ -65,36 +65,36 @@ func policyName() form[string] {
 // numbers is the form of a policy of the user's own.
 func numbers() form[rule] {
 	return object(
-		schema{name: "policy", about: "A policy of your own.", words: "the fields of a policy"}, like,
-		of("like", oneOf("a preset", policy.Presets()...), func(p *rule) *string { return &p.like }, says{"A preset to begin with. The other fields change it.", "", "the policy begins with nothing"}),
-		of("waits", seq("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, says{"The wait before retry 1, 2, 3 …, then the last one again and again.", "", "needed, unless the policy is like a preset"}),
-		of("factor", factor(), func(p *rule) *float64 { return &p.Backoff.Factor }, says{"How much longer each wait after the last of the list is than the one before.", "", "no longer"}),
-		of("jitter", jitters(), func(p *rule) *policy.Jitter { return &p.Backoff.Jitter }, says{"How far a wait is moved by chance: 10% both ways, or {down: 0%, up: 10%}.", "", "not at all"}),
-		of("max", duration(), func(p *rule) *time.Duration { return &p.Backoff.Max }, says{"The longest wait.", "", "no bound"}),
-		of("retries", retries(), func(p *rule) *int { return &p.Retries }, says{"How many tries there are after the first, or unlimited. 0 never tries again.", "", "unlimited"}),
-		of("sleep", duration(), func(p *rule) *time.Duration { return &p.MaxWait }, says{"How much waiting there is in all.", "", "no bound"}),
-		of("wall", duration(), func(p *rule) *time.Duration { return &p.Deadline }, says{"How long all tries and waits may take in all, by the clock.", "", "no bound"}),
-		of("reserve", duration(), func(p *rule) *time.Duration { return &p.MinRemaining }, says{"How much of wall must be left for another try.", "", "anything"}),
-		of("hint", duration(), func(p *rule) *time.Duration { return &p.MaxRetryAfter }, says{"The longest wait that a provider may ask for. A longer one ends the call.", "", "what sleep and wall allow"}),
-		of("kinds", kindsOf(), func(p *rule) *fault.Set { return &p.RetryOn }, says{"The kinds of faults that are worth another try. transient stands for those that pass by themselves.", "", "transient"}),
+		schema{name: "policy", about: "A policy of your own.", words: "the fields of a policy"}, fromPreset,
+		of("preset", oneOf("a preset", policy.Presets()...), func(p *rule) *string { return &p.preset }, says{"The preset to start from. The other fields override it.", "", "the policy starts empty"}).formerly("like"),
+		of("backoff", seq("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, says{"The waits before retries 1, 2, 3 and so on. The last one repeats.", "", "required without a preset"}).formerly("waits"),
+		of("multiplier", multiplier(), func(p *rule) *float64 { return &p.Backoff.Factor }, says{"The growth of each further wait once the list has ended.", "", "no growth"}).formerly("factor"),
+		of("jitter", jitters(), func(p *rule) *policy.Jitter { return &p.Backoff.Jitter }, says{"The random change of each wait: 10% both ways, or {down: 0%, up: 10%}.", "", "none"}),
+		of("max-backoff", duration(), func(p *rule) *time.Duration { return &p.Backoff.Max }, says{"The longest single wait.", "", "no limit"}).formerly("max"),
+		of("retries", retries(), func(p *rule) *int { return &p.Retries }, says{"The number of retries after the first try, or unlimited. 0 never retries.", "", "unlimited"}),
+		of("max-total-wait", duration(), func(p *rule) *time.Duration { return &p.MaxWait }, says{"The longest sum of all waits of a call.", "", "no limit"}).formerly("sleep"),
+		of("deadline", duration(), func(p *rule) *time.Duration { return &p.Deadline }, says{"The longest time of a call, tries and waits included.", "", "no limit"}).formerly("wall"),
+		of("min-remaining", duration(), func(p *rule) *time.Duration { return &p.MinRemaining }, says{"The time that must be left before the deadline for another try to start.", "", "any"}).formerly("reserve"),
+		of("max-retry-after", duration(), func(p *rule) *time.Duration { return &p.MaxRetryAfter }, says{"The longest wait that a provider may ask for. A longer one ends the call.", "", "what max-total-wait and deadline allow"}).formerly("hint"),
+		of("retry-on", kindsOf(), func(p *rule) *fault.Set { return &p.RetryOn }, says{"The kinds of faults that are retried. transient stands for all that go away by themselves.", "", "transient"}).formerly("kinds"),
 	)
 }
 
-// like begins a policy with a preset.
-func like(r *reader, n *node) rule {
-	base := n.field("like")
+// fromPreset starts a policy from its preset.
+func fromPreset(r *reader, n *node) rule {
+	base := n.field("preset")
 	if base == nil {
-		if n.field("waits") == nil && (n.field("retries") == nil || n.field("retries").text != "0") {
-			r.fail(n, "a policy needs waits, or a preset to be like")
+		if n.field("backoff") == nil && (n.field("retries") == nil || n.field("retries").text != "0") {
+			r.fail(n, "a policy needs backoff or preset")
 		}
 		return rule{Policy: policy.Policy{Retries: policy.Unlimited}}
 	}
-	preset, _ := policy.Preset(base.text) // another name is said where it is read
+	preset, _ := policy.Preset(base.text) // an unknown name is refused where the field is read
 	return rule{Policy: preset}
 }
 
-// factor is the form of a growth.
-func factor() form[float64] {
+// multiplier is the form of a growth.
+func multiplier() form[float64] {
 	least := 1.0
 	return scalar(schema{Type: "number", Minimum: &least, words: "a number from 1, such as 2"}, func(s string) (float64, error) {
 		n, err := strconv.ParseFloat(s, 64)

@@ -89,14 +89,14 @@ const (
 func scenarios() form[Scenario] {
 	f := object(
 		schema{words: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
-		of("title", prose("a sentence"), func(s *Scenario) *string { return &s.Title }, says{"What it is called.", "", "the file's name"}),
-		of("about", prose("sentences"), func(s *Scenario) *string { return &s.About }, says{"What it shows.", "", "nothing"}),
-		of("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, says{"The time in which calls begin. What is under way then is played to its end.", "", "needed"}),
-		of("seed", whole[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, says{"Where chance begins. The same seed gives the same figures.", "1", ""}),
-		of("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, says{"Who calls.", "", "needed"}),
-		of("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, says{"What answers.", "", "its defaults"}),
-		of("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, says{"What goes wrong, and when. Outages may overlap: the first that refuses a call decides.", "", "needed"}),
-		of("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, says{"The policies that are played, as `ridethrough lab --policies` lists them.", "", "all of the list"}),
+		of("title", prose("a sentence"), func(s *Scenario) *string { return &s.Title }, says{"Its title.", "", "the file's name"}),
+		of("about", prose("sentences"), func(s *Scenario) *string { return &s.About }, says{"What the scenario shows.", "", "nothing"}),
+		of("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, says{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
+		of("seed", whole[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, says{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
+		of("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, says{"The clients.", "", "required"}),
+		of("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, says{"The provider.", "", "its defaults"}),
+		of("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, says{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
+		of("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, says{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
 	)
 	return checked(f, checkScenario)
 }
@@ -109,7 +109,7 @@ func prose(words string) form[string] {
 		case s == "":
 			return "", errForm
 		case strings.ContainsFunc(s, unseen):
-			return "", errors.New("there is a letter in it that nobody sees")
+			return "", errors.New("it contains an invisible character")
 		}
 		return s, nil
 	}, itself)
@@ -131,37 +131,37 @@ func seen(r rune) rune {
 
 func callers() form[Callers] {
 	return checked(object(
-		schema{name: "callers", about: "Those who call: each one call at a time.", words: "the fields of callers", Required: []string{"number", "every"}}, nil,
-		of("number", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, says{"How many there are, at most " + strconv.Itoa(MaxCallers) + ".", "", "needed"}),
-		of("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, says{"The time from the end of a call to the same caller's next, on average.", "", "needed"}),
-		of("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, says{"How long a caller waits for an answer before it leaves.", "", "without end"}),
-		of("tokens", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, says{"What a call costs where tokens are counted.", "", "nothing"}),
+		schema{name: "callers", about: "The clients. Each makes one call at a time.", words: "the fields of callers", Required: []string{"number", "every"}}, nil,
+		of("number", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, says{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
+		of("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, says{"The average time from the end of a call to the same caller's next one.", "", "required"}),
+		of("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, says{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
+		of("tokens", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, says{"The tokens that a call costs under a rate limit.", "", "none"}),
 	), wants)
 }
 
 func services() form[Service] {
 	return object(
-		schema{name: "upstream", about: "What answers when nothing is wrong.", words: "the fields of an upstream"},
+		schema{name: "upstream", about: "The provider outside of outages.", words: "the fields of an upstream"},
 		func(*reader, *node) Service { return Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond} },
-		of("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, says{"How long an answer takes: on average, and from half to half as much again.", "6s", ""}),
-		of("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, says{"How long a refusal takes.", "200ms", ""}),
-		of("rate", rates(), func(s *Service) *float64 { return &s.Rate }, says{"How many calls it takes in at the most. It refuses others with the status 529.", "", "no bound"}),
+		of("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, says{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
+		of("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, says{"The time of a rejection.", "200ms", ""}),
+		of("rate", rates(), func(s *Service) *float64 { return &s.Rate }, says{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),
 	)
 }
 
 func outages() form[Outage] {
 	return checked(object(
-		schema{name: "outage", about: "One thing that goes wrong for a while.", words: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
-		of("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, says{"What goes wrong: `total` refuses every call, `partial` a share of them, `flapping` all of them now and then, `rate-limit` those beyond a number of tokens per minute, `limited` those beyond a rate. `brown-out` only makes answers slow.", "", "needed"}),
-		of("from", duration(), func(o *Outage) *time.Duration { return &o.From }, says{"When it begins.", "", "at the start"}),
-		of("for", duration(), func(o *Outage) *time.Duration { return &o.For }, says{"How long it lasts.", "", "needed"}),
-		of("status", whole("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, says{"The HTTP status of a refusal.", "", "529, and 429 of a rate limit"}),
-		of("share", share(), func(o *Outage) *float64 { return &o.Share }, says{"The share of calls that a partial outage refuses.", "", "needed by partial"}),
-		of("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, says{"How long each part of flapping refuses.", "", "needed by flapping"}),
-		of("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, says{"How long it answers in between.", "", "needed by flapping"}),
-		of("tokens", whole("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, says{"The tokens per minute that a rate limit lets through. Its refusals say when the next minute begins.", "", "needed by rate-limit"}),
-		of("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, says{"The calls that a limited capacity takes in.", "", "needed by limited"}),
-		of("slower", factor(), func(o *Outage) *float64 { return &o.Slower }, says{"How many times as long each answer takes in a brown-out.", "", "needed by brown-out"}),
+		schema{name: "outage", about: "One failure for some time.", words: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
+		of("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, says{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens per minute, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
+		of("from", duration(), func(o *Outage) *time.Duration { return &o.From }, says{"When it starts.", "", "at the start of the scenario"}),
+		of("for", duration(), func(o *Outage) *time.Duration { return &o.For }, says{"How long it lasts.", "", "required"}),
+		of("status", whole("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, says{"The HTTP status of a rejection.", "", "529; 429 for a rate limit"}),
+		of("share", share(), func(o *Outage) *float64 { return &o.Share }, says{"The share of calls that a partial outage rejects.", "", "required by partial"}),
+		of("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, says{"How long each down interval of flapping is.", "", "required by flapping"}),
+		of("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, says{"How long each up interval in between is.", "", "required by flapping"}),
+		of("tokens", whole("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, says{"The tokens per minute that a rate limit allows. Its rejections state when the next minute begins.", "", "required by rate-limit"}),
+		of("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, says{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
+		of("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, says{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
 	), checkOutage)
 }
 
@@ -173,18 +173,18 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 	}
 	for _, name := range needs[o.Kind] {
 		if n.field(name) == nil {
-			r.fail(n, "an outage that is %s needs the field %s", o.Kind, name)
+			r.fail(n, "a %s outage needs the field %s", o.Kind, name)
 		}
 	}
 	for _, kind := range OutageKinds() {
 		for _, name := range needs[kind] {
 			if v := n.field(name); v != nil && kind != o.Kind {
-				r.fail(v, "%s is for an outage that is %s, not %s", name, kind, o.Kind)
+				r.fail(v, "%s belongs to a %s outage, not to a %s one", name, kind, o.Kind)
 			}
 		}
 	}
 	if v := n.field("status"); v != nil && o.Kind == BrownOut {
-		r.fail(v, "a brown-out refuses nothing, so that it has no status")
+		r.fail(v, "a brown-out rejects nothing, so it has no status")
 	}
 	if o.Status == 0 {
 		if o.Status = 529; o.Kind == RateLimit {
@@ -213,11 +213,11 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		item := at("outages").item(i)
 		switch {
 		case s.Lasts > 0 && o.From+o.For > s.Lasts:
-			r.fail(item, "this outage ends at %s, after the scenario, which lasts %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
+			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
 		case o.Kind == RateLimit && c.Tokens == 0:
-			r.fail(item, "a rate limit counts tokens; want the field tokens of callers")
+			r.fail(item, "a rate limit counts tokens; set the field tokens of callers")
 		case o.Kind == RateLimit && o.Tokens < c.Tokens:
-			r.fail(item.part("tokens"), "no call would ever be answered: each costs %d tokens, and %d are let through per minute", c.Tokens, o.Tokens)
+			r.fail(item.part("tokens"), "no call would ever be answered: each costs %d tokens, and %d per minute are allowed", c.Tokens, o.Tokens)
 		}
 	}
 }
@@ -234,12 +234,12 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	calls := float64(c.Number) * float64(s.Lasts) / float64(max(c.Every, 1))
 	switch {
 	case s.Lasts > maxLasts:
-		return [2]string{"lasts"}, fmt.Errorf("%s is longer than a scenario may last, %s", ShowDuration(s.Lasts), ShowDuration(maxLasts))
+		return [2]string{"lasts"}, fmt.Errorf("%s is longer than the longest scenario, %s", ShowDuration(s.Lasts), ShowDuration(maxLasts))
 	case c.Number > MaxCallers:
-		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than can be played, %d", c.Number, MaxCallers)
+		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than the limit of %d", c.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:
-		return [2]string{"callers", "every"}, fmt.Errorf("about %.0f calls are more than can be played, %d; "+
-			"want fewer callers, longer times between their calls, or a shorter scenario", calls, maxCalls)
+		return [2]string{"callers", "every"}, fmt.Errorf("about %.0f calls are more than the limit of %d; "+
+			"use fewer callers, longer times between calls, or a shorter scenario", calls, maxCalls)
 	}
 	return at, nil
 }
@@ -278,7 +278,7 @@ func checked[T any](f form[T], check func(*reader, *node, *T, *schema)) form[T] 
 func wants[T any](r *reader, n *node, _ *T, s *schema) {
 	for _, name := range s.Required {
 		if n.field(name) == nil {
-			r.fail(n, "the field %s is needed", name)
+			r.fail(n, "the field %s is required", name)
 		}
 	}
 }

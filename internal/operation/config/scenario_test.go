@@ -62,27 +62,27 @@ var scenarioMistakes = []struct {
 	text, want string
 	beyond     bool
 }{
-	{"", "1:1: the field lasts is needed", false},
-	{"lasts: 1h\ncallers: {number: 1}\noutages: [{kind: total, for: 1m}]", "2:10: the field every is needed", false},
+	{"", "1:1: the field lasts is required", false},
+	{"lasts: 1h\ncallers: {number: 1}\noutages: [{kind: total, for: 1m}]", "2:10: the field every is required", false},
 	{"lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: []", "3:10: an empty list; want a list of outages", false},
-	{"title: \"a\\e[31m\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\x1b[31m": there is a letter in it that nobody sees; want a sentence`, true},
-	{"about: \"a\\u202eb\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\u202eb": there is a letter in it that nobody sees; want sentences`, true},
+	{"title: \"a\\e[31m\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\x1b[31m": it contains an invisible character; want a sentence`, true},
+	{"about: \"a\\u202eb\"\n" + body("{kind: total, for: 1m}"), `1:8: "a\u202eb": it contains an invisible character; want sentences`, true},
 	{body("{kind: totally, for: 1m}"), `3:18: "totally"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited`, false},
-	{body("{kind: total}"), "3:11: the field for is needed", false},
-	{body("{kind: partial, for: 1m}"), "3:11: an outage that is partial needs the field share", true},
-	{body("{kind: total, for: 1m, share: 3%}"), "3:41: share is for an outage that is partial, not total", true},
+	{body("{kind: total}"), "3:11: the field for is required", false},
+	{body("{kind: partial, for: 1m}"), "3:11: a partial outage needs the field share", true},
+	{body("{kind: total, for: 1m, share: 3%}"), "3:41: share belongs to a partial outage, not to a total one", true},
 	{body("{kind: total, for: 1m, status: 600}"), `3:42: "600": it is too large; want a status from 400 to 599`, true},
 	{body("{kind: total, for: 1m, status: 200}"), `3:42: "200"; want a status from 400 to 599`, false},
-	{body("{kind: brown-out, for: 1m, slower: 3, status: 500}"), "3:57: a brown-out refuses nothing, so that it has no status", true},
+	{body("{kind: brown-out, for: 1m, slower: 3, status: 500}"), "3:57: a brown-out rejects nothing, so it has no status", true},
 	{body("{kind: limited, for: 1m, rate: 3}"), `3:42: "3"; want a number per time above zero, such as 20/s, 90/min or 500/h`, false},
 	{body("{kind: limited, for: 1m, rate: 0/s}"), `3:42: "0/s": it is zero; want a number per time above zero, such as 20/s, 90/min or 500/h`, true},
-	{body("{kind: total, from: 30m, for: 31m}"), "3:11: this outage ends at 1h1m, after the scenario, which lasts 1h", true},
-	{body("{kind: rate-limit, for: 1m, tokens: 5}"), "3:11: a rate limit counts tokens; want the field tokens of callers", true},
-	{"lasts: 1h\ncallers: {number: 1, every: 1m, tokens: 9}\noutages: [{kind: rate-limit, for: 1m, tokens: 5}]", "3:47: no call would ever be answered: each costs 9 tokens, and 5 are let through per minute", true},
-	{"lasts: 1h\ncallers: {number: 20001, every: 1h}\noutages: [{kind: total, for: 1m}]", "2:19: 20001 callers are more than can be played, 20000", true},
-	{"lasts: 7d\ncallers: {number: 20000, every: 1m}\noutages: [{kind: total, for: 1m}]", "2:33: about 201600000 calls are more than can be played, 20000000; want fewer callers, longer times between their calls, or a shorter scenario", true},
-	{"lasts: 8d\ncallers: {number: 1, every: 1m}\noutages: [{kind: total, for: 1m}]", "1:8: 192h is longer than a scenario may last, 168h", true},
-	{body("{kind: total, for: 1m}") + "\ncaller: 3", `4:1: no field is called "caller"; did you mean callers?`, false},
+	{body("{kind: total, from: 30m, for: 31m}"), "3:11: this outage ends at 1h1m, but the scenario lasts only 1h", true},
+	{body("{kind: rate-limit, for: 1m, tokens: 5}"), "3:11: a rate limit counts tokens; set the field tokens of callers", true},
+	{"lasts: 1h\ncallers: {number: 1, every: 1m, tokens: 9}\noutages: [{kind: rate-limit, for: 1m, tokens: 5}]", "3:47: no call would ever be answered: each costs 9 tokens, and 5 per minute are allowed", true},
+	{"lasts: 1h\ncallers: {number: 20001, every: 1h}\noutages: [{kind: total, for: 1m}]", "2:19: 20001 callers are more than the limit of 20000", true},
+	{"lasts: 7d\ncallers: {number: 20000, every: 1m}\noutages: [{kind: total, for: 1m}]", "2:33: about 201600000 calls are more than the limit of 20000000; use fewer callers, longer times between calls, or a shorter scenario", true},
+	{"lasts: 8d\ncallers: {number: 1, every: 1m}\noutages: [{kind: total, for: 1m}]", "1:8: 192h is longer than the longest scenario, 168h", true},
+	{body("{kind: total, for: 1m}") + "\ncaller: 3", `4:1: unknown field "caller"; did you mean callers?`, false},
 }
 
 func body(outage string) string {
@@ -141,7 +141,7 @@ func TestScenarioManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
 func TestAStrategyTriesWhatItListsAndNoMoreOftenThanItSays(t *testing.T) {
 	all, err := config.ParseStrategies("s.yaml", []byte(`one:
   title: One
-  policy: {waits: [1s], retries: 9}
+  policy: {backoff: [1s], retries: 9}
   statuses: [408, 5xx]
   fewer: [{status: 529, retries: 2}]
   source: here

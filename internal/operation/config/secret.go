@@ -17,9 +17,9 @@ type secret struct {
 // places is the form of a secret.
 func places() form[secret] {
 	f := object(
-		schema{name: "secret", about: "Where a secret is. It never stands in the file itself.", words: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
-		of("env", variable(), func(s *secret) *string { return &s.env }, says{"The environment variable that holds it.", "", "see file"}),
-		of("file", anyName("a path"), func(s *secret) *string { return &s.file }, says{"The file that holds it, from the folder of the configuration. Space at its ends is no part of it.", "", "see env"}),
+		schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", words: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
+		of("env", variable(), func(s *secret) *string { return &s.env }, says{"The environment variable with the secret.", "", "see file"}),
+		of("file", anyName("a path"), func(s *secret) *string { return &s.file }, says{"The file with the secret, relative to the configuration file. Surrounding space is ignored.", "", "see env"}),
 	)
 	fields := f.read
 	f.read = func(r *reader, n *node) (secret, bool) {
@@ -31,7 +31,7 @@ func places() form[secret] {
 		}()
 		switch {
 		case n.kind == text || n.kind == number:
-			r.fail(n, "a secret does not stand in the file itself; want %s", f.schema.words)
+			r.fail(n, "a secret must not be in the configuration file; want %s", f.schema.words)
 		case n.kind != mapping || len(n.entries) != 1:
 			r.fail(n, "want %s", f.schema.words)
 		default:
@@ -85,7 +85,7 @@ func variable() form[string] {
 			return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
 		}) < 0 && (n.text[0] < '0' || n.text[0] > '9')
 		if !ok {
-			r.fail(n, "want %s; the secret itself does not stand in the file", f.schema.words)
+			r.fail(n, "want %s; the secret itself must not be in the configuration file", f.schema.words)
 		}
 		return n.text, ok
 	}
@@ -101,7 +101,7 @@ func (s secret) open(path func(string) string, env func(string) string) (func() 
 	}
 	value, err := oneLine(env(s.env))
 	if err != nil {
-		err = fmt.Errorf("the environment variable %s %w", s.env, err)
+		err = fmt.Errorf("environment variable %s %w", s.env, err)
 	}
 	return func() (string, error) { return value, nil }, err
 }
@@ -150,9 +150,9 @@ func (f *secretFile) get() (string, error) {
 		f.value, f.seen = value, info
 	case f.value != "":
 	case err != nil:
-		return "", fmt.Errorf("the file %s: %w", f.path, err)
+		return "", fmt.Errorf("file %s: %w", f.path, err)
 	default:
-		return "", fmt.Errorf("the file %s %w", f.path, empty)
+		return "", fmt.Errorf("file %s %w", f.path, empty)
 	}
 	return f.value, nil
 }

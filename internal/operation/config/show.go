@@ -59,16 +59,16 @@ type printer struct {
 	lines  []line
 }
 
-// fields writes a mapping. What a policy has from the preset that it is like is
-// written out, so the preset is only an origin.
+// fields writes a mapping. The values that a policy has from its preset are
+// written out, so that the preset is only an origin.
 func (p *printer) fields(path, indent string, n *node) {
 	rest := "default"
-	like := n.field("like")
-	if like != nil {
-		rest = "like " + like.text
+	preset := n.field("preset")
+	if preset != nil {
+		rest = "preset " + preset.text
 	}
 	for _, e := range n.entries {
-		if e.value == like {
+		if e.value == preset {
 			continue
 		}
 		at := strings.TrimPrefix(path+"."+e.key.text, ".")

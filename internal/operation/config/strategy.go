@@ -14,18 +14,18 @@ import (
 // Strategy is how a program tries again, in our words: its numbers, and what
 // it does with answers and stated waits.
 type Strategy struct {
-	Name     string
-	Title    string
-	Policy   policy.Policy
-	Statuses []int         // HTTP statuses that it tries again
-	Fewer    []Fewer       // statuses that it tries again less often
-	Hint     time.Duration // the longest stated wait that it obeys; 0: it obeys none
-	Beyond   string        // what it does with a longer one: BeyondIgnores, BeyondEnds or BeyondShortens
-	Timeout  time.Duration // of each of its tries; 0: none
-	Source   string        // where the numbers are published
-	Seen     string        // which version of that, and when it was read
-	Note     string        // what else there is to know
-	Doubt    string        // what could not be verified; "": nothing
+	Name          string
+	Title         string
+	Policy        policy.Policy
+	Statuses      []int         // HTTP statuses that it tries again
+	Fewer         []Fewer       // statuses that it tries again less often
+	MaxRetryAfter time.Duration // the longest Retry-After that it honors; 0: it honors none
+	Beyond        string        // what it does with a longer one: BeyondIgnores, BeyondEnds or BeyondShortens
+	Timeout       time.Duration // of each of its tries; 0: none
+	Source        string        // where the numbers are published
+	Seen          string        // which version of that, and when it was read
+	Note          string        // what else there is to know
+	Doubt         string        // what could not be verified; "": nothing
 }
 
 // Fewer bounds the retries after a status.
@@ -42,19 +42,19 @@ const (
 func strategies() form[[]named[Strategy]] {
 	one := checked(object(
 		schema{name: "strategy", words: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
-		of("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, says{"What people call it.", "", "needed"}),
-		of("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, says{"Its waits.", "", "needed"}),
-		of("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, says{"What it tries again.", "", "needed"}),
-		of("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, says{"What it tries again less often.", "", "nothing"}),
-		of("hint", duration(), func(s *Strategy) *time.Duration { return &s.Hint }, says{"The longest stated wait that it obeys.", "", "it obeys none"}),
-		of("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, says{"What it does with a longer one.", BeyondIgnores, ""}),
-		of("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, says{"Of each try.", "", "none"}),
-		of("source", anyName("a place"), func(s *Strategy) *string { return &s.Source }, says{"Where it is published.", "", "needed"}),
-		of("seen", anyName("a version and a date"), func(s *Strategy) *string { return &s.Seen }, says{"Which version, and when.", "", "needed"}),
-		of("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, says{"What else there is to know.", "", "nothing"}),
+		of("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, says{"Its title.", "", "required"}),
+		of("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, says{"Its backoff and retries.", "", "required"}),
+		of("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, says{"The statuses that it retries.", "", "required"}),
+		of("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, says{"The statuses that it retries less often.", "", "nothing"}),
+		of("max-retry-after", duration(), func(s *Strategy) *time.Duration { return &s.MaxRetryAfter }, says{"The longest Retry-After that it honors.", "", "it honors none"}),
+		of("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, says{"What it does with a longer Retry-After.", BeyondIgnores, ""}),
+		of("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, says{"The timeout of each try.", "", "none"}),
+		of("source", anyName("a place"), func(s *Strategy) *string { return &s.Source }, says{"Where the numbers are published.", "", "required"}),
+		of("seen", anyName("a version and a date"), func(s *Strategy) *string { return &s.Seen }, says{"The version, and when it was read.", "", "required"}),
+		of("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, says{"Remarks.", "", "nothing"}),
 		of("doubt", anyName("sentences"), func(s *Strategy) *string { return &s.Doubt }, says{"What could not be verified.", "", "nothing"}),
 	), wants)
-	return byName("strategies by their names", policyName(), one)
+	return byName("strategies by name", policyName(), one)
 }
 
 // strategyPolicy is the form of a policy where it stands by itself.
@@ -73,8 +73,8 @@ func strategyPolicy() form[policy.Policy] {
 func fewer() form[Fewer] {
 	return checked(object(
 		schema{words: "status and retries", Required: []string{"status", "retries"}}, nil,
-		of("status", whole("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, says{"The status.", "", "needed"}),
-		of("retries", whole("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, says{"How often.", "", "needed"}),
+		of("status", whole("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, says{"The status.", "", "required"}),
+		of("retries", whole("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, says{"The number of retries.", "", "required"}),
 	), wants)
 }
 

@@ -26,9 +26,9 @@ type limits struct{ connect, firstByte, idle time.Duration }
 
 // fallback is where a call goes on.
 type fallback struct {
-	to     string
-	after  time.Duration
-	atOnce fault.Set
+	to            string
+	after         time.Duration
+	immediatelyOn fault.Set
 }
 
 // route is what holds for some models.
@@ -43,14 +43,14 @@ type route struct {
 func upstreams() form[upstream] {
 	return object(
 		schema{name: "upstream", about: "One provider, or one account with it.", words: "the fields of an upstream"}, fresh,
-		of("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, says{"The API that it answers.", "", "its name, which must then be that of an API"}),
-		of("url", baseURL(), func(u *upstream) *string { return &u.url }, says{"The base URL, as clients of that API take it: with /v1 for openai, without for the others.", "", "the API's public URL; for ollama and lmstudio where they listen on this machine"}),
-		of("key", keys(), func(u *upstream) *secret { return &u.key }, says{"The credential that it gets in place of the client's. none sends none, not even the client's.", "", "the client's own"}),
-		of("policy", choices(), func(u *upstream) *choice { return &u.policy }, says{"When to try again.", "", "the policy of the whole file"}),
-		of("limits", bounds("limits", true), func(u *upstream) *limits { return &u.limits }, says{"How long each part of a try may take.", "", "the defaults"}),
-		of("body", size(), func(u *upstream) *int64 { return &u.body }, says{"The largest request. A larger one is refused with status 413.", "32MiB", ""}),
-		of("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, says{"Where a call goes on that finds no answer here, in order.", "", "nowhere"}),
-		of("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, says{"Other terms for some models. The first that fits holds.", "", "none"}),
+		of("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, says{"The API that it serves.", "", "its name, which must then be the name of an API"}),
+		of("url", baseURL(), func(u *upstream) *string { return &u.url }, says{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others.", "", "the API's public URL; for ollama and lmstudio their local default"}),
+		of("key", keys(), func(u *upstream) *secret { return &u.key }, says{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
+		of("policy", choices(), func(u *upstream) *choice { return &u.policy }, says{"The retry policy.", "", "the policy of the file"}),
+		of("limits", bounds("limits", true), func(u *upstream) *limits { return &u.limits }, says{"The time limits of one try.", "", "the defaults"}),
+		of("body", size(), func(u *upstream) *int64 { return &u.body }, says{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
+		of("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, says{"The upstreams that take over a failing call, in order.", "", "none"}),
+		of("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, says{"Overrides for some models. The first matching route applies.", "", "none"}),
 	)
 }
 
@@ -79,27 +79,27 @@ func bounds(name string, usual bool) form[limits] {
 		return of(name, limit(), at, says{doc, def, without})
 	}
 	return object(
-		schema{name: name, about: "How long each part of a try may take.", words: "connect, first-byte and idle"}, nil,
-		one("connect", "Until the connection stands.", "10s", func(l *limits) *time.Duration { return &l.connect }),
-		one("first-byte", "From sending the request to the first byte of an answer.", "10m", func(l *limits) *time.Duration { return &l.firstByte }),
-		one("idle", "Between two parts of an answer.", "5m", func(l *limits) *time.Duration { return &l.idle }),
+		schema{name: name, about: "The time limits of one try.", words: "connect, first-byte and idle"}, nil,
+		one("connect", "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
+		one("first-byte", "From the request to the first byte of the response.", "10m", func(l *limits) *time.Duration { return &l.firstByte }),
+		one("idle", "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
 	)
 }
 
 // chain is the form of a list of fallbacks.
 func chain() form[[]fallback] {
 	return seq("a list of fallbacks", object(
-		schema{name: "fallback", about: "Another upstream for a call.", words: "the fields of a fallback", Required: []string{"to"}}, toward,
-		of("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, says{"The upstream's name. It answers the same API, and has a key of its own or wants none, unless it is the same host.", "", "needed"}),
-		of("after", duration(), func(f *fallback) *time.Duration { return &f.after }, says{"How long a call may wait before.", "", "until the upstream before it gives up"}),
-		of("at-once", kindsOf(), func(f *fallback) *fault.Set { return &f.atOnce }, says{"The kinds of faults for which it is taken at once.", "", "none"}),
+		schema{name: "fallback", about: "Another upstream for a failing call.", words: "the fields of a fallback", Required: []string{"to"}}, toward,
+		of("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, says{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host.", "", "required"}),
+		of("after", duration(), func(f *fallback) *time.Duration { return &f.after }, says{"How long a call waits before it moves here.", "", "until the previous upstream gives up"}),
+		of("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, says{"The kinds of faults that move a call here without waiting.", "", "none"}).formerly("at-once"),
 	))
 }
 
 // toward begins a fallback, which has to lead somewhere.
 func toward(r *reader, n *node) fallback {
 	if n.field("to") == nil {
-		r.fail(n, "a fallback needs the name of an upstream in the field to")
+		r.fail(n, "a fallback needs the field to with the name of an upstream")
 	}
 	return fallback{}
 }
@@ -107,11 +107,11 @@ func toward(r *reader, n *node) fallback {
 // routes is the form of a route.
 func routes() form[route] {
 	return object(
-		schema{name: "route", about: "Terms for some models.", words: "the fields of a route"}, nil,
-		of("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, says{"The models it is for. * stands for any characters but /, ? for one, [abc] for one of them.", "", "every model"}),
-		of("policy", choices(), func(t *route) *choice { return &t.policy }, says{"When to try again.", "", "the upstream's"}),
-		of("limits", bounds("route-limits", false), func(t *route) *limits { return &t.limits }, says{"How long each part of a try may take.", "", "the upstream's"}),
-		of("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, says{"Where a call goes on.", "", "the upstream's"}),
+		schema{name: "route", about: "Overrides for some models.", words: "the fields of a route"}, nil,
+		of("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, says{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
+		of("policy", choices(), func(t *route) *choice { return &t.policy }, says{"The retry policy.", "", "the upstream's"}),
+		of("limits", bounds("route-limits", false), func(t *route) *limits { return &t.limits }, says{"The time limits of one try.", "", "the upstream's"}),
+		of("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, says{"The upstreams that take over.", "", "the upstream's"}),
 	)
 }
 
