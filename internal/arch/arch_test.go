@@ -221,7 +221,7 @@ var clocks = []clock{
 	{"internal/server/live", "NewTicker", "refreshes a list that has readers"},
 	{"internal/server/stream", "NewTimer", "keeps a silent stream of events alive"},
 	{"internal/server/client", "AfterFunc", "ends a connection of which nothing is heard"},
-	{"internal/terminal/tui", "After", "lets somebody leave whom something keeps that does not end"},
+	{"internal/terminal/tui", "After", "quits though the conversation does not close"},
 	{"internal/cli/gatewaycmd", "AfterFunc", "handles events a little later, and drops the code of the start"},
 	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left"},
 	{"internal/cli/agentcmd", "AfterFunc", "bounds how long a server may take to stop a turn"},

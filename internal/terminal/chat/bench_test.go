@@ -3,22 +3,23 @@ package chat_test
 import (
 	"testing"
 
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// A list of ten conversations that are closed.
-func BenchmarkList(b *testing.B) {
+// BenchmarkFolder_List lists ten closed conversations.
+func BenchmarkFolder_List(b *testing.B) {
 	f := folder(b.TempDir(), llmtest.Says("hi"))
 	for range 10 {
-		talk, err := f.New(b.Context(), made)
+		conv, err := f.New(b.Context(), defaults)
 		if err == nil {
-			_, err = talk.Say(b.Context(), "", "hello")
+			err = conv.Do(b.Context(), tui.Send{ID: "1", Text: "hello"})
 		}
 		if err == nil {
-			err = talk.Close()
+			err = conv.Close()
 		}
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("create conversation: %v", err)
 		}
 	}
 	b.ReportAllocs()
@@ -26,37 +27,37 @@ func BenchmarkList(b *testing.B) {
 		n := 0
 		for _, err := range f.List(b.Context()) {
 			if err != nil {
-				b.Fatal(err)
+				b.Fatalf("List: %v", err)
 			}
 			n++
 		}
 		if n != 10 {
-			b.Fatal(n)
+			b.Fatalf("List: got %d conversations, want 10", n)
 		}
 	}
 }
 
-// Opening a conversation that is there, and closing it.
-func BenchmarkOpen(b *testing.B) {
+// BenchmarkFolder_Open opens and closes a conversation.
+func BenchmarkFolder_Open(b *testing.B) {
 	f := folder(b.TempDir(), llmtest.Says("hi"))
-	talk, err := f.New(b.Context(), made)
+	conv, err := f.New(b.Context(), defaults)
 	if err == nil {
-		_, err = talk.Say(b.Context(), "", "hello")
+		err = conv.Do(b.Context(), tui.Send{ID: "1", Text: "hello"})
 	}
 	if err == nil {
-		err = talk.Close()
+		err = conv.Close()
 	}
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("create conversation: %v", err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		same, err := f.Open(b.Context(), talk.ID())
+		same, err := f.Open(b.Context(), conv.ID())
 		if err == nil {
 			err = same.Close()
 		}
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("Open, Close: %v", err)
 		}
 	}
 }

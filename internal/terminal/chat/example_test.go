@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// What was said is there for whoever lists and opens conversations next.
+// A conversation is stored and listed under its first prompt.
 func ExampleFolder_List() {
 	dir, err := os.MkdirTemp("", "chats")
 	if err != nil {
@@ -17,18 +18,18 @@ func ExampleFolder_List() {
 	}
 	defer os.RemoveAll(dir)
 	ctx, f := context.Background(), folder(dir, llmtest.Says("In the house."))
-	talk, err := f.New(ctx, made)
+	conv, err := f.New(ctx, defaults)
 	if err != nil {
 		panic(err)
 	}
-	_, _ = talk.Say(ctx, "", "Where is it?")
-	for e := range talk.Attach(ctx, 0) {
+	_ = conv.Do(ctx, tui.Send{ID: "1", Text: "Where is it?"})
+	for e := range conv.Attach(ctx, 0) {
 		if m, ok := turnEvent(e).(turn.AssistantMessage); ok {
 			fmt.Println(m.Content.Text())
 			break
 		}
 	}
-	_ = talk.Close()
+	_ = conv.Close()
 	for e, err := range f.List(ctx) {
 		fmt.Println(e.Settings.Title, e.InUse, err)
 	}

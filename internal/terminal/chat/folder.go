@@ -19,79 +19,62 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Folder is a folder with conversations, each in a directory of its own that is
-// a store: what works on stores works on it. Whoever has a conversation open
-// works on it, and nobody else does.
+// Folder is a directory of conversations, each with a store of its own. The process that has a
+// conversation open runs its turns, and no other process does. Runner is required.
 type Folder struct {
-	Dir      string                                                     // "": nothing is kept
-	WorkDir  string                                                     // the working directory, by which new conversations are found again
-	Runner   func(store.Store) *conversation.Runner                     // makes who works on a conversation
-	Override func(conversation.Settings) conversation.Settings          // changes those of a conversation as it is opened; nil: does not
-	Validate func(conversation.Settings) (conversation.Settings, error) // completes and checks what one is made with; nil: takes it as it is
-	Log      *slog.Logger                                               // told of what goes wrong unseen; nil: nobody is
+	Dir      string                                                     // "": conversations are in memory
+	WorkDir  string                                                     // the working directory, kept with new conversations
+	Runner   func(store.Store) *conversation.Runner                     // runs the turns of a store
+	Override func(conversation.Settings) conversation.Settings          // changes the settings of a conversation that is opened; nil: keeps them
+	Validate func(conversation.Settings) (conversation.Settings, error) // completes and checks new settings; nil: takes them as they are
+	Log      *slog.Logger                                               // nil: errors in the background are dropped
 }
 
-// New makes a conversation and opens it.
+// New creates a conversation and opens it.
 func (f Folder) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
-	s, err := f.settle(s)
+	s, err := f.validate(s)
 	if err != nil {
 		return nil, err
 	}
-	id := conversation.NewID()
-	opened, err := f.store(ctx, id)
-	if err != nil {
+	l := &local{folder: f, id: conversation.NewID(), workDir: f.WorkDir}
+	if l.store, err = f.openStore(ctx, l.id); err != nil {
 		return nil, err
 	}
-	host := f.Runner(opened)
-	if _, err := host.Create(ctx, id, s); err != nil {
-		return nil, errors.Join(err, opened.Close(context.WithoutCancel(ctx)), f.remove(id))
+	l.runner = f.Runner(l.store)
+	if _, err := l.runner.Create(ctx, l.id, s); err != nil {
+		return nil, errors.Join(err, l.store.Close(context.WithoutCancel(ctx)), f.remove(l.id))
 	}
-	return f.begin(ctx, id, opened, host, f.WorkDir)
+	return l.start(ctx)
 }
 
-// Open opens a conversation, and goes on with what is under way there.
+// Open opens a conversation and continues its turns.
 func (f Folder) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	if !f.has(id) {
 		return nil, fmt.Errorf("%w: %s", conversation.ErrNone, id)
 	}
-	opened, err := f.patiently(ctx, id)
-	if err != nil {
+	l := &local{folder: f, id: id}
+	var err error
+	if l.store, err = f.openBusyStore(ctx, id); err != nil {
 		return nil, err
 	}
-	host := f.Runner(opened)
-	if err := f.adjust(ctx, host, id); err != nil {
-		return nil, errors.Join(err, opened.Close(context.WithoutCancel(ctx)))
+	l.runner = f.Runner(l.store)
+	if err := l.override(ctx); err != nil {
+		return nil, errors.Join(err, l.store.Close(context.WithoutCancel(ctx)))
 	}
-	was, _ := readHead(f.path(id)) // of one that cannot be read, only where it was begun is lost
-	return f.begin(ctx, id, opened, host, was.Folder)
+	s, _ := readSummary(f.path(id)) // without it, only the working directory is lost
+	l.workDir = s.WorkDir
+	return l.start(ctx)
 }
 
-// adjust sees to the settings of a conversation that is opened.
-func (f Folder) adjust(ctx context.Context, host *conversation.Runner, id string) error {
-	v, err := host.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	s := v.Settings
-	if f.Override != nil {
-		s = f.Override(s)
-	}
-	if s, err = f.settle(s); err != nil {
-		return err
-	}
-	return host.Change(ctx, id, s)
-}
-
-// settle completes settings, or says what is wrong with them.
-func (f Folder) settle(s conversation.Settings) (conversation.Settings, error) {
+// validate completes and checks settings.
+func (f Folder) validate(s conversation.Settings) (conversation.Settings, error) {
 	if f.Validate == nil {
 		return s, nil
 	}
 	return f.Validate(s)
 }
 
-// has tells whether there is a conversation of an id. What somebody has typed
-// leads nowhere else.
+// has reports whether there is a conversation id. An id typed by the user leads to no other place.
 func (f Folder) has(id string) bool {
 	if f.Dir == "" || id == "" || strings.HasPrefix(id, ".") || strings.ContainsAny(id, `/\`) {
 		return false
@@ -100,7 +83,7 @@ func (f Folder) has(id string) bool {
 	return err == nil
 }
 
-// path is the directory of a conversation; "": nothing is kept.
+// path is the directory of a conversation; "" in memory.
 func (f Folder) path(id string) string {
 	if f.Dir == "" {
 		return ""
@@ -108,32 +91,32 @@ func (f Folder) path(id string) string {
 	return filepath.Join(f.Dir, id)
 }
 
-// store opens the store of a conversation.
-func (f Folder) store(ctx context.Context, id string) (store.Store, error) {
+// openStore opens the store of a conversation.
+func (f Folder) openStore(ctx context.Context, id string) (store.Store, error) {
 	if f.Dir == "" {
 		return store.Memory(), nil
 	}
 	return store.Open(ctx, store.Config{Dir: f.path(id)})
 }
 
-// A store that is looked at for a list is in use for some milliseconds.
+// A list opens a store for some milliseconds.
 const (
-	looks    = 20
-	lookRest = 25 * time.Millisecond
+	openTries = 20
+	openPause = 25 * time.Millisecond
 )
 
-// patiently is store where somebody may be looking at it.
-func (f Folder) patiently(ctx context.Context, id string) (opened store.Store, err error) {
-	for range looks {
-		opened, err = f.store(ctx, id)
-		if !errors.Is(err, store.ErrInUse) || retry.Sleep(ctx, lookRest) != nil {
+// openBusyStore opens a store that a list may have open.
+func (f Folder) openBusyStore(ctx context.Context, id string) (opened store.Store, err error) {
+	for range openTries {
+		opened, err = f.openStore(ctx, id)
+		if !errors.Is(err, store.ErrInUse) || retry.Sleep(ctx, openPause) != nil {
 			break
 		}
 	}
 	return opened, err
 }
 
-// remove takes a conversation away.
+// remove removes a conversation.
 func (f Folder) remove(id string) error {
 	if f.Dir == "" {
 		return nil
@@ -141,9 +124,8 @@ func (f Folder) remove(id string) error {
 	return store.Remove(f.path(id))
 }
 
-// List yields the conversations in which something was said, those first in
-// which something has happened last. A conversation that is open somewhere is
-// not touched; one whose process has died is looked at, and nobody works on it.
+// List yields the conversations that have inputs, the latest first. It does not touch one that is
+// open elsewhere, and does not continue the turns of one whose process died.
 func (f Folder) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	return func(yield func(tui.Entry, error) bool) {
 		dirs, err := os.ReadDir(f.Dir)
@@ -159,7 +141,7 @@ func (f Folder) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 			if !f.has(d.Name()) {
 				continue
 			}
-			if e, kept := f.entry(ctx, d.Name()); kept {
+			if e, listed := f.entry(ctx, d.Name()); listed {
 				all = append(all, e)
 			}
 		}
@@ -174,39 +156,38 @@ func (f Folder) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	}
 }
 
-// entry gives what a list shows of a conversation; false: nothing was said in
-// it.
-func (f Folder) entry(ctx context.Context, id string) (e tui.Entry, kept bool) {
-	h, err := readHead(f.path(id))
-	if err != nil || !h.holds(f.path(id)) {
-		return f.look(ctx, id, h)
+// entry returns the entry of a conversation in the list; false if it has no input.
+func (f Folder) entry(ctx context.Context, id string) (e tui.Entry, listed bool) {
+	s, err := readSummary(f.path(id))
+	if err != nil || !s.upToDate(f.path(id)) {
+		return f.inspect(ctx, id, s)
 	}
-	return h.entry(id), h.Said
+	return s.entry(id), s.HasInput
 }
 
-// look looks into a store of which the head may not tell the truth, and writes
-// it anew.
-func (f Folder) look(ctx context.Context, id string, h head) (e tui.Entry, kept bool) {
-	opened, err := f.store(ctx, id)
-	if err != nil { // somebody has it, or it is damaged, which is told to whoever opens it
-		e = h.entry(id)
+// inspect reads a store whose summary may be stale, and writes the summary again.
+func (f Folder) inspect(ctx context.Context, id string, s summary) (e tui.Entry, listed bool) {
+	opened, err := f.openStore(ctx, id)
+	if err != nil { // in use, or damaged, which is reported when it is opened
+		e = s.entry(id)
 		e.InUse = errors.Is(err, store.ErrInUse)
-		return e, h.Said || !e.InUse
+		return e, s.HasInput || !e.InUse
 	}
-	h, err = f.shut(ctx, id, opened, conversation.New(conversation.Config{Store: opened}), h.Folder)
+	l := &local{folder: f, id: id, workDir: s.WorkDir, store: opened, runner: conversation.New(conversation.Config{Store: opened})}
+	s, err = l.closeStore(ctx)
 	switch {
 	case err != nil:
-		f.tell("looking at a conversation", id, err)
-		return h.entry(id), true
-	case !h.Said: // its process has died before anybody said anything
-		f.tell("removing a conversation", id, f.remove(id))
+		f.warn("inspect conversation", id, err)
+		return s.entry(id), true
+	case !s.HasInput: // its process died before the first input
+		f.warn("remove empty conversation", id, f.remove(id))
 	}
-	return h.entry(id), h.Said
+	return s.entry(id), s.HasInput
 }
 
-// tell tells of something that has gone wrong.
-func (f Folder) tell(what, id string, err error) {
+// warn logs an error.
+func (f Folder) warn(operation, id string, err error) {
 	if f.Log != nil && err != nil {
-		f.Log.Warn(what, "conversation", id, "error", err)
+		f.Log.Warn(operation, "conversation", id, "error", err)
 	}
 }

@@ -5,227 +5,223 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-func TestAConversationIsKeptAndFoundAgain(t *testing.T) {
+func TestFolder_StoresAndListsConversations(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chats")
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("bye"))
-	first := begun(t, f)
-	say(t, first, "\n  Where is it?\nIn the house?")
+	first := create(t, f)
+	send(t, first, "\n  Where is it?\nIn the house?")
 	until(t, first, sealed)
-	say(t, begun(t, f), "Something else")
-	shut(t, first)
+	send(t, create(t, f), "Something else")
+	closed(t, first)
 	all := listed(t, f)
 	if len(all) != 2 || all[1].ID != first.ID() || all[1].Settings.Title != "Where is it?" || all[1].Folder != "/work" || all[1].InUse || all[1].Turn != "" {
-		t.Errorf("%+v", all)
+		t.Errorf("List: got %+v, want the closed one last", all)
 	}
-	talk, err := f.Open(t.Context(), first.ID())
-	again := opened(t, talk, err)
+	conv, err := f.Open(t.Context(), first.ID())
+	again := opened(t, conv, err)
 	if types := until(t, again, sealed); !slices.Contains(types, "assistant-message") {
-		t.Error(types)
+		t.Errorf("events: got %v, want an assistant-message", types)
 	}
-	if v, err := again.Get(t.Context()); err != nil || v.Settings.Title != "Where is it?" || v.Settings.Model != made.Model {
-		t.Errorf("%+v, %v", v, err)
+	if v, err := again.Get(t.Context()); err != nil || v.Settings.Title != "Where is it?" || v.Settings.Model != defaults.Model {
+		t.Errorf("Get after Open: got %+v, %v, want title and model as before", v, err)
 	}
-	if info, err := os.Stat(filepath.Join(storeDir(dir, first.ID()), "head.json")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
+	if info, err := os.Stat(filepath.Join(storeDir(dir, first.ID()), "summary.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("summary: got %v, %v, want mode 0600", info, err)
 	}
 }
 
-func TestAConversationInWhichNothingWasSaidIsNotKept(t *testing.T) {
+func TestFolder_RemovesAConversationWithoutInput(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir)
-	talk := begun(t, f)
-	if err := talk.Change(t.Context(), conversation.Settings{Model: "acme/small"}); err != nil {
-		t.Error(err)
-	}
+	conv := create(t, f)
+	do(t, conv, tui.Change{Settings: conversation.Settings{Model: "acme/small"}})
 	if all := listed(t, f); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("List: got %+v, want none", all)
 	}
-	shut(t, talk)
-	shut(t, talk)
+	closed(t, conv)
+	closed(t, conv)
 	if left := names(t, dir); len(left) != 0 {
-		t.Error(left)
+		t.Errorf("files left: got %v, want none", left)
 	}
 }
 
-func TestAConversationIsOpenInOneTerminalAtATime(t *testing.T) {
+func TestFolder_OpensAConversationOnce(t *testing.T) {
 	dir := t.TempDir()
 	here, there := folder(dir, llmtest.Says("hi")), folder(dir, llmtest.Says("two"))
-	talk := begun(t, here)
-	say(t, talk, "hello")
-	until(t, talk, sealed)
-	if _, err := there.Open(t.Context(), talk.ID()); !errors.Is(err, store.ErrInUse) {
-		t.Error(err)
+	conv := create(t, here)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
+	if _, err := there.Open(t.Context(), conv.ID()); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("Open in a second terminal: got %v, want ErrInUse", err)
 	}
 	all := listed(t, there)
-	if len(all) != 1 || !all[0].InUse || all[0].Settings.Title != "hello" || all[0].ID != talk.ID() {
-		t.Errorf("%+v", all)
+	if len(all) != 1 || !all[0].InUse || all[0].Settings.Title != "hello" || all[0].ID != conv.ID() {
+		t.Errorf("List in a second terminal: got %+v, want the conversation in use", all)
 	}
-	shut(t, talk)
+	closed(t, conv)
 	if all := listed(t, there); len(all) != 1 || all[0].InUse {
-		t.Errorf("%+v", all)
+		t.Errorf("List after Close: got %+v, want the conversation not in use", all)
 	}
-	same, err := there.Open(t.Context(), talk.ID())
-	say(t, opened(t, same, err), "and?")
+	same, err := there.Open(t.Context(), conv.ID())
+	send(t, opened(t, same, err), "and?")
 }
 
-func TestWhatIsNoConversationIsNotOpened(t *testing.T) {
+func TestFolder_OpensNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(filepath.Join(dir, "chats"))
 	outside := folder(dir, llmtest.Says("hi"))
-	talk := begun(t, outside)
-	say(t, talk, "hello")
-	shut(t, talk)
+	conv := create(t, outside)
+	send(t, conv, "hello")
+	closed(t, conv)
 	if len(listed(t, f)) != 0 {
-		t.Error("there is one")
+		t.Error("List: got a conversation, want none")
 	}
-	for _, id := range []string{"", ".", "..", "../" + talk.ID(), `..\` + talk.ID(), "20000101-000000-aaaaaaaaaa"} {
+	for _, id := range []string{"", ".", "..", "../" + conv.ID(), `..\` + conv.ID(), "20000101-000000-aaaaaaaaaa"} {
 		if _, err := f.Open(t.Context(), id); !errors.Is(err, conversation.ErrNone) {
-			t.Errorf("%q: %v", id, err)
+			t.Errorf("Open(%q): got %v, want ErrNone", id, err)
 		}
 	}
 	if left := names(t, dir); len(left) != 1 {
-		t.Error("something was made:", left)
+		t.Errorf("files: got %v, want the other conversation only", left)
 	}
 }
 
-func TestAConversationWhoseProcessWasKilledIsListedAsItIs(t *testing.T) {
+func TestFolder_ListsAConversationWhoseProcessWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	id := killed(t, dir, "hello")
 	f := folder(dir, llmtest.Says("hi"))
 	before := listed(t, f)
 	if len(before) != 1 || before[0].ID != id || before[0].InUse || before[0].Turn == "" || before[0].Settings.Title != "hello" || before[0].Folder != "/work" {
-		t.Errorf("%+v", before)
+		t.Errorf("List: got %+v, want the conversation with its turn", before)
 	}
-	talk, err := f.Open(t.Context(), id)
-	if types := until(t, opened(t, talk, err), sealed); !slices.Contains(types, "turn-restarted") {
-		t.Error(types)
+	conv, err := f.Open(t.Context(), id)
+	if types := until(t, opened(t, conv, err), sealed); !slices.Contains(types, "turn-restarted") {
+		t.Errorf("events: got %v, want a turn-restarted", types)
 	}
 }
 
-func TestAProcessThatIsKilledBeforeAnythingIsSaidLeavesNothing(t *testing.T) {
+func TestFolder_RemovesAKilledConversationWithoutInput(t *testing.T) {
 	dir := t.TempDir()
 	killed(t, dir, "")
 	if all := listed(t, folder(dir)); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("List: got %+v, want none", all)
 	}
 	if left := names(t, dir); len(left) != 0 {
-		t.Error(left)
+		t.Errorf("files left: got %v, want none", left)
 	}
 }
 
-// Whatever has become of the head, the store knows.
-func TestAListTellsTheTruthWhateverItsFilesSay(t *testing.T) {
+// The store decides, whatever the summary says.
+func TestFolder_ListIgnoresStaleSummaries(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("again"))
-	talk := begun(t, f)
-	say(t, talk, "hello")
-	until(t, talk, sealed)
-	shut(t, talk)
-	name := filepath.Join(storeDir(dir, talk.ID()), "head.json")
+	conv := create(t, f)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
+	closed(t, conv)
+	name := filepath.Join(storeDir(dir, conv.ID()), "summary.json")
 	old, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read summary: %v", err)
 	}
 	elsewhere := folder(dir, llmtest.Says("more"))
-	same, err := elsewhere.Open(t.Context(), talk.ID())
+	same, err := elsewhere.Open(t.Context(), conv.ID())
 	now := opened(t, same, err)
-	if err := now.Change(t.Context(), conversation.Settings{Model: "acme/small", Title: "Other"}); err != nil {
-		t.Error(err)
-	}
-	shut(t, now)
-	for what, text := range map[string]string{"of before": string(old), "cut off": string(old[:20]), "empty": "", "none": "-"} {
+	do(t, now, tui.Change{Settings: conversation.Settings{Model: "acme/small", Title: "Other"}})
+	closed(t, now)
+	for what, text := range map[string]string{"stale": string(old), "cut off": string(old[:20]), "empty": "", "none": "-"} {
 		err := os.WriteFile(name, []byte(text), 0o600)
 		if text == "-" {
 			err = os.Remove(name)
 		}
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("write %s summary: %v", what, err)
 		}
-		if all := listed(t, f); len(all) != 1 || all[0].Settings.Title != "Other" || all[0].Settings.Model != "acme/small" || all[0].ID != talk.ID() {
-			t.Errorf("%s: %+v", what, all)
+		if all := listed(t, f); len(all) != 1 || all[0].Settings.Title != "Other" || all[0].Settings.Model != "acme/small" || all[0].ID != conv.ID() {
+			t.Errorf("List with a summary that is %s: got %+v, want the state of the store", what, all)
 		}
 	}
 }
 
-func TestADamagedConversationIsListedAndSaysSoWhenItIsOpened(t *testing.T) {
+func TestFolder_ListsADamagedConversation(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"))
-	talk := begun(t, f)
-	say(t, talk, "hello")
-	until(t, talk, sealed)
-	shut(t, talk)
-	if err := os.WriteFile(filepath.Join(storeDir(dir, talk.ID()), "mode"), []byte("cluster\n"), 0o600); err != nil {
-		t.Fatal(err)
+	conv := create(t, f)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
+	closed(t, conv)
+	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "mode"), []byte("cluster\n"), 0o600); err != nil {
+		t.Fatalf("damage store: %v", err)
 	}
-	if err := os.Remove(filepath.Join(storeDir(dir, talk.ID()), "head.json")); err != nil {
-		t.Fatal(err)
+	if err := os.Remove(filepath.Join(storeDir(dir, conv.ID()), "summary.json")); err != nil {
+		t.Fatalf("remove summary: %v", err)
 	}
-	if all := listed(t, f); len(all) != 1 || all[0].ID != talk.ID() {
-		t.Errorf("%+v", all)
+	if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
+		t.Errorf("List: got %+v, want the damaged conversation", all)
 	}
-	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, store.ErrMode) {
-		t.Error(err)
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, store.ErrMode) {
+		t.Errorf("Open: got %v, want ErrMode", err)
 	}
 }
 
-func TestAStoreIsTakenAwayOnlyIfThereIsNothingInIt(t *testing.T) {
+func TestFolder_RemovesOnlyEmptyStores(t *testing.T) {
 	dir := t.TempDir()
-	for id, holds := range map[string]string{"nothing": "", "other": "talk"} {
+	for id, holds := range map[string]string{"empty": "", "other": "conv"} {
 		e, err := store.Open(t.Context(), store.Config{Dir: storeDir(dir, id)})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("open store %s: %v", id, err)
 		}
 		if holds != "" {
-			if _, err := conversation.New(conversation.Config{Store: e}).Create(t.Context(), holds, made); err != nil {
-				t.Error(err)
+			if _, err := conversation.New(conversation.Config{Store: e}).Create(t.Context(), holds, defaults); err != nil {
+				t.Errorf("create conversation: %v", err)
 			}
 		}
 		if err := e.Close(t.Context()); err != nil {
-			t.Error(err)
+			t.Errorf("close store %s: %v", id, err)
 		}
 	}
 	f := folder(dir)
 	for range 2 {
 		if all := listed(t, f); len(all) != 1 || all[0].ID != "other" {
-			t.Errorf("%+v", all)
+			t.Errorf("List: got %+v, want the store that is not empty", all)
 		}
 	}
 	if left := names(t, dir); !slices.Equal(left, []string{"other"}) {
-		t.Error(left)
+		t.Errorf("stores left: got %v, want [other]", left)
 	}
 }
 
-func TestWhereNothingIsKeptOneCanTalkAllTheSame(t *testing.T) {
+func TestFolder_WithoutDirIsInMemory(t *testing.T) {
 	f := folder("", llmtest.Says("hi"))
-	talk := begun(t, f)
-	say(t, talk, "hello")
-	until(t, talk, sealed)
+	conv := create(t, f)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
 	if all := listed(t, f); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("List: got %+v, want none", all)
 	}
-	shut(t, talk)
-	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, conversation.ErrNone) {
-		t.Error(err)
+	closed(t, conv)
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, conversation.ErrNone) {
+		t.Errorf("Open of a closed conversation in memory: got %v, want ErrNone", err)
 	}
 }
 
-func TestAConversationIsOpenedWithOtherSettingsIfTheyCanBeHad(t *testing.T) {
+func TestFolder_OverridesAndValidatesSettings(t *testing.T) {
 	dir := t.TempDir()
 	f := folder(dir, llmtest.Says("hi"), llmtest.Says("so"))
-	talk := begun(t, f)
-	say(t, talk, "hello")
-	until(t, talk, sealed)
-	shut(t, talk)
+	conv := create(t, f)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
+	closed(t, conv)
 	none := errors.New("no such model")
 	f.Validate = func(s conversation.Settings) (conversation.Settings, error) {
 		if s.Model == "acme/none" {
@@ -234,67 +230,54 @@ func TestAConversationIsOpenedWithOtherSettingsIfTheyCanBeHad(t *testing.T) {
 		return s, nil
 	}
 	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/none"; return s }
-	if _, err := f.Open(t.Context(), talk.ID()); !errors.Is(err, none) {
-		t.Error(err)
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, none) {
+		t.Errorf("Open with an unknown model: got %v, want %v", err, none)
 	}
 	f.Override = func(s conversation.Settings) conversation.Settings { s.Model = "acme/small"; return s }
-	same, err := f.Open(t.Context(), talk.ID())
+	same, err := f.Open(t.Context(), conv.ID())
 	now := opened(t, same, err)
 	if v, err := now.Get(t.Context()); err != nil || v.Settings.Model != "acme/small" || v.Settings.Title != "hello" {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("Get: got %+v, %v, want the overridden model and the title", v, err)
 	}
-	if err := now.Change(t.Context(), conversation.Settings{Model: "acme/none"}); !errors.Is(err, none) {
-		t.Error(err)
+	if err := now.Do(t.Context(), tui.Change{Settings: conversation.Settings{Model: "acme/none"}}); !errors.Is(err, none) {
+		t.Errorf("Change to an unknown model: got %v, want %v", err, none)
 	}
 	if _, err := f.New(t.Context(), conversation.Settings{Model: "acme/none"}); !errors.Is(err, none) {
-		t.Error(err)
+		t.Errorf("New with an unknown model: got %v, want %v", err, none)
 	}
 }
 
-func TestATalkDoesWhatItsConversationDoes(t *testing.T) {
+func TestLocal_DoReachesTheRunner(t *testing.T) {
 	refused := &fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}
 	f := folder(t.TempDir(), llmtest.Fails(refused), llmtest.Hangs(), llmtest.Says("three"))
-	talk := begun(t, f)
-	say(t, talk, "one")
-	until(t, talk, sealed)
-	if _, err := talk.Again(t.Context()); err != nil {
-		t.Error(err)
-	}
-	n := 0
-	until(t, talk, func(b wire.Body) bool { // it hangs
+	conv := create(t, f)
+	send(t, conv, "one")
+	until(t, conv, sealed)
+	do(t, conv, tui.Retry{ID: "retry"})
+	starts := 0
+	until(t, conv, func(b wire.Body) bool { // its answer hangs
 		if wire.Type(b) == "turn-start" {
-			n++
+			starts++
 		}
-		return n == 2
+		return starts == 2
 	})
-	var waiting []string
-	for _, text := range []string{"x", "y", "z"} {
-		id, err := talk.Say(t.Context(), "", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		waiting = append(waiting, id)
+	send(t, conv, "x")
+	removed, steering := send(t, conv, "y"), send(t, conv, "z")
+	do(t, conv, tui.Remove{ID: removed})
+	do(t, conv, tui.Steer{ID: steering})
+	do(t, conv, tui.RetryNow{})
+	if v, err := conv.Get(t.Context()); err != nil || len(v.Inputs) != 2 || v.Inputs[0].Text != "x" || !v.Inputs[1].Steers {
+		t.Errorf("Get: got %+v, %v, want the inputs x and, steering, z", v, err)
 	}
-	ctx := t.Context()
-	for i, err := range []error{talk.Edit(ctx, waiting[0], "two"), talk.Remove(ctx, waiting[1]), talk.Steer(ctx, waiting[2]), talk.Now(ctx)} {
-		if err != nil {
-			t.Error(i, err)
-		}
-	}
-	if v, err := talk.Get(ctx); err != nil || len(v.Inputs) != 2 || v.Inputs[0].Text != "two" || !v.Inputs[1].Steers {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if err := talk.Stop(ctx, ""); err != nil {
-		t.Error(err)
-	}
-	n = 0
-	types := until(t, talk, func(b wire.Body) bool {
+	do(t, conv, tui.Cancel{})
+	ends := 0
+	types := until(t, conv, func(b wire.Body) bool {
 		if sealed(b) {
-			n++
+			ends++
 		}
-		return n == 3
+		return ends == 3
 	})
-	if got := strings.Join(types, " "); !strings.Contains(got, "input-removed") {
-		t.Error(got)
+	if !slices.Contains(types, "input-removed") {
+		t.Errorf("events: got %v, want an input-removed", types)
 	}
 }

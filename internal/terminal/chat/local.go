@@ -15,153 +15,159 @@ import (
 
 // local is a conversation that this process has open.
 type local struct {
-	folder Folder
-	id     string
-	work   string // the working directory in which it was begun
-	store  store.Store
-	host   *conversation.Runner
-	said   bool // something was said, as far as its head tells
+	folder   Folder
+	id       string
+	workDir  string // the working directory in which it was created
+	store    store.Store
+	runner   *conversation.Runner
+	hasInput bool // as of the last summary
 
-	stop func() // ends who works on it, and who writes its head
-	busy sync.WaitGroup
-	shut func() error // once
+	stop  func() // ends the runner and the writer of the summary
+	tasks sync.WaitGroup
+	close func() error // once
 }
 
-// begin works on a conversation until it is closed.
-func (f Folder) begin(ctx context.Context, id string, store store.Store, host *conversation.Runner, work string) (tui.Conversation, error) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // whoever opens it closes it
-	t := &local{folder: f, id: id, work: work, store: store, host: host, stop: stop}
-	t.shut = sync.OnceValue(t.close)
-	v, err := host.Get(ctx, id)
+// override changes the settings of a conversation that is opened, and checks them.
+func (l *local) override(ctx context.Context) error {
+	v, err := l.runner.Get(ctx, l.id)
 	if err != nil {
-		stop()
-		return nil, errors.Join(err, store.Close(ctx))
+		return err
 	}
-	t.note(ctx)
-	events := host.Attach(ctx, id, v.Last)
-	t.busy.Go(func() { t.watch(ctx, events) })
-	t.busy.Go(func() { f.tell("working on a conversation", id, host.Run(ctx)) })
-	return &titled{Conversation: t}, nil
+	if l.folder.Override != nil {
+		v.Settings = l.folder.Override(v.Settings)
+	}
+	return l.change(ctx, v.Settings)
 }
 
-// watch keeps the head as it is.
-func (t *local) watch(ctx context.Context, events iter.Seq2[wire.Event, error]) {
+// start runs the conversation until it is closed.
+func (l *local) start(ctx context.Context) (tui.Conversation, error) {
+	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx)) // it runs until Close
+	l.close = sync.OnceValue(l.closeOnce)
+	v, err := l.runner.Get(ctx, l.id)
+	if err != nil {
+		l.stop()
+		return nil, errors.Join(err, l.store.Close(ctx))
+	}
+	l.writeSummary(ctx)
+	events := l.runner.Attach(ctx, l.id, v.Last)
+	l.tasks.Go(func() { l.updateSummary(ctx, events) })
+	l.tasks.Go(func() { l.folder.warn("run conversation", l.id, l.runner.Run(ctx)) })
+	return &titled{Conversation: l}, nil
+}
+
+// updateSummary writes the summary after each stored event.
+func (l *local) updateSummary(ctx context.Context, events iter.Seq2[wire.Event, error]) {
 	for e, err := range events {
 		if err != nil {
-			t.folder.tell("following a conversation", t.id, err)
+			l.folder.warn("follow conversation", l.id, err)
 			return
 		}
 		if b, ok := e.Body.(wire.Turn); !ok || turn.Kept(b.Event) {
-			t.note(ctx)
+			l.writeSummary(ctx)
 		}
 	}
 }
 
-// note writes how the conversation stands into its head, for lists in other
-// terminals.
-func (t *local) note(ctx context.Context) {
-	v, err := t.host.Get(ctx, t.id)
+// writeSummary writes the summary for lists in other terminals.
+func (l *local) writeSummary(ctx context.Context) {
+	v, err := l.runner.Get(ctx, l.id)
 	if err == nil {
-		t.said = t.said || said(ctx, t.host, t.id)
-		h := head{View: brief(v), Folder: t.work, Said: t.said, Open: true}
-		err = h.write(t.folder.path(t.id))
+		l.hasInput = l.hasInput || hasInput(ctx, l.runner, l.id)
+		s := summary{View: shorten(v), WorkDir: l.workDir, HasInput: l.hasInput, Open: true}
+		err = s.write(l.folder.path(l.id))
 	}
 	if ctx.Err() == nil {
-		t.folder.tell("noting how a conversation stands", t.id, err)
+		l.folder.warn("write conversation summary", l.id, err)
 	}
 }
 
-// said tells whether something was said in a conversation.
-func said(ctx context.Context, h *conversation.Runner, id string) bool {
-	for e, err := range h.History(ctx, id, 0) {
-		if _, changed := e.Body.(wire.ConversationChanged); !changed || err != nil {
+// hasInput reports whether a conversation has more than settings.
+func hasInput(ctx context.Context, r *conversation.Runner, id string) bool {
+	for e, err := range r.History(ctx, id, 0) {
+		if _, settings := e.Body.(wire.ConversationChanged); !settings || err != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// Close hands back what is under way. A conversation in which nothing was said
-// is not kept.
-func (t *local) Close() error { return t.shut() }
+// Close stores the turns in progress, which continue when the conversation is opened again. A
+// conversation without input is removed.
+func (l *local) Close() error { return l.close() }
 
-func (t *local) close() error {
-	t.stop()
-	t.busy.Wait()
-	h, err := t.folder.shut(context.Background(), t.id, t.store, t.host, t.work)
-	if err == nil && !h.Said {
-		err = t.folder.remove(t.id)
+func (l *local) closeOnce() error {
+	l.stop()
+	l.tasks.Wait()
+	s, err := l.closeStore(context.Background())
+	if err == nil && !s.HasInput {
+		err = l.folder.remove(l.id)
 	}
 	return err
 }
 
-// shut closes a store on which nobody works any more, and writes its head.
-func (f Folder) shut(ctx context.Context, id string, store store.Store, host *conversation.Runner, work string) (h head, err error) {
-	h = head{Folder: work, Locked: locked(f.path(id))}
-	err = host.Gather(ctx) // what was accepted may have no record yet
+// closeStore closes the store, in which nothing runs any more, and writes the summary.
+func (l *local) closeStore(ctx context.Context) (s summary, err error) {
+	s = summary{WorkDir: l.workDir, Opened: lastOpened(l.folder.path(l.id))}
+	err = l.runner.Gather(ctx) // inputs that were accepted may have no record yet
 	if err == nil {
-		h.View, h.Said, err = stand(ctx, id, store, host)
+		s.View, s.HasInput, err = l.state(ctx)
 	}
-	if err := errors.Join(err, store.Close(ctx)); err != nil {
-		return h, err
+	if err := errors.Join(err, l.store.Close(ctx)); err != nil {
+		return s, err
 	}
-	return h, h.write(f.path(id))
+	return s, s.write(l.folder.path(l.id))
 }
 
-// stand tells how a conversation stands, and whether something was said in it, or
-// is in its store besides: whoever has put that there keeps it.
-func stand(ctx context.Context, id string, store store.Store, host *conversation.Runner) (v conversation.View, kept bool, err error) {
-	v, err = host.Get(ctx, id)
+// state returns the view of the conversation, and whether the store is to be kept: because of its
+// inputs, or because of other conversations in it.
+func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err error) {
+	v, err = l.runner.Get(ctx, l.id)
 	switch {
-	case err == nil && said(ctx, host, id):
-		return brief(v), true, nil
-	case err != nil && !errors.Is(err, conversation.ErrNone): // that is one whose process has died as it made it
+	case err == nil && hasInput(ctx, l.runner, l.id):
+		return shorten(v), true, nil
+	case err != nil && !errors.Is(err, conversation.ErrNone): // ErrNone: the process died while it created it
 		return v, true, err
 	}
-	for other, err := range store.Conversations(ctx, "") {
-		if err != nil || other.ID != id {
-			return brief(v), true, err
+	for other, err := range l.store.Conversations(ctx, "") {
+		if err != nil || other.ID != l.id {
+			return shorten(v), true, err
 		}
 	}
-	return brief(v), false, nil
+	return shorten(v), false, nil
 }
 
-func (t *local) ID() string { return t.id }
+func (l *local) ID() string { return l.id }
 
-func (t *local) Get(ctx context.Context) (conversation.View, error) { return t.host.Get(ctx, t.id) }
+func (l *local) Get(ctx context.Context) (conversation.View, error) { return l.runner.Get(ctx, l.id) }
 
-func (t *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
-	return t.host.Attach(ctx, t.id, after)
+func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
+	return l.runner.Attach(ctx, l.id, after)
 }
 
-func (t *local) Say(ctx context.Context, id, text string) (string, error) {
-	return t.host.Say(ctx, t.id, id, text)
+func (l *local) Do(ctx context.Context, c tui.Command) (err error) {
+	switch c := c.(type) {
+	case tui.Send:
+		_, err = l.runner.Say(ctx, l.id, c.ID, c.Text)
+	case tui.Remove:
+		err = l.runner.Remove(ctx, l.id, c.ID)
+	case tui.Steer:
+		err = l.runner.Steer(ctx, l.id, c.ID)
+	case tui.Retry:
+		_, err = l.runner.Again(ctx, l.id, c.ID)
+	case tui.RetryNow:
+		err = l.runner.Now(ctx, l.id)
+	case tui.Cancel:
+		err = l.runner.Stop(ctx, l.id, c.ID)
+	case tui.Change:
+		err = l.change(ctx, c.Settings)
+	}
+	return err
 }
 
-func (t *local) Again(ctx context.Context) (string, error) { return t.host.Again(ctx, t.id, "") }
-
-func (t *local) Edit(ctx context.Context, input, text string) error {
-	return t.host.Edit(ctx, t.id, input, text)
-}
-
-func (t *local) Remove(ctx context.Context, input string) error {
-	return t.host.Remove(ctx, t.id, input)
-}
-
-func (t *local) Steer(ctx context.Context, input string) error {
-	return t.host.Steer(ctx, t.id, input)
-}
-
-func (t *local) Stop(ctx context.Context, turnID string) error {
-	return t.host.Stop(ctx, t.id, turnID)
-}
-
-func (t *local) Now(ctx context.Context) error { return t.host.Now(ctx, t.id) }
-
-func (t *local) Change(ctx context.Context, s conversation.Settings) error {
-	s, err := t.folder.settle(s)
+func (l *local) change(ctx context.Context, s conversation.Settings) error {
+	s, err := l.folder.validate(s)
 	if err != nil {
 		return err
 	}
-	return t.host.Change(ctx, t.id, s)
+	return l.runner.Change(ctx, l.id, s)
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Server is a running server that keeps the conversations and works on them,
-// whatever becomes of the terminal.
+// Server is a running server that stores the conversations and runs their turns, with or without a
+// terminal.
 type Server struct {
 	Client   client.Client
-	Override func(conversation.Settings) conversation.Settings // changes those of a conversation as it is opened; nil: does not
+	Override func(conversation.Settings) conversation.Settings // changes the settings of a conversation that is opened; nil: keeps them
 }
 
-// New makes a conversation.
+// New creates a conversation.
 func (s Server) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
 	id, err := s.Client.Create(ctx, client.Settings(with))
 	if err != nil {
-		return nil, known(err)
+		return nil, localError(err)
 	}
-	return &titled{Conversation: &served{s.Client, id}}, nil
+	return &titled{Conversation: &remote{s.Client, id}}, nil
 }
 
 // Open opens a conversation.
 func (s Server) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	t := &titled{Conversation: &served{s.Client, id}}
+	t := &titled{Conversation: &remote{s.Client, id}}
 	v, err := t.Get(ctx)
 	if err == nil && s.Override != nil {
-		err = t.Change(ctx, s.Override(v.Settings))
+		err = t.Do(ctx, tui.Change{Settings: s.Override(v.Settings)})
 	}
 	if err != nil {
 		return nil, err
@@ -45,15 +45,15 @@ func (s Server) Open(ctx context.Context, id string) (tui.Conversation, error) {
 func (s Server) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	return func(yield func(tui.Entry, error) bool) {
 		for v, err := range s.Client.List(ctx) {
-			if !yield(tui.Entry{View: view(v)}, known(err)) {
+			if !yield(tui.Entry{View: viewOf(v)}, localError(err)) {
 				return
 			}
 		}
 	}
 }
 
-// view gives a conversation as the session's package does.
-func view(of client.View) conversation.View {
+// viewOf is a client's view as one of package conversation.
+func viewOf(of client.View) conversation.View {
 	v := conversation.View{
 		ID: of.ID, Settings: conversation.Settings(of.Settings), Created: of.Created, Changed: of.Changed, Last: of.Seq, Turn: of.TurnID,
 	}
@@ -66,8 +66,8 @@ func view(of client.View) conversation.View {
 	return v
 }
 
-// known gives a server's refusal as the error that it is here.
-func known(err error) error {
+// localError adds the error of a local conversation to that of a server.
+func localError(err error) error {
 	p, ok := errors.AsType[*client.Problem](err)
 	if !ok {
 		return err
@@ -79,73 +79,59 @@ func known(err error) error {
 	if is == nil {
 		return err
 	}
-	return refusal{err, is}
+	return serverError{err, is}
 }
 
-// refusal is an error of a server, and what it is here.
-type refusal struct {
+// serverError is an error of a server that is also one of a local conversation.
+type serverError struct {
 	error
 	is error
 }
 
-func (r refusal) Unwrap() []error { return []error{r.error, r.is} }
+func (e serverError) Unwrap() []error { return []error{e.error, e.is} }
 
-// served is a conversation at a server.
-type served struct {
+// remote is a conversation on a server.
+type remote struct {
 	client client.Client
 	id     string
 }
 
-func (t *served) ID() string { return t.id }
+func (r *remote) ID() string { return r.id }
 
-func (t *served) Get(ctx context.Context) (conversation.View, error) {
-	v, err := t.client.Get(ctx, t.id)
-	return view(v), known(err)
+func (r *remote) Get(ctx context.Context) (conversation.View, error) {
+	v, err := r.client.Get(ctx, r.id)
+	return viewOf(v), localError(err)
 }
 
-func (t *served) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
+func (r *remote) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		for e, err := range t.client.Attach(ctx, t.id, after) {
-			if !yield(e, known(err)) {
+		for e, err := range r.client.Attach(ctx, r.id, after) {
+			if !yield(e, localError(err)) {
 				return
 			}
 		}
 	}
 }
 
-func (t *served) Say(ctx context.Context, id, text string) (string, error) {
-	if id == "" {
-		id = conversation.NewID() // to say it again if the connection is lost
+func (r *remote) Do(ctx context.Context, c tui.Command) (err error) {
+	switch c := c.(type) {
+	case tui.Send:
+		err = r.client.Put(ctx, r.id, c.ID, c.Text)
+	case tui.Remove:
+		err = r.client.Remove(ctx, r.id, c.ID)
+	case tui.Steer:
+		err = r.client.Steer(ctx, r.id, c.ID)
+	case tui.Retry:
+		err = r.client.Again(ctx, r.id, c.ID)
+	case tui.RetryNow:
+		err = r.client.Now(ctx, r.id)
+	case tui.Cancel:
+		err = r.client.Stop(ctx, r.id, c.ID)
+	case tui.Change:
+		err = r.client.Change(ctx, r.id, client.Settings(c.Settings))
 	}
-	return id, known(t.client.Put(ctx, t.id, id, text))
+	return localError(err)
 }
 
-func (t *served) Again(ctx context.Context) (string, error) {
-	id := conversation.NewID()
-	return id, known(t.client.Again(ctx, t.id, id))
-}
-
-func (t *served) Edit(ctx context.Context, input, text string) error {
-	return known(t.client.Edit(ctx, t.id, input, text))
-}
-
-func (t *served) Remove(ctx context.Context, input string) error {
-	return known(t.client.Remove(ctx, t.id, input))
-}
-
-func (t *served) Steer(ctx context.Context, input string) error {
-	return known(t.client.Steer(ctx, t.id, input))
-}
-
-func (t *served) Stop(ctx context.Context, turnID string) error {
-	return known(t.client.Stop(ctx, t.id, turnID))
-}
-
-func (t *served) Now(ctx context.Context) error { return known(t.client.Now(ctx, t.id)) }
-
-func (t *served) Change(ctx context.Context, s conversation.Settings) error {
-	return known(t.client.Change(ctx, t.id, client.Settings(s)))
-}
-
-// Close lets the server go on by itself.
-func (t *served) Close() error { return nil }
+// Close does nothing: the server continues on its own.
+func (r *remote) Close() error { return nil }

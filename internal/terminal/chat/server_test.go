@@ -13,96 +13,89 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// served is a server whose model gives these answers.
-func served(t *testing.T, answers ...llmtest.Answer) chat.Server {
+// newServer returns a server whose model gives these answers.
+func newServer(t *testing.T, answers ...llmtest.Answer) chat.Server {
 	t.Helper()
 	model := llmtest.New(large, answers...)
-	host := conversation.New(conversation.Config{Store: store.Memory(), Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
-		w := agent.Agent{Model: model}
-		w.Retry.Policy = policy.Patient()
-		return w, nil
+	runner := conversation.New(conversation.Config{Store: store.Memory(), Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+		a := agent.Agent{Model: model}
+		a.Retry.Policy = policy.Patient()
+		return a, nil
 	}})
 	g, err := gateway.New(gateway.Config{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make gateway: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = host.Run(ctx)
+		_ = runner.Run(ctx)
 	}()
-	s := httptest.NewServer(server.New(server.Config{Gateway: g, Conversations: host, Log: slog.New(slog.DiscardHandler)}))
+	s := httptest.NewServer(server.New(server.Config{Gateway: g, Conversations: runner, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
 		cancel()
 		<-done
 		g.Close()
-		_ = host.Store.Close(context.Background())
+		_ = runner.Store.Close(context.Background())
 	})
 	return chat.Server{Client: client.Client{Base: s.URL}}
 }
 
-func TestAConversationAtAServerIsHadLikeOneHere(t *testing.T) {
-	s := served(t, llmtest.Says("hi"), llmtest.Hangs())
-	talk := begun(t, s)
-	if _, err := talk.Again(t.Context()); !errors.Is(err, conversation.ErrAnswered) {
-		t.Error(err)
+func TestServer_ConversationBehavesLikeALocalOne(t *testing.T) {
+	s := newServer(t, llmtest.Says("hi"), llmtest.Hangs())
+	conv := create(t, s)
+	if err := conv.Do(t.Context(), tui.Retry{ID: "retry"}); !errors.Is(err, conversation.ErrAnswered) {
+		t.Errorf("Retry of nothing: got %v, want ErrAnswered", err)
 	}
-	say(t, talk, "hello\nyou")
-	until(t, talk, sealed)
-	say(t, talk, "more")
-	n := 0
-	until(t, talk, func(b wire.Body) bool {
+	send(t, conv, "hello\nyou")
+	until(t, conv, sealed)
+	send(t, conv, "more")
+	starts := 0
+	until(t, conv, func(b wire.Body) bool {
 		if wire.Type(b) == "turn-start" {
-			n++
+			starts++
 		}
-		return n == 2
+		return starts == 2
 	})
-	waits, err := talk.Say(t.Context(), "", "last")
-	if err != nil {
-		t.Fatal(err)
+	queued := send(t, conv, "last")
+	do(t, conv, tui.Steer{ID: queued})
+	do(t, conv, tui.RetryNow{})
+	v, err := conv.Get(t.Context())
+	if err != nil || v.ID != conv.ID() || v.Turn == "" || len(v.Inputs) != 1 || v.Inputs[0].Text != "last" || !v.Inputs[0].Steers || v.Settings.Title != "hello" || v.Last == 0 {
+		t.Errorf("Get: got %+v, %v, want a turn, the steering input and the title", v, err)
 	}
-	ctx := t.Context()
-	for i, err := range []error{talk.Edit(ctx, waits, "other"), talk.Steer(ctx, waits), talk.Now(ctx)} {
-		if err != nil {
-			t.Error(i, err)
-		}
+	do(t, conv, tui.Remove{ID: queued})
+	do(t, conv, tui.Cancel{ID: v.Turn})
+	if err := conv.Do(t.Context(), tui.Remove{ID: queued}); !errors.Is(err, conversation.ErrInput) {
+		t.Errorf("Remove twice: got %v, want ErrInput", err)
 	}
-	v, err := talk.Get(ctx)
-	if err != nil || v.ID != talk.ID() || v.Turn == "" || len(v.Inputs) != 1 || v.Inputs[0].Text != "other" || !v.Inputs[0].Steers || v.Settings.Title != "hello" || v.Last == 0 {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if err := errors.Join(talk.Remove(ctx, waits), talk.Stop(ctx, v.Turn)); err != nil {
-		t.Error(err)
-	}
-	if err := talk.Remove(ctx, waits); !errors.Is(err, conversation.ErrInput) {
-		t.Error(err)
-	}
-	if all := listed(t, s); len(all) != 1 || all[0].Settings.Title != "hello" || all[0].Settings.Model != made.Model || all[0].InUse {
-		t.Errorf("%+v", all)
+	if all := listed(t, s); len(all) != 1 || all[0].Settings.Title != "hello" || all[0].Settings.Model != defaults.Model || all[0].InUse {
+		t.Errorf("List: got %+v, want the conversation", all)
 	}
 }
 
-func TestAServerSaysWhatItHasNot(t *testing.T) {
-	s := served(t)
-	if _, err := s.Open(t.Context(), "nobody"); !errors.Is(err, conversation.ErrNone) {
-		t.Error(err)
+func TestServer_ErrorsAreThoseOfLocalConversations(t *testing.T) {
+	s := newServer(t)
+	if _, err := s.Open(t.Context(), "none"); !errors.Is(err, conversation.ErrNone) {
+		t.Errorf("Open: got %v, want ErrNone", err)
 	}
-	talk := begun(t, s)
+	conv := create(t, s)
 	s.Override = func(with conversation.Settings) conversation.Settings { with.Model = "acme/small"; return with }
-	same, err := s.Open(t.Context(), talk.ID())
+	same, err := s.Open(t.Context(), conv.ID())
 	if v, err := opened(t, same, err).Get(t.Context()); err != nil || v.Settings.Model != "acme/small" {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("Get: got %+v, %v, want the overridden model", v, err)
 	}
-	if err := talk.Stop(t.Context(), ""); !errors.Is(err, conversation.ErrIdle) {
-		t.Error(err)
+	if err := conv.Do(t.Context(), tui.Cancel{}); !errors.Is(err, conversation.ErrIdle) {
+		t.Errorf("Cancel: got %v, want ErrIdle", err)
 	}
 }

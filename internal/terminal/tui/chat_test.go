@@ -18,10 +18,10 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-func TestWhatIsSaidMeanwhileIsQueuedAndCanBeTakenBack(t *testing.T) {
+func TestQueue_KeepsPromptsThatCanBeTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Late(20*time.Second, llmtest.Says("first answer")), llmtest.Says("second answer"), llmtest.Says("none"))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Late(20*time.Second, llmtest.Says("first answer")), llmtest.Says("second answer"), llmtest.Says("none"))
+		s := start(t, config(h), 80, 24)
 		s.types("first")
 		s.types("second")
 		s.types("third")
@@ -35,39 +35,39 @@ func TestWhatIsSaidMeanwhileIsQueuedAndCanBeTakenBack(t *testing.T) {
 		s.sees("> first\n\nfirst answer\n\n> second\n\nsecond answer\n")
 		s.misses("next:", "third")
 		if n := len(h.model.Requests()); n != 2 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("requests to the model: got %d, want 2", n)
 		}
 	})
 }
 
-func TestTabHandsWhatIsQueuedToTheTurnUnderWay(t *testing.T) {
+func TestTab_SteersTheTurnInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, fails(2, llmtest.Says("both"))...)
+		h := newService(t, fails(2, llmtest.Says("both"))...)
 		h.model.Then = llmtest.Says("another")
-		s := play(t, config(h), 80, 24)
+		s := start(t, config(h), 80, 24)
 		s.types("first")
 		s.types("and this")
 		s.keys("tab")
 		s.wait(20 * time.Second)
 		if n := len(h.model.Requests()); n > 4 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("requests to the model: got %d, want at most 4", n)
 		}
 		s.sees("> and this", "both")
 	})
 }
 
-func TestWhatCannotBeSaidIsBackInTheComposer(t *testing.T) {
+func TestSend_FailureRestoresThePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.refuses = errors.New("no space left on device")
-		s := play(t, config(h), 80, 24)
+		h := newService(t)
+		h.sendErr = errors.New("no space left on device")
+		s := start(t, config(h), 80, 24)
 		s.types("hours of work")
 		s.sees("× Not sent: no space left on device", "> hours of work\n")
 	})
 }
 
-// printBlocks is a tool that changes something.
-func write(ran *int) tool.Tool {
+// writeTool is a tool that writes and counts its runs.
+func writeTool(ran *int) tool.Tool {
 	return tool.Tool{
 		Tool: llm.Tool{Name: "write_file", Schema: json.RawMessage(`{"type":"object"}`)}, Writes: true,
 		Func: func(context.Context, json.RawMessage) (string, error) {
@@ -77,8 +77,8 @@ func write(ran *int) tool.Tool {
 	}
 }
 
-// questions has a house ask whether tools may run.
-func asking(h *house) <-chan tui.Approval {
+// approvals has a service ask whether tools may run.
+func approvals(h *service) <-chan tui.Approval {
 	asked := make(chan tui.Approval)
 	h.approve = func(ctx context.Context, call llm.ToolCall) error {
 		answer := make(chan bool, 1)
@@ -105,56 +105,56 @@ func asking(h *house) <-chan tui.Approval {
 	return asked
 }
 
-func TestAToolThatChangesThingsAsksFirst(t *testing.T) {
+func TestApproval_AsksBeforeAToolWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		call := func(id string) llmtest.Answer {
 			return llmtest.Calls(llmtest.Call(id, "write_file", `{"path":"a.txt"}`))
 		}
-		h := newHouse(t, call("1"), call("2"), call("3"), llmtest.Says("done"))
-		h.tools = []tool.Tool{write(&ran)}
+		h := newService(t, call("1"), call("2"), call("3"), llmtest.Says("done"))
+		h.tools = []tool.Tool{writeTool(&ran)}
 		c := config(h)
-		c.Approvals = asking(h)
-		s := play(t, c, 80, 24)
+		c.Approvals = approvals(h)
+		s := start(t, c, 80, 24)
 		s.types("x")
 		s.sees(`? May write_file run with {"path":"a.txt"}?`, "y yes · n no · a always")
 		s.golden("question")
 		s.keys("y")
 		s.wait(0)
 		if ran != 0 {
-			t.Error("a key that was pressed before the question could be read has answered it")
+			t.Error("runs after a key pressed too early: got one, want none")
 		}
 		s.wait(time.Second)
 		s.keys("n")
 		s.wait(time.Second)
 		if ran != 0 {
-			t.Error("it ran though the answer was no")
+			t.Error("runs after a refusal: got one, want none")
 		}
 		s.keys("a")
 		s.wait(time.Second)
 		s.sees("· refused: write_file", "· allowed from now on: write_file", `· write_file {"path":"a.txt"}`, "  1 line\n  2 lines\n  3 lines\n  … 2 more lines", "done")
 		if ran != 2 {
-			t.Errorf("it ran %d times", ran)
+			t.Errorf("runs: got %d, want 2", ran)
 		}
 	})
 }
 
-func TestWhatAModelSaysIsShownAndNotObeyed(t *testing.T) {
+func TestAnswer_ControlCharactersAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		evil := "a\x1b]0;title\a b\x1b[2J c\u009b2J d&#27;[31m [link](javascript:x) <script>x</script> List<String> `&#27;`"
-		s := play(t, config(newHouse(t, llmtest.Says(evil))), 80, 24)
+		s := start(t, config(newService(t, llmtest.Says(evil))), 80, 24)
 		s.types("x\x1b[2J")
 		s.wait(time.Second) // screen holds every line against control characters
 		s.sees("␛]0;title␇", "␛[2J", "d␛[31m", "<script>x</script>", "List<String>")
 	})
 }
 
-func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
+func TestSlash_CompletesAndRunsCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("ok"), llmtest.Says("ok"))
+		h := newService(t, llmtest.Says("ok"), llmtest.Says("ok"))
 		c := config(h)
 		c.Models = func() []string { return []string{"acme/large", "acme/small"} }
-		s := play(t, c, 80, 24)
+		s := start(t, c, 80, 24)
 		s.types("/nonsense")
 		s.sees("Unknown command /nonsense", "> /nonsense\n")
 		s.keys("ctrl+u", "/", "m", "o", "tab")
@@ -164,12 +164,12 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		s.wait(0)
 		s.sees("The model is acme/small")
 		s.types("x")
-		if v, err := h.host.Get(t.Context(), "talk-a"); err != nil || v.Settings.Model != "acme/small" {
-			t.Errorf("it was made with %q, %v", v.Settings.Model, err)
+		if v, err := h.runner.Get(t.Context(), "conv-a"); err != nil || v.Settings.Model != "acme/small" {
+			t.Errorf("model of the new conversation: got %q, %v, want acme/small", v.Settings.Model, err)
 		}
 		s.types("/model acme/large")
-		if v, err := h.host.Get(t.Context(), "talk-a"); err != nil || v.Settings.Model != "acme/large" {
-			t.Errorf("it goes on with %q, %v", v.Settings.Model, err)
+		if v, err := h.runner.Get(t.Context(), "conv-a"); err != nil || v.Settings.Model != "acme/large" {
+			t.Errorf("model after /model: got %q, %v, want acme/large", v.Settings.Model, err)
 		}
 		s.types("/etc/hosts looks odd")
 		s.sees("> /etc/hosts looks odd", "· acme/large answers from the next turn on")
@@ -177,57 +177,57 @@ func TestCommandsAreCompletedAndUnknownOnesSayso(t *testing.T) {
 		s.sees("/resume", "Ctrl+C")
 		s.types("/quit")
 		s.wait(2 * time.Second)
-		if !s.gone() {
-			t.Error("it is still there")
+		if !s.ended() {
+			t.Error("program after /quit: got it running, want it ended")
 		}
 	})
 }
 
-func TestAnotherConversationIsBegunAndTheFirstResumed(t *testing.T) {
+func TestSlash_NewAndResumeConversations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three"))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three"))
+		s := start(t, config(h), 80, 24)
 		s.types("question one")
 		s.types("/new")
 		s.types("question two")
 		if len(h.made) != 2 {
-			t.Fatalf("there are %d conversations", len(h.made))
+			t.Fatalf("conversations: got %d, want 2", len(h.made))
 		}
 		s.types("/resume busy")
 		s.sees("× That conversation is open in another terminal")
 		s.types("/resume none")
 		s.sees("× There is no such conversation")
-		s.types("/resume talk-a")
+		s.types("/resume conv-a")
 		s.wait(time.Second)
 		s.types("question three")
 		s.wait(time.Second)
 		screen := s.screen()
 		if again := screen[strings.LastIndex(screen, "> question one"):]; !strings.Contains(again, "one\n\n> question three\n\nthree\n") {
-			t.Errorf("the conversation is not gone on with:\n%s", screen)
+			t.Errorf("screen after /resume: got no continued conversation:\n%s", screen)
 		}
 		if asked := h.model.Requests(); len(asked[2].Messages) != 3 {
-			t.Errorf("the model was shown %d messages", len(asked[2].Messages))
+			t.Errorf("messages of the third request: got %d, want 3", len(asked[2].Messages))
 		}
 	})
 }
 
-func TestOfALongConversationTheEndIsTold(t *testing.T) {
+func TestReplay_PrintsTheEndOfALongConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newService(t)
 		h.model.Then = llmtest.Says("answer")
 		c := config(h)
 		first, err := h.New(t.Context(), c.Settings)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("create conversation: %v", err)
 		}
 		for i := range 20 {
-			if _, err := first.Say(t.Context(), "", fmt.Sprintf("question %d", i)); err != nil {
-				t.Fatal(err)
+			if err := first.Do(t.Context(), tui.Send{ID: fmt.Sprint("input-", i), Text: fmt.Sprintf("question %d", i)}); err != nil {
+				t.Fatalf("send prompt %d: %v", i, err)
 			}
 		}
 		time.Sleep(time.Minute)
 		c.Conversation = first
-		s := play(t, c, 80, 40)
+		s := start(t, c, 80, 40)
 		s.wait(time.Second)
 		s.sees("… 17 earlier turns\n", "> question 17\n\nanswer\n\n> question 18\n\nanswer\n\n> question 19\n\nanswer\n")
 		s.misses("question 16", "next:")
@@ -236,10 +236,10 @@ func TestOfALongConversationTheEndIsTold(t *testing.T) {
 	})
 }
 
-func TestAMegabyteThatIsPastedDoesNotGetInTheWay(t *testing.T) {
+func TestPaste_LongTextsBecomePlaceholders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("ok"))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Says("ok"))
+		s := start(t, config(h), 80, 24)
 		s.send(tea.PasteMsg{Content: strings.Repeat("0123456789abcdef\n", 64<<10)})
 		synctest.Wait()
 		s.sees("longer than 384 KiB", "\n  That is")
@@ -251,29 +251,29 @@ func TestAMegabyteThatIsPastedDoesNotGetInTheWay(t *testing.T) {
 		s.keys("enter")
 		s.wait(time.Second)
 		if said := h.model.Requests()[0].Messages[0].Text(); said != "see "+strings.ReplaceAll(text, "\r\n", "\n") {
-			t.Errorf("%d bytes were said, ending in %q", len(said), said[max(0, len(said)-20):])
+			t.Errorf("prompt: got %d bytes ending in %q, want the pasted text", len(said), said[max(0, len(said)-20):])
 		}
 		s.sees("more lines")
 	})
 }
 
-func TestSeveralLinesAreTyped(t *testing.T) {
+func TestComposer_TakesSeveralLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("ok"))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Says("ok"))
+		s := start(t, config(h), 80, 24)
 		s.keys("a", "ctrl+j", "b", `\`, "enter", "c")
 		s.sees("> a\n  b\n  c\n")
 		s.keys("enter")
 		s.wait(time.Second)
 		if said := h.model.Requests()[0].Messages[0].Text(); said != "a\nb\nc" {
-			t.Errorf("said %q", said)
+			t.Errorf("prompt: got %q, want \"a\\nb\\nc\"", said)
 		}
 	})
 }
 
-func TestCtrlCTwiceLeavesWhereNothingIsUnderWay(t *testing.T) {
+func TestCtrlC_TwiceQuitsWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t)), 80, 24)
+		s := start(t, config(newService(t)), 80, 24)
 		s.keys("x", "ctrl+c")
 		s.sees("Cleared; ↑ recalls it")
 		s.keys("ctrl+c")
@@ -281,18 +281,18 @@ func TestCtrlCTwiceLeavesWhereNothingIsUnderWay(t *testing.T) {
 		s.wait(3 * time.Second)
 		s.keys("ctrl+c")
 		s.wait(0)
-		if s.gone() {
-			t.Fatal("once was enough")
+		if s.ended() {
+			t.Fatal("program after two separate Ctrl+C: got it ended, want it running")
 		}
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.gone() {
-			t.Error("it is still there")
+		if !s.ended() {
+			t.Error("program after Ctrl+C twice: got it running, want it ended")
 		}
 	})
 }
 
-func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
+func TestNotify_RecoveryNotifiesAUserWhoIsAway(t *testing.T) {
 	for _, tt := range []struct {
 		looks bool
 		env   []string
@@ -304,12 +304,12 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 		{true, nil, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := config(newHouse(t, fails(3, llmtest.Says("ok"))...))
+			c := config(newService(t, fails(3, llmtest.Says("ok"))...))
 			c.Env, c.Notify = terminalEnv(tt.env...), tui.Notify{Desktop: true, Bell: true, Title: true}
-			s := play(t, c, 80, 24)
+			s := start(t, c, 80, 24)
 			s.types("x")
 			if v := s.seen(); v.WindowTitle != "▲ ridethrough" || !v.ReportFocus {
-				t.Errorf("the title is %q, focus reported: %v", v.WindowTitle, v.ReportFocus)
+				t.Errorf("view: got title %q, focus reports %v, want \"▲ ridethrough\", true", v.WindowTitle, v.ReportFocus)
 			}
 			if !tt.looks {
 				s.send(tea.BlurMsg{})
@@ -317,69 +317,69 @@ func TestWhoeverLooksElsewhereIsToldThatTheWaitIsOver(t *testing.T) {
 				s.send(tea.FocusMsg{})
 			}
 			s.wait(20 * time.Second)
-			got := s.beside()
+			got := s.escapes()
 			if got = strings.ReplaceAll(got, "\x1b[c", ""); got != tt.want {
-				t.Errorf("%v: got %q, want %q", tt.env, got, tt.want)
+				t.Errorf("escape sequences with %v: got %q, want %q", tt.env, got, tt.want)
 			}
 		})
 	}
 }
 
-func TestAPromptOnTheCommandLineIsSaidFirst(t *testing.T) {
+func TestConfig_PromptIsSentFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newHouse(t, llmtest.Says("The answer.")))
+		c := config(newService(t, llmtest.Says("The answer.")))
 		c.Prompt = "The question"
 		c.Settings.Title = "kept"
-		s := play(t, c, 80, 24)
+		s := start(t, c, 80, 24)
 		s.wait(time.Second)
 		s.sees("> The question\n\nThe answer.\n")
 	})
 }
 
-func TestWhatIsHeardOfAnAnswerAfterLeavingIsNotSaidOnceMore(t *testing.T) {
+func TestQuit_PrintsThePartialAnswerOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "The beginning"}))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Hangs(llm.Text{Text: "The beginning"}))
+		s := start(t, config(h), 80, 24)
 		s.types("x")
 		s.sees("The beginning")
 		s.keys("ctrl+d")
-		if err := h.host.Stop(t.Context(), h.made[0], ""); err != nil {
-			t.Error(err)
+		if err := h.runner.Stop(t.Context(), h.made[0], ""); err != nil {
+			t.Errorf("Stop: %v", err)
 		}
 		s.wait(time.Second)
 		if n := strings.Count(s.screen(), "The beginning"); n != 1 {
-			t.Errorf("it is there %d times:\n%s", n, s.screen())
+			t.Errorf("copies of the text: got %d, want 1:\n%s", n, s.screen())
 		}
 	})
 }
 
-func TestConversationsAreOfferedThatBeginAsIsTyped(t *testing.T) {
+func TestSlash_CompletesConversationIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, llmtest.Says("one"), llmtest.Says("two"))), 80, 24)
+		s := start(t, config(newService(t, llmtest.Says("one"), llmtest.Says("two"))), 80, 24)
 		s.types("question one")
 		s.types("/new")
 		s.types("question two")
-		for _, r := range "/resume talk-b" {
+		for _, r := range "/resume conv-b" {
 			s.keys(string(r))
 		}
 		s.wait(0)
-		if live := s.live(); !strings.Contains(live, "  /resume talk-b") || strings.Contains(live, "/resume talk-a") {
-			t.Errorf("what is offered is\n%s", live)
+		if live := s.live(); !strings.Contains(live, "  /resume conv-b") || strings.Contains(live, "/resume conv-a") {
+			t.Errorf("completions: got these, want conv-b only:\n%s", live)
 		}
 	})
 }
 
-func TestWhatWasPastedIsSaidAsItIs(t *testing.T) {
+func TestPaste_TextsThatLookLikePlaceholdersAreSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("one"))
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Says("one"))
+		s := start(t, config(h), 80, 24)
 		long := strings.Repeat("line\n", 30)
 		s.send(tea.PasteMsg{Content: long + "[pasted 2: 31 lines]"})
 		s.send(tea.PasteMsg{Content: long + "[pasted 1: 31 lines]"})
 		s.keys("enter")
 		s.wait(0)
 		if want, got := long+"[pasted 2: 31 lines]"+long+"[pasted 1: 31 lines]", h.model.Requests()[0].Messages[0].Text(); got != want {
-			t.Errorf("the model is told %q", got)
+			t.Errorf("prompt: got %q, want %q", got, want)
 		}
 	})
 }

@@ -34,31 +34,42 @@ type Entry struct {
 	InUse  bool   // it is open in another terminal
 }
 
-// Conversation is a conversation that is open. Its methods may run concurrently; what
-// they do is described at the methods of conversation.Runner.
+// Conversation is an open conversation. Its methods may run concurrently.
 type Conversation interface {
 	ID() string
 	Get(ctx context.Context) (conversation.View, error)
-	// Attach is that of conversation.Runner. Where the conversation is a server's, it
-	// outlives the connection: nothing is missed, and meanwhile it yields events
-	// with a wire.ConnectionLost and then a wire.ConnectionBack, which are no
-	// part of the conversation.
+	// Attach yields the events after a record, as conversation.Runner does. Those of a conversation on
+	// a server outlive the connection: none is missed, and an interruption is a wire.ConnectionLost and
+	// then a wire.ConnectionBack, which are not part of the conversation.
 	Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error]
-	Say(ctx context.Context, id, text string) (string, error)
-	// Again has the model asked again what the last turn has failed to answer,
-	// in a turn of its own, without saying it once more.
-	Again(ctx context.Context) (string, error)
-	Edit(ctx context.Context, input, text string) error
-	Remove(ctx context.Context, input string) error
-	Steer(ctx context.Context, input string) error
-	Stop(ctx context.Context, turnID string) error
-	Now(ctx context.Context) error
-	// Change gives the settings with which the turns to come are made.
-	Change(ctx context.Context, s conversation.Settings) error
-	// Close hands back what is under way: it goes on when somebody opens the
-	// conversation again.
+	// Do carries out a command. Its errors are those of conversation.Runner.
+	Do(ctx context.Context, c Command) error
+	// Close stores the turn in progress, which continues when the conversation is opened again.
 	Close() error
 }
+
+// Command is a request to a conversation: [Send], [Remove], [Steer], [Retry], [RetryNow], [Cancel] or
+// [Change].
+type Command interface{ command() }
+
+// The commands. A repeated Send or Retry with the same ID has no effect.
+type (
+	Send     struct{ ID, Text string }                // queue a prompt as the input ID
+	Remove   struct{ ID string }                      // remove a queued input
+	Steer    struct{ ID string }                      // pass a queued input to the turn in progress
+	Retry    struct{ ID string }                      // ask again for the answer that the last turn failed to give, in the turn ID
+	RetryNow struct{}                                 // end the wait of the turn in progress
+	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress
+	Change   struct{ Settings conversation.Settings } // use other settings from the next turn on
+)
+
+func (Send) command()     {}
+func (Remove) command()   {}
+func (Steer) command()    {}
+func (Retry) command()    {}
+func (RetryNow) command() {}
+func (Cancel) command()   {}
+func (Change) command()   {}
 
 // Approval is a tool call that needs approval.
 type Approval struct {

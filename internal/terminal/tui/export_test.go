@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// NewModel makes what Run shows, without a terminal: print shows lines above
-// it.
+// NewModel returns the model of Run without a terminal; print prints lines above
+// the view.
 func NewModel(ctx context.Context, c Config, print func(text string, then tea.Msg) tea.Cmd) tea.Model {
 	return newModel(ctx, c, print)
 }
@@ -16,8 +16,8 @@ func NewModel(ctx context.Context, c Config, print func(text string, then tea.Ms
 // Leave is what the end of Run's context sends.
 func Leave() tea.Msg { return quitMsg{} }
 
-// Blocks gives the blocks that an answer is cut into as it comes, each with
-// whether it goes on with the one before.
+// Blocks returns the blocks that an answer is cut into while it streams, each with
+// whether it continues the one before.
 func Blocks(pieces ...string) (texts []string, glued []bool) {
 	var s stream
 	var all []block
@@ -30,9 +30,9 @@ func Blocks(pieces ...string) (texts []string, glued []bool) {
 	return texts, glued
 }
 
-// Amended gives what is printed of an answer of which these pieces were heard,
-// and whether people have to be told that some was missed.
-func Amended(whole string, heard ...string) (printed string, missed bool) {
+// Reconciled returns what is printed of an answer of which these pieces were received,
+// and whether the user is told that some were missed.
+func Reconciled(whole string, heard ...string) (printed string, missed bool) {
 	var s stream
 	var all []block
 	for _, piece := range heard {
@@ -51,27 +51,27 @@ func Render(text string, width int, color bool) []string {
 	return m.render(text, width)
 }
 
-// Prompts opens a file of prompts.
+// Prompts opens a prompt history.
 func Prompts(file string) *promptHistory { return loadPrompts(file) }
 
 // Add keeps a prompt.
 func (p *promptHistory) Add(text string) { p.add(text) }
 
-// All gives all that are kept.
+// All returns the prompts.
 func (p *promptHistory) All() []string { return p.all }
 
-// NotifySequence gives what tells somebody who looks elsewhere.
+// NotifySequence returns the escape sequence of a notification.
 func NotifySequence(n Notify, env func(string) string, words string) string {
 	return n.sequence(env, words)
 }
 
-// SupportsProgress tells whether a terminal shows progress.
+// SupportsProgress reports whether a terminal shows progress.
 func SupportsProgress(env func(string) string) bool { return supportsProgress(env) }
 
-// Stream is the end of an answer on the screen.
+// Stream is a streaming answer on a screen.
 type Stream struct{ m *model }
 
-// NewStream makes one.
+// NewStream returns an empty answer.
 func NewStream(width int) Stream {
 	m := newModel(context.Background(), Config{Env: func(string) string { return "" }}, func(string, tea.Msg) tea.Cmd { return nil })
 	m.resize(width, 24)
@@ -79,7 +79,7 @@ func NewStream(width int) Stream {
 	return Stream{m}
 }
 
-// Add takes in some more and draws it.
+// Add appends text and draws it.
 func (s Stream) Add(text string) {
 	s.m.printBlocks(s.m.answer.add(text))
 	s.m.flush()

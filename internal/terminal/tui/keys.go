@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -155,50 +154,48 @@ func (m *model) onEsc() tea.Cmd {
 func (m *model) cancelTurn() tea.Cmd {
 	m.turn.cancelingSince = time.Now()
 	m.refuseAll()
-	ctx, conv, id := m.ctx, m.conv, m.turn.id
-	return async(func() outcome {
-		err := conv.Stop(ctx, id)
+	return m.do(Cancel{m.turn.id}, func(m *model, err error) {
 		if err == nil || errors.Is(err, conversation.ErrIdle) || errors.Is(err, conversation.ErrStopped) {
-			return nil
+			return
 		}
-		return func(m *model) tea.Cmd {
-			m.turn.cancelingSince, m.turn.cancelFailed = time.Time{}, true
-			m.printError("Could not cancel: " + err.Error())
-			m.showHint("Press Ctrl+C again to quit; the conversation is kept")
-			return nil
-		}
+		m.turn.cancelingSince, m.turn.cancelFailed = time.Time{}, true
+		m.printError("Could not cancel: " + err.Error())
+		m.showHint("Press Ctrl+C again to quit; the conversation is kept")
 	})
 }
 
 // retryNow ends the wait.
 func (m *model) retryNow() tea.Cmd {
 	m.wait.Due = time.Now()
-	return m.request("Could not retry now", Conversation.Now)
+	return m.do(RetryNow{}, printUnless(conversation.ErrIdle, "Could not retry now"))
 }
 
 // retryTurn asks the model again for the answer that failed.
 func (m *model) retryTurn() tea.Cmd {
 	m.turn.retryable = false
 	m.foldFailure(true)
-	return m.request("Could not try again", func(t Conversation, ctx context.Context) error {
-		_, err := t.Again(ctx)
-		return err
+	return m.do(Retry{conversation.NewID()}, printUnless(conversation.ErrIdle, "Could not try again"))
+}
+
+// do carries out a command and then calls done.
+func (m *model) do(c Command, done func(*model, error)) tea.Cmd {
+	ctx, conv := m.ctx, m.conv
+	return async(func() outcome {
+		err := conv.Do(ctx, c)
+		return func(m *model) tea.Cmd {
+			done(m, err)
+			return nil
+		}
 	})
 }
 
-// request calls a method of the conversation of which only a failure is shown.
-func (m *model) request(failed string, what func(Conversation, context.Context) error) tea.Cmd {
-	ctx, conv := m.ctx, m.conv
-	return async(func() outcome {
-		err := what(conv, ctx)
-		if err == nil || errors.Is(err, conversation.ErrIdle) {
-			return nil
-		}
-		return func(m *model) tea.Cmd {
+// printUnless prints the error of a command unless it is the expected one.
+func printUnless(expected error, failed string) func(*model, error) {
+	return func(m *model, err error) {
+		if err != nil && !errors.Is(err, expected) {
 			m.printError(failed + ": " + err.Error())
-			return nil
 		}
-	})
+	}
 }
 
 // onUp takes the last queued prompt back into the composer, or recalls an earlier one.

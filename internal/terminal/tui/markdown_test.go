@@ -15,10 +15,10 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
-func TestARichDocumentIsReadableAtEveryWidth(t *testing.T) {
+func TestRender_DocumentAtEveryWidth(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "rich.md"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read document: %v", err)
 	}
 	for _, width := range []int{80, 40, 20} {
 		compare(t, fmt.Sprintf("rich_%d", width), strings.Join(tui.Render(string(text), width, false), "\n")+"\n")
@@ -26,11 +26,11 @@ func TestARichDocumentIsReadableAtEveryWidth(t *testing.T) {
 	compare(t, "rich_colors", visible.Replace(strings.Join(tui.Render(string(text), 80, true), "\n")+"\n"))
 }
 
-// visible shows what is bold, slanted, struck out, faint and code.
+// visible replaces the escape sequences of styles by tags.
 var visible = strings.NewReplacer("\x1b[1m", "<b>", "\x1b[3m", "<i>", "\x1b[1;3m", "<bi>", "\x1b[9m", "<s>", "\x1b[2m", "<f>",
 	"\x1b[36m", "<c>", "\x1b[1;36m", "<bc>", "\x1b[1;9m", "<bs>", "\x1b[m", "</>")
 
-func TestMarkdownMeansWhatCommonMarkSays(t *testing.T) {
+func TestRender_FollowsCommonMark(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"**a *b* c**", "<b>a </><bi>b</><b> c</>"},
 		{"*a **b***", "<i>a </><bi>b</>"},
@@ -65,19 +65,19 @@ func TestMarkdownMeansWhatCommonMarkSays(t *testing.T) {
 		{"* * *\n- - -\n-----", "<f>--------</>\n<f>--------</>\n<f>--------</>"},
 	} {
 		if diff := cmp.Diff(tt.want, visible.Replace(strings.Join(tui.Render(tt.text, 60, true), "\n"))); diff != "" {
-			t.Errorf("%q: %s", tt.text, diff)
+			t.Errorf("Render(%q) (-want +got):\n%s", tt.text, diff)
 		}
 	}
 }
 
-func TestWithoutColorsTheMarksStay(t *testing.T) {
+func TestRender_WithoutColorsKeepsTheMarks(t *testing.T) {
 	const text = "**a** *b* ``c`d`` ~~e~~"
 	if diff := cmp.Diff([]string{text}, tui.Render(text, 60, false)); diff != "" {
-		t.Error(diff)
+		t.Errorf("Render without colors (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatIsTooLongGoesOn(t *testing.T) {
+func TestStream_CutsLongBlocks(t *testing.T) {
 	row := "| cell | " + strings.Repeat("word ", 20) + "|\n"
 	for _, tt := range []struct{ name, text, begins string }{
 		{"a line of code without end", "```js\n" + strings.Repeat("x", 9000), "```js\nx"},
@@ -89,18 +89,18 @@ func TestWhatIsTooLongGoesOn(t *testing.T) {
 	} {
 		texts, glued := tui.Blocks(tt.text)
 		if len(texts) < 2 || len(texts) > 9 {
-			t.Errorf("%s: it became %d blocks", tt.name, len(texts))
+			t.Errorf("Blocks of %s: got %d blocks, want 2 to 9", tt.name, len(texts))
 			continue
 		}
 		for i, text := range texts[1:] {
 			if !glued[i+1] || !strings.HasPrefix(text, tt.begins) {
-				t.Errorf("%s: it goes on with %.40q", tt.name, text)
+				t.Errorf("Blocks of %s: got a block that starts with %.40q, want %q", tt.name, text, tt.begins)
 			}
 		}
 	}
 }
 
-// document draws a document of what is easily taken apart in the wrong place.
+// document draws a document of parts that are easily cut in the wrong place.
 func document(t *rapid.T) string {
 	part := rapid.OneOf(rapid.SampledFrom([]string{
 		"\n", "\n\n", "# a\n", "words **bold *both* ** `code` ", "- item\n", "  - deeper\n", "1. one\n\n   more\n", "> quoted\n", "> ```\n",
@@ -111,7 +111,7 @@ func document(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(part, 1, 30).Draw(t, "parts"), "")
 }
 
-func TestAnAnswerIsTheSameHoweverItComes(t *testing.T) {
+func TestStream_BlocksDoNotDependOnThePieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := document(t)
 		whole, glued := tui.Blocks(text)
@@ -126,26 +126,26 @@ func TestAnAnswerIsTheSameHoweverItComes(t *testing.T) {
 		}
 		got, gotGlued := tui.Blocks(pieces...)
 		if !slices.Equal(whole, got) || !slices.Equal(glued, gotGlued) {
-			t.Errorf("whole %s", cmp.Diff(whole, got))
+			t.Errorf("Blocks in pieces (-whole +pieces):\n%s", cmp.Diff(whole, got))
 		}
 		if bytewise, _ := tui.Blocks(strings.Split(text, "")...); !slices.Equal(whole, bytewise) {
-			t.Errorf("letter by letter %s", cmp.Diff(whole, bytewise))
+			t.Errorf("Blocks by character (-whole +characters):\n%s", cmp.Diff(whole, bytewise))
 		}
 	})
 }
 
-func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
+func TestRender_LinesFitTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, width := document(t), rapid.IntRange(1, 120).Draw(t, "width")
 		for _, line := range tui.Render(text, width, rapid.Bool().Draw(t, "color")) {
 			if got := lipgloss.Width(line); got >= max(3, width) {
-				t.Errorf("width %d: %q is %d columns wide", width, line, got)
+				t.Errorf("Render at width %d: got %q of %d columns", width, line, got)
 			}
 		}
 	})
 }
 
-func TestNothingThatWasSaidIsLost(t *testing.T) {
+func TestRender_LosesNoWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var words []string
 		var text strings.Builder
@@ -161,7 +161,7 @@ func TestNothingThatWasSaidIsLost(t *testing.T) {
 		got := strings.Join(tui.Render(text.String(), width, false), "\n")
 		for _, word := range words {
 			if !strings.Contains(got, word) {
-				t.Fatalf("%q: %s is lost in %q", text.String(), word, got)
+				t.Fatalf("Render(%q): got %q, want %s in it", text.String(), got, word)
 			}
 		}
 	})

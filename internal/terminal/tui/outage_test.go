@@ -19,18 +19,18 @@ import (
 
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded", RequestID: "req_011"}
 
-func config(h *house) tui.Config {
+func config(h *service) tui.Config {
 	return tui.Config{Conversations: h, Settings: conversation.Settings{Model: "acme/large"}}
 }
 
-// fails is a model that is down for so many tries and then says something.
+// fails returns n failures and then an answer.
 func fails(n int, then llmtest.Answer) []llmtest.Answer {
 	return append(slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, n), then)
 }
 
-func TestAnOutageIsToBeSeenFromItsFirstFailureAndItsEndAsWell(t *testing.T) {
+func TestOutage_ShowsFirstFailureWaitAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(3, llmtest.Says("It is back.\n\n- one\n- two"))...)), 80, 24)
+		s := start(t, config(newService(t, fails(3, llmtest.Says("It is back.\n\n- one\n- two"))...)), 80, 24)
 		s.types("Are you there?")
 		s.sees("▲ HTTP 529: Overloaded", "▲ Server overloaded — retrying in 1s… (attempt 1/10)")
 		s.golden("first_failure")
@@ -41,10 +41,10 @@ func TestAnOutageIsToBeSeenFromItsFirstFailureAndItsEndAsWell(t *testing.T) {
 	})
 }
 
-func TestAWaitCountsDownOnWholeSecondsAndNeverSaysNone(t *testing.T) {
+func TestWait_CountsDownOnWholeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 4 * time.Second}
-		s := play(t, config(newHouse(t, llmtest.Fails(down), llmtest.Says("ok"))), 80, 24)
+		s := start(t, config(newService(t, llmtest.Fails(down), llmtest.Says("ok"))), 80, 24)
 		s.types("x")
 		for _, want := range []string{"in 4s…", "in 3s…", "in 2s…", "in 1s…"} {
 			s.sees("▲ Rate limited — retrying " + want)
@@ -56,90 +56,90 @@ func TestAWaitCountsDownOnWholeSecondsAndNeverSaysNone(t *testing.T) {
 	})
 }
 
-func TestALongWaitTicksByTheMinute(t *testing.T) {
+func TestWait_LongOneTicksByTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.Quota, Status: 429, Message: "limit", Wait: 10 * time.Minute}), llmtest.Says("ok"))
+		h := newService(t, llmtest.Fails(&fault.Error{Kind: fault.Quota, Status: 429, Message: "limit", Wait: 10 * time.Minute}), llmtest.Says("ok"))
 		h.patient = true
-		s := play(t, config(h), 80, 24)
+		s := start(t, config(h), 80, 24)
 		s.types("x")
 		before := minutesLeft(t, s.screen())
 		drawn := s.drawn()
 		s.wait(3 * time.Minute)
 		if after := minutesLeft(t, s.screen()); after != before-3 && after != before-4 { // the waits of many are spread a little
-			t.Errorf("%d minutes were left, and three minutes later %d", before, after)
+			t.Errorf("minutes left: got %d after three minutes, want 3 or 4 less than %d", after, before)
 		}
 		if n := s.drawn() - drawn; n > 15 { // each minute, and every 30 s a word of the turn itself
-			t.Errorf("three minutes of waiting cost %d drawings", n)
+			t.Errorf("draws in three minutes: got %d, want at most 15", n)
 		}
 	})
 }
 
-// minutesLeft gives how many minutes a wait says that it takes.
+// minutesLeft returns the minutes that the wait on the screen has left.
 func minutesLeft(t *testing.T, screen string) int {
 	found := regexp.MustCompile(`retrying at \d\d:\d\d, in (\d+)m…`).FindStringSubmatch(screen)
 	if found == nil {
-		t.Fatalf("no minutes are on the screen:\n%s", screen)
+		t.Fatalf("screen: got no minutes, want a wait:\n%s", screen)
 	}
 	n, _ := strconv.Atoi(found[1])
 	return n
 }
 
-func TestAnExhaustedProviderIsToldOfForTenSecondsAndTriedAgainByAKey(t *testing.T) {
+func TestFailure_KeyRRetriesTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, fails(11, llmtest.Says("At last."))...)
-		s := play(t, config(h), 80, 24)
+		h := newService(t, fails(11, llmtest.Says("At last."))...)
+		s := start(t, config(h), 80, 24)
 		s.types("Are you there?")
 		s.wait(4 * time.Minute)
 		s.sees("Failed after 10 retry attempts. Check your connection and try again.", "HTTP 529: Overloaded", "request req_011",
-			"Nothing is lost", "ridethrough chat --session talk-a", "r tries again")
+			"Nothing is lost", "ridethrough chat --session conv-a", "r tries again")
 		s.golden("exhausted")
 		s.keys("r")
 		s.wait(2 * time.Second)
 		s.sees("At last.")
 		if n := strings.Count(s.screen(), "Are you there?"); n != 1 {
-			t.Errorf("what was asked is on the screen %d times:\n%s", n, s.screen())
+			t.Errorf("copies of the prompt: got %d, want 1:\n%s", n, s.screen())
 		}
 		if asked := h.model.Requests(); len(asked[len(asked)-1].Messages) != 1 {
-			t.Errorf("what was asked is said again: %v", asked[len(asked)-1].Messages)
+			t.Errorf("messages of the retried turn: got %v, want the prompt once", asked[len(asked)-1].Messages)
 		}
 	})
 }
 
-func TestAFailureStaysForTenSecondsWhateverIsSaidMeanwhile(t *testing.T) {
+func TestFailure_StaysForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "bad key"}
-		s := play(t, config(newHouse(t, llmtest.Fails(refused), llmtest.Says("Now I can."))), 80, 24)
+		s := start(t, config(newService(t, llmtest.Fails(refused), llmtest.Says("Now I can."))), 80, 24)
 		s.types("one")
 		s.sees("Failed: authentication. Check the key for acme and try again.")
 		s.types("two")
 		if live := s.live(); !strings.Contains(live, "Failed: authentication") {
-			t.Errorf("the failure has gone after a second:\n%s", s.screen())
+			t.Errorf("view after a second: got no failure, want it:\n%s", s.screen())
 		}
 		s.wait(11 * time.Second)
 		if live := s.live(); strings.Contains(live, "Failed: authentication") {
-			t.Errorf("the failure is still in the way:\n%s", live)
+			t.Errorf("view after ten seconds: got the failure, want none:\n%s", live)
 		}
 		s.sees("Failed: authentication", "Now I can.")
 	})
 }
 
-func TestAnAnswerThatBreaksOffStaysAndIsMarked(t *testing.T) {
+func TestAnswer_BrokenOffIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, llmtest.Breaks("The first half", &fault.Error{Kind: fault.Truncated, Message: "stream dropped"}))), 80, 24)
+		s := start(t, config(newService(t, llmtest.Breaks("The first half", &fault.Error{Kind: fault.Truncated, Message: "stream dropped"}))), 80, 24)
 		s.types("x")
 		s.sees("The first half", "… the answer broke off here", "Failed: the answer broke off (stream dropped)")
 	})
 }
 
-func TestCtrlCCancelsAtOnceAndGivesThePromptBack(t *testing.T) {
+func TestCtrlC_CancelsAtOnceAndRestoresThePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 80, 24)
+		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 80, 24)
 		s.types("Are you there?")
 		began := time.Now()
 		s.keys("ctrl+c")
 		s.wait(0)
 		if took := time.Since(began); took > 100*time.Millisecond { // all that wait lets pass
-			t.Errorf("it took %v", took)
+			t.Errorf("time to cancel: got %v, want at most 100ms", took)
 		}
 		s.sees("Canceled.\n\n> Are you there?\n")
 		s.misses("Canceling…")
@@ -147,9 +147,9 @@ func TestCtrlCCancelsAtOnceAndGivesThePromptBack(t *testing.T) {
 	})
 }
 
-func TestEscTwiceCancelsAsWell(t *testing.T) {
+func TestEsc_TwiceCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, llmtest.Hangs())), 80, 24)
+		s := start(t, config(newService(t, llmtest.Hangs())), 80, 24)
 		s.types("x")
 		s.keys("esc")
 		s.sees("Press Esc again to cancel")
@@ -160,9 +160,9 @@ func TestEscTwiceCancelsAsWell(t *testing.T) {
 	})
 }
 
-func TestACanceledPromptDoesNotTakeThePlaceOfWhatIsTyped(t *testing.T) {
+func TestCtrlC_CanceledPromptDoesNotReplaceTheDraft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, llmtest.Hangs())), 80, 24)
+		s := start(t, config(newService(t, llmtest.Hangs())), 80, 24)
 		s.types("first")
 		s.keys("n", "e", "w", "ctrl+c")
 		s.wait(0)
@@ -172,26 +172,26 @@ func TestACanceledPromptDoesNotTakeThePlaceOfWhatIsTyped(t *testing.T) {
 	})
 }
 
-func TestASecondCtrlCLeavesThoughTheCancelHangs(t *testing.T) {
+func TestCtrlC_QuitsWhileTheCancelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Hangs())
-		h.stuck = make(chan struct{})
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Hangs())
+		h.cancelHangs = make(chan struct{})
+		s := start(t, config(h), 80, 24)
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(time.Minute)
 		s.sees("Canceling… (Ctrl+C again quits; the conversation is kept)")
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.gone() {
-			t.Error("it is still there")
+		if !s.ended() {
+			t.Error("program after a second Ctrl+C: got it running, want it ended")
 		}
 	})
 }
 
-func TestRTriesAtOnceAndDShowsWhatFails(t *testing.T) {
+func TestWait_KeysRetryNowAndShowDetails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
+		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
 		s.types("x")
 		s.wait(16 * time.Second)
 		s.sees("retrying in 15s… (attempt 5/10)")
@@ -207,9 +207,9 @@ func TestRTriesAtOnceAndDShowsWhatFails(t *testing.T) {
 	})
 }
 
-func TestKeysActOnlyWhereNothingIsTyped(t *testing.T) {
+func TestShortcuts_NeedAnEmptyComposer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 100, 24)
+		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 100, 24)
 		s.types("x")
 		s.sees("• r now • d details • Press Ctrl+C to cancel")
 		s.keys("a", "r", "d")
@@ -218,9 +218,9 @@ func TestKeysActOnlyWhereNothingIsTyped(t *testing.T) {
 	})
 }
 
-func TestFortyColumnsHaveRoomForTheSentence(t *testing.T) {
+func TestView_FortyColumnsHaveTheShortForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
+		s := start(t, config(newService(t, fails(6, llmtest.Says("ok"))...)), 80, 24)
 		s.types("Are you there?")
 		s.sees("▲ Server overloaded — retrying in 1s… (attempt 1/10) • Press Ctrl+C to cancel")
 		s.send(tea.WindowSizeMsg{Width: 40, Height: 24})
@@ -229,16 +229,16 @@ func TestFortyColumnsHaveRoomForTheSentence(t *testing.T) {
 		s.golden("forty_columns")
 		for _, line := range strings.Split(s.live(), "\n") {
 			if n := len([]rune(line)); n > 39 {
-				t.Errorf("%d columns: %q", n, line)
+				t.Errorf("line: got %d columns, want at most 39: %q", n, line)
 			}
 		}
 	})
 }
 
-// However small the window is, what is going on goes before all else.
-func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
+// However small the window is, the status goes before all else.
+func TestView_SmallWindowShowsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 20, 5)
+		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 20, 5)
 		s.types("x")
 		s.types("y")
 		s.types("z")
@@ -247,23 +247,23 @@ func TestASmallWindowShowsTheWaitFirst(t *testing.T) {
 			s.send(tea.WindowSizeMsg{Width: 20, Height: height})
 			s.wait(0)
 			if live := s.live(); !strings.HasPrefix(live, "▲ overloaded · 1s\n") || strings.Count(live, "\n") >= height {
-				t.Errorf("of %d lines there is\n%s", height, live)
+				t.Errorf("view of height %d: got this, want the status first:\n%s", height, live)
 			}
 		}
 	})
 }
 
-func TestWithoutColorsTheGlyphsAndWordsAreTheSameAndWithoutLettersThereAreOthers(t *testing.T) {
+func TestView_NoColorAndASCII(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newHouse(t, fails(1, llmtest.Says("*ok*"))...))
+		c := config(newService(t, fails(1, llmtest.Says("*ok*"))...))
 		c.Env = terminalEnv("NO_COLOR", "1", "LANG", "C")
-		s := play(t, c, 80, 24)
+		s := start(t, c, 80, 24)
 		s.types("x")
 		s.sees("! HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")
 		s.wait(3 * time.Second)
 		s.sees("+ Recovered after 1 retry (waited 1s)", "*ok*")
 		if all := s.written(); strings.Contains(all, "\x1b") {
-			t.Errorf("there are colors: %q", all)
+			t.Errorf("output: got colors, want none: %q", all)
 		}
 	})
 }

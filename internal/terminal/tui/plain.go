@@ -247,7 +247,7 @@ func (ps *plainSession) send(ctx context.Context, text string) error {
 	}
 	id := conversation.NewID()
 	ps.expect(id)
-	if _, err := ps.conv.Say(ctx, id, text); err != nil {
+	if err := ps.conv.Do(ctx, Send{id, text}); err != nil {
 		ps.openTurns--
 		return fmt.Errorf("send prompt: %w", err)
 	}

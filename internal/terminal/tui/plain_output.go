@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -161,11 +162,12 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 	}
 	switch name {
 	case "now":
-		return ps.conv.Now(ctx)
+		return ps.conv.Do(ctx, RetryNow{})
 	case "stop":
-		return ps.conv.Stop(ctx, "")
+		return ps.conv.Do(ctx, Cancel{})
 	}
-	id, err := ps.conv.Again(ctx)
+	id := conversation.NewID()
+	err := ps.conv.Do(ctx, Retry{id})
 	if err == nil {
 		ps.expect(id)
 	}
@@ -180,7 +182,7 @@ func (ps *plainSession) setModel(ctx context.Context, name string) error {
 	s := ps.settings
 	s.Model = name
 	if ps.conv != nil {
-		if err := ps.conv.Change(ctx, s); err != nil {
+		if err := ps.conv.Do(ctx, Change{s}); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// pipe is a conversation over pipes.
+// pipe is a running program in plain mode.
 type pipe struct {
 	in  io.WriteCloser
 	mu  sync.Mutex
@@ -39,8 +39,8 @@ func (p *pipe) said() string {
 
 func (p *pipe) line(text string) { _, _ = io.WriteString(p.in, text+"\n") }
 
-// talkOver has a conversation over pipes.
-func talkOver(t *testing.T, c tui.Config) *pipe {
+// startPlain starts a program in plain mode.
+func startPlain(t *testing.T, c tui.Config) *pipe {
 	in, w := io.Pipe()
 	p := &pipe{in: w, end: make(chan error, 1)}
 	c.In, c.Out, c.Plain = in, p, true
@@ -53,81 +53,81 @@ func talkOver(t *testing.T, c tui.Config) *pipe {
 	return p
 }
 
-func TestOverPipesLinesAreOnlyAppended(t *testing.T) {
+func TestPlain_AppendsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newHouse(t, append(fails(3, llmtest.Says("It is\nback.")), llmtest.Says("Twice."))...)))
+		p := startPlain(t, config(newService(t, append(fails(3, llmtest.Says("It is\nback.")), llmtest.Says("Twice."))...)))
 		p.line("Are you \\")
 		p.line("there?")
 		p.line("And now?")
 		_ = p.in.Close()
 		if err := <-p.end; err != nil {
-			t.Error(err)
+			t.Errorf("Run: %v", err)
 		}
 		compare(t, "plain", p.said())
 	})
 }
 
-func TestALongWaitIsALineEveryThirtySeconds(t *testing.T) {
+func TestPlain_LongWaitIsALineEveryThirtySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Message: "wait", Wait: 2 * time.Minute}), llmtest.Says("ok"))))
+		p := startPlain(t, config(newService(t, llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Message: "wait", Wait: 2 * time.Minute}), llmtest.Says("ok"))))
 		p.line("x")
 		_ = p.in.Close()
 		if err := <-p.end; err != nil {
-			t.Error(err)
+			t.Errorf("Run: %v", err)
 		}
 		if n := strings.Count(p.said(), "▲ Rate limited — retrying in"); n != 5 { // the first, and four times thirty seconds
-			t.Errorf("%d lines:\n%s", n, p.said())
+			t.Errorf("lines about the wait: got %d, want 5:\n%s", n, p.said())
 		}
 	})
 }
 
-func TestOverPipesTheLastFailureIsTheOutcome(t *testing.T) {
+func TestPlain_LastFailureIsTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newHouse(t, fails(11, llmtest.Says("no"))...)))
+		p := startPlain(t, config(newService(t, fails(11, llmtest.Says("no"))...)))
 		p.line("x")
 		_ = p.in.Close()
 		err := <-p.end
 		if f, ok := errors.AsType[*tui.Failure](err); !ok || f.Cause.Kind != "overloaded" {
-			t.Errorf("got %v", err)
+			t.Errorf("Run: got %v, want the overloaded Failure", err)
 		}
 		for _, want := range []string{
 			"Failed after 10 retry attempts. Check your connection and try again.\n  HTTP 529: Overloaded\n", "Nothing is lost",
-			"To resume: ridethrough chat --session talk-a\n",
+			"To resume: ridethrough chat --session conv-a\n",
 		} {
 			if !strings.Contains(p.said(), want) {
-				t.Errorf("there is no %q in\n%s", want, p.said())
+				t.Errorf("output: got no %q, want it:\n%s", want, p.said())
 			}
 		}
 	})
 }
 
-func TestOverPipesTheKeysAreCommands(t *testing.T) {
+func TestPlain_ShortcutsAreCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newHouse(t, fails(12, llmtest.Says("At last."))...)))
+		p := startPlain(t, config(newService(t, fails(12, llmtest.Says("At last."))...)))
 		p.line("/now")
 		p.line("x")
 		time.Sleep(40 * time.Second)
 		p.line("/now")
 		time.Sleep(time.Second)
 		if !strings.Contains(p.said(), "× there is no conversation yet\n") || !strings.Contains(p.said(), "(attempt 7/10)") {
-			t.Errorf("got\n%s", p.said())
+			t.Errorf("output after /now: got no seventh attempt, want it:\n%s", p.said())
 		}
 		p.line("/stop")
 		time.Sleep(time.Second)
 		if !strings.HasSuffix(p.said(), "Canceled.\n") {
-			t.Errorf("got\n%s", p.said())
+			t.Errorf("output after /stop: got no \"Canceled.\", want it:\n%s", p.said())
 		}
 		p.line("/nonsense")
 		p.line("/quit")
 		if err := <-p.end; err != nil || !strings.Contains(p.said(), "Unknown command /nonsense") {
-			t.Errorf("%v:\n%s", err, p.said())
+			t.Errorf("Run: got %v, want nil and an unknown command:\n%s", err, p.said())
 		}
 	})
 }
 
-func TestOverPipesMoreLinesCanComeThanTheQueueHasRoomFor(t *testing.T) {
+func TestPlain_ReadsNoMoreThanTheQueueHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := talkOver(t, config(newHouse(t, llmtest.Hangs())))
+		p := startPlain(t, config(newService(t, llmtest.Hangs())))
 		go func() {
 			for range conversation.QueueBound + 10 {
 				p.line("and?")
@@ -135,21 +135,21 @@ func TestOverPipesMoreLinesCanComeThanTheQueueHasRoomFor(t *testing.T) {
 		}()
 		select {
 		case err := <-p.end:
-			t.Errorf("it has ended with what could not be said: %v\n%s", err, p.said())
+			t.Errorf("Run: got %v, want it to wait for room in the queue:\n%s", err, p.said())
 		case <-time.After(time.Minute):
 		}
 	})
 }
 
-func TestOverPipesAToolIsAllowedByALineAndByNobodyRefused(t *testing.T) {
+func TestPlain_ApprovalNeedsALine(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ran := 0
-			h := newHouse(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
-			h.tools = []tool.Tool{write(&ran)}
+			h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
+			h.tools = []tool.Tool{writeTool(&ran)}
 			c := config(h)
-			c.Approvals = asking(h)
-			p := talkOver(t, c)
+			c.Approvals = approvals(h)
+			p := startPlain(t, c)
 			p.line("x")
 			if there {
 				time.Sleep(time.Second)
@@ -158,21 +158,21 @@ func TestOverPipesAToolIsAllowedByALineAndByNobodyRefused(t *testing.T) {
 			}
 			_ = p.in.Close()
 			if err := <-p.end; err != nil {
-				t.Error(err)
+				t.Errorf("Run: %v", err)
 			}
 			if want := map[bool]int{true: 1, false: 0}[there]; ran != want {
-				t.Errorf("somebody there: %v; it ran %d times:\n%s", there, ran, p.said())
+				t.Errorf("runs with an answer %v: got %d, want %d:\n%s", there, ran, want, p.said())
 			}
 			if !there && !strings.Contains(p.said(), "refused") {
-				t.Errorf("nobody is told:\n%s", p.said())
+				t.Errorf("output without an answer: got no refusal, want one:\n%s", p.said())
 			}
 		})
 	}
 }
 
-func TestWhereNobodyReadsAnyMoreItEnds(t *testing.T) {
+func TestPlain_EndsWhenTheOutputIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(newHouse(t, llmtest.Says("one two three")))
+		c := config(newService(t, llmtest.Says("one two three")))
 		in, w := io.Pipe()
 		out, gone := io.Pipe()
 		_ = out.Close()
@@ -181,7 +181,7 @@ func TestWhereNobodyReadsAnyMoreItEnds(t *testing.T) {
 		go func() { end <- tui.Run(t.Context(), c) }()
 		_, _ = io.WriteString(w, "x\n")
 		if err := <-end; !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("got %v", err)
+			t.Errorf("Run: got %v, want ErrClosedPipe", err)
 		}
 		_ = w.Close()
 	})

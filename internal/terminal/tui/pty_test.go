@@ -25,8 +25,8 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// answers are what a terminal answers to what it is asked.
-var answers = map[string]string{
+// replies are what a terminal answers to queries.
+var replies = map[string]string{
 	"\x1b[c":          "\x1b[?62;22c",
 	"\x1b[?u":         "\x1b[?0u",
 	"\x1b[?2026$p":    "\x1b[?2026;2$y",
@@ -36,7 +36,7 @@ var answers = map[string]string{
 	"\x1b[6n":         "\x1b[1;1R",
 }
 
-// terminal is a pseudo-terminal with somebody in front of it.
+// terminal is a pseudo-terminal in which the program runs.
 type terminal struct {
 	t        *testing.T
 	master   *os.File
@@ -50,19 +50,19 @@ type terminal struct {
 	cancel   context.CancelFunc
 }
 
-// sit has the program run in a pseudo-terminal.
-func sit(t *testing.T, c tui.Config, mute bool) *terminal {
+// startInTerminal runs the program in a pseudo-terminal; a mute one answers no queries.
+func startInTerminal(t *testing.T, c tui.Config, mute bool) *terminal {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Skip("there are no pseudo-terminals here: ", err)
 	}
 	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("set size: %v", err)
 	}
 	before, err := term.GetState(tty.Fd())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read settings: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &terminal{t: t, master: master, tty: tty, before: before, answered: map[string]int{}, mute: mute, ended: make(chan error, 1), cancel: cancel}
@@ -75,7 +75,7 @@ func sit(t *testing.T, c tui.Config, mute bool) *terminal {
 	return w
 }
 
-// watch reads what is written and answers what is asked.
+// watch reads the output and answers queries.
 func (w *terminal) watch() {
 	buf := make([]byte, 4096)
 	for {
@@ -83,7 +83,7 @@ func (w *terminal) watch() {
 		w.mu.Lock()
 		w.out.Write(buf[:n])
 		all := w.out.String()
-		for asked, answer := range answers {
+		for asked, answer := range replies {
 			for ; !w.mute && w.answered[asked] < strings.Count(all, asked); w.answered[asked]++ {
 				_, _ = io.WriteString(w.master, answer)
 			}
@@ -95,7 +95,7 @@ func (w *terminal) watch() {
 	}
 }
 
-// shows waits for words to be written.
+// shows waits for a text in the output.
 func (w *terminal) shows(words string) {
 	w.t.Helper()
 	w.until(func() bool { return strings.Contains(w.written(), words) }, words)
@@ -109,7 +109,7 @@ func (w *terminal) until(is func() bool, what string) {
 		select {
 		case <-ticks.C:
 		case <-end:
-			w.t.Fatalf("there is no %q in %q", what, w.written())
+			w.t.Fatalf("output: got %q, want %q", w.written(), what)
 		}
 	}
 }
@@ -122,62 +122,62 @@ func (w *terminal) written() string {
 
 func (w *terminal) types(keys string) {
 	if _, err := io.WriteString(w.master, keys); err != nil {
-		w.t.Error(err)
+		w.t.Errorf("type %q: %v", keys, err)
 	}
 }
 
-// endParagraph waits for the end of the program.
+// end waits for the end of the program.
 func (w *terminal) end() error {
 	w.t.Helper()
 	select {
 	case err := <-w.ended:
 		return err
 	case <-time.After(30 * time.Second):
-		w.t.Fatalf("it does not end: %q", w.written())
+		w.t.Fatalf("program: got no end, want one: %q", w.written())
 		return nil
 	}
 }
 
-// isAsItWas checks that the terminal is as it was before: its settings and its
-// modes.
-func (w *terminal) isAsItWas() {
+// isRestored checks that the settings and modes of the terminal are as before the
+// program.
+func (w *terminal) isRestored() {
 	w.t.Helper()
 	after, err := term.GetState(w.tty.Fd())
 	if err != nil {
-		w.t.Fatal(err)
+		w.t.Fatalf("read settings: %v", err)
 	}
 	if got, want := fmt.Sprintf("%+v", *after), fmt.Sprintf("%+v", *w.before); got != want {
-		w.t.Errorf("the settings are %s, and were %s", got, want)
+		w.t.Errorf("settings: got %s, want %s", got, want)
 	}
 	if _, err := io.WriteString(w.tty, "$ "); err != nil { // the shell's
-		w.t.Fatal(err)
+		w.t.Fatalf("print prompt: %v", err)
 	}
 	w.until(func() bool { return strings.HasSuffix(w.written(), "$ ") }, "$")
 	for mode, on := range modesLeft(w.written()) {
 		if on != (mode == "?25") {
-			w.t.Errorf("mode %s is left %v", mode, on)
+			w.t.Errorf("mode %s: got %v, want %v", mode, on, !on)
 		}
 	}
 	out := w.written()
 	if push, pop := strings.Count(out, "\x1b[>1u"), strings.Count(out, "\x1b[<1u")+strings.Count(out, "\x1b[<u"); push != pop {
-		w.t.Errorf("the keyboard's mode was pushed %d times and popped %d times", push, pop)
+		w.t.Errorf("keyboard modes: got %d pushed, %d popped, want as many", push, pop)
 	}
 }
 
-// leavesNothingToRead checks that nothing waits to be read that nobody has
-// typed.
-func (w *terminal) leavesNothingToRead() {
+// leavesNoInput checks that no input is left for the
+// shell.
+func (w *terminal) leavesNoInput() {
 	w.t.Helper()
 	w.types("\x04") // the end of a line that would be there
 	line := make([]byte, 1024)
 	if n, _ := w.tty.Read(line); n > 0 {
-		w.t.Errorf("a shell would read %q", line[:n])
+		w.t.Errorf("input for the shell: got %q, want none", line[:n])
 	}
 }
 
 var modeSet = regexp.MustCompile(`\x1b\[(\?\d+)([hl])`)
 
-// modesLeft gives the modes that were set, and how they were left.
+// modesLeft returns the modes that were set, and their last value.
 func modesLeft(out string) map[string]bool {
 	left := map[string]bool{}
 	for _, m := range modeSet.FindAllStringSubmatch(out, -1) {
@@ -186,139 +186,139 @@ func modesLeft(out string) map[string]bool {
 	return left
 }
 
-func TestTheTerminalIsAsItWasAfterAConversation(t *testing.T) {
+func TestRun_RestoresTheTerminal(t *testing.T) {
 	for _, mute := range []bool{false, true} {
-		w := sit(t, config(newHouse(t, llmtest.Says("Good day."))), mute)
+		w := startInTerminal(t, config(newService(t, llmtest.Says("Good day."))), mute)
 		w.shows("/help")
 		w.types("hello\r")
 		w.shows("Good day.")
 		w.types("\x04")
 		if err := w.end(); err != nil {
-			t.Error(err)
+			t.Errorf("Run: %v", err)
 		}
-		w.isAsItWas()
-		w.leavesNothingToRead()
+		w.isRestored()
+		w.leavesNoInput()
 		for _, asked := range []string{"\x1b]11;?", "\x1b[6n"} {
 			if strings.Contains(w.written(), asked) {
-				t.Errorf("it asks for %q", asked)
+				t.Errorf("output: got the query %q, want none", asked)
 			}
 		}
 	}
 }
 
-func TestWhoeverLeavesAtOnceLeavesNothingBehind(t *testing.T) {
-	w := sit(t, config(newHouse(t)), false)
+func TestRun_RestoresTheTerminalWhenQuitAtOnce(t *testing.T) {
+	w := startInTerminal(t, config(newService(t)), false)
 	w.shows("\x1b[?u") // the keyboard is asked for with the first frame
 	w.types("\x04")
 	if err := w.end(); err != nil {
-		t.Error(err)
+		t.Errorf("Run: %v", err)
 	}
-	w.isAsItWas()
-	w.leavesNothingToRead()
+	w.isRestored()
+	w.leavesNoInput()
 }
 
-func TestASignalLeavesTheTerminalAsItWas(t *testing.T) {
-	w := sit(t, config(newHouse(t, llmtest.Hangs())), false)
+func TestRun_RestoresTheTerminalAfterCancel(t *testing.T) {
+	w := startInTerminal(t, config(newService(t, llmtest.Hangs())), false)
 	w.shows("/help")
 	w.types("hello\r")
 	w.shows("working")
 	w.cancel()
 	if err := w.end(); err != nil {
-		t.Error(err)
+		t.Errorf("Run: %v", err)
 	}
-	w.isAsItWas()
-	w.leavesNothingToRead()
+	w.isRestored()
+	w.leavesNoInput()
 }
 
-func TestAHangupEndsTheProgram(t *testing.T) {
-	w := sit(t, config(newHouse(t, llmtest.Hangs())), false)
+func TestRun_EndsWhenTheTerminalCloses(t *testing.T) {
+	w := startInTerminal(t, config(newService(t, llmtest.Hangs())), false)
 	w.shows("/help")
 	_ = w.master.Close()
-	_ = w.end() // whatever it is, nobody is there to read it
+	_ = w.end() // the error has no reader
 }
 
-// broken has conversations in which something panics.
+// broken is a service that panics.
 type broken struct {
-	*house
+	*service
 	attach, list bool
 }
 
-func (b broken) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
-	t, err := b.house.New(ctx, s)
-	return brokenTalk{t, b}, err
+func (b broken) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
+	c, err := b.service.New(ctx, with)
+	return brokenConversation{c, b}, err
 }
 
 func (b broken) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	if b.list {
 		panic("the list is gone")
 	}
-	return b.house.List(ctx)
+	return b.service.List(ctx)
 }
 
-type brokenTalk struct {
+type brokenConversation struct {
 	tui.Conversation
 	b broken
 }
 
-func (t brokenTalk) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
+func (c brokenConversation) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		if t.b.attach {
+		if c.b.attach {
 			panic("the feed is gone")
 		}
-		t.Conversation.Attach(ctx, after)(yield)
+		c.Conversation.Attach(ctx, after)(yield)
 	}
 }
 
-func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
+func TestRun_RestoresTheTerminalAfterAPanic(t *testing.T) {
 	t.Run("in a command", func(t *testing.T) {
-		c := config(newHouse(t))
-		c.Conversations = broken{house: newHouse(t), list: true}
-		w := sit(t, c, false)
+		c := config(newService(t))
+		c.Conversations = broken{service: newService(t), list: true}
+		w := startInTerminal(t, c, false)
 		w.shows("/help")
 		w.types("/resume \r")
 		if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
-			t.Errorf("got %v", err)
+			t.Errorf("Run: got %v, want an error that says the conversation is kept", err)
 		}
-		w.isAsItWas()
+		w.isRestored()
 	})
 	t.Run("in the program", func(t *testing.T) {
-		c := config(newHouse(t))
+		c := config(newService(t))
 		c.Models = func() []string { panic("no models") }
-		w := sit(t, c, false)
+		w := startInTerminal(t, c, false)
 		w.shows("/help")
 		w.types("/model \r")
 		if err := w.end(); err == nil {
-			t.Error("nobody is told")
+			t.Error("Run: got nil, want an error")
 		}
-		w.isAsItWas()
+		w.isRestored()
 	})
 	t.Run("where the conversation is followed", func(t *testing.T) {
-		c := config(newHouse(t))
-		c.Conversations = broken{house: newHouse(t), attach: true}
-		w := sit(t, c, false)
+		c := config(newService(t))
+		c.Conversations = broken{service: newService(t), attach: true}
+		w := startInTerminal(t, c, false)
 		w.shows("/help")
 		w.types("hello\r")
 		w.shows("Lost the conversation")
 		w.types("\x04")
 		if err := w.end(); err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			t.Errorf("Run: got %v, want nil or Canceled", err)
 		}
-		w.isAsItWas()
+		w.isRestored()
 	})
 }
 
-func TestWhatDoesNotEndKeepsNobodyFromLeaving(t *testing.T) {
-	c := config(newHouse(t, llmtest.Says("Good day.")))
-	c.Conversations = stuckHouse{newHouse(t, llmtest.Says("Good day."))}
+func TestRun_QuitsThoughTheConversationDoesNotClose(t *testing.T) {
+	c := config(newService(t, llmtest.Says("Good day.")))
+	c.Conversations = stuckService{newService(t, llmtest.Says("Good day."))}
 	c.Resume = func(id string) string { return "resume " + id }
-	w := sit(t, c, false)
+	w := startInTerminal(t, c, false)
 	w.shows("/help")
 	w.types("hello\r")
 	w.shows("Good day.")
 	w.types("\x04")
 	if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
-		t.Errorf("got %v", err)
+		t.Errorf("Run: got %v, want an error that says the conversation is kept", err)
 	}
-	w.shows("To resume: resume talk-a")
-	w.isAsItWas()
+	w.shows("To resume: resume conv-a")
+	w.isRestored()
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// What is printed above goes out while the end of the answer takes all of the
-// screen: what the terminal keeps must be the answer, each line of it once.
-func TestOfALongAnswerEachLineIsKeptOnce(t *testing.T) {
+// Lines are printed above the view while the end of the answer fills the screen:
+// the scrollback holds each line of the answer once.
+func TestRun_ScrollbackHoldsEachLineOnce(t *testing.T) {
 	for what, apart := range map[string]string{"paragraphs": "\n\n", "a list": "\n", "one paragraph": " "} {
 		t.Run(what, func(t *testing.T) {
 			var wrong string
 			for range 3 { // a machine that is overloaded may leave a copy of what was live, see docs/rough-edges.md
-				if wrong = keeps(t, apart); wrong == "" {
+				if wrong = scrollbackError(t, apart); wrong == "" {
 					return
 				}
 			}
-			t.Error(wrong)
+			t.Errorf("scrollback: %s", wrong)
 		})
 	}
 }
 
-// keeps has a thousand lines said and tells what is wrong with what is left of
-// them in the scrollback; "": nothing.
-func keeps(t *testing.T, apart string) string {
+// scrollbackError streams a thousand lines and returns what is wrong with the
+// scrollback; "" for nothing.
+func scrollbackError(t *testing.T, apart string) string {
 	t.Helper()
 	var parts []llm.Part
 	for i := range 20 { // few enough that none is missed
@@ -40,15 +40,15 @@ func keeps(t *testing.T, apart string) string {
 		parts = append(parts, llm.Text{Text: some.String()})
 	}
 	parts = append(parts, llm.Text{Text: "\n\nZqx!"})
-	w := sit(t, config(newHouse(t, llmtest.Parts(parts...))), false)
+	w := startInTerminal(t, config(newService(t, llmtest.Parts(parts...))), false)
 	w.shows("/help")
 	w.types("hello\r")
 	w.shows("Zqx!")
 	w.types("\x04")
 	if err := w.end(); err != nil {
-		t.Error(err)
+		t.Errorf("Run: %v", err)
 	}
-	lines := unroll(w.written(), 80, 24)
+	lines := emulate(w.written(), 80, 24)
 	all := strings.Join(lines, " ")
 	for i := range 1000 {
 		if n := strings.Count(all, fmt.Sprintf("word%04d", i)); n != 1 {

@@ -32,7 +32,7 @@ func (m *model) sendNext() tea.Cmd {
 	m.sending = true
 	ctx, conv, in := m.ctx, m.conv, m.outbox[0]
 	return async(func() outcome {
-		_, err := conv.Say(ctx, in.id, in.text)
+		err := conv.Do(ctx, Send{in.id, in.text})
 		return func(m *model) tea.Cmd {
 			m.sending = false
 			m.outbox = m.outbox[1:]
@@ -79,37 +79,24 @@ func (m *model) takeBackLast() tea.Cmd {
 	if len(m.queue) == 0 {
 		return nil
 	}
-	ctx, conv, in := m.ctx, m.conv, m.queue[len(m.queue)-1]
-	return async(func() outcome {
-		err := conv.Remove(ctx, in.id)
-		return func(m *model) tea.Cmd {
-			switch {
-			case errors.Is(err, conversation.ErrInput):
-				m.showHint("It is already being answered")
-			case err != nil:
-				m.printError("Could not take it back: " + err.Error())
-			default:
-				m.dequeue(in.id)
-				m.restoreDraft(in.text, "↑ recalls the prompt that was taken back")
-			}
-			return nil
+	in := m.queue[len(m.queue)-1]
+	return m.do(Remove{in.id}, func(m *model, err error) {
+		switch {
+		case errors.Is(err, conversation.ErrInput):
+			m.showHint("It is already being answered")
+		case err != nil:
+			m.printError("Could not take it back: " + err.Error())
+		default:
+			m.dequeue(in.id)
+			m.restoreDraft(in.text, "↑ recalls the prompt that was taken back")
 		}
 	})
 }
 
 // steer passes the first queued input to the turn in progress.
 func (m *model) steer() tea.Cmd {
-	ctx, conv, in := m.ctx, m.conv, m.queue[0]
 	m.showHint("The model reads it with its next request")
-	return async(func() outcome {
-		if err := conv.Steer(ctx, in.id); err != nil && !errors.Is(err, conversation.ErrInput) {
-			return func(m *model) tea.Cmd {
-				m.printError("Could not pass it to the turn: " + err.Error())
-				return nil
-			}
-		}
-		return nil
-	})
+	return m.do(Steer{m.queue[0].id}, printUnless(conversation.ErrInput, "Could not pass it to the turn"))
 }
 
 // maxTitle is the longest title that a list shows, in characters.

@@ -107,18 +107,13 @@ func (m *model) setModel(name string) tea.Cmd {
 		m.showHint("The model is " + name)
 		return nil
 	}
-	ctx, conv := m.ctx, m.conv
-	return async(func() outcome {
-		err := conv.Change(ctx, s)
-		return func(m *model) tea.Cmd {
-			if err != nil {
-				m.printError("Could not switch the model: " + err.Error())
-				return nil
-			}
-			m.settings = s
-			m.emit(m.paint.faint(truncate("· "+display.OneLine(name)+" answers from the next turn on", m.width)))
-			return nil
+	return m.do(Change{s}, func(m *model, err error) {
+		if err != nil {
+			m.printError("Could not switch the model: " + err.Error())
+			return
 		}
+		m.settings = s
+		m.emit(m.paint.faint(truncate("· "+display.OneLine(name)+" answers from the next turn on", m.width)))
 	})
 }
 

@@ -16,19 +16,19 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-func TestWhoLeavesWhatIsUnderWayIsToldHowItGoesOn(t *testing.T) {
+func TestSlash_NewSaysHowToResumeTheTurnInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(11, llmtest.Says("never"))...)), 80, 24)
+		s := start(t, config(newService(t, fails(11, llmtest.Says("never"))...)), 80, 24)
 		s.types("one")
 		s.types("two")
 		s.types("/new")
-		s.sees("· The turn in progress is kept: /resume talk-a continues it")
+		s.sees("· The turn in progress is kept: /resume conv-a continues it")
 	})
 }
 
-func TestAConversationIsOnlyLeftForOneThatCanBeHad(t *testing.T) {
+func TestSlash_FailedResumeKeepsTheConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, config(newHouse(t, fails(3, llmtest.Says("Back."))...)), 80, 24)
+		s := start(t, config(newService(t, fails(3, llmtest.Says("Back."))...)), 80, 24)
 		s.types("one")
 		s.types("/resume busy")
 		s.sees("× That conversation is open in another terminal", "▲ Server overloaded")
@@ -40,11 +40,11 @@ func TestAConversationIsOnlyLeftForOneThatCanBeHad(t *testing.T) {
 	})
 }
 
-// expected is a conversation in which a tool wants to be allowed; answered counts.
-func asked(t *testing.T, answered *int) tui.Config {
-	h := newHouse(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
+// withQuestion is a conversation in which a tool needs approval; answered counts the answers.
+func withQuestion(t *testing.T, answered *int) tui.Config {
+	h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
 	ran := 0
-	h.tools = []tool.Tool{write(&ran)}
+	h.tools = []tool.Tool{writeTool(&ran)}
 	c := config(h)
 	questions := make(chan tui.Approval)
 	h.approve = func(ctx context.Context, call llm.ToolCall) error {
@@ -65,23 +65,23 @@ func asked(t *testing.T, answered *int) tui.Config {
 	return c
 }
 
-// A no would be kept: the question is for whoever goes on.
-func TestWhoLeavesAQuestionOpenHasNotAnsweredIt(t *testing.T) {
+// A refusal would be stored: the question is asked again when the conversation continues.
+func TestApproval_QuittingLeavesTheQuestionOpen(t *testing.T) {
 	for _, leave := range []string{"/quit", "/new"} {
 		synctest.Test(t, func(t *testing.T) {
 			answered := 0
-			s := play(t, asked(t, &answered), 80, 24)
+			s := start(t, withQuestion(t, &answered), 80, 24)
 			s.types("x")
 			s.sees("? May write_file run")
 			s.types(leave)
 			s.wait(time.Second)
 			if answered != 0 {
-				t.Errorf("%s has answered it:\n%s", leave, s.screen())
+				t.Errorf("answers after %s: got %d, want none:\n%s", leave, answered, s.screen())
 			}
 		})
 		synctest.Test(t, func(t *testing.T) {
 			answered := 0
-			c := asked(t, &answered)
+			c := withQuestion(t, &answered)
 			ctx, cancel := context.WithCancel(t.Context())
 			in, w := io.Pipe()
 			defer w.Close()
@@ -91,47 +91,47 @@ func TestWhoLeavesAQuestionOpenHasNotAnsweredIt(t *testing.T) {
 			time.Sleep(time.Second)
 			cancel()
 			if err := <-end; err != nil || answered != 0 {
-				t.Errorf("%v; it was answered %d times", err, answered)
+				t.Errorf("Run, answers: got %v, %d, want nil, none", err, answered)
 			}
 		})
 	}
 }
 
-func TestAQuestionIsRefusedWhenTheInputHasEndedBehindIt(t *testing.T) {
+func TestPlain_EndOfInputRefusesTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered := 0
-		p := talkOver(t, asked(t, &answered))
+		p := startPlain(t, withQuestion(t, &answered))
 		p.line("x")
 		time.Sleep(time.Second)
 		_ = p.in.Close()
 		select {
 		case err := <-p.end:
 			if err != nil || answered != 1 || !strings.Contains(p.said(), "refused, because the input has ended") || !strings.Contains(p.said(), "done") {
-				t.Errorf("%v, answered %d times:\n%s", err, answered, p.said())
+				t.Errorf("Run, answers: got %v, %d, want nil, 1 refusal:\n%s", err, answered, p.said())
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("it waits for somebody who has gone:\n%s", p.said())
+			t.Fatalf("Run: got no end, want one:\n%s", p.said())
 		}
 	})
 }
 
-// stuckHouse has conversations that cannot be closed.
-type stuckHouse struct{ *house }
+// stuckService has conversations that do not close.
+type stuckService struct{ *service }
 
-func (h stuckHouse) New(ctx context.Context, s conversation.Settings) (tui.Conversation, error) {
-	t, err := h.house.New(ctx, s)
-	return stuckTalk{t}, err
+func (s stuckService) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
+	c, err := s.service.New(ctx, with)
+	return stuckConversation{c}, err
 }
 
-type stuckTalk struct{ tui.Conversation }
+type stuckConversation struct{ tui.Conversation }
 
-func (stuckTalk) Close() error { select {} }
+func (stuckConversation) Close() error { select {} }
 
-func TestASecondCtrlCLeavesThoughTheCancelFails(t *testing.T) {
+func TestCtrlC_QuitsAfterAFailedCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Hangs())
-		h.unstopped = errors.New("the server cannot be reached")
-		s := play(t, config(h), 80, 24)
+		h := newService(t, llmtest.Hangs())
+		h.cancelErr = errors.New("the server cannot be reached")
+		s := start(t, config(h), 80, 24)
 		s.types("x")
 		s.keys("ctrl+c")
 		s.wait(0)
@@ -139,8 +139,8 @@ func TestASecondCtrlCLeavesThoughTheCancelFails(t *testing.T) {
 		s.wait(time.Minute)
 		s.keys("ctrl+c")
 		s.wait(time.Second)
-		if !s.gone() {
-			t.Error("it is still there")
+		if !s.ended() {
+			t.Error("program after a second Ctrl+C: got it running, want it ended")
 		}
 	})
 }

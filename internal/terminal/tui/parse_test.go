@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
-func TestAnAnswerIsCutIntoBlocksAsItComes(t *testing.T) {
+func TestStream_CutsAnAnswerIntoBlocks(t *testing.T) {
 	code := strings.Repeat("x := 1\n", 50)
 	for _, tt := range []struct {
 		name, text string
@@ -39,10 +39,10 @@ func TestAnAnswerIsCutIntoBlocksAsItComes(t *testing.T) {
 			}
 			got, glued := tui.Blocks(pieces...)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("%s by %d: %s", tt.name, step, diff)
+				t.Errorf("Blocks of %s by %d bytes (-want +got):\n%s", tt.name, step, diff)
 			}
 			if diff := cmp.Diff(tt.glued, glued); diff != "" {
-				t.Errorf("%s by %d: %s", tt.name, step, diff)
+				t.Errorf("Blocks of %s by %d bytes, continuations (-want +got):\n%s", tt.name, step, diff)
 			}
 		}
 	}
@@ -64,15 +64,15 @@ func FuzzBlocks(f *testing.F) {
 		}
 		got, _ := tui.Blocks(pieces...)
 		if whole, _ := tui.Blocks(text); !slices.Equal(got, whole) {
-			t.Errorf("%q became %q at once and %q in pieces", text, whole, got)
+			t.Errorf("Blocks(%q): got %q in pieces, want %q as a whole", text, got, whole)
 		}
 		if joined := strings.Join(got, ""); !strings.ContainsAny(text, "`~|") && strings.TrimSpace(joined) != strings.TrimSpace(text) {
-			t.Errorf("%q became %q", text, joined)
+			t.Errorf("Blocks(%q): got %q, want the same text", text, joined)
 		}
 	})
 }
 
-func TestOfAnAnswerThatWasNotHeardInFullNothingIsMissing(t *testing.T) {
+func TestStream_ReconcilesMissedText(t *testing.T) {
 	for _, c := range []struct {
 		whole   string
 		heard   []string
@@ -88,20 +88,20 @@ func TestOfAnAnswerThatWasNotHeardInFullNothingIsMissing(t *testing.T) {
 		{"one\n\ntwo", []string{"e\n\n", "two"}, "e\n\none\n\ntwo", true},
 		{"```\na\nb\n```\n\nc", []string{"```\na\n```\n\n", "c"}, "```\na\n```\n\n```\nb\n```\n\nc", true},
 	} {
-		if printed, missed := tui.Amended(c.whole, c.heard...); printed != c.printed || missed != c.missed {
-			t.Errorf("of %q was heard %q: got %q, %v", c.whole, c.heard, printed, missed)
+		if printed, missed := tui.Reconciled(c.whole, c.heard...); printed != c.printed || missed != c.missed {
+			t.Errorf("%q after %q: got %q, missed %v, want %q, %v", c.whole, c.heard, printed, missed, c.printed, c.missed)
 		}
 	}
 }
 
-func TestMarkdownLooksAsItWasMeant(t *testing.T) {
+func TestRender_MatchesTheGoldenFile(t *testing.T) {
 	const text = "# Title\n\nSome **bold**, *slanted* and `code`, <b>tags</b>, [a link](https://example.com/x) and 漢字 that are wide.\n\n" +
 		"1. one\n2. two\n   - deep\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc main() { println(\"<x>\") }\n```\n\n---\n\n- [x] done\n- [ ] open\n"
 	got := strings.Join(tui.Render(text, 60, false), "\n") + "\n"
 	compare(t, "markdown", got)
 	for _, line := range tui.Render(text, 40, true) {
 		if plain := colors.ReplaceAllString(line, ""); strings.Contains(plain, "\x1b") {
-			t.Errorf("a terminal obeys %q", line)
+			t.Errorf("Render: got control characters in %q", line)
 		}
 	}
 }
@@ -113,13 +113,13 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		for _, line := range tui.Render(text, width%500, true) {
 			if plain := colors.ReplaceAllString(line, ""); strings.ContainsFunc(plain, unicode.IsControl) {
-				t.Errorf("%q: a terminal obeys %q", text, line)
+				t.Errorf("Render(%q): got control characters in %q", text, line)
 			}
 		}
 	})
 }
 
-func TestPromptsAreKeptAcrossTerminalsPrivatelyAndBounded(t *testing.T) {
+func TestPrompts_AreSharedPrivateAndBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "prompts")
 	a, b := tui.Prompts(file), tui.Prompts(file)
 	a.Add("one\nof two lines")
@@ -127,32 +127,32 @@ func TestPromptsAreKeptAcrossTerminalsPrivatelyAndBounded(t *testing.T) {
 	a.Add("one\nof two lines")
 	a.Add(strings.Repeat("x", 20<<10)) // not for typing again
 	if diff := cmp.Diff([]string{"one\nof two lines", "two", "one\nof two lines"}, tui.Prompts(file).All()); diff != "" {
-		t.Error(diff)
+		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the file is %v, %v", info.Mode(), err)
+		t.Errorf("history file: got %v, %v, want mode 0600", info.Mode(), err)
 	}
 	for i := range 2500 {
 		a.Add(fmt.Sprint(i))
 	}
 	all := tui.Prompts(file).All()
 	if len(all) != 1000 || all[999] != "2499" {
-		t.Errorf("%d are kept, the last %q", len(all), all[len(all)-1])
+		t.Errorf("prompts: got %d, the last %q, want 1000, \"2499\"", len(all), all[len(all)-1])
 	}
 	text, err := os.ReadFile(file)
 	if err != nil || bytes.Count(text, []byte("\n")) != 1000 {
-		t.Errorf("the file has %d lines, %v", bytes.Count(text, []byte("\n")), err)
+		t.Errorf("history file: got %d lines, %v, want 1000", bytes.Count(text, []byte("\n")), err)
 	}
 	if err := os.WriteFile(file, []byte("no JSON\n\"yes\"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("damage history: %v", err)
 	}
 	if diff := cmp.Diff([]string{"yes"}, tui.Prompts(file).All()); diff != "" {
-		t.Error(diff)
+		t.Errorf("prompts of a damaged file (-want +got):\n%s", diff)
 	}
 }
 
-func TestEachTerminalIsToldInItsOwnWay(t *testing.T) {
+func TestNotify_SequenceFitsTheTerminal(t *testing.T) {
 	all := tui.Notify{Desktop: true, Bell: true}
 	for _, tt := range []struct {
 		env  []string
@@ -169,22 +169,22 @@ func TestEachTerminalIsToldInItsOwnWay(t *testing.T) {
 		{nil, tui.Notify{}, ""},
 	} {
 		if got := tui.NotifySequence(tt.n, terminalEnv(tt.env...), "a; b"); got != tt.want {
-			t.Errorf("%v %+v: got %q, want %q", tt.env, tt.n, got, tt.want)
+			t.Errorf("sequence of %+v with %v: got %q, want %q", tt.n, tt.env, got, tt.want)
 		}
 	}
 	if tui.SupportsProgress(terminalEnv("TERM_PROGRAM", "iTerm.app")) || !tui.SupportsProgress(terminalEnv("WT_SESSION", "x")) {
-		t.Error("progress is shown where it is taken for a notice, or not where it is known")
+		t.Error("supportsProgress: got iTerm.app or not Windows Terminal, want the reverse")
 	}
 }
 
-func TestAScreenNeedsATerminalAtBothEnds(t *testing.T) {
+func TestInteractive_NeedsTerminals(t *testing.T) {
 	if tui.Interactive(strings.NewReader(""), &bytes.Buffer{}, terminalEnv("TERM", "xterm")) {
-		t.Error("there is none")
+		t.Error("Interactive without terminals: got true, want false")
 	}
 }
 
-// BenchmarkDelta is a word more of an answer of a hundred thousand bytes: what
-// it costs does not grow with what has been said before.
+// BenchmarkDelta adds a word to an answer: the cost does not grow with the length of
+// the answer.
 func BenchmarkDelta(b *testing.B) {
 	for _, before := range []int{0, 100 << 10} {
 		b.Run(fmt.Sprintf("after %d KiB", before>>10), func(b *testing.B) {
