@@ -22,7 +22,7 @@ import (
 // Lines with a fixed text.
 const (
 	BrokeOff  = "… the answer broke off here"
-	Restarted = "▲ its worker died: the answer begins anew"
+	Restarted = "▲ The worker died; the answer starts over"
 	Missed    = "· part of the answer was missed; it is repeated from there"
 	Compacted = "· the conversation was too long and has been shortened"
 	Canceled  = "Canceled."
@@ -79,5 +79,5 @@ func Recovered(retries int, waited time.Duration) string {
 
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {
-	return fmt.Sprintf("▲ %s does not answer (%s): going on with %s", OneLine(cmp.Or(e.From, "the model")), OneLine(e.Why), OneLine(e.To))
+	return fmt.Sprintf("▲ %s does not answer (%s): switching to %s", OneLine(cmp.Or(e.From, "the model")), OneLine(e.Why), OneLine(e.To))
 }

@@ -122,7 +122,7 @@ func TestRecovered_RoundsTheWait(t *testing.T) {
 
 func TestSwitched_NamesModelsAndReason(t *testing.T) {
 	e := turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}
-	if got, want := display.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): going on with openai/gpt"; got != want {
+	if got, want := display.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): switching to openai/gpt"; got != want {
 		t.Errorf("Switched: got %q, want %q", got, want)
 	}
 }

@@ -69,12 +69,12 @@ export const recovered = (retries: number, waitedMs: number): string =>
 
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'
-export const restarted = '▲ its worker died: the answer begins anew'
+export const restarted = '▲ The worker died; the answer starts over'
 export const compacted = '· the conversation was too long and has been shortened'
 
 // switched describes a fallback to another model.
 export const switched = (from: string | undefined, why: string | undefined, to: string | undefined): string =>
-  `▲ ${from || 'the model'} does not answer (${why ?? ''}): going on with ${to ?? ''}`
+  `▲ ${from || 'the model'} does not answer (${why ?? ''}): switching to ${to ?? ''}`
 
 // Ended is why a call failed.
 export interface Ended extends Fault {
