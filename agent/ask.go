@@ -33,7 +33,7 @@ func AskWith(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Message: llm.Answer(speaker(m, c), c.Content()...), Reason: c.End.Reason, Usage: c.Usage}, nil
+	return Answer{Message: llm.AssistantMessage(speaker(m, c), c.Content()...), Reason: c.End.Reason, Usage: c.Usage}, nil
 }
 
 // gather gives a whole answer.

@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-var hello = []llm.Message{llm.Say("hello")}
+var hello = []llm.Message{llm.UserMessage("hello")}
 
 func TestAskGivesOneAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAskGivesOneAnswer(t *testing.T) {
 		began := time.Now()
 		a, err := agent.Ask(t.Context(), model, []llm.Tool{{Name: "look"}}, hello)
 		want := agent.Answer{
-			Message: llm.Answer(large, llmtest.Call("1", "look", "{}")), Reason: llm.Calls, Usage: llm.Usage{Input: 10, Output: 1},
+			Message: llm.AssistantMessage(large, llmtest.Call("1", "look", "{}")), Reason: llm.Calls, Usage: llm.Usage{Input: 10, Output: 1},
 		}
 		if diff := cmp.Diff(want, a); diff != "" || err != nil || time.Since(began) != 7*time.Second {
 			t.Errorf("%v after %v: %s", err, time.Since(began), diff)

@@ -46,7 +46,7 @@ func (a *attempt) compact() error {
 
 // sum asks the model to sum messages up.
 func (a *attempt) sum(messages []llm.Message) {
-	q := llm.Request{System: orders, Messages: []llm.Message{llm.Say(transcript(messages))}, Whole: a.Whole}
+	q := llm.Request{System: orders, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.Whole}
 	engine, leave := a.engine()
 	defer leave()
 	c, err := gather(a.ctx, engine, a.model, q)

@@ -84,7 +84,7 @@ func ExampleAgent_Run_retries() {
 
 func ExampleAsk() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Paris."))
-	answer, err := agent.Ask(context.Background(), model, nil, []llm.Message{llm.Say("What is the capital of France?")})
+	answer, err := agent.Ask(context.Background(), model, nil, []llm.Message{llm.UserMessage("What is the capital of France?")})
 	if err != nil {
 		panic(err)
 	}
@@ -97,7 +97,7 @@ func ExampleAskWith() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Oui."))
 	patient := retry.Retrier{Policy: policy.Patient()}
 	answer, err := agent.AskWith(context.Background(), patient, model, llm.Request{
-		System: "Answer in French.", Messages: []llm.Message{llm.Say("Is it raining?")}, MaxTokens: 100, Whole: true,
+		System: "Answer in French.", Messages: []llm.Message{llm.UserMessage("Is it raining?")}, MaxTokens: 100, NoStream: true,
 	})
 	if err != nil {
 		panic(err)

@@ -64,7 +64,7 @@ func (a *attempt) failure(f *fault.Error) turn.Error {
 
 // request gives what a model is asked.
 func (r *run) request(messages []llm.Message) llm.Request {
-	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, Whole: r.Whole}
+	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.Whole}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, t.Tool)
 	}

@@ -8,30 +8,30 @@ type Collector struct {
 
 	content Content
 	text    []byte // of the last block, while it grows
-	grows   Block  // Text or Reasoning; nil: none does
+	open    Block  // Text or Reasoning; nil: none does
 }
 
 // Add takes the next part.
 func (c *Collector) Add(p Part) {
 	switch p := p.(type) {
 	case Text:
-		if _, ok := c.grows.(Text); !ok {
-			c.settle()
-			c.grows = Text{}
+		if _, ok := c.open.(Text); !ok {
+			c.endBlock()
+			c.open = Text{}
 		}
 		c.text = append(c.text, p.Text...)
 	case Reasoning:
-		if _, ok := c.grows.(Reasoning); !ok {
-			c.settle()
-			c.grows = Reasoning{}
+		if _, ok := c.open.(Reasoning); !ok {
+			c.endBlock()
+			c.open = Reasoning{}
 		}
 		c.text = append(c.text, p.Text...)
 		if p.Signature != "" {
-			c.grows = Reasoning{Signature: p.Signature}
-			c.settle()
+			c.open = Reasoning{Signature: p.Signature}
+			c.endBlock()
 		}
 	case ToolCall:
-		c.settle()
+		c.endBlock()
 		c.content = append(c.content, p)
 	case Usage:
 		c.Usage = p
@@ -40,9 +40,9 @@ func (c *Collector) Add(p Part) {
 	}
 }
 
-// settle ends the block that grows. A block of which nothing came is none.
-func (c *Collector) settle() {
-	switch b := c.grows.(type) {
+// endBlock ends the block that grows. A block of which nothing came is none.
+func (c *Collector) endBlock() {
+	switch b := c.open.(type) {
 	case Text:
 		if len(c.text) > 0 {
 			c.content = append(c.content, Text{string(c.text)})
@@ -52,11 +52,11 @@ func (c *Collector) settle() {
 			c.content = append(c.content, b)
 		}
 	}
-	c.grows, c.text = nil, c.text[:0]
+	c.open, c.text = nil, c.text[:0]
 }
 
 // Content gives the answer so far as the content of a message.
 func (c *Collector) Content() Content {
-	c.settle()
+	c.endBlock()
 	return c.content
 }

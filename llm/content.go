@@ -41,8 +41,8 @@ const (
 	typeToolResult = "tool-result"
 )
 
-// flat is a block of any type as JSON.
-type flat struct {
+// blockJSON is a block of any type as JSON.
+type blockJSON struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id,omitzero"`
 	Name      string          `json:"name,omitzero"`
@@ -55,17 +55,17 @@ type flat struct {
 
 // MarshalJSON writes the blocks with their types.
 func (c Content) MarshalJSON() ([]byte, error) {
-	blocks := make([]flat, len(c))
+	blocks := make([]blockJSON, len(c))
 	for i, b := range c {
 		switch b := b.(type) {
 		case Text:
-			blocks[i] = flat{Type: typeText, Text: b.Text}
+			blocks[i] = blockJSON{Type: typeText, Text: b.Text}
 		case Reasoning:
-			blocks[i] = flat{Type: typeReasoning, Text: b.Text, Signature: b.Signature}
+			blocks[i] = blockJSON{Type: typeReasoning, Text: b.Text, Signature: b.Signature}
 		case ToolCall:
-			blocks[i] = flat{Type: typeToolCall, ID: b.ID, Name: b.Name, Arguments: b.Arguments, Signature: b.Signature}
+			blocks[i] = blockJSON{Type: typeToolCall, ID: b.ID, Name: b.Name, Arguments: b.Arguments, Signature: b.Signature}
 		case ToolResult:
-			blocks[i] = flat{Type: typeToolResult, ID: b.ID, Name: b.Name, Output: b.Output, Failed: b.Failed}
+			blocks[i] = blockJSON{Type: typeToolResult, ID: b.ID, Name: b.Name, Output: b.Output, Failed: b.Failed}
 		default:
 			return nil, errors.New("block " + strconv.Itoa(i) + " is missing")
 		}
@@ -76,7 +76,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote. A block of a type that is not
 // known is an error: a conversation with a hole in it is not the same one.
 func (c *Content) UnmarshalJSON(text []byte) error {
-	var blocks []flat
+	var blocks []blockJSON
 	if err := json.Unmarshal(text, &blocks); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 }
 
 // block gives what was written.
-func (f flat) block() (Block, error) {
+func (f blockJSON) block() (Block, error) {
 	switch f.Type {
 	case typeText:
 		return Text{f.Text}, nil

@@ -54,7 +54,7 @@ type Request struct {
 
 	MaxTokens int    // the longest answer, in tokens; 0: what the provider allows or is usual there
 	Effort    Effort // how hard a model that can reason should think; "": as it does by itself
-	Whole     bool   // ask for the answer in one piece instead of a stream: the same parts, all at once
+	NoStream  bool   // ask for the answer in one piece instead of a stream: the same parts, all at once
 }
 
 // Effort is how hard a model thinks before it answers, if it can.
@@ -92,16 +92,16 @@ type Message struct {
 	By      Name    `json:"by,omitzero"` // of an assistant's: the model that spoke. Signatures are only for the same provider
 }
 
-// Say gives a user's message.
-func Say(text string) Message { return Message{Role: User, Content: Content{Text{text}}} }
+// UserMessage gives a user's message.
+func UserMessage(text string) Message { return Message{Role: User, Content: Content{Text{text}}} }
 
-// Answer gives an assistant's message.
-func Answer(by Name, content ...Block) Message {
+// AssistantMessage gives an assistant's message.
+func AssistantMessage(by Name, content ...Block) Message {
 	return Message{Role: Assistant, Content: content, By: by}
 }
 
-// Results gives the message with what the tools have answered.
-func Results(results ...ToolResult) Message {
+// ToolMessage gives the message with what the tools have answered.
+func ToolMessage(results ...ToolResult) Message {
 	m := Message{Role: ToolRole, Content: make(Content, len(results))}
 	for i, r := range results {
 		m.Content[i] = r

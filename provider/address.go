@@ -6,9 +6,9 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Address tells whether an API can be reached at a base URL, for ask to return
+// CheckURL tells whether an API can be reached at a base URL, for ask to return
 // before it gives the URL to an SDK; "", the vendor's own, can.
-func Address(base string) error {
+func CheckURL(base string) error {
 	if base == "" {
 		return nil
 	}

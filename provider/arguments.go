@@ -22,10 +22,10 @@ func Arguments(written string) json.RawMessage {
 	return quoted
 }
 
-// Object gives a call's arguments for an API that takes nothing but objects:
+// ArgumentsObject gives a call's arguments for an API that takes nothing but objects:
 // what is none becomes the value of "arguments", so that the model sees what it
 // has written.
-func Object(arguments json.RawMessage) json.RawMessage {
+func ArgumentsObject(arguments json.RawMessage) json.RawMessage {
 	text := bytes.TrimSpace(arguments)
 	switch {
 	case len(text) == 0:
@@ -38,12 +38,12 @@ func Object(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"arguments":` + string(text) + `}`)
 }
 
-// made begins the ids that we make.
-const made = "made_"
+// generatedPrefix begins the ids that we make.
+const generatedPrefix = "made_"
 
 // newID makes an id for a call to which its provider has given none.
-func newID() string { return made + rand.Text() }
+func newID() string { return generatedPrefix + rand.Text() }
 
-// Made tells whether an id is one that was made for a call, of which its
+// IsGeneratedID tells whether an id is one that was made for a call, of which its
 // provider knows nothing.
-func Made(id string) bool { return strings.HasPrefix(id, made) }
+func IsGeneratedID(id string) bool { return strings.HasPrefix(id, generatedPrefix) }

@@ -19,7 +19,7 @@ func TestArgumentsAreAnObjectOrAStringThatHoldsThem(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := provider.Arguments(tt.written)
-		if object := provider.Object(got); string(got) != tt.want || string(object) != tt.object {
+		if object := provider.ArgumentsObject(got); string(got) != tt.want || string(object) != tt.object {
 			t.Errorf("%q: %s, %s", tt.written, got, object)
 		}
 	}
@@ -27,7 +27,7 @@ func TestArgumentsAreAnObjectOrAStringThatHoldsThem(t *testing.T) {
 
 func TestAnythingCanBeSentBackAsAnObject(t *testing.T) {
 	for given, want := range map[string]string{"": `{}`, `[1]`: `{"arguments":[1]}`, `{"a`: `{"arguments":"{\"a"}`} {
-		if got := provider.Object(json.RawMessage(given)); string(got) != want {
+		if got := provider.ArgumentsObject(json.RawMessage(given)); string(got) != want {
 			t.Errorf("%q: %s", given, got)
 		}
 	}
@@ -40,7 +40,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, written string) {
 		got := provider.Arguments(written)
 		var object map[string]any
-		if !json.Valid(got) || json.Unmarshal(provider.Object(got), &object) != nil {
+		if !json.Valid(got) || json.Unmarshal(provider.ArgumentsObject(got), &object) != nil {
 			t.Errorf("%q: %s", written, got)
 		}
 	})

@@ -8,18 +8,18 @@ import (
 // Call is one question to a provider. It belongs to the goroutine that ranges
 // over the answer.
 type Call struct {
-	by     llm.Name
-	faults classify.Classifier
-	yield  func(llm.Part, error) bool
-	seen   wire
+	by       llm.Name
+	faults   classify.Classifier
+	yield    func(llm.Part, error) bool
+	observed wire
 
-	content bool // something of the answer has been handed on
-	calls   bool // a tool call among it
-	left    bool // whoever ranges has broken off
-	ended   bool // the proper end has been seen
-	end     llm.End
+	hasContent bool // something of the answer has been handed on
+	hasCalls   bool // a tool call among it
+	left       bool // whoever ranges has broken off
+	ended      bool // the proper end has been seen
+	end        llm.End
 
-	opening, usage *llm.Usage // before the first content, at the end; nil: not told
+	initialUsage, finalUsage *llm.Usage // before the first content, at the end; nil: not told
 }
 
 // Yield hands on text, reasoning or a tool call as it comes; false: nobody
@@ -28,7 +28,7 @@ type Call struct {
 // written them ([Arguments]).
 func (c *Call) Yield(p llm.Part) bool {
 	if call, ok := p.(llm.ToolCall); ok {
-		c.calls = true
+		c.hasCalls = true
 		if call.ID == "" {
 			call.ID = newID()
 		}
@@ -38,12 +38,12 @@ func (c *Call) Yield(p llm.Part) bool {
 	if c.left || !llm.IsContent(p) {
 		return !c.left
 	}
-	c.content = true
-	if !c.pass(p) || c.opening == nil {
+	c.hasContent = true
+	if !c.pass(p) || c.initialUsage == nil {
 		return !c.left
 	}
-	u := *c.opening
-	c.opening = nil
+	u := *c.initialUsage
+	c.initialUsage = nil
 	return c.pass(u)
 }
 
@@ -53,17 +53,17 @@ func (c *Call) pass(p llm.Part) bool {
 	return !c.left
 }
 
-// Opens says what the answer has cost before it has begun. That is no content:
+// InitialUsage says what the answer has cost before it has begun. That is no content:
 // it is handed on with the first.
-func (c *Call) Opens(u llm.Usage) {
-	if !c.content {
-		c.opening = &u
+func (c *Call) InitialUsage(u llm.Usage) {
+	if !c.hasContent {
+		c.initialUsage = &u
 	}
 }
 
-// Costs says what the answer has cost so far. The last word is handed on before
+// Usage says what the answer has cost so far. The last word is handed on before
 // the end.
-func (c *Call) Costs(u llm.Usage) { c.usage = &u }
+func (c *Call) Usage(u llm.Usage) { c.finalUsage = &u }
 
 // End says that the answer's proper end has come, why it came and which model
 // has spoken; "": the provider does not say. What follows may still be heard:
@@ -75,10 +75,10 @@ func (c *Call) End(reason llm.Reason, model string) {
 
 // finish hands on how the answer has ended.
 func (c *Call) finish() {
-	if c.calls {
+	if c.hasCalls {
 		c.end.Reason = llm.Calls
 	}
-	if c.usage != nil && !c.pass(*c.usage) {
+	if c.finalUsage != nil && !c.pass(*c.finalUsage) {
 		return
 	}
 	c.pass(c.end)

@@ -27,7 +27,7 @@ func ExampleStream() {
 	}))
 	defer house.Close()
 
-	client := provider.Watch(house.Client())
+	client := provider.Observe(house.Client())
 	ask := func(ctx context.Context, c *provider.Call) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, house.URL, nil)
 		if err != nil {

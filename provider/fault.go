@@ -12,11 +12,11 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// Event gives the fault of an error event inside a stream, for ask to return:
+// ErrorEvent gives the fault of an error event inside a stream, for ask to return:
 // the event's text or its data, as of classify.FromEvent, and the SDK's error; nil:
 // it has none. Where the response itself is an error, that says more.
-func (c *Call) Event(event []byte, err error) error {
-	if err != nil && c.seen.status >= http.StatusMultipleChoices {
+func (c *Call) ErrorEvent(event []byte, err error) error {
+	if err != nil && c.observed.status >= http.StatusMultipleChoices {
 		return err
 	}
 	f := c.faults.FromEvent(event, time.Now())
@@ -32,10 +32,10 @@ func (c *Call) fault(ctx context.Context, err error) error {
 	}
 	f, known := errors.AsType[*fault.Error](err)
 	if !known {
-		f, known = errors.AsType[*fault.Error](c.seen.err)
+		f, known = errors.AsType[*fault.Error](c.observed.err)
 	}
 	if !known {
-		f = c.name(err)
+		f = c.classify(err)
 	}
 	signed := *f // one that is known already may be somebody's
 	if signed.Provider == "" {
@@ -50,14 +50,14 @@ func (c *Call) fault(ctx context.Context, err error) error {
 	return &signed
 }
 
-// name names a fault that nobody has named yet.
-func (c *Call) name(err error) *fault.Error {
+// classify names a fault that nobody has named yet.
+func (c *Call) classify(err error) *fault.Error {
 	now := time.Now()
-	w := &c.seen
+	w := &c.observed
 	switch {
 	case w.status == 0 && err != nil:
-		return c.unanswered(err, now)
-	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.content && w.alien():
+		return c.classifyUnanswered(err, now)
+	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.hasContent && w.alien():
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
 	case w.err != nil && w.err != io.EOF:
 		return c.faults.Broken(w.err, now)
@@ -65,11 +65,11 @@ func (c *Call) name(err error) *fault.Error {
 	return c.faults.Broken(nil, now) // the SDK's words are none of the provider's, and may quote the answer
 }
 
-// unanswered names what has failed without a response. What the SDK would not
+// classifyUnanswered names what has failed without a response. What the SDK would not
 // even send fails again.
-func (c *Call) unanswered(err error, now time.Time) *fault.Error {
+func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 	f := c.faults.Of(err, now)
-	if !c.seen.sent && f.Kind == fault.Unknown {
+	if !c.observed.sent && f.Kind == fault.Unknown {
 		f.Kind, f.Rule, f.Reason = fault.Invalid, "provider/unsent", "the SDK has not sent the request"
 	}
 	return f
@@ -83,5 +83,5 @@ func (w *wire) alien() bool {
 			return false // a stream under another name
 		}
 	}
-	return dialect.OpenAIChat().Whole(w.body) == dialect.Failure // as of any dialect
+	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // as of any dialect
 }

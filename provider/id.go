@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 )
 
-// ID gives a tool call's id as an API takes it: what does not fit, since another
+// FitID gives a tool call's id as an API takes it: what does not fit, since another
 // provider has made it, becomes one of 37 letters, digits and underscores, for
 // the call and its result the same.
-func ID(id string, fits func(string) bool) string {
+func FitID(id string, fits func(string) bool) string {
 	if fits(id) {
 		return id
 	}

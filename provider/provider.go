@@ -4,7 +4,7 @@
 // An SDK does not tell all. It takes a clean end for the end of a whole answer,
 // keeps the headers of an error to itself, or reports a broken connection as
 // nothing at all. So a [Call] looks twice: at what the SDK says, and, below it
-// ([Watch]), at what really came over the wire. [Stream] makes one *fault.Error
+// ([Observe]), at what really came over the wire. [Stream] makes one *fault.Error
 // of both.
 //
 // Nothing here waits or tries again. The packages below this one each have one
@@ -22,10 +22,10 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// Client gives the http.Client of a model that was given none: it sends once,
+// DefaultClient gives the http.Client of a model that was given none: it sends once,
 // hands on what comes as it is, and bears ten minutes of silence before an
 // answer begins and five inside it.
-func Client() *http.Client {
+func DefaultClient() *http.Client {
 	return &http.Client{Transport: &transport.Transport{
 		Limits: transport.Limits{FirstByte: 10 * time.Minute, Idle: 5 * time.Minute},
 	}}
@@ -34,7 +34,7 @@ func Client() *http.Client {
 // Stream asks with an SDK and yields what [llm.Model] promises. ask is called
 // when the sequence is ranged over, each time anew. It hands the answer to the
 // Call piece by piece and returns the SDK's error as it is; its context is for
-// the SDK, whose http.Client must be one of [Watch].
+// the SDK, whose http.Client must be one of [Observe].
 //
 // An answer of which ask has not seen the proper end ([Call.End]) has broken
 // off, whether it returns an error or nil. by is who is asked, faults names what

@@ -65,17 +65,17 @@ func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
 		{"empty text", say(llm.Text{}, llm.Reasoning{}, hi), []llm.Part{hi, end}},
 		{"a tool call", say(hi, call), []llm.Part{hi, call, llm.End{Reason: llm.Calls, Model: "m-1"}}},
 		{"costs before it begins", func(ctx context.Context, c *provider.Call) error {
-			c.Opens(few)
+			c.InitialUsage(few)
 			return say(hi, hi)(ctx, c)
 		}, []llm.Part{hi, few, hi, end}},
 		{"costs of nothing", func(ctx context.Context, c *provider.Call) error {
-			c.Opens(few)
-			c.Costs(many)
+			c.InitialUsage(few)
+			c.Usage(many)
 			return say()(ctx, c)
 		}, []llm.Part{many, end}},
 		{"costs at the end", func(ctx context.Context, c *provider.Call) error {
-			c.Costs(few)
-			defer c.Costs(many)
+			c.Usage(few)
+			defer c.Usage(many)
 			return say(hi)(ctx, c)
 		}, []llm.Part{hi, many, end}},
 	}
@@ -92,14 +92,14 @@ func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
 func TestACallWithoutAnIDGetsOneOfItsOwn(t *testing.T) {
 	parts, err := all(t, t.Context(), say(llm.ToolCall{Name: "a"}, llm.ToolCall{Name: "a"}))
 	one, two := parts[0].(llm.ToolCall), parts[1].(llm.ToolCall)
-	if err != nil || !provider.Made(one.ID) || one.ID == two.ID || string(one.Arguments) != "{}" {
+	if err != nil || !provider.IsGeneratedID(one.ID) || one.ID == two.ID || string(one.Arguments) != "{}" {
 		t.Error(one, two, err)
 	}
 }
 
 func TestBreakingOffIsNoFault(t *testing.T) {
 	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(_ context.Context, c *provider.Call) error {
-		c.Opens(llm.Usage{Input: 1})
+		c.InitialUsage(llm.Usage{Input: 1})
 		if c.Yield(llm.Text{Text: "a"}) || c.Yield(llm.Text{Text: "b"}) || c.Yield(llm.Text{}) {
 			t.Error("goes on")
 		}
@@ -112,8 +112,8 @@ func TestBreakingOffIsNoFault(t *testing.T) {
 func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
 	n := 0
 	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(ctx context.Context, c *provider.Call) error {
-		c.Opens(llm.Usage{Input: 1})
-		c.Costs(llm.Usage{Output: 1})
+		c.InitialUsage(llm.Usage{Input: 1})
+		c.Usage(llm.Usage{Output: 1})
 		return say(llm.Text{Text: "a"})(ctx, c)
 	}) {
 		if n++; n == 3 {
@@ -128,7 +128,7 @@ func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
 // peer asks in the manner of a careless SDK: lines are text, [DONE] is the end, an
 // error of any kind is an error without words.
 func peer(client *http.Client, quiet bool) func(context.Context, *provider.Call) error {
-	client = provider.Watch(client)
+	client = provider.Observe(client)
 	return func(ctx context.Context, c *provider.Call) error {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://house.test/v1/chat/completions", strings.NewReader(`{"model":"m","stream":true}`))
 		resp, err := client.Do(req)
@@ -144,7 +144,7 @@ func peer(client *http.Client, quiet bool) func(context.Context, *provider.Call)
 		for lines.Scan() {
 			switch data, _ := strings.CutPrefix(lines.Text(), "data: "); {
 			case strings.Contains(data, `"error"`) && strings.HasPrefix(lines.Text(), "data: "):
-				return c.Event([]byte(data), errSDK)
+				return c.ErrorEvent([]byte(data), errSDK)
 			case data == "[DONE]":
 				c.End(llm.Stop, "")
 			case strings.Contains(data, `"content":"`) && !strings.Contains(data, `"content":""`):
@@ -217,7 +217,7 @@ func world(t *testing.T, script string, test func(*testing.T, *http.Client, *sim
 	synctest.Test(t, func(t *testing.T) {
 		p := simulator.New(simulator.Script{Replies: replies})
 		defer p.Close()
-		client := provider.Client()
+		client := provider.DefaultClient()
 		client.Transport.(*transport.Transport).Base = p.Transport()
 		test(t, client, p)
 	})
@@ -275,7 +275,7 @@ func TestOnlyAnAddressCanBeOne(t *testing.T) {
 	for base, good := range map[string]bool{
 		"": true, "https://house.test": true, "http://localhost:1/v1": true, "localhost:1": false, "/v1": false, "http://": false, "ws://house.test": false, "http://[": false,
 	} {
-		if err := provider.Address(base); (err == nil) != good {
+		if err := provider.CheckURL(base); (err == nil) != good {
 			t.Error(base, err)
 		}
 	}
@@ -295,7 +295,7 @@ func TestTheUsersJudgesAreAsked(t *testing.T) {
 }
 
 func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
-	client := provider.Watch(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+	client := provider.Observe(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(endless{})}, nil
 	})})
 	_, err := all(t, t.Context(), func(ctx context.Context, _ *provider.Call) error {
@@ -317,7 +317,7 @@ func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
 
 func TestAClientThatIsWatchedServesOthersToo(t *testing.T) {
 	world(t, "", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
-		resp, err := provider.Watch(client).Get("http://house.test/v1/models")
+		resp, err := provider.Observe(client).Get("http://house.test/v1/models")
 		if err != nil {
 			t.Fatalf("watch: %v", err)
 		}

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Watch gives a client that does what the given one does and shows each call
-// what comes over the wire; nil: [Client]. A model gives it to its SDK.
-func Watch(client *http.Client) *http.Client {
+// Observe gives a client that does what the given one does and shows each call
+// what comes over the wire; nil: [DefaultClient]. A model gives it to its SDK.
+func Observe(client *http.Client) *http.Client {
 	if client == nil {
-		client = Client()
+		client = DefaultClient()
 	}
 	watched := *client
 	if watched.Transport == nil {
@@ -44,20 +44,20 @@ type watch struct{ base http.RoundTripper }
 func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, ok := req.Context().Value(key{}).(*Call)
 	if ok {
-		c.seen = wire{sent: true}
+		c.observed = wire{sent: true}
 	}
 	resp, err := w.base.RoundTrip(req)
 	if !ok || err != nil || resp == nil || resp.Body == nil {
 		return resp, err
 	}
-	c.seen.status, c.seen.header = resp.StatusCode, resp.Header
+	c.observed.status, c.observed.header = resp.StatusCode, resp.Header
 	if resp.StatusCode < http.StatusBadRequest {
-		resp.Body = &tap{resp.Body, &c.seen, !streams(resp.Header)}
+		resp.Body = &tap{resp.Body, &c.observed, !streams(resp.Header)}
 		return resp, nil
 	}
-	c.seen.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // the status says enough if it breaks off
+	c.observed.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // the status says enough if it breaks off
 	_ = resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(c.seen.body))
+	resp.Body = io.NopCloser(bytes.NewReader(c.observed.body))
 	return resp, nil
 }
 

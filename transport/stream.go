@@ -154,8 +154,8 @@ func (s *stream) next() []byte {
 	if len(rest) == 0 {
 		return nil
 	}
-	n := s.form.Cut(rest, s.seen-s.whole)
-	if n == 0 && s.err == io.EOF && (s.ended || s.dialect.Ends(s.form, rest)) {
+	n := s.form.FrameLen(rest, s.seen-s.whole)
+	if n == 0 && s.err == io.EOF && (s.ended || s.dialect.EndsAnswer(s.form, rest)) {
 		n = len(rest)
 	}
 	if n == 0 {
@@ -168,11 +168,11 @@ func (s *stream) next() []byte {
 }
 
 // note reads a frame's sign and remembers what end may follow.
-func (s *stream) note(frame []byte) (sign dialect.Sign) {
+func (s *stream) note(frame []byte) (sign dialect.FrameKind) {
 	if s.content {
-		sign = s.dialect.Tail(s.form, frame)
+		sign = s.dialect.LaterFrameKind(s.form, frame)
 	} else {
-		sign = s.dialect.Sign(s.form, frame)
+		sign = s.dialect.FrameKind(s.form, frame)
 	}
 	switch sign {
 	case dialect.Finish:

@@ -85,7 +85,7 @@ func FuzzStream(f *testing.F) {
 		got, form, err := through(t, w, src)
 		rest, ok := bytes.CutPrefix(text, got)
 		d := dialect.Of("POST", w.request(t).URL.Path)
-		if !ok || form.Cut(rest, 0) != 0 || (err == nil && len(rest) > 0 && d.Ends(form, rest)) {
+		if !ok || form.FrameLen(rest, 0) != 0 || (err == nil && len(rest) > 0 && d.EndsAnswer(form, rest)) {
 			t.Errorf("%s: %q came through as %q, %v", w.name, text, got, err)
 		}
 	})

@@ -180,7 +180,7 @@ func (c *call) whole(resp *http.Response, a *ahead) *fault.Error {
 	case a.err != nil && a.err != io.EOF:
 		return c.Faults.Broken(a.err, time.Now())
 	}
-	switch c.dialect.Whole(a.buf) {
+	switch c.dialect.BodyKind(a.buf) {
 	case dialect.Failure:
 		return c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
 	case dialect.Opening:
@@ -209,5 +209,5 @@ func (c *call) form(resp *http.Response, begin []byte) dialect.Form {
 	if k := resp.Header["Content-Type"]; len(k) > 0 {
 		kind = k[0]
 	}
-	return c.dialect.Answer(c.req.URL, kind, begin)
+	return c.dialect.AnswerForm(c.req.URL, kind, begin)
 }

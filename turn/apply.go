@@ -14,7 +14,7 @@ func (s State) Apply(e Event) State {
 	case Start:
 		return s.start()
 	case UserMessage:
-		return s.addUserMessage(llm.Say(e.Text))
+		return s.addUserMessage(llm.UserMessage(e.Text))
 	case AssistantMessage:
 		return s.addAnswer(e)
 	case ToolCall:
@@ -74,7 +74,7 @@ func (s State) addAnswer(e AssistantMessage) State {
 	s.steps++
 	s.history, s.partial = s.question(), e.Partial
 	if len(e.Content) > 0 { // providers refuse a message without any
-		s.history = append(s.history, llm.Answer(e.Name, e.Content...))
+		s.history = append(s.history, llm.AssistantMessage(e.Name, e.Content...))
 	}
 	if e.Partial {
 		return s
@@ -116,7 +116,7 @@ func (s State) closeCalls(text string) State {
 				results[i] = *c.Result
 			}
 		}
-		s.history = append(s.history, llm.Results(results...))
+		s.history = append(s.history, llm.ToolMessage(results...))
 	}
 	s.history = append(s.history, s.later...)
 	s.calls, s.later = nil, nil

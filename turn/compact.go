@@ -77,7 +77,7 @@ func (s State) compact(e Compacted) State {
 		return s
 	}
 	gone := min(e.Messages, len(s.history))
-	s.history = slices.Insert(s.history[gone:], 0, llm.Say("Summary of our conversation so far, which had grown too long:\n\n"+e.Summary))
+	s.history = slices.Insert(s.history[gone:], 0, llm.UserMessage("Summary of our conversation so far, which had grown too long:\n\n"+e.Summary))
 	return s
 }
 

@@ -93,7 +93,7 @@ const continuePrompt = "Your answer broke off here. Go on where it stopped."
 // question returns what a model is to answer.
 func (s State) question() []llm.Message {
 	if len(s.history) > 0 && s.history[len(s.history)-1].Role == llm.Assistant {
-		return append(slices.Clip(s.history), llm.Say(continuePrompt)) // the history stays as it is
+		return append(slices.Clip(s.history), llm.UserMessage(continuePrompt)) // the history stays as it is
 	}
 	return s.history
 }

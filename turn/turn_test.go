@@ -123,8 +123,8 @@ func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
 	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, calls("a", "b"), result("b", "2"), turn.UserMessage{Text: "faster"}, result("a", "1"))
 	got := s.Messages()[2:]
 	want := []llm.Message{
-		llm.Results(llm.ToolResult{ID: "a", Name: "look", Output: "1"}, llm.ToolResult{ID: "b", Name: "look", Output: "2"}),
-		llm.Say("faster"),
+		llm.ToolMessage(llm.ToolResult{ID: "a", Name: "look", Output: "1"}, llm.ToolResult{ID: "b", Name: "look", Output: "2"}),
+		llm.UserMessage("faster"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -146,7 +146,7 @@ func (v vendor) reaches(base string) bool {
 	if v.name == "ollama" && !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
-	return provider.Address(base) == nil
+	return provider.CheckURL(base) == nil
 }
 
 // Base is where a provider is, as the environment says.

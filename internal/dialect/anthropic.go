@@ -12,14 +12,14 @@ import (
 func Anthropic() *Dialect { return &anthropic }
 
 var anthropic = Dialect{
-	name:      "anthropic",
-	asks:      suffix("/v1/messages"),
-	streams:   Events,
-	sign:      anthropicSign,
-	named:     anthropicNamed,
-	ping:      func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
-	heartbeat: anthropicHeartbeat,
-	errors: errorForm{
+	name:       "anthropic",
+	isRequest:  hasPathSuffix("/v1/messages"),
+	streamForm: Events,
+	frameKind:  anthropicFrameKind,
+	kindByName: anthropicKindByName,
+	ping:       func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
+	heartbeat:  anthropicHeartbeat,
+	errors: errorFormat{
 		body: anthropicError,
 		event: func(kind, words string) string {
 			return "event: error\ndata: " + string(anthropicError(kind, words)) + "\n\n"
@@ -35,8 +35,8 @@ var anthropic = Dialect{
 	},
 }
 
-// anthropicNamed reads an event's name.
-func anthropicNamed(name []byte) (Sign, bool) {
+// anthropicKindByName reads an event's name.
+func anthropicKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
 	case "content_block_delta", "message_delta":
 		return Content, true
@@ -50,30 +50,30 @@ func anthropicNamed(name []byte) (Sign, bool) {
 	return 0, false
 }
 
-// anthropicSign reads the event's name, and its data where that takes it.
-func anthropicSign(name, data []byte) Sign {
-	name = nameOf(name, data)
-	switch sign, ok := anthropicNamed(name); {
+// anthropicFrameKind reads the event's name, and its data where that takes it.
+func anthropicFrameKind(name, data []byte) FrameKind {
+	name = eventName(name, data)
+	switch sign, ok := anthropicKindByName(name); {
 	case ok:
 		return sign
 	case len(name) == 0:
 		return Opening
 	case string(name) == "content_block_start":
-		return blockSign(data)
+		return blockKind(data)
 	}
 	return Content
 }
 
-// blockSign tells whether the start of a content block shows anything yet: a
+// blockKind tells whether the start of a content block shows anything yet: a
 // text or thinking block opens empty, a tool call comes with its name.
-func blockSign(data []byte) Sign {
+func blockKind(data []byte) FrameKind {
 	for key, block := range members(data) {
 		if string(key) != "content_block" {
 			continue
 		}
 		for key, value := range members(block) {
 			opens := string(key) == "type" && (string(value) == `"text"` || string(value) == `"thinking"`)
-			if !opens && !empty(value) {
+			if !opens && !isEmpty(value) {
 				return Content
 			}
 		}

@@ -33,7 +33,7 @@ func BenchmarkTail(b *testing.B) {
 			frame := []byte(bb.frame)
 			b.ReportAllocs()
 			for b.Loop() {
-				if bb.d.Tail(bb.f, frame) != dialect.Content {
+				if bb.d.LaterFrameKind(bb.f, frame) != dialect.Content {
 					b.Fatal("no content")
 				}
 			}
@@ -52,7 +52,7 @@ func BenchmarkSign(b *testing.B) {
 	frame := []byte(chunk(`{"content":" hello"}`))
 	b.ReportAllocs()
 	for b.Loop() {
-		dialect.OpenAIChat().Sign(dialect.Events, frame)
+		dialect.OpenAIChat().FrameKind(dialect.Events, frame)
 	}
 }
 
@@ -75,7 +75,7 @@ func BenchmarkCut(b *testing.B) {
 	for b.Loop() {
 		for seen, end := 0, 0; end < len(image); seen = end {
 			end = min(len(image), end+4<<10)
-			dialect.Array.Cut(image[:end], seen)
+			dialect.Array.FrameLen(image[:end], seen)
 		}
 	}
 }

@@ -19,18 +19,18 @@ import (
 // Dialect is one API's wire form. It is immutable; [Of] and the functions named
 // after the APIs give it.
 type Dialect struct {
-	name      string
-	asks      func(path string) bool               // tells a request for an answer by its path
-	streams   Form                                 // what its streams are, where the request does not choose
-	sign      func(name, data []byte) Sign         // of an event's name and data, or of any frame's JSON
-	named     func(name []byte) (Sign, bool)       // of an event whose name says enough; nil: its events have none
-	plain     func(frame []byte) bool              // tells what is certainly content and no more, at a glance; nil: names tell
-	ping      func(state string) string            // between events
-	heartbeat func(Client) string                  // between events; "": none
-	errors    errorForm                            // what an error looks like
-	aborts    bool                                 // a stream of events is cut after an error, not ended
-	unasked   bool                                 // it streams unless it is told not to
-	chooses   func(u *url.URL, model *string) Form // reads the form and the model from the URL; nil: they are in the body
+	name             string
+	isRequest        func(path string) bool               // tells a request for an answer by its path
+	streamForm       Form                                 // what its streams are, where the request does not choose
+	frameKind        func(name, data []byte) FrameKind    // of an event's name and data, or of any frame's JSON
+	kindByName       func(name []byte) (FrameKind, bool)  // of an event whose name says enough; nil: its events have none
+	isPlainContent   func(frame []byte) bool              // tells what is certainly content and no more, at a glance; nil: names tell
+	ping             func(state string) string            // between events
+	heartbeat        func(Client) string                  // between events; "": none
+	errors           errorFormat                          // what an error looks like
+	abortsOnError    bool                                 // a stream of events is cut after an error, not ended
+	streamsByDefault bool                                 // it streams unless it is told not to
+	formFromURL      func(u *url.URL, model *string) Form // reads the form and the model from the URL; nil: they are in the body
 }
 
 // all lists the dialects for Of: the first that a path is for takes it.
@@ -44,7 +44,7 @@ func Of(method, path string) *Dialect {
 		return nil
 	}
 	for _, d := range all {
-		if d.asks(path) {
+		if d.isRequest(path) {
 			return d
 		}
 	}
@@ -85,8 +85,8 @@ func (d *Dialect) Heartbeat(f Form, c Client) []byte {
 	return nil
 }
 
-// suffix tells requests for an answer by what their path ends with.
-func suffix(ends ...string) func(string) bool {
+// hasPathSuffix tells requests for an answer by what their path ends with.
+func hasPathSuffix(ends ...string) func(string) bool {
 	return func(path string) bool {
 		for _, end := range ends {
 			if strings.HasSuffix(path, end) {
@@ -97,24 +97,24 @@ func suffix(ends ...string) func(string) bool {
 	}
 }
 
-// comment is a line that every reader of server-sent events skips, but for
+// pingComment is a line that every reader of server-sent events skips, but for
 // those of Gemini's clients.
-func comment(state string) string {
+func pingComment(state string) string {
 	if state == "" {
 		state = "hold"
 	}
 	return ": " + state + "\n\n"
 }
 
-// errorForm is how a dialect writes an error.
-type errorForm struct {
+// errorFormat is how a dialect writes an error.
+type errorFormat struct {
 	body  func(kind, words string) []byte
 	event func(kind, words string) string // nil: the body as an event without a name
 	types map[fault.Kind]string           // the provider's word for each kind
 	other string                          // its word for the kinds that pass by themselves, and for what has none
 }
 
-func (e *errorForm) kind(f *fault.Error) string {
+func (e *errorFormat) kind(f *fault.Error) string {
 	if kind := e.types[f.Kind]; kind != "" {
 		return kind
 	}
@@ -151,5 +151,5 @@ func (d *Dialect) ErrorEvent(f Form, e *fault.Error, words string, within bool) 
 // cut, because a clean end would be taken for a whole answer; false, it ends.
 // A JSON body, which has no place for an error, is cut.
 func (d *Dialect) Aborts(f Form) bool {
-	return f == JSON || f == Array || f == Events && d.aborts
+	return f == JSON || f == Array || f == Events && d.abortsOnError
 }

@@ -10,13 +10,13 @@ import (
 
 // A stream is cut into frames, and each frame read for what it means: the
 // first content is where trying again ends.
-func ExampleDialect_Sign() {
+func ExampleDialect_FrameKind() {
 	stream := []byte("event: message_start\ndata: {\"type\":\"message_start\"}\n\n" +
 		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n" +
 		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
 	d := dialect.Of("POST", "/v1/messages")
-	for n := dialect.Events.Cut(stream, 0); n > 0; n = dialect.Events.Cut(stream, 0) {
-		switch d.Sign(dialect.Events, stream[:n]) {
+	for n := dialect.Events.FrameLen(stream, 0); n > 0; n = dialect.Events.FrameLen(stream, 0) {
+		switch d.FrameKind(dialect.Events, stream[:n]) {
 		case dialect.Opening:
 			fmt.Println("nothing yet")
 		case dialect.Content, dialect.Finish:
@@ -63,17 +63,17 @@ func ExampleSafe() {
 }
 
 // An answer need not come as it was announced.
-func ExampleDialect_Answer() {
+func ExampleDialect_AnswerForm() {
 	u, _ := url.Parse("/v1/chat/completions")
-	form := dialect.OpenAIChat().Answer(u, "application/json", []byte("data: {"))
+	form := dialect.OpenAIChat().AnswerForm(u, "application/json", []byte("data: {"))
 	fmt.Println(form.ContentType())
 	// Output: text/event-stream; charset=utf-8
 }
 
 // Without alt=sse, Gemini streams the elements of one array.
-func ExampleForm_Cut() {
+func ExampleForm_FrameLen() {
 	stream := []byte(`[{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]},{"candidates":[{"finishReason":"STOP"}]}]`)
-	for n := dialect.Array.Cut(stream, 0); n > 0; n = dialect.Array.Cut(stream, 0) {
+	for n := dialect.Array.FrameLen(stream, 0); n > 0; n = dialect.Array.FrameLen(stream, 0) {
 		fmt.Printf("%s\n", stream[:n])
 		stream = stream[n:]
 	}
@@ -84,9 +84,9 @@ func ExampleForm_Cut() {
 }
 
 // A line that breaks off may be half of a word.
-func ExampleDialect_Ends() {
-	fmt.Println(dialect.Ollama().Ends(dialect.Lines, []byte(`{"model":"m","done":true}`)))
-	fmt.Println(dialect.Ollama().Ends(dialect.Lines, []byte(`{"model":"m","response":"forty-t`)))
+func ExampleDialect_EndsAnswer() {
+	fmt.Println(dialect.Ollama().EndsAnswer(dialect.Lines, []byte(`{"model":"m","done":true}`)))
+	fmt.Println(dialect.Ollama().EndsAnswer(dialect.Lines, []byte(`{"model":"m","response":"forty-t`)))
 	// Output:
 	// true
 	// false

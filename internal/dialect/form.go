@@ -24,12 +24,12 @@ func (f Form) ContentType() string {
 	return "application/json"
 }
 
-// Cut gives the length of the first frame in a stream: an event with its blank
+// FrameLen gives the length of the first frame in a stream: an event with its blank
 // line, a line with its end, an element with what stands before it, the bracket
 // that closes the array. 0: there is no whole one yet, and in a JSON body never.
 // from is where to go on looking, for a reader that has looked at the bytes
 // before it already.
-func (f Form) Cut(stream []byte, from int) int {
+func (f Form) FrameLen(stream []byte, from int) int {
 	switch f {
 	case Events:
 		return cutEvent(stream, from)
@@ -85,7 +85,7 @@ func cutElement(stream []byte, from int) int {
 func payload(f Form, frame []byte) (name, data []byte) {
 	switch f {
 	case Events:
-		name, data = event(frame)
+		name, data = parseEvent(frame)
 		if data == nil && len(name) == 0 && bytes.HasPrefix(frame, []byte("{")) {
 			data = frame // Google breaks its streams off with bare JSON
 		}
@@ -97,9 +97,9 @@ func payload(f Form, frame []byte) (name, data []byte) {
 	return name, bytes.TrimSpace(data)
 }
 
-// event gives the name and the data of a server-sent event; both are empty for
+// parseEvent gives the name and the data of a server-sent event; both are empty for
 // a comment. Several data lines are joined, which copies.
-func event(frame []byte) (name, data []byte) {
+func parseEvent(frame []byte) (name, data []byte) {
 	for len(frame) > 0 {
 		var line []byte
 		line, frame, _ = bytes.Cut(frame, []byte("\n"))

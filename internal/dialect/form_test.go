@@ -42,7 +42,7 @@ func TestCutFindsTheFirstFrame(t *testing.T) {
 			if tt.want != 0 && from >= tt.want {
 				continue // what was looked at before held the frame
 			}
-			if got := tt.form.Cut([]byte(tt.stream), from); got != tt.want {
+			if got := tt.form.FrameLen([]byte(tt.stream), from); got != tt.want {
 				t.Errorf("%q from %d: %d, want %d", tt.stream, from, got, tt.want)
 			}
 		}
@@ -81,7 +81,7 @@ func TestOnlyAWholeEndEndsAStreamWithoutItsLastBytes(t *testing.T) {
 		{dialect.LMStudio(), dialect.Events, "event: chat.end\ndata: {\"type\":\"chat.end\",\"result\":{}}\n", true},
 	}
 	for _, tt := range tests {
-		if got := tt.d.Ends(tt.form, []byte(tt.rest)); got != tt.want {
+		if got := tt.d.EndsAnswer(tt.form, []byte(tt.rest)); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.rest, got, tt.want)
 		}
 	}

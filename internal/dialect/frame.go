@@ -2,27 +2,27 @@ package dialect
 
 import "bytes"
 
-// Sign is what a frame of a stream, or a whole body, means.
-type Sign uint8
+// FrameKind is what a frame of a stream, or a whole body, means.
+type FrameKind uint8
 
 // The signs.
 const (
-	Opening Sign = iota // nothing of the answer yet: a role, message_start, a ping, a comment
-	Content             // something that the caller would see as an answer, or that we do not know
-	Finish              // content that completes the answer: a clean end may follow
-	Failure             // an error in place of the answer
-	End                 // the terminator; alone it is no answer
-	Last                // a terminator that is an answer even if nothing came before it, since it sums one up
+	Opening FrameKind = iota // nothing of the answer yet: a role, message_start, a ping, a comment
+	Content                  // something that the caller would see as an answer, or that we do not know
+	Finish                   // content that completes the answer: a clean end may follow
+	Failure                  // an error in place of the answer
+	End                      // the terminator; alone it is no answer
+	Last                     // a terminator that is an answer even if nothing came before it, since it sums one up
 )
 
-// Sign tells what one frame of a stream means. The frame is as [Form.Cut] cuts
+// FrameKind tells what one frame of a stream means. The frame is as [Form.FrameLen] cuts
 // it; in the form JSON it is the body.
-func (d *Dialect) Sign(f Form, frame []byte) Sign {
+func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 	if f == JSON {
-		return d.Whole(frame)
+		return d.BodyKind(frame)
 	}
-	if d.named != nil && f == Events {
-		if sign, ok := d.named(firstName(frame)); ok {
+	if d.kindByName != nil && f == Events {
+		if sign, ok := d.kindByName(leadingEventName(frame)); ok {
 			return sign
 		}
 	}
@@ -33,42 +33,42 @@ func (d *Dialect) Sign(f Form, frame []byte) Sign {
 	case len(data) > 0 && data[0] != '{' && f != Events:
 		return Failure // a page, or what else is no JSON
 	}
-	return d.sign(name, data)
+	return d.frameKind(name, data)
 }
 
-// Tail is Sign for a frame that comes after content, where Opening and Content
+// LaterFrameKind is Sign for a frame that comes after content, where Opening and Content
 // are all one. It knows plain content by how it begins and ends, which costs
 // next to nothing, and reads the others.
-func (d *Dialect) Tail(f Form, frame []byte) Sign {
-	if d.plain != nil && d.plain(frame) {
+func (d *Dialect) LaterFrameKind(f Form, frame []byte) FrameKind {
+	if d.isPlainContent != nil && d.isPlainContent(frame) {
 		return Content
 	}
-	return d.Sign(f, frame)
+	return d.FrameKind(f, frame)
 }
 
-// Ends tells whether the rest of a stream that has ended, without the blank
+// EndsAnswer tells whether the rest of a stream that has ended, without the blank
 // line or the line's end that should close it, is a whole frame that ends the
 // answer: its terminator, an error, or content that completes it. Anything else
 // may be half of a frame.
-func (d *Dialect) Ends(f Form, rest []byte) bool {
+func (d *Dialect) EndsAnswer(f Form, rest []byte) bool {
 	_, data := payload(f, rest)
 	if len(data) > 0 && data[0] == '{' {
-		if _, whole := survey(data); !whole {
+		if _, whole := inspectObject(data); !whole {
 			return false
 		}
 	} else if string(data) != "[DONE]" {
 		return false
 	}
-	return d.Sign(f, rest) >= Finish
+	return d.FrameKind(f, rest) >= Finish
 }
 
-// Whole tells what the body of an answer that is not streamed is: Content for
+// BodyKind tells what the body of an answer that is not streamed is: Content for
 // an answer, Failure for an error or a page in its place, Opening for JSON
 // that is not whole.
-func (d *Dialect) Whole(body []byte) Sign {
+func (d *Dialect) BodyKind(body []byte) FrameKind {
 	s := scanner{text: body}
 	first := s.peek()
-	failed, whole := survey(body)
+	failed, whole := inspectObject(body)
 	switch {
 	case first == 0:
 		return Opening
@@ -80,16 +80,16 @@ func (d *Dialect) Whole(body []byte) Sign {
 	return Content
 }
 
-// nameOf gives an event's name, or the type in its data where a relay leaves
+// eventName gives an event's name, or the type in its data where a relay leaves
 // the name out. An error that names neither, as relays put it into any API, is
 // called "error" as well.
-func nameOf(name, data []byte) []byte {
+func eventName(name, data []byte) []byte {
 	if len(name) > 0 {
 		return name
 	}
 	for key, value := range members(data) {
 		switch {
-		case saysError(key, value):
+		case isErrorMember(key, value):
 			return []byte("error")
 		case name == nil && string(key) == "type" && len(value) > 1 && value[0] == '"':
 			name = value[1 : len(value)-1]
@@ -98,9 +98,9 @@ func nameOf(name, data []byte) []byte {
 	return name
 }
 
-// firstName gives the name of an event that begins with it, as the APIs' own
+// leadingEventName gives the name of an event that begins with it, as the APIs' own
 // do, without looking at the rest; nil: it begins otherwise.
-func firstName(frame []byte) []byte {
+func leadingEventName(frame []byte) []byte {
 	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
 	if !ok {
 		return nil

@@ -61,11 +61,11 @@ func FuzzSign(f *testing.F) {
 				frame = stream[:n]
 			}
 			for _, d := range all {
-				sign, tail := d.Sign(form, frame), dialect.Content
+				sign, tail := d.FrameKind(form, frame), dialect.Content
 				if form != dialect.JSON {
-					tail = d.Tail(form, frame)
+					tail = d.LaterFrameKind(form, frame)
 				}
-				_ = d.Ends(form, frame)
+				_ = d.EndsAnswer(form, frame)
 				if json.Valid(data(frame)) && form == dialect.Events && max(sign, dialect.Content) != max(tail, dialect.Content) {
 					t.Errorf("%s: %q is %s, after content %s", d.Name(), frame, signs[sign], signs[tail])
 				}
@@ -82,10 +82,10 @@ func data(frame []byte) []byte {
 
 // cutBothWays cuts the first frame off at once and piecewise.
 func cutBothWays(t *testing.T, form dialect.Form, stream []byte, step int) int {
-	whole, piecewise := form.Cut(stream, 0), 0
+	whole, piecewise := form.FrameLen(stream, 0), 0
 	for seen, end := 0, 0; end < len(stream) && piecewise == 0; seen = end {
 		end = min(len(stream), end+1+(step&7))
-		piecewise = form.Cut(stream[:end], seen)
+		piecewise = form.FrameLen(stream[:end], seen)
 	}
 	if whole != piecewise || whole > len(stream) {
 		t.Fatalf("form %d, %q: cut at %d, piecewise at %d", form, stream, whole, piecewise)
@@ -120,8 +120,8 @@ func FuzzText(f *testing.F) {
 			{dialect.LMStudio(), dialect.Events, "event: message.delta\ndata: {\"type\":\"message.delta\",\"content\":" + said + "}\n\n"},
 		} {
 			frame := []byte(tt.frame)
-			if tt.form.Cut(frame, 0) != len(frame) || tt.d.Sign(tt.form, frame) != dialect.Content || tt.d.Tail(tt.form, frame) != dialect.Content {
-				t.Errorf("%s: %q reads as %s", tt.d.Name(), frame, signs[tt.d.Sign(tt.form, frame)])
+			if tt.form.FrameLen(frame, 0) != len(frame) || tt.d.FrameKind(tt.form, frame) != dialect.Content || tt.d.LaterFrameKind(tt.form, frame) != dialect.Content {
+				t.Errorf("%s: %q reads as %s", tt.d.Name(), frame, signs[tt.d.FrameKind(tt.form, frame)])
 			}
 		}
 	})

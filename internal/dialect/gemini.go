@@ -14,15 +14,15 @@ import (
 func Gemini() *Dialect { return &gemini }
 
 var gemini = Dialect{
-	name:    "gemini",
-	asks:    geminiAsks,
-	streams: Events,
-	chooses: geminiChooses,
-	sign:    geminiSign,
-	plain:   geminiPlain,
-	ping:    func(string) string { return "\n\n" }, // a comment breaks the clients
-	aborts:  true,                                  // they take an error inside a stream for a chunk without text
-	errors: errorForm{
+	name:           "gemini",
+	isRequest:      isGeminiRequest,
+	streamForm:     Events,
+	formFromURL:    geminiRequestForm,
+	frameKind:      geminiFrameKind,
+	isPlainContent: isGeminiPlainContent,
+	ping:           func(string) string { return "\n\n" }, // a comment breaks the clients
+	abortsOnError:  true,                                  // they take an error inside a stream for a chunk without text
+	errors: errorFormat{
 		body: geminiError,
 		event: func(status, words string) string { // Google ends its lines so; a Go client that sees both kinds at once reads two events as one
 			return "data: " + string(geminiError(status, words)) + "\r\n\r\n"
@@ -59,13 +59,13 @@ func geminiVerb(path string) (model, verb string) {
 	return path[i+1:], verb
 }
 
-func geminiAsks(path string) bool {
+func isGeminiRequest(path string) bool {
 	_, verb := geminiVerb(path)
 	return verb == generate || verb == streamGenerate
 }
 
-// geminiChooses prefers the model in the path; Code Assist has it in the body.
-func geminiChooses(u *url.URL, model *string) Form {
+// geminiRequestForm prefers the model in the path; Code Assist has it in the body.
+func geminiRequestForm(u *url.URL, model *string) Form {
 	if m, _ := geminiVerb(u.Path); m != "" {
 		*model = m
 	}
@@ -83,9 +83,9 @@ func geminiForm(u *url.URL) Form {
 	return Array
 }
 
-// geminiSign reads one chunk. One without candidates is an answer too if it says
+// geminiFrameKind reads one chunk. One without candidates is an answer too if it says
 // anything: why the prompt was blocked, or what it has cost.
-func geminiSign(name, data []byte) Sign {
+func geminiFrameKind(name, data []byte) FrameKind {
 	switch {
 	case len(data) == 0:
 		return Opening
@@ -95,14 +95,14 @@ func geminiSign(name, data []byte) Sign {
 	sign, bare, candidates := Opening, Opening, false
 	for key, value := range members(data) {
 		switch {
-		case saysError(key, value):
+		case isErrorMember(key, value):
 			return Failure
 		case string(key) == "response":
-			return geminiSign(name, value)
-		case string(key) == "candidates" && !empty(value):
+			return geminiFrameKind(name, value)
+		case string(key) == "candidates" && !isEmpty(value):
 			candidates = true
 			for candidate := range elements(value) {
-				sign = max(sign, candidateSign(candidate))
+				sign = max(sign, candidateKind(candidate))
 			}
 		case string(key) == "candidates", string(key) == "promptFeedback", string(key) == "usageMetadata":
 			bare = Finish
@@ -114,39 +114,39 @@ func geminiSign(name, data []byte) Sign {
 	return sign
 }
 
-// candidateSign reads one candidate: parts that say something are content, a
+// candidateKind reads one candidate: parts that say something are content, a
 // finishReason completes it.
-func candidateSign(candidate []byte) Sign {
+func candidateKind(candidate []byte) FrameKind {
 	sign := Opening
 	for key, value := range members(candidate) {
 		switch string(key) {
 		case "finishReason":
-			if !empty(value) && string(value) != `"FINISH_REASON_UNSPECIFIED"` {
+			if !isEmpty(value) && string(value) != `"FINISH_REASON_UNSPECIFIED"` {
 				return Finish
 			}
 		case "content":
 			for part := range elements(member(value, "parts")) {
-				sign = max(sign, geminiPart(part))
+				sign = max(sign, geminiPartKind(part))
 			}
 		}
 	}
 	return sign
 }
 
-// geminiPart tells whether a part shows anything besides that it is a thought.
-func geminiPart(part []byte) Sign {
+// geminiPartKind tells whether a part shows anything besides that it is a thought.
+func geminiPartKind(part []byte) FrameKind {
 	for key, value := range members(part) {
-		if string(key) != "thought" && !empty(value) {
+		if string(key) != "thought" && !isEmpty(value) {
 			return Content
 		}
 	}
 	return Opening
 }
 
-// geminiPlain knows a chunk that begins with a candidate, as no error does, and
+// isGeminiPlainContent knows a chunk that begins with a candidate, as no error does, and
 // says of none why it is finished. Inside of a text that word has a backslash
 // before its quote.
-func geminiPlain(frame []byte) bool {
+func isGeminiPlainContent(frame []byte) bool {
 	const space = " \r\n"
 	i := bytes.IndexByte(frame[:min(len(frame), 8)], '{')
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(frame[i+1:], space), []byte(`"candidates"`))

@@ -68,13 +68,13 @@ func TestKeepalivesAreWholeFramesAndNoContent(t *testing.T) {
 	for _, d := range all {
 		for _, c := range []dialect.Client{claude, codex} {
 			for _, frame := range [][]byte{d.Ping(dialect.Events, ""), d.Ping(dialect.Events, "retry 3"), d.Heartbeat(dialect.Events, c)} {
-				if dialect.Events.Cut(frame, 0) != len(frame) {
+				if dialect.Events.FrameLen(frame, 0) != len(frame) {
 					t.Errorf("%s: %q is no whole frame", d.Name(), frame)
 				}
 				if d == dialect.Anthropic() && strings.Contains(string(frame), "message_delta") {
 					continue // its own clients know that it says nothing
 				}
-				if sign := d.Sign(dialect.Events, frame); sign != dialect.Opening {
+				if sign := d.FrameKind(dialect.Events, frame); sign != dialect.Opening {
 					t.Errorf("%s: %q reads as %s", d.Name(), frame, signs[sign])
 				}
 			}
@@ -124,12 +124,12 @@ func TestErrorsReadAsFailuresWhateverTheKind(t *testing.T) {
 	for _, d := range all {
 		for k := fault.Unknown; k <= fault.Canceled; k++ {
 			f, words := &fault.Error{Kind: k}, "gave up\n\nafter \"all\""
-			if body := d.ErrorBody(f, words); d.Whole(body) != dialect.Failure || !json.Valid(body) {
+			if body := d.ErrorBody(f, words); d.BodyKind(body) != dialect.Failure || !json.Valid(body) {
 				t.Errorf("%s, %v: %s", d.Name(), k, body)
 			}
 			for _, form := range append(forms[d], dialect.Events)[:max(1, len(forms[d]))] {
 				event := d.ErrorEvent(form, f, words, false)
-				if n := form.Cut(event, 0); n == 0 || d.Sign(form, event[:n]) != dialect.Failure {
+				if n := form.FrameLen(event, 0); n == 0 || d.FrameKind(form, event[:n]) != dialect.Failure {
 					t.Errorf("%s, %v: %q", d.Name(), k, event)
 				}
 			}

@@ -39,8 +39,8 @@ func elements(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// empty tells whether a raw value says nothing: none, null, false, "", [] or {}.
-func empty(value []byte) bool {
+// isEmpty tells whether a raw value says nothing: none, null, false, "", [] or {}.
+func isEmpty(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", `""`, "[]", "{}":
 		return true
@@ -48,24 +48,24 @@ func empty(value []byte) bool {
 	return false
 }
 
-// saysError tells whether a member makes its object an error: an "error" that is
+// isErrorMember tells whether a member makes its object an error: an "error" that is
 // not empty, or the type or object "error".
-func saysError(key, value []byte) bool {
+func isErrorMember(key, value []byte) bool {
 	switch string(key) {
 	case "error":
-		return !empty(value)
+		return !isEmpty(value)
 	case "type", "object":
 		return string(value) == `"error"`
 	}
 	return false
 }
 
-// survey tells whether a JSON object is an error, and whether it is whole: one
+// inspectObject tells whether a JSON object is an error, and whether it is whole: one
 // that broke off is not.
-func survey(object []byte) (failed, whole bool) {
+func inspectObject(object []byte) (failed, whole bool) {
 	s := scanner{text: object}
 	for key, value := range s.members() {
-		failed = failed || saysError(key, value)
+		failed = failed || isErrorMember(key, value)
 	}
 	return failed, s.take('}')
 }
@@ -148,14 +148,14 @@ func (s *scanner) skipString() bool {
 			return false
 		}
 		s.at += n + 1
-		if !s.escaped(s.at - 1) {
+		if !s.isEscaped(s.at - 1) {
 			return true
 		}
 	}
 }
 
-// escaped tells whether an odd number of backslashes stands before i.
-func (s *scanner) escaped(i int) bool {
+// isEscaped tells whether an odd number of backslashes stands before i.
+func (s *scanner) isEscaped(i int) bool {
 	n := 0
 	for i--; i >= 0 && s.text[i] == '\\'; i-- {
 		n++

@@ -11,14 +11,14 @@ import (
 func LMStudio() *Dialect { return &lmStudio }
 
 var lmStudio = Dialect{
-	name:    "lmstudio",
-	asks:    suffix("/api/v1/chat"),
-	streams: Events,
-	sign:    lmStudioSign,
-	named:   lmStudioNamed,
-	ping:    comment,
-	aborts:  true,
-	errors: errorForm{
+	name:          "lmstudio",
+	isRequest:     hasPathSuffix("/api/v1/chat"),
+	streamForm:    Events,
+	frameKind:     lmStudioFrameKind,
+	kindByName:    lmStudioKindByName,
+	ping:          pingComment,
+	abortsOnError: true,
+	errors: errorFormat{
 		body:  lmStudioError,
 		event: lmStudioEvent,
 		other: "internal_error",
@@ -31,9 +31,9 @@ var lmStudio = Dialect{
 	},
 }
 
-// lmStudioNamed reads an event's name. Loading the model and reading the prompt
+// lmStudioKindByName reads an event's name. Loading the model and reading the prompt
 // come before the answer; chat.end repeats all of it.
-func lmStudioNamed(name []byte) (Sign, bool) {
+func lmStudioKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
 	case "message.delta", "reasoning.delta":
 		return Content, true
@@ -49,9 +49,9 @@ func lmStudioNamed(name []byte) (Sign, bool) {
 	return 0, false
 }
 
-func lmStudioSign(name, data []byte) Sign {
-	name = nameOf(name, data)
-	switch sign, ok := lmStudioNamed(name); {
+func lmStudioFrameKind(name, data []byte) FrameKind {
+	name = eventName(name, data)
+	switch sign, ok := lmStudioKindByName(name); {
 	case ok:
 		return sign
 	case len(name) == 0:

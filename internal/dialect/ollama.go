@@ -10,24 +10,24 @@ import (
 func Ollama() *Dialect { return &ollama }
 
 var ollama = Dialect{
-	name:    "ollama",
-	asks:    suffix("/api/chat", "/api/generate"),
-	streams: Lines,
-	unasked: true,
-	sign:    ollamaSign,
-	plain:   ollamaPlain,
-	ping:    comment,
-	errors:  errorForm{body: ollamaError},
+	name:             "ollama",
+	isRequest:        hasPathSuffix("/api/chat", "/api/generate"),
+	streamForm:       Lines,
+	streamsByDefault: true,
+	frameKind:        ollamaFrameKind,
+	isPlainContent:   isOllamaPlainContent,
+	ping:             pingComment,
+	errors:           errorFormat{body: ollamaError},
 }
 
-// ollamaSign reads one line. The line that is done is an answer even if it is
+// ollamaFrameKind reads one line. The line that is done is an answer even if it is
 // the first: a model was loaded, or had nothing to say.
-func ollamaSign(_, data []byte) Sign {
+func ollamaFrameKind(_, data []byte) FrameKind {
 	sign := Opening
 	for key, value := range members(data) {
 		switch string(key) {
 		case "error":
-			if !empty(value) {
+			if !isEmpty(value) {
 				return Failure
 			}
 		case "done":
@@ -35,12 +35,12 @@ func ollamaSign(_, data []byte) Sign {
 				sign = Last
 			}
 		case "message":
-			if deltaSpeaks(value) {
+			if deltaHasContent(value) {
 				sign = max(sign, Content)
 			}
 		case "model", "created_at", "remote_model", "remote_host", "completed", "total":
 		default:
-			if !empty(value) {
+			if !isEmpty(value) {
 				sign = max(sign, Content)
 			}
 		}
@@ -48,13 +48,13 @@ func ollamaSign(_, data []byte) Sign {
 	return sign
 }
 
-// ollamaPlain knows a line by how it begins and ends.
-func ollamaPlain(frame []byte) bool {
+// isOllamaPlainContent knows a line by how it begins and ends.
+func isOllamaPlainContent(frame []byte) bool {
 	return bytes.HasPrefix(frame, []byte(`{"model":`)) && bytes.HasSuffix(frame, []byte(`,"done":false}`+"\n"))
 }
 
-// goesOn tells whether bytes begin with a line of Ollama's that is not the last.
-func goesOn(begin []byte) bool {
+// ollamaContinues tells whether bytes begin with a line of Ollama's that is not the last.
+func ollamaContinues(begin []byte) bool {
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
 	return ok && string(member(line, "done")) == "false"
 }

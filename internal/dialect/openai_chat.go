@@ -12,15 +12,15 @@ import (
 func OpenAIChat() *Dialect { return &openAIChat }
 
 var openAIChat = Dialect{
-	name:      "openai-chat",
-	asks:      suffix("/chat/completions"),
-	streams:   Events,
-	sign:      chatSign,
-	plain:     chatPlain,
-	ping:      comment,
-	heartbeat: chatHeartbeat,
-	aborts:    true,
-	errors:    openAIErrors,
+	name:           "openai-chat",
+	isRequest:      hasPathSuffix("/chat/completions"),
+	streamForm:     Events,
+	frameKind:      chatFrameKind,
+	isPlainContent: isChatPlainContent,
+	ping:           pingComment,
+	heartbeat:      chatHeartbeat,
+	abortsOnError:  true,
+	errors:         openAIErrors,
 }
 
 // OpenAICompletions gives the older completions API of OpenAI, which many
@@ -28,18 +28,18 @@ var openAIChat = Dialect{
 func OpenAICompletions() *Dialect { return &openAICompletions }
 
 var openAICompletions = Dialect{
-	name:      "openai-completions",
-	asks:      suffix("/completions"),
-	streams:   Events,
-	sign:      chatSign,
-	plain:     chatPlain,
-	ping:      comment,
-	heartbeat: completionsHeartbeat,
-	aborts:    true,
-	errors:    openAIErrors,
+	name:           "openai-completions",
+	isRequest:      hasPathSuffix("/completions"),
+	streamForm:     Events,
+	frameKind:      chatFrameKind,
+	isPlainContent: isChatPlainContent,
+	ping:           pingComment,
+	heartbeat:      completionsHeartbeat,
+	abortsOnError:  true,
+	errors:         openAIErrors,
 }
 
-var openAIErrors = errorForm{
+var openAIErrors = errorFormat{
 	body:  openAIError,
 	other: "server_error",
 	types: map[fault.Kind]string{
@@ -52,9 +52,9 @@ var openAIErrors = errorForm{
 	},
 }
 
-// chatSign reads one chunk. Data that is no JSON object is content: what we do
+// chatFrameKind reads one chunk. Data that is no JSON object is content: what we do
 // not know is handed on.
-func chatSign(name, data []byte) Sign {
+func chatFrameKind(name, data []byte) FrameKind {
 	switch {
 	case len(data) == 0:
 		return Opening
@@ -66,23 +66,23 @@ func chatSign(name, data []byte) Sign {
 	sign := Opening
 	for key, value := range members(data) {
 		switch {
-		case saysError(key, value):
+		case isErrorMember(key, value):
 			return Failure
 		case string(key) == "choices":
 			for choice := range elements(value) {
-				sign = max(sign, choiceSign(choice))
+				sign = max(sign, choiceKind(choice))
 			}
-		case string(key) == "usage" && !empty(value):
+		case string(key) == "usage" && !isEmpty(value):
 			sign = max(sign, Content)
 		}
 	}
 	return sign
 }
 
-// chatPlain tells that a chunk completes nothing and is no error: each of its
+// isChatPlainContent tells that a chunk completes nothing and is no error: each of its
 // choices says that it has no finish_reason, and no member is an error. Inside
 // of a text these words have backslashes before their quotes.
-func chatPlain(frame []byte) bool {
+func isChatPlainContent(frame []byte) bool {
 	const reason, none = `finish_reason":`, "null"
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"`))
 	if !ok || bytes.Contains(rest, []byte(`rror":`)) {
@@ -98,24 +98,24 @@ func chatPlain(frame []byte) bool {
 	return found
 }
 
-// choiceSign reads one choice of a chunk: text, or a delta with anything
+// choiceKind reads one choice of a chunk: text, or a delta with anything
 // besides the role that says something, is content; a finish_reason completes it.
-func choiceSign(choice []byte) Sign {
+func choiceKind(choice []byte) FrameKind {
 	sign := Opening
 	for key, value := range members(choice) {
 		switch {
-		case string(key) == "finish_reason" && !empty(value):
+		case string(key) == "finish_reason" && !isEmpty(value):
 			return Finish
-		case string(key) == "delta" && deltaSpeaks(value), string(key) == "text" && !empty(value):
+		case string(key) == "delta" && deltaHasContent(value), string(key) == "text" && !isEmpty(value):
 			sign = Content
 		}
 	}
 	return sign
 }
 
-func deltaSpeaks(delta []byte) bool {
+func deltaHasContent(delta []byte) bool {
 	for key, value := range members(delta) {
-		if string(key) != "role" && !empty(value) {
+		if string(key) != "role" && !isEmpty(value) {
 			return true
 		}
 	}

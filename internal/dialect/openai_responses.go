@@ -12,18 +12,18 @@ import (
 func OpenAIResponses() *Dialect { return &openAIResponses }
 
 var openAIResponses = Dialect{
-	name:      "openai-responses",
-	asks:      suffix("/responses", "/responses/compact"),
-	streams:   Events,
-	sign:      responsesSign,
-	named:     responsesNamed,
-	plain:     responsesPlain,
-	ping:      comment,
-	heartbeat: responsesHeartbeat,
-	aborts:    true,
-	errors: errorForm{
+	name:           "openai-responses",
+	isRequest:      hasPathSuffix("/responses", "/responses/compact"),
+	streamForm:     Events,
+	frameKind:      responsesFrameKind,
+	kindByName:     responsesKindByName,
+	isPlainContent: isResponsesPlainContent,
+	ping:           pingComment,
+	heartbeat:      responsesHeartbeat,
+	abortsOnError:  true,
+	errors: errorFormat{
 		body:  openAIError,
-		event: responsesError,
+		event: responsesErrorEvents,
 		other: "server_error",
 		types: map[fault.Kind]string{
 			fault.Quota:       "insufficient_quota",
@@ -36,8 +36,8 @@ var openAIResponses = Dialect{
 	},
 }
 
-// responsesNamed reads an event's name.
-func responsesNamed(name []byte) (Sign, bool) {
+// responsesKindByName reads an event's name.
+func responsesKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
 	case "response.created", "response.in_progress", "response.queued", "keepalive":
 		return Opening, true
@@ -49,21 +49,21 @@ func responsesNamed(name []byte) (Sign, bool) {
 	return Content, bytes.HasSuffix(name, []byte(".delta"))
 }
 
-// responsesSign reads the event's name, and its data where that takes it.
-func responsesSign(name, data []byte) Sign {
-	name = nameOf(name, data)
-	if sign, ok := responsesNamed(name); ok {
+// responsesFrameKind reads the event's name, and its data where that takes it.
+func responsesFrameKind(name, data []byte) FrameKind {
+	name = eventName(name, data)
+	if sign, ok := responsesKindByName(name); ok {
 		return sign
 	}
 	switch string(name) {
 	case "":
 		return Opening
 	case "response.output_item.added":
-		return itemSign(member(data, "item"))
+		return itemKind(member(data, "item"))
 	case "response.content_part.added", "response.reasoning_summary_part.added":
-		return partSign(member(data, "part"))
+		return partKind(member(data, "part"))
 	case "response.incomplete":
-		if empty(member(member(data, "response"), "error")) {
+		if isEmpty(member(member(data, "response"), "error")) {
 			return Last // a limit that the request has set
 		}
 		return Failure
@@ -71,33 +71,33 @@ func responsesSign(name, data []byte) Sign {
 	return Content
 }
 
-// itemSign tells whether the start of an item shows anything yet: a message
+// itemKind tells whether the start of an item shows anything yet: a message
 // opens empty and reasoning with nothing that can be read, a call comes with
 // its name.
-func itemSign(item []byte) Sign {
+func itemKind(item []byte) FrameKind {
 	switch string(member(item, "type")) {
 	case `"reasoning"`:
 		return Opening
 	case `"message"`:
-		if empty(member(item, "content")) {
+		if isEmpty(member(item, "content")) {
 			return Opening
 		}
 	}
 	return Content
 }
 
-func partSign(part []byte) Sign {
+func partKind(part []byte) FrameKind {
 	for key, value := range members(part) {
-		if string(key) != "type" && !empty(value) {
+		if string(key) != "type" && !isEmpty(value) {
 			return Content
 		}
 	}
 	return Opening
 }
 
-// responsesPlain knows deltas by the type that relays begin with where they
+// isResponsesPlainContent knows deltas by the type that relays begin with where they
 // leave the name out.
-func responsesPlain(frame []byte) bool {
+func isResponsesPlainContent(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"type":"response.`))
 	if !ok {
 		return false
@@ -119,10 +119,10 @@ func isCodex(name string) bool {
 	return len(name) >= len(codex) && strings.EqualFold(name[:len(codex)], codex)
 }
 
-// responsesError writes an error as the API does, twice: SDKs look for the
+// responsesErrorEvents writes an error as the API does, twice: SDKs look for the
 // first event, Codex for the second. The first says everything in two places,
 // since the documentation has one and the API the other.
-func responsesError(kind, words string) string {
+func responsesErrorEvents(kind, words string) string {
 	type detail struct {
 		Type    string  `json:"type,omitzero"`
 		Code    string  `json:"code"`

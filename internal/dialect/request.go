@@ -22,28 +22,28 @@ type Request struct {
 // its body: the prompt is skipped, not parsed. A body that is no JSON says
 // nothing.
 func (d *Dialect) Read(u *url.URL, body []byte) Request {
-	model, stream := "", d.unasked
+	model, stream := "", d.streamsByDefault
 	for key, value := range members(body) {
 		switch string(key) {
 		case "model":
-			model = named(value)
+			model = modelName(value)
 		case "stream":
-			stream = string(value) == "true" || d.unasked && string(value) == "null"
+			stream = string(value) == "true" || d.streamsByDefault && string(value) == "null"
 		}
 	}
 	var form Form
 	switch {
-	case d.chooses != nil:
-		form = d.chooses(u, &model)
+	case d.formFromURL != nil:
+		form = d.formFromURL(u, &model)
 	case stream:
-		form = d.streams
+		form = d.streamForm
 	}
 	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
 }
 
-// named reads a model's name; "" for what is no string. It is read of every
+// modelName reads a model's name; "" for what is no string. It is read of every
 // request, and hardly ever has an escape in it.
-func named(value []byte) (model string) {
+func modelName(value []byte) (model string) {
 	if n := len(value); n > 1 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : n-1])
 	}
@@ -51,9 +51,9 @@ func named(value []byte) (model string) {
 	return model
 }
 
-// reading lists how the paths of requests end that ask for no answer and change
+// isReadOnlyPath lists how the paths of requests end that ask for no answer and change
 // nothing although their method is POST.
-var reading = suffix(
+var isReadOnlyPath = hasPathSuffix(
 	"/count_tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
 	":countTokens", ":embedContent", ":batchEmbedContents",
 	"/api/embed", "/api/show",
@@ -66,23 +66,23 @@ func Safe(method, path string) bool {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
 		return true
 	case http.MethodPost:
-		return reading(path)
+		return isReadOnlyPath(path)
 	}
 	return false
 }
 
-// Answer tells the form in which an answer to a request for u really comes, by
+// AnswerForm tells the form in which an answer to a request for u really comes, by
 // its content type and its first bytes, since relays get the type wrong. With
 // too few bytes it may say JSON for what is none.
-func (d *Dialect) Answer(u *url.URL, contentType string, begin []byte) Form {
-	if isType(contentType, "text/event-stream") || beginsEvents(begin) {
+func (d *Dialect) AnswerForm(u *url.URL, contentType string, begin []byte) Form {
+	if isType(contentType, "text/event-stream") || startsWithEvents(begin) {
 		return Events
 	}
 	s := scanner{text: begin}
 	switch first := s.peek(); {
 	case first == '[' && d == &gemini && geminiForm(u) != JSON:
 		return Array
-	case first == '{' && d.streams == Lines && (isType(contentType, "application/x-ndjson") || goesOn(begin)):
+	case first == '{' && d.streamForm == Lines && (isType(contentType, "application/x-ndjson") || ollamaContinues(begin)):
 		return Lines
 	}
 	return JSON
@@ -93,8 +93,8 @@ func isType(contentType, want string) bool {
 	return strings.HasPrefix(contentType, want) || len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
 }
 
-// beginsEvents knows a stream of events by its first bytes.
-func beginsEvents(begin []byte) bool {
+// startsWithEvents knows a stream of events by its first bytes.
+func startsWithEvents(begin []byte) bool {
 	for _, field := range [...]string{"data:", "event:", ":"} {
 		if len(begin) >= len(field) && string(begin[:len(field)]) == field {
 			return true

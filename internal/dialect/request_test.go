@@ -168,7 +168,7 @@ func TestAnswerTellsTheFormByTypeAndFirstBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		u, _ := url.Parse(tt.url)
-		if got := dialect.Of("POST", u.Path).Answer(u, tt.kind, []byte(tt.begin)); got != tt.want {
+		if got := dialect.Of("POST", u.Path).AnswerForm(u, tt.kind, []byte(tt.begin)); got != tt.want {
 			t.Errorf("%s %s %q: form %d, want %d", tt.url, tt.kind, tt.begin, got, tt.want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-var signs = map[dialect.Sign]string{
+var signs = map[dialect.FrameKind]string{
 	dialect.Opening: "opening", dialect.Content: "content", dialect.Finish: "finish",
 	dialect.Failure: "failure", dialect.End: "end", dialect.Last: "last",
 }
@@ -20,22 +20,22 @@ type signed struct{ frame, want string }
 func check(t *testing.T, d *dialect.Dialect, f dialect.Form, rows []signed) {
 	t.Helper()
 	for _, row := range rows {
-		if got := signs[d.Sign(f, []byte(row.frame))]; got != row.want {
+		if got := signs[d.FrameKind(f, []byte(row.frame))]; got != row.want {
 			t.Errorf("%q: %s, want %s", row.frame, got, row.want)
 		}
 		want := row.want
 		if want == "opening" {
 			want = "content"
 		}
-		if got := signs[max(d.Tail(f, []byte(row.frame)), dialect.Content)]; got != want {
+		if got := signs[max(d.LaterFrameKind(f, []byte(row.frame)), dialect.Content)]; got != want {
 			t.Errorf("%q after content: %s, want %s", row.frame, got, want)
 		}
 	}
 }
 
-// named gives events under the type in their data: with both ends of lines,
+// modelName gives events under the type in their data: with both ends of lines,
 // and without the name, as relays send them.
-func named(rows []signed) (all []signed) {
+func modelName(rows []signed) (all []signed) {
 	for _, row := range rows {
 		_, kind, _ := strings.Cut(row.frame, `"type":"`)
 		kind, _, _ = strings.Cut(kind, `"`)
@@ -49,7 +49,7 @@ func named(rows []signed) (all []signed) {
 }
 
 func TestAnthropicSigns(t *testing.T) {
-	check(t, dialect.Anthropic(), dialect.Events, named([]signed{
+	check(t, dialect.Anthropic(), dialect.Events, modelName([]signed{
 		{`{"type":"message_start","message":{"usage":{"input_tokens":25}}}`, "opening"},
 		{`{"type":"ping"}`, "opening"},
 		{`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, "opening"},
@@ -111,7 +111,7 @@ func TestOpenAICompletionsSigns(t *testing.T) {
 }
 
 func TestOpenAIResponsesSigns(t *testing.T) {
-	check(t, dialect.OpenAIResponses(), dialect.Events, named([]signed{
+	check(t, dialect.OpenAIResponses(), dialect.Events, modelName([]signed{
 		{`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"in_progress","error":null,"output":[]}}`, "opening"},
 		{`{"type":"response.queued","response":{"id":"resp_1","status":"queued"}}`, "opening"},
 		{`{"type":"response.in_progress","response":{"id":"resp_1","error":null}}`, "opening"},
@@ -206,7 +206,7 @@ func TestOllamaSigns(t *testing.T) {
 }
 
 func TestLMStudioSigns(t *testing.T) {
-	check(t, dialect.LMStudio(), dialect.Events, named([]signed{
+	check(t, dialect.LMStudio(), dialect.Events, modelName([]signed{
 		{`{"type":"chat.start","model_instance_id":"openai/gpt-oss-20b"}`, "opening"},
 		{`{"type":"model_load.progress","model_instance_id":"openai/gpt-oss-20b","progress":0.65}`, "opening"},
 		{`{"type":"model_load.end","load_time_seconds":12.34}`, "opening"},
@@ -243,7 +243,7 @@ func TestWholeTellsAnswersFromErrors(t *testing.T) {
 	}
 	for _, d := range all {
 		for _, row := range rows {
-			if got := signs[d.Sign(dialect.JSON, []byte(row.frame))]; got != row.want {
+			if got := signs[d.FrameKind(dialect.JSON, []byte(row.frame))]; got != row.want {
 				t.Errorf("%s: %s: %s, want %s", d.Name(), row.frame, got, row.want)
 			}
 		}

@@ -106,7 +106,7 @@ func (s Suite) usage(r *room) {
 		r.Errorf("%+v for a reasoning of 3", h.Usage)
 	}
 	id := r.call(h).ID
-	q.Messages = append(q.Messages, llm.Answer(r.model.Name(), h.Content()...), llm.Results(llm.ToolResult{ID: id, Name: "read", Output: "a"}))
+	q.Messages = append(q.Messages, llm.AssistantMessage(r.model.Name(), h.Content()...), llm.ToolMessage(llm.ToolResult{ID: id, Name: "read", Output: "a"}))
 	h = r.answer(q)
 	prompt = 1 + len(r.body())/4
 	if h.Usage.Input != prompt || h.Usage.Output != 3 || h.Usage.CacheRead != prompt/2 && !s.Uncounted {

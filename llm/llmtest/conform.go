@@ -96,7 +96,7 @@ func (s Suite) in(t *testing.T, model, replies string, whole bool, test func(*ro
 }
 
 // say gives a request of one message.
-func say(text string) llm.Request { return llm.Request{Messages: []llm.Message{llm.Say(text)}} }
+func say(text string) llm.Request { return llm.Request{Messages: []llm.Message{llm.UserMessage(text)}} }
 
 // heard is what came of a request.
 type heard struct {
@@ -108,7 +108,7 @@ type heard struct {
 // ask asks and holds what comes against the rules of every answer.
 func (r *room) ask(ctx context.Context, q llm.Request) *heard {
 	r.Helper()
-	q.Whole = r.whole
+	q.NoStream = r.whole
 	h := new(heard)
 	for p, err := range r.model.Stream(ctx, q) {
 		switch {

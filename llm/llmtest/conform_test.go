@@ -26,7 +26,7 @@ type plain struct{ llmtest.Place }
 func (plain) Name() llm.Name { return llm.Name{Provider: "plain", Model: "m"} }
 
 func (m plain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
-	client := provider.Watch(m.Client)
+	client := provider.Observe(m.Client)
 	return provider.Stream(ctx, llm.Name{Provider: "plain"}, classify.Classifier{}, func(ctx context.Context, c *provider.Call) error {
 		body, err := json.Marshal(m.question(r))
 		if err != nil {
@@ -76,7 +76,7 @@ func (m plain) question(r llm.Request) map[string]any {
 			switch b := b.(type) {
 			case llm.ToolCall:
 				c := call{ID: b.ID}
-				c.Function.Name, c.Function.Arguments = b.Name, provider.Object(b.Arguments)
+				c.Function.Name, c.Function.Arguments = b.Name, provider.ArgumentsObject(b.Arguments)
 				l.ToolCalls = append(l.ToolCalls, c)
 			case llm.ToolResult:
 				all = append(all, line{Role: "tool", Content: b.Output, ToolName: b.Name})
@@ -87,7 +87,7 @@ func (m plain) question(r llm.Request) map[string]any {
 		}
 	}
 	return map[string]any{
-		"model": m.Model, "stream": !r.Whole, "messages": all, "tools": r.Tools, "think": r.Effort != "",
+		"model": m.Model, "stream": !r.NoStream, "messages": all, "tools": r.Tools, "think": r.Effort != "",
 		"options": map[string]int{"num_predict": r.MaxTokens},
 	}
 }
@@ -110,7 +110,7 @@ func listen(body io.Reader, c *provider.Call) error {
 		case err != nil:
 			return err
 		case l.Error != nil:
-			return c.Event([]byte(`{"error":`+string(l.Error)+`}`), nil)
+			return c.ErrorEvent([]byte(`{"error":`+string(l.Error)+`}`), nil)
 		}
 		parts := []llm.Part{llm.Reasoning{Text: l.Message.Thinking}, llm.Text{Text: l.Message.Content}}
 		for _, call := range l.Message.ToolCalls {
@@ -122,7 +122,7 @@ func listen(body io.Reader, c *provider.Call) error {
 			}
 		}
 		if l.Done {
-			c.Costs(llm.Usage{Input: l.Input, Output: l.Output})
+			c.Usage(llm.Usage{Input: l.Input, Output: l.Output})
 			c.End(llm.Reason(l.DoneReason), l.Model)
 		}
 	}

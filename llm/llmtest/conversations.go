@@ -23,7 +23,7 @@ func (s Suite) steps(t *testing.T) {
 		q.System, q.Tools = "Be brief.", tools
 		for _, day := range []string{"Monday", "Tuesday"} {
 			h := r.answer(q)
-			q.Messages = append(q.Messages, llm.Answer(r.model.Name(), h.Content()...), results(h, day))
+			q.Messages = append(q.Messages, llm.AssistantMessage(r.model.Name(), h.Content()...), results(h, day))
 		}
 		if h := r.answer(q); h.Content().Text() != "It is late." {
 			r.Errorf("%#v", h.parts)
@@ -35,7 +35,7 @@ func (s Suite) steps(t *testing.T) {
 		q := thinking()
 		q.Tools = tools
 		h := r.answer(q)
-		q.Messages = append(q.Messages, llm.Answer(r.model.Name(), h.Content()...), results(h, "Monday"))
+		q.Messages = append(q.Messages, llm.AssistantMessage(r.model.Name(), h.Content()...), results(h, "Monday"))
 		r.answer(q)
 		signed := false
 		for _, b := range h.Content() {
@@ -63,7 +63,7 @@ func (s Suite) strangers(t *testing.T) {
 		q := thinking()
 		q.Tools = tools
 		q.Messages = append(q.Messages,
-			llm.Answer(r.model.Name(), Call("c1", "now", `{}`)), llm.Results(llm.ToolResult{ID: "c1", Name: "now", Output: "noon"}))
+			llm.AssistantMessage(r.model.Name(), Call("c1", "now", `{}`)), llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "now", Output: "noon"}))
 		r.answer(q)
 		r.says("Is it so?", "noon")
 	})
@@ -72,8 +72,8 @@ func (s Suite) strangers(t *testing.T) {
 		q := say("Hi")
 		q.Tools = tools
 		q.Messages = append(q.Messages,
-			llm.Answer(r.model.Name()), llm.Say("Are you there?"), llm.Say("Well?"),
-			llm.Answer(r.model.Name(), llm.Text{}, call), llm.Results(llm.ToolResult{ID: "c1", Name: "now"}))
+			llm.AssistantMessage(r.model.Name()), llm.UserMessage("Are you there?"), llm.UserMessage("Well?"),
+			llm.AssistantMessage(r.model.Name(), llm.Text{}, call), llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "now"}))
 		r.answer(q)
 		r.says("Hi", "Are you there?", "Well?")
 	})
@@ -103,19 +103,19 @@ func results(h *heard, day string) llm.Message {
 		}
 		all = append(all, result)
 	}
-	return llm.Results(all...)
+	return llm.ToolMessage(all...)
 }
 
 // foreign is a step of another provider, with the longest and oddest of ids.
 var foreign = []llm.Message{
-	llm.Answer(
+	llm.AssistantMessage(
 		llm.Name{Provider: "elsewhere", Model: "m"},
 		llm.Reasoning{Text: "foreign thought", Signature: "foreign:thought"},
 		llm.Text{Text: "I look."},
 		llm.ToolCall{ID: oddID + "0", Name: "read", Arguments: []byte(`{"path":"a.txt"}`), Signature: "foreign:call"},
 		llm.ToolCall{ID: oddID + "1", Name: "now", Arguments: []byte(`"{oh"`)},
 	),
-	llm.Results(
+	llm.ToolMessage(
 		llm.ToolResult{ID: oddID + "0", Name: "read", Output: "no such file", Failed: true},
 		llm.ToolResult{ID: oddID + "1", Name: "now", Output: "noon"},
 	),

@@ -63,7 +63,7 @@ func (s Suite) going(t *testing.T) {
 func (s Suite) coming(t *testing.T) {
 	s.each(t, "by breaking off", `drip:1h, say:a+call:now, ok`, func(r *room) {
 		for range 3 {
-			for range r.model.Stream(r.Context(), llm.Request{Messages: []llm.Message{llm.Say("Hi")}, Whole: r.whole}) {
+			for range r.model.Stream(r.Context(), llm.Request{Messages: []llm.Message{llm.UserMessage("Hi")}, NoStream: r.whole}) {
 				break
 			}
 			synctest.Wait()
@@ -75,7 +75,7 @@ func (s Suite) coming(t *testing.T) {
 	})
 	s.each(t, "and coming again", "ok*2", func(r *room) {
 		q := say("Hi")
-		q.Whole = r.whole
+		q.NoStream = r.whole
 		answer := r.model.Stream(r.Context(), q)
 		r.asked(0)
 		for range 2 {

@@ -127,7 +127,7 @@ func ExampleModel() {
 		llmtest.Says("Good morning."))
 	for range 2 {
 		var c llm.Collector
-		for p, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.Say("Hi")}}) {
+		for p, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.UserMessage("Hi")}}) {
 			if err != nil {
 				fmt.Println(err)
 				break

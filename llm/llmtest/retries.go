@@ -69,7 +69,7 @@ func (s Suite) retries(t *testing.T) {
 func (r *room) rides(tries int, kind fault.Kind, said string) {
 	r.Helper()
 	q := thinking()
-	q.Whole = r.whole
+	q.NoStream = r.whole
 	engine := retry.Retrier{Policy: policy.Interactive()}
 	answer := retry.Stream(r.Context(), engine, llm.IsContent, func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
 		return r.model.Stream(ctx, q)

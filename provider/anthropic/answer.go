@@ -34,7 +34,7 @@ func (a *answer) take(e *sdk.MessageStreamEventUnion) bool {
 	case "message_start":
 		a.model = e.Message.Model
 		a.spent.opens(&e.Message.Usage)
-		a.call.Opens(a.spent.usage())
+		a.call.InitialUsage(a.spent.usage())
 	case "content_block_start":
 		return a.begin(e.Index, &e.ContentBlock)
 	case "content_block_delta":
@@ -43,7 +43,7 @@ func (a *answer) take(e *sdk.MessageStreamEventUnion) bool {
 		return a.finish(e.Index)
 	case "message_delta":
 		a.spent.grows(&e.Usage)
-		a.call.Costs(a.spent.usage())
+		a.call.Usage(a.spent.usage())
 		a.reason = reason(e.Delta.StopReason)
 	case "message_stop":
 		a.stopped = true

@@ -29,7 +29,7 @@ type Config struct {
 	Key    string              // sent as X-Api-Key; "": none
 	Token  string              // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
 	Base   string              // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
-	Client *http.Client        // sends the requests; nil: provider.Client()
+	Client *http.Client        // sends the requests; nil: provider.DefaultClient()
 	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
@@ -45,7 +45,7 @@ type Model struct {
 func New(c Config) *Model {
 	options := []option.RequestOption{
 		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0), option.WithHTTPClient(provider.Watch(c.Client)),
+		option.WithMaxRetries(0), option.WithHTTPClient(provider.Observe(c.Client)),
 	}
 	if c.Base != "" {
 		options = append(options, option.WithBaseURL(c.Base))
@@ -65,10 +65,10 @@ func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.confi
 // Stream asks once, as [llm.Model] says.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := provider.Address(m.config.Base); err != nil {
+		if err := provider.CheckURL(m.config.Base); err != nil {
 			return err
 		}
-		if r.Whole {
+		if r.NoStream {
 			return m.whole(ctx, c, m.params(r))
 		}
 		return m.stream(ctx, c, m.params(r))
@@ -96,7 +96,7 @@ func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageN
 	}
 	var spent bill
 	spent.opens(&message.Usage)
-	c.Costs(spent.usage())
+	c.Usage(spent.usage())
 	c.End(reason(message.StopReason), message.Model)
 	return nil
 }
@@ -118,7 +118,7 @@ func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.Message
 		return nil
 	}
 	if e, ok := errors.AsType[*sdk.Error](err); ok && e.StatusCode == http.StatusOK {
-		return c.Event([]byte(e.RawJSON()), err)
+		return c.ErrorEvent([]byte(e.RawJSON()), err)
 	}
 	return err
 }

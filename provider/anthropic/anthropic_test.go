@@ -158,7 +158,7 @@ func TestAWholeAnswerHasTheSameParts(t *testing.T) {
 		`{"type":"thinking","thinking":"hm","signature":"EqQ="},{"type":"redacted_thinking","data":"xyz"},{"type":"text","text":"so"},` +
 		`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path": "a"}}],` +
 		`"usage":{"input_tokens":10,"cache_creation_input_tokens":4,"cache_read_input_tokens":100,"output_tokens":9}}`}
-	got, err := collect(t.Context(), h.model(claude), llm.Request{Whole: true, MaxTokens: 128_000})
+	got, err := collect(t.Context(), h.model(claude), llm.Request{NoStream: true, MaxTokens: 128_000})
 	want := []llm.Part{
 		llm.Reasoning{Text: "hm", Signature: "EqQ="},
 		llm.Reasoning{Signature: "redacted:xyz"},

@@ -20,7 +20,7 @@ func ExampleModel_Stream() {
 	defer server.Close()
 
 	model := anthropic.New(anthropic.Config{Model: "claude-opus-4-8", Key: "…", Base: server.URL})
-	request := llm.Request{Messages: []llm.Message{llm.Say("What is six times seven?")}}
+	request := llm.Request{Messages: []llm.Message{llm.UserMessage("What is six times seven?")}}
 	for range 2 {
 		for part, err := range model.Stream(context.Background(), request) {
 			switch part := part.(type) {

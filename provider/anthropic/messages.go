@@ -63,7 +63,7 @@ func said(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 				blocks = append(blocks, thought(b))
 			}
 		case llm.ToolCall:
-			blocks = append(blocks, sdk.NewToolUseBlock(id(b.ID), json.RawMessage(provider.Object(b.Arguments)), b.Name))
+			blocks = append(blocks, sdk.NewToolUseBlock(id(b.ID), json.RawMessage(provider.ArgumentsObject(b.Arguments)), b.Name))
 		case llm.ToolResult:
 			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: result(b)})
 		}
@@ -92,7 +92,7 @@ func result(r llm.ToolResult) *sdk.ToolResultBlockParam {
 }
 
 // id gives a call's id as the API takes it.
-func id(s string) string { return provider.ID(s, fits) }
+func id(s string) string { return provider.FitID(s, fits) }
 
 // fits tells whether the API takes an id: it knows fewer characters than others.
 func fits(id string) bool {

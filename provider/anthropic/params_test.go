@@ -36,10 +36,10 @@ func canonical(t *testing.T, text string) string {
 }
 
 // own and foreign are answers with calls, of this provider's model and of another's.
-func own(blocks ...llm.Block) llm.Message { return llm.Answer(by, blocks...) }
+func own(blocks ...llm.Block) llm.Message { return llm.AssistantMessage(by, blocks...) }
 
 func foreign(blocks ...llm.Block) llm.Message {
-	return llm.Answer(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
+	return llm.AssistantMessage(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
 }
 
 var (
@@ -57,13 +57,13 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 	}{
 		{
 			"a question",
-			llm.Request{Messages: []llm.Message{llm.Say("Hi")}},
+			llm.Request{Messages: []llm.Message{llm.UserMessage("Hi")}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}]` + ending,
 		},
 		{
 			"orders, tools and a bound",
 			llm.Request{
-				System: "Be brief.", Messages: []llm.Message{llm.Say("Hi")}, MaxTokens: 99,
+				System: "Be brief.", Messages: []llm.Message{llm.UserMessage("Hi")}, MaxTokens: 99,
 				Tools: []llm.Tool{{Name: "now"}, {Name: "read", Description: "Reads <a> file.", Schema: schema}},
 			},
 			`{"max_tokens":99,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],` +
@@ -74,9 +74,9 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		{
 			"a step with tools",
 			llm.Request{Messages: []llm.Message{
-				llm.Say("Hi"), llm.Say("Read."),
+				llm.UserMessage("Hi"), llm.UserMessage("Read."),
 				own(llm.Reasoning{Text: "hm", Signature: "EqQ="}, llm.Reasoning{Signature: "redacted:xyz"}, llm.Reasoning{Text: "unsigned"}, llm.Text{Text: "So"}, call, llm.ToolCall{ID: "b", Name: "now"}),
-				llm.Results(result, llm.ToolResult{ID: "b", Name: "now", Failed: true}), llm.Say("Go on."),
+				llm.ToolMessage(result, llm.ToolResult{ID: "b", Name: "now", Failed: true}), llm.UserMessage("Go on."),
 			}},
 			`{"max_tokens":32000,"messages":[` +
 				`{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"Read.","cache_control":{"type":"ephemeral"}}]},` +
@@ -88,7 +88,7 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		{
 			"another provider's answer",
 			llm.Request{Messages: []llm.Message{
-				llm.Say("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "rs_1"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "s"}), llm.Results(llm.ToolResult{ID: "a", Output: "no"}),
+				llm.UserMessage("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "rs_1"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "s"}), llm.ToolMessage(llm.ToolResult{ID: "a", Output: "no"}),
 			}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
 				`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{"arguments":"{\"x"}}]},` +
@@ -96,12 +96,12 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		},
 		{
 			"nothing said",
-			llm.Request{System: " ", Messages: []llm.Message{llm.Say("Hi"), own(llm.Text{Text: "\n"}), llm.Say(""), foreign(llm.Reasoning{Text: "hm"}), llm.Say("There?")}},
+			llm.Request{System: " ", Messages: []llm.Message{llm.UserMessage("Hi"), own(llm.Text{Text: "\n"}), llm.UserMessage(""), foreign(llm.Reasoning{Text: "hm"}), llm.UserMessage("There?")}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"There?","cache_control":{"type":"ephemeral"}}]}]` + ending,
 		},
 		{
 			"what the user says before the results",
-			llm.Request{Messages: []llm.Message{llm.Say("Hi"), own(call), llm.Say("Wait!"), llm.Results(result)}},
+			llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), own(call), llm.UserMessage("Wait!"), llm.ToolMessage(result)}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
 				`{"role":"assistant","content":[{"type":"tool_use","id":"call_bfb11148358a4d937ba738aca9a473f9","name":"read","input":{"path":"a"}}]},` +
 				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_bfb11148358a4d937ba738aca9a473f9","content":[{"type":"text","text":"text"}]},{"type":"text","text":"Wait!","cache_control":{"type":"ephemeral"}}]}]` + ending,
@@ -117,7 +117,7 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 }
 
 func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
-	hi := []llm.Message{llm.Say("Hi")}
+	hi := []llm.Message{llm.UserMessage("Hi")}
 	tests := []struct {
 		model    string
 		r        llm.Request
@@ -132,8 +132,8 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 		{"glm-5", llm.Request{Messages: hi, Effort: llm.Medium}, `"thinking":{"budget_tokens":8192,"type":"enabled"}`},
 		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 1500}, `"thinking":{"budget_tokens":1125,"type":"enabled"}`},
 		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 500}, ``},
-		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], foreign(call), llm.Results(result)}, Effort: llm.Low}, ``},
-		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], own(llm.Reasoning{Text: "hm", Signature: "s"}, call), llm.Results(result)}, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], foreign(call), llm.ToolMessage(result)}, Effort: llm.Low}, ``},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], own(llm.Reasoning{Text: "hm", Signature: "s"}, call), llm.ToolMessage(result)}, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
 	}
 	for _, tt := range tests {
 		var got struct {

@@ -26,7 +26,7 @@ func (a *answer) take(chunk *genai.GenerateContentResponse) (more bool, err erro
 		return false, blocked(a.call, f)
 	}
 	if chunk.UsageMetadata != nil {
-		a.call.Costs(usage(chunk.UsageMetadata))
+		a.call.Usage(usage(chunk.UsageMetadata))
 	}
 	if len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil {
 		return true, nil
@@ -94,7 +94,7 @@ func named(c *provider.Call, kind fault.Kind, status, message, finish string) er
 		Error      words       `json:"error"`
 		Candidates []candidate `json:"candidates"`
 	}{words{message, status}, []candidate{{finish}}})
-	err := c.Event(event, nil)
+	err := c.ErrorEvent(event, nil)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Unknown {
 		f.Kind = kind
 	}

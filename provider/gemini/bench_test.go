@@ -25,7 +25,7 @@ func BenchmarkStream(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			n := 0
-			for _, err := range m.Stream(b.Context(), llm.Request{Messages: []llm.Message{llm.Say("Hi")}}) {
+			for _, err := range m.Stream(b.Context(), llm.Request{Messages: []llm.Message{llm.UserMessage("Hi")}}) {
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -106,12 +106,12 @@ func think(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
 // call writes a call. An id goes back only to where it comes from.
 func (w *writer) call(b llm.ToolCall, own bool) *genai.Part {
 	f := &genai.FunctionCall{Name: b.Name}
-	_ = json.Unmarshal(provider.Object(b.Arguments), &f.Args) // an object always can
+	_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &f.Args) // an object always can
 	w.names[b.ID] = b.Name
 	p := &genai.Part{FunctionCall: f}
 	if own {
 		p.ThoughtSignature = unwrap(b.Signature)
-		if !provider.Made(b.ID) {
+		if !provider.IsGeneratedID(b.ID) {
 			f.ID, w.ids[b.ID] = b.ID, true
 		}
 	}

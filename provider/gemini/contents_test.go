@@ -36,10 +36,10 @@ func canonical(t *testing.T, text string) string {
 }
 
 // own and foreign are answers of this provider's model and of another's.
-func own(blocks ...llm.Block) llm.Message { return llm.Answer(by, blocks...) }
+func own(blocks ...llm.Block) llm.Message { return llm.AssistantMessage(by, blocks...) }
 
 func foreign(blocks ...llm.Block) llm.Message {
-	return llm.Answer(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
+	return llm.AssistantMessage(llm.Name{Provider: "openai", Model: "gpt"}, blocks...)
 }
 
 var schema = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
@@ -55,11 +55,11 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		r    llm.Request
 		want string
 	}{
-		{"a question", llm.Request{Messages: []llm.Message{llm.Say("Hi")}}, `{"contents":[` + hi + ending},
+		{"a question", llm.Request{Messages: []llm.Message{llm.UserMessage("Hi")}}, `{"contents":[` + hi + ending},
 		{
 			"orders, tools, a bound and an effort",
 			llm.Request{
-				System: "Be brief.", Messages: []llm.Message{llm.Say("Hi")}, MaxTokens: 99, Effort: llm.Low,
+				System: "Be brief.", Messages: []llm.Message{llm.UserMessage("Hi")}, MaxTokens: 99, Effort: llm.Low,
 				Tools: []llm.Tool{{Name: "now"}, {Name: "read", Description: "Reads <a> file.", Schema: schema}},
 			},
 			`{"systemInstruction":{"parts":[{"text":"Be brief."}],"role":"user"},"contents":[` + hi + `],` +
@@ -69,11 +69,11 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		{
 			"a step with tools",
 			llm.Request{Messages: []llm.Message{
-				llm.Say("Hi"), llm.Say("Read."), own(
+				llm.UserMessage("Hi"), llm.UserMessage("Read."), own(
 					llm.Reasoning{Text: "hm"}, llm.Reasoning{Text: "so", Signature: "AAAA"}, llm.Text{Text: "I read."}, llm.Reasoning{Signature: "BBBB"},
 					call, llm.ToolCall{ID: "made_X", Name: "now"},
 				),
-				llm.Say("Wait!"), llm.Results(llm.ToolResult{ID: "f1", Name: "read", Output: "text"}, llm.ToolResult{ID: "made_X", Name: "now", Output: "broken", Failed: true}), llm.Say("Go on."),
+				llm.UserMessage("Wait!"), llm.ToolMessage(llm.ToolResult{ID: "f1", Name: "read", Output: "text"}, llm.ToolResult{ID: "made_X", Name: "now", Output: "broken", Failed: true}), llm.UserMessage("Go on."),
 			}},
 			`{"contents":[{"parts":[{"text":"Hi"},{"text":"Read."}],"role":"user"},` +
 				`{"parts":[{"text":"so","thought":true,"thoughtSignature":"AAAA"},{"text":"I read.","thoughtSignature":"BBBB"},` +
@@ -84,8 +84,8 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		{
 			"another provider's answer",
 			llm.Request{Messages: []llm.Message{
-				llm.Say("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "AAAA"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "BBBB"}, llm.ToolCall{ID: "b", Name: "now"}),
-				llm.Results(llm.ToolResult{ID: "a", Output: "no"}), llm.Results(llm.ToolResult{ID: "b", Output: "noon"}),
+				llm.UserMessage("Hi"), foreign(llm.Reasoning{Text: "hm", Signature: "AAAA"}, llm.ToolCall{ID: "a", Name: "read", Arguments: []byte(`"{\"x"`), Signature: "BBBB"}, llm.ToolCall{ID: "b", Name: "now"}),
+				llm.ToolMessage(llm.ToolResult{ID: "a", Output: "no"}), llm.ToolMessage(llm.ToolResult{ID: "b", Output: "noon"}),
 			}},
 			`{"contents":[` + hi + `,{"parts":[{"functionCall":{"name":"read","args":{"arguments":"{\"x"}},"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="},` +
 				`{"functionCall":{"name":"now"}}],"role":"model"},` +
@@ -93,7 +93,7 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		},
 		{
 			"nothing said",
-			llm.Request{Messages: []llm.Message{llm.Say("Hi"), own(llm.Reasoning{Signature: "AAAA"}), llm.Say(""), foreign(llm.Reasoning{Text: "hm"}, llm.Text{})}},
+			llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), own(llm.Reasoning{Signature: "AAAA"}), llm.UserMessage(""), foreign(llm.Reasoning{Text: "hm"}, llm.Text{})}},
 			`{"contents":[` + hi + ending,
 		},
 	}
@@ -126,7 +126,7 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 }
 
 func TestOnlyNewModelsAreToldOfCallsThatAreNotTheirs(t *testing.T) {
-	r := llm.Request{Messages: []llm.Message{llm.Say("Hi"), foreign(llm.ToolCall{ID: "a", Name: "now"}), llm.Results(llm.ToolResult{ID: "a", Name: "now"})}}
+	r := llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), foreign(llm.ToolCall{ID: "a", Name: "now"}), llm.ToolMessage(llm.ToolResult{ID: "a", Name: "now"})}}
 	want := `{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},{"parts":[{"functionCall":{"name":"now"}}],"role":"model"},` +
 		`{"parts":[{"functionResponse":{"name":"now","response":{"output":""}}}],"role":"user"}` + ending
 	if diff := cmp.Diff(canonical(t, want), asked(t, "gemini-2.5-pro", r)); diff != "" {

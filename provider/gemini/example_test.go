@@ -18,7 +18,7 @@ func ExampleModel_Stream() {
 	defer server.Close()
 
 	model := gemini.New(gemini.Config{Model: "gemini-3-pro", Key: "…", Base: server.URL})
-	request := llm.Request{Messages: []llm.Message{llm.Say("What is six times seven?")}}
+	request := llm.Request{Messages: []llm.Message{llm.UserMessage("What is six times seven?")}}
 	for part, err := range model.Stream(context.Background(), request) {
 		if err != nil {
 			fmt.Println(err)

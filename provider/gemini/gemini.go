@@ -32,7 +32,7 @@ type Config struct {
 	Model  string              // as the API calls it, such as "gemini-3-pro"
 	Key    string              // sent as X-Goog-Api-Key; "": none
 	Base   string              // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
-	Client *http.Client        // sends the requests; nil: provider.Client()
+	Client *http.Client        // sends the requests; nil: provider.DefaultClient()
 	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
@@ -45,7 +45,7 @@ type Model struct {
 
 // New gives a model. What is wrong with the Config the first question will tell.
 func New(c Config) *Model {
-	client := provider.Watch(c.Client)
+	client := provider.Observe(c.Client)
 	client.Transport = hush{client.Transport, c.Key == ""}
 	m := &Model{config: c}
 	m.client, m.err = genai.NewClient(context.Background(), &genai.ClientConfig{
@@ -63,7 +63,7 @@ func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.confi
 // Stream asks once, as [llm.Model] says.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := cmp.Or(provider.Address(m.config.Base), m.err); err != nil {
+		if err := cmp.Or(provider.CheckURL(m.config.Base), m.err); err != nil {
 			return err
 		}
 		return m.ask(ctx, c, r)
@@ -86,7 +86,7 @@ func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err e
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
-	a := answer{call: c, whole: r.Whole}
+	a := answer{call: c, whole: r.NoStream}
 	for chunk, err := range m.chunks(ctx, r) {
 		inside = false
 		if err != nil {
@@ -103,7 +103,7 @@ func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err e
 
 // chunks asks in the way that the request wants.
 func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.GenerateContentResponse, error] {
-	if !r.Whole {
+	if !r.NoStream {
 		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r))
 	}
 	return func(yield func(*genai.GenerateContentResponse, error) bool) {
@@ -122,5 +122,5 @@ func failure(c *provider.Call, err error) error {
 	if bad != nil {
 		return err
 	}
-	return c.Event(event, err)
+	return c.ErrorEvent(event, err)
 }

@@ -128,11 +128,11 @@ func TestACallWithoutAnIDGetsOneThatIsNotSentBack(t *testing.T) {
 	h := &house{body: stream(chunk(`{"functionCall":{"name":"now"}}`, "STOP"))}
 	got, err := collect(t.Context(), h.model(pro), llm.Request{})
 	call, ok := got[0].(llm.ToolCall)
-	if err != nil || !ok || !provider.Made(call.ID) {
+	if err != nil || !ok || !provider.IsGeneratedID(call.ID) {
 		t.Fatal(got, err)
 	}
 	_, err = collect(t.Context(), h.model(pro), llm.Request{Messages: []llm.Message{
-		llm.Say("Hi"), llm.Answer(by, call), llm.Results(llm.ToolResult{ID: call.ID, Output: "noon"}),
+		llm.UserMessage("Hi"), llm.AssistantMessage(by, call), llm.ToolMessage(llm.ToolResult{ID: call.ID, Output: "noon"}),
 	}})
 	if err != nil || strings.Contains(h.asked, call.ID) || !strings.Contains(h.asked, `"functionResponse":{"name":"now"`) {
 		t.Error(h.asked, err)
@@ -141,7 +141,7 @@ func TestACallWithoutAnIDGetsOneThatIsNotSentBack(t *testing.T) {
 
 func TestAWholeAnswerHasTheSameParts(t *testing.T) {
 	h := &house{kind: "application/json", body: chunk(`{"text":"hm","thought":true},{"text":"So","thoughtSignature":"EqQ="},{"functionCall":{"id":"f1","name":"now"}}`, "STOP")}
-	got, err := collect(t.Context(), h.model(pro), llm.Request{Whole: true})
+	got, err := collect(t.Context(), h.model(pro), llm.Request{NoStream: true})
 	want := []llm.Part{
 		llm.Reasoning{Text: "hm"},
 		llm.Text{Text: "So"},

@@ -21,7 +21,7 @@ type Config struct {
 	Model  string              // as the server lists it, such as "openai/gpt-oss-20b"
 	Key    string              // the server's API token, where it wants one; "": none is sent
 	Base   string              // base URL; "": http://127.0.0.1:1234/v1
-	Client *http.Client        // nil: provider.Client()
+	Client *http.Client        // nil: provider.DefaultClient()
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 }
 

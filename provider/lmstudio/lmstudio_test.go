@@ -47,7 +47,7 @@ func serves(status int, bodies ...string) *http.Client {
 	})}
 }
 
-var hello = llm.Request{Messages: []llm.Message{llm.Say("Hello")}}
+var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
 // ask asks a model and gives what it says.
 func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
@@ -149,7 +149,7 @@ func ExampleNew() {
 	defer provider.Close()
 
 	model := lmstudio.New(lmstudio.Config{Model: "openai/gpt-oss-20b", Client: provider.Client()})
-	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.Say("How are you?")}}) {
+	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.UserMessage("How are you?")}}) {
 		if text, ok := part.(llm.Text); ok && err == nil {
 			fmt.Print(text.Text)
 		}

@@ -41,5 +41,5 @@ func Address(host string) (*url.URL, error) {
 	} else if strings.Contains(name, ":") {
 		u.Host = "[" + name + "]"
 	}
-	return u, provider.Address(u.String())
+	return u, provider.CheckURL(u.String())
 }

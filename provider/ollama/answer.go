@@ -39,15 +39,15 @@ func hear(line []byte, resp *http.Response, c *provider.Call) (done bool, err er
 	if err := json.Unmarshal(line, &answer); err != nil {
 		return false, err // half a line, or a page
 	}
-	if dialect.Ollama().Sign(dialect.Lines, line) == dialect.Failure {
-		return false, c.Event(line, errorOf(resp, line))
+	if dialect.Ollama().FrameKind(dialect.Lines, line) == dialect.Failure {
+		return false, c.ErrorEvent(line, errorOf(resp, line))
 	}
 	if !say(&answer.Message, c) {
 		return true, nil
 	}
 	if answer.Done {
 		if answer.PromptEvalCount+answer.EvalCount > 0 {
-			c.Costs(llm.Usage{Input: answer.PromptEvalCount, Output: answer.EvalCount})
+			c.Usage(llm.Usage{Input: answer.PromptEvalCount, Output: answer.EvalCount})
 		}
 		c.End(why(answer.DoneReason), answer.Model)
 	}

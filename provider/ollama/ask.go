@@ -40,7 +40,7 @@ func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Resp
 // be an error: without being told so, the server leaves out the oldest messages
 // and says nothing.
 func (m *Model) question(r llm.Request) (*api.ChatRequest, error) {
-	stream, never := !r.Whole, false
+	stream, never := !r.NoStream, false
 	q := &api.ChatRequest{
 		Model: m.config.Model, Stream: &stream, Truncate: &never, Shift: &never,
 		Think: m.think(r.Effort), Options: map[string]any{},
@@ -120,7 +120,7 @@ func assistant(msg llm.Message, own bool) api.Message {
 			}
 		case llm.ToolCall:
 			call := api.ToolCall{ID: b.ID, Function: api.ToolCallFunction{Index: len(said.ToolCalls), Name: b.Name}}
-			_ = json.Unmarshal(provider.Object(b.Arguments), &call.Function.Arguments) // an object always can
+			_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &call.Function.Arguments) // an object always can
 			said.ToolCalls = append(said.ToolCalls, call)
 		}
 	}

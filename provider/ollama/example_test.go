@@ -14,7 +14,7 @@ func ExampleModel_Stream() {
 	defer provider.Close()
 
 	model := ollama.New(ollama.Config{Model: "qwen3", Client: provider.Client()})
-	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.Say("How are you?")}}) {
+	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.UserMessage("How are you?")}}) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -23,7 +23,7 @@ type Config struct {
 	Model  string              // as the server calls it, such as "qwen3:8b"
 	Key    string              // for ollama.com; "": none is sent
 	Base   string              // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
-	Client *http.Client        // nil: provider.Client()
+	Client *http.Client        // nil: provider.DefaultClient()
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 
 	// Context is the size of the context window, in tokens, that the model is
@@ -40,7 +40,7 @@ type Model struct {
 
 // New gives a model. What is wrong with the configuration comes to light when
 // it is asked.
-func New(c Config) *Model { return &Model{config: c, client: provider.Watch(c.Client)} }
+func New(c Config) *Model { return &Model{config: c, client: provider.Observe(c.Client)} }
 
 // Name gives the model's name at "ollama".
 func (m *Model) Name() llm.Name { return llm.Name{Provider: "ollama", Model: m.config.Model} }

@@ -57,7 +57,7 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	return parts, nil
 }
 
-var hello = llm.Request{Messages: []llm.Message{llm.Say("Hello")}}
+var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
 // line gives a line with a message that goes on.
 func line(message string) string {
@@ -237,12 +237,12 @@ func TestChatIsAskedAsItsPageSays(t *testing.T) {
 	sends(t, ollama.Config{Model: "qwen3", Context: 32768}, llm.Request{
 		System: "Be brief.",
 		Messages: []llm.Message{
-			llm.Say("Weather?"),
-			llm.Answer(llm.Name{Provider: "ollama"}, llm.Reasoning{Text: "hm"}, text("Let me look."), call("c1", "weather", `{"city":"Bonn"}`), call("c2", "weather", `"{\"city\""`)),
-			llm.Results(llm.ToolResult{ID: "c1", Name: "weather", Output: "rain"}, llm.ToolResult{ID: "c2", Name: "weather", Output: "bad arguments", Failed: true}),
-			llm.Answer(llm.Name{Provider: "gemini"}, llm.Reasoning{Text: "not ours"}, text("Rain.")),
-			llm.Answer(llm.Name{Provider: "ollama"}, llm.Reasoning{Text: "nothing came of it"}),
-			llm.Say("Thanks."),
+			llm.UserMessage("Weather?"),
+			llm.AssistantMessage(llm.Name{Provider: "ollama"}, llm.Reasoning{Text: "hm"}, text("Let me look."), call("c1", "weather", `{"city":"Bonn"}`), call("c2", "weather", `"{\"city\""`)),
+			llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "weather", Output: "rain"}, llm.ToolResult{ID: "c2", Name: "weather", Output: "bad arguments", Failed: true}),
+			llm.AssistantMessage(llm.Name{Provider: "gemini"}, llm.Reasoning{Text: "not ours"}, text("Rain.")),
+			llm.AssistantMessage(llm.Name{Provider: "ollama"}, llm.Reasoning{Text: "nothing came of it"}),
+			llm.UserMessage("Thanks."),
 		},
 		Tools: []llm.Tool{
 			{Name: "weather", Description: "The weather.", Schema: json.RawMessage(`{"type":"object","required":["city"],"properties":{"city":{"type":"string","enum":["Bonn"]}}}`)},
@@ -266,7 +266,7 @@ func TestChatIsAskedAsItsPageSays(t *testing.T) {
 				"parameters": {"type": "object", "required": ["city"], "properties": {"city": {"type": "string", "enum": ["Bonn"]}}}}},
 			{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]
 	}`)
-	sends(t, ollama.Config{Model: "gpt-oss:20b"}, llm.Request{Messages: hello.Messages, Effort: llm.Low, Whole: true}, `{
+	sends(t, ollama.Config{Model: "gpt-oss:20b"}, llm.Request{Messages: hello.Messages, Effort: llm.Low, NoStream: true}, `{
 		"model": "gpt-oss:20b", "stream": false, "think": "low", "truncate": false, "shift": false, "options": {},
 		"messages": [{"role": "user", "content": "Hello"}]
 	}`)

@@ -29,7 +29,7 @@ func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
 		a.model = chunk.Model
 	}
 	if chunk.JSON.Usage.Valid() {
-		a.call.Costs(chatUsage(chunk.Usage))
+		a.call.Usage(chatUsage(chunk.Usage))
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 { // only one was asked for
@@ -140,10 +140,10 @@ func (a *chatAnswer) whole(answer openai.ChatCompletion) error {
 	choice := answer.Choices[0]
 	a.model, a.reason = answer.Model, choice.FinishReason
 	if fails(a.reason) {
-		return a.call.Event([]byte(answer.RawJSON()), failure(ssestream.Event{Data: []byte(answer.RawJSON())}))
+		return a.call.ErrorEvent([]byte(answer.RawJSON()), failure(ssestream.Event{Data: []byte(answer.RawJSON())}))
 	}
 	if answer.JSON.Usage.Valid() {
-		a.call.Costs(chatUsage(answer.Usage))
+		a.call.Usage(chatUsage(answer.Usage))
 	}
 	said := choice.Message
 	a.say(said.Content, said.JSON.Content.Raw(), said.Refusal, said.JSON.ExtraFields)

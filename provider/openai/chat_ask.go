@@ -37,7 +37,7 @@ func (m *Model) chatQuestion(r llm.Request) (openai.ChatCompletionNewParams, err
 	case r.MaxTokens > 0: // and many servers the new one
 		q.MaxTokens = openai.Int(int64(r.MaxTokens))
 	}
-	if !r.Whole {
+	if !r.NoStream {
 		q.StreamOptions.IncludeUsage = openai.Bool(true)
 	}
 	for _, t := range r.Tools {
@@ -130,7 +130,7 @@ func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageP
 
 // chatID gives a call's id as the API takes it.
 func chatID(id string) string {
-	return provider.ID(id, func(id string) bool { return len(id) <= 40 })
+	return provider.FitID(id, func(id string) bool { return len(id) <= 40 })
 }
 
 // written gives a call's arguments as the model wrote them.

@@ -115,7 +115,7 @@ func TestChatCallsArePutTogetherFromAnyPieces(t *testing.T) {
 		{"no arguments", []string{piece(`{"index":0,"id":"a","function":{"name":"f"}}`)}, []llm.Part{call("a", "f", `{}`)}},
 		{"no JSON", []string{piece(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`)}, []llm.Part{call("a", "f", `"{\"x\":"`)}},
 	}
-	asked := llm.Request{Messages: []llm.Message{llm.Say("x"), llm.Answer(llm.Name{}, call("old", "f", `{}`)), llm.Results(llm.ToolResult{ID: "old"})}}
+	asked := llm.Request{Messages: []llm.Message{llm.UserMessage("x"), llm.AssistantMessage(llm.Name{}, call("old", "f", `{}`)), llm.ToolMessage(llm.ToolResult{ID: "old"})}}
 	anyID := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" }, cmp.Comparer(func(a, b string) bool {
 		return a == b || a == "?" && len(b) > 20 || b == "?" && len(a) > 20
 	}))
@@ -183,7 +183,7 @@ func TestChatWholeIsHeardAsTheStreamIs(t *testing.T) {
 		`"reasoning_content":"hm","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},` +
 		`{"id":"2","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":"stop"}],` +
 		`"usage":{"prompt_tokens":9,"completion_tokens":5}}`
-	got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: serves(200, "application/json", "\n   \n"+body)}), llm.Request{Whole: true})
+	got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: serves(200, "application/json", "\n   \n"+body)}), llm.Request{NoStream: true})
 	if err != nil {
 		t.Errorf("ask: %v", err)
 	}
@@ -200,17 +200,17 @@ func TestChatWholeIsHeardAsTheStreamIs(t *testing.T) {
 var conversation = llm.Request{
 	System: "Be brief.",
 	Messages: []llm.Message{
-		llm.Say("Weather?"),
-		llm.Answer(
+		llm.UserMessage("Weather?"),
+		llm.AssistantMessage(
 			llm.Name{Provider: "openai"}, llm.Reasoning{Text: "old", Signature: "reasoning_content"}, llm.Reasoning{Text: "hm", Signature: "gAAAA-1"},
 			text("Let me look."), llm.Reasoning{Signature: "gAAAA-2"}, call("c1", "weather", `{"city":"Bonn"}`), call("c2", "weather", `"{\"city\""`),
 		),
-		llm.Results(llm.ToolResult{ID: "c1", Name: "weather", Output: "rain"}, llm.ToolResult{ID: "c2", Name: "weather", Output: "bad arguments", Failed: true}),
-		llm.Answer(llm.Name{Provider: "openai"}, text("Rain."), llm.Reasoning{Signature: "gAAAA-3"}),
-		llm.Answer(llm.Name{Provider: "gemini"}, llm.Reasoning{Text: "not ours", Signature: "x"}),
-		llm.Say("And now?"),
-		llm.Answer(llm.Name{Provider: "openai"}, llm.Reasoning{Text: "new", Signature: "reasoning_content"}, call("c3", "now", `{}`)),
-		llm.Results(llm.ToolResult{ID: "c3", Name: "now", Output: "noon"}),
+		llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "weather", Output: "rain"}, llm.ToolResult{ID: "c2", Name: "weather", Output: "bad arguments", Failed: true}),
+		llm.AssistantMessage(llm.Name{Provider: "openai"}, text("Rain."), llm.Reasoning{Signature: "gAAAA-3"}),
+		llm.AssistantMessage(llm.Name{Provider: "gemini"}, llm.Reasoning{Text: "not ours", Signature: "x"}),
+		llm.UserMessage("And now?"),
+		llm.AssistantMessage(llm.Name{Provider: "openai"}, llm.Reasoning{Text: "new", Signature: "reasoning_content"}, call("c3", "now", `{}`)),
+		llm.ToolMessage(llm.ToolResult{ID: "c3", Name: "now", Output: "noon"}),
 	},
 	Tools: []llm.Tool{
 		{Name: "weather", Description: "The weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"at":{"type":"string"}}}`)},
@@ -261,7 +261,7 @@ func TestChatIsAskedAsItsPagesSay(t *testing.T) {
 }
 
 func TestChatElsewhereIsAskedWithTheOldNameOfTheBound(t *testing.T) {
-	r := llm.Request{Messages: hello.Messages, MaxTokens: 7, Whole: true}
+	r := llm.Request{Messages: hello.Messages, MaxTokens: 7, NoStream: true}
 	sends(t, openai.Config{Model: "m", Base: "http://127.0.0.1:8000/v1"}, r, `{"model": "m", "max_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 	sends(t, openai.Config{Model: "m", Base: "https://me.openai.azure.com/openai/v1"}, r, `{"model": "m", "max_completion_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 }

@@ -18,7 +18,7 @@ func ExampleModel_Stream() {
 		Base:   "http://provider.test/v1", // any compatible server
 		Client: provider.Client(),
 	})
-	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.Say("How are you?")}}) {
+	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.UserMessage("How are you?")}}) {
 		if err != nil {
 			fmt.Println(err)
 			return

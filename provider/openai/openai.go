@@ -33,7 +33,7 @@ type Config struct {
 	Key    string              // "": none is sent
 	Base   string              // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
 	API    API                 // "": Responses at OpenAI's own address, Chat at any other
-	Client *http.Client        // nil: provider.Client()
+	Client *http.Client        // nil: provider.DefaultClient()
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 
 	// Provider is who answers at Base, for names and faults. Reasoning is given
@@ -88,7 +88,7 @@ func New(c Config) *Model {
 	// The services, unlike the SDK's client, read nothing from the environment.
 	options := []option.RequestOption{
 		option.WithBaseURL(m.base),
-		option.WithHTTPClient(provider.Watch(c.Client)),
+		option.WithHTTPClient(provider.Observe(c.Client)),
 		option.WithMaxRetries(0),
 	}
 	if c.Key != "" {
@@ -112,7 +112,7 @@ func (m *Model) Name() llm.Name { return m.name }
 // Stream asks once and yields the answer as it comes.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.name, m.faults, func(ctx context.Context, c *provider.Call) error {
-		if err := provider.Address(m.base); err != nil {
+		if err := provider.CheckURL(m.base); err != nil {
 			return err
 		}
 		switch m.api {

@@ -68,7 +68,7 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	return parts, nil
 }
 
-var hello = llm.Request{Messages: []llm.Message{llm.Say("Hello")}}
+var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
 func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
@@ -184,7 +184,7 @@ func TestErrorThatTheSDKCannotReadIsNamed(t *testing.T) {
 		for _, tt := range tests {
 			for _, whole := range []bool{false, true} {
 				m := openai.New(openai.Config{Model: "m", API: api, Client: serves(tt.status, tt.kind, tt.body)})
-				_, err := ask(m, llm.Request{Whole: whole})
+				_, err := ask(m, llm.Request{NoStream: whole})
 				if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want {
 					t.Errorf("%s, whole %t: %d %s: %+v", api, whole, tt.status, tt.body, err)
 				}

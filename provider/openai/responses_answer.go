@@ -127,7 +127,7 @@ func (a *responsesAnswer) whole(r responses.Response) error {
 		}
 	}
 	if r.JSON.Usage.Valid() {
-		a.call.Costs(llm.Usage{
+		a.call.Usage(llm.Usage{
 			Input:      int(r.Usage.InputTokens),
 			Output:     int(r.Usage.OutputTokens),
 			CacheRead:  int(r.Usage.InputTokensDetails.CachedTokens),

@@ -132,7 +132,7 @@ func said(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 
 // callID gives a call's id as the API takes it.
 func callID(id string) string {
-	return provider.ID(id, func(id string) bool { return len(id) <= 64 })
+	return provider.FitID(id, func(id string) bool { return len(id) <= 64 })
 }
 
 // thought is an item of reasoning. It goes back without its id: where nothing is

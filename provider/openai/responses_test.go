@@ -161,7 +161,7 @@ func TestResponsesAreAskedAsTheirPagesSay(t *testing.T) {
 
 func TestOldModelsAreNotAskedForReasoning(t *testing.T) {
 	for _, model := range []string{"gpt-4o", "gpt-4.1-mini", "gpt-3.5-turbo", "chatgpt-4o-latest", "gpt-5-chat-latest", "ft:gpt-4.1:x"} {
-		sends(t, openai.Config{Model: model}, llm.Request{Messages: hello.Messages, Whole: true},
+		sends(t, openai.Config{Model: model}, llm.Request{Messages: hello.Messages, NoStream: true},
 			`{"model": "`+model+`", "store": false, "input": [{"role": "user", "content": "Hello"}]}`)
 	}
 	sends(t, openai.Config{Model: "o4-mini"}, llm.Request{Messages: hello.Messages},

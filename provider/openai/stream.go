@@ -26,7 +26,7 @@ type answer[Event, Whole any] interface {
 // raw gives the options with which an answer comes undecoded, for read.
 func raw(r llm.Request, resp **http.Response) []option.RequestOption {
 	options := []option.RequestOption{option.WithResponseBodyInto(resp)}
-	if !r.Whole {
+	if !r.NoStream {
 		options = append(options, option.WithJSONSet("stream", true))
 	}
 	return options
@@ -60,7 +60,7 @@ func read[Event, Whole any](resp *http.Response, a answer[Event, Whole], c *prov
 // broken gives the fault of an error event, and any other error as it is.
 func broken(c *provider.Call, err error) error {
 	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
-		return c.Event(e.Event.Data, err)
+		return c.ErrorEvent(e.Event.Data, err)
 	}
 	return err
 }
