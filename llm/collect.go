@@ -1,17 +1,16 @@
 package llm
 
-// Collector puts the parts of an answer together. Its zero value is an answer
-// of which nothing has come yet.
+// Collector assembles the parts of an answer. The zero value is an empty answer.
 type Collector struct {
-	Usage Usage // the last that came
-	End   End   // zero: the end has not come
+	Usage Usage // the latest
+	End   End   // zero: the answer has not ended
 
 	content Content
-	text    []byte // of the last block, while it grows
-	open    Block  // Text or Reasoning; nil: none does
+	text    []byte // of the open block
+	open    Block  // the block that grows, Text or Reasoning; nil: none
 }
 
-// Add takes the next part.
+// Add adds the next part.
 func (c *Collector) Add(p Part) {
 	switch p := p.(type) {
 	case Text:
@@ -40,7 +39,7 @@ func (c *Collector) Add(p Part) {
 	}
 }
 
-// endBlock ends the block that grows. A block of which nothing came is none.
+// endBlock completes the open block. An empty block is dropped.
 func (c *Collector) endBlock() {
 	switch b := c.open.(type) {
 	case Text:
@@ -55,7 +54,7 @@ func (c *Collector) endBlock() {
 	c.open, c.text = nil, c.text[:0]
 }
 
-// Content gives the answer so far as the content of a message.
+// Content returns the answer so far as the content of a message.
 func (c *Collector) Content() Content {
 	c.endBlock()
 	return c.content

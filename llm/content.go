@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Content is what a message holds, in order. As JSON it is an array of objects
-// whose "type" is "text", "reasoning", "tool-call" or "tool-result".
+// Content is a message's content, in order. As JSON it is an array of objects whose "type" is "text",
+// "reasoning", "tool-call" or "tool-result".
 type Content []Block
 
-// Text gives the text in the content.
+// Text returns the text in the content.
 func (c Content) Text() string {
 	var b strings.Builder
 	for _, block := range c {
@@ -22,7 +22,7 @@ func (c Content) Text() string {
 	return b.String()
 }
 
-// Calls gives the tool calls in the content, in order.
+// Calls returns the tool calls in the content, in order.
 func (c Content) Calls() []ToolCall {
 	var calls []ToolCall
 	for _, block := range c {
@@ -33,7 +33,7 @@ func (c Content) Calls() []ToolCall {
 	return calls
 }
 
-// The words for blocks in JSON.
+// The types of blocks in JSON.
 const (
 	typeText       = "text"
 	typeReasoning  = "reasoning"
@@ -53,7 +53,7 @@ type blockJSON struct {
 	Signature string          `json:"signature,omitzero"`
 }
 
-// MarshalJSON writes the blocks with their types.
+// MarshalJSON encodes the blocks with their types.
 func (c Content) MarshalJSON() ([]byte, error) {
 	blocks := make([]blockJSON, len(c))
 	for i, b := range c {
@@ -73,8 +73,8 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(blocks)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A block of a type that is not
-// known is an error: a conversation with a hole in it is not the same one.
+// UnmarshalJSON decodes what MarshalJSON encodes. A block of unknown type is an error: without it the
+// conversation would not be the same.
 func (c *Content) UnmarshalJSON(text []byte) error {
 	var blocks []blockJSON
 	if err := json.Unmarshal(text, &blocks); err != nil {
@@ -91,7 +91,7 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// block gives what was written.
+// block returns the block.
 func (f blockJSON) block() (Block, error) {
 	switch f.Type {
 	case typeText:

@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +16,7 @@ var everything = llm.Content{
 	llm.ToolResult{ID: "1", Name: "read", Output: "no such file", Failed: true},
 }
 
-func TestContentSurvivesJSON(t *testing.T) {
+func TestContent_JSONRoundTrip(t *testing.T) {
 	text, err := json.Marshal(llm.Message{Role: llm.Assistant, Content: everything, By: llm.Name{Provider: "p", Model: "m"}})
 	if err != nil {
 		t.Fatalf("marshal: %v", err)
@@ -27,23 +26,23 @@ func TestContentSurvivesJSON(t *testing.T) {
 		t.Fatalf("unmarshal: %v", err)
 	}
 	if diff := cmp.Diff(everything, back.Content); diff != "" {
-		t.Error(diff)
+		t.Errorf("content after a round trip (-want +got):\n%s", diff)
 	}
 }
 
-func TestUnknownBlockIsAnErrorAndNoHole(t *testing.T) {
+func TestContent_UnknownBlockIsAnError(t *testing.T) {
 	for _, text := range []string{`[{"type":"video"}]`, `[{}]`, `{"type":"text"}`, `[1]`} {
 		var c llm.Content
 		if err := json.Unmarshal([]byte(text), &c); err == nil {
-			t.Errorf("%s: no error", text)
+			t.Errorf("unmarshal %s: no error, want one", text)
 		}
 	}
 	if _, err := json.Marshal(llm.Content{nil}); err == nil {
-		t.Error("a missing block was written")
+		t.Error("marshal of a nil block: no error, want one")
 	}
 }
 
-func TestCollectorPutsPartsTogether(t *testing.T) {
+func TestCollector_AssemblesParts(t *testing.T) {
 	tests := []struct {
 		name  string
 		parts []llm.Part
@@ -70,20 +69,20 @@ func TestCollectorPutsPartsTogether(t *testing.T) {
 			c.Add(p)
 		}
 		if diff := cmp.Diff(tt.want, c.Content()); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
+			t.Errorf("%s: content (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-func TestContentIsWhatACallerSees(t *testing.T) {
+func TestIsContent(t *testing.T) {
 	for _, p := range []llm.Part{llm.Text{Text: "a"}, llm.Reasoning{Text: "a"}, llm.Reasoning{Signature: "a"}, llm.ToolCall{}, llm.Usage{}} {
 		if !llm.IsContent(p) {
-			t.Errorf("%#v is none", p)
+			t.Errorf("IsContent(%#v) = false, want true", p)
 		}
 	}
 	for _, p := range []llm.Part{llm.Text{}, llm.Reasoning{}, llm.End{}, nil} {
 		if llm.IsContent(p) {
-			t.Errorf("%#v is some", p)
+			t.Errorf("IsContent(%#v) = true, want false", p)
 		}
 	}
 }
@@ -95,13 +94,4 @@ func BenchmarkCollect(b *testing.B) {
 	for b.Loop() {
 		c.Add(p)
 	}
-}
-
-func ExampleCollector() {
-	var c llm.Collector
-	for _, p := range []llm.Part{llm.Text{Text: "Hello, "}, llm.Text{Text: "world"}, llm.Usage{Input: 3, Output: 2}, llm.End{Reason: llm.Stop}} {
-		c.Add(p)
-	}
-	fmt.Println(c.Content().Text(), c.Usage.Output, c.End.Reason)
-	// Output: Hello, world 2 stop
 }

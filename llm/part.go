@@ -2,56 +2,52 @@ package llm
 
 import "encoding/json"
 
-// Part is a piece of an answer as it streams: [Text], [Reasoning], [ToolCall],
-// [Usage] or [End].
+// Part is a piece of an answer as it streams: [Text], [Reasoning], [ToolCall], [Usage] or [End].
 type Part interface{ part() }
 
-// Block is a piece of a message: [Text], [Reasoning], [ToolCall] or
-// [ToolResult].
+// Block is a piece of a message: [Text], [Reasoning], [ToolCall] or [ToolResult].
 type Block interface{ block() }
 
-// Text is some of what the model says, or all of it in a message.
+// Text is some of the model's answer, or all of it in a message.
 type Text struct {
 	Text string `json:"text"`
 }
 
-// Reasoning is some of what the model thinks aloud before it speaks.
+// Reasoning is some of the model's reasoning before its answer.
 type Reasoning struct {
 	Text string `json:"text,omitzero"`
 
-	// Signature is what the provider wants back with this reasoning, as it
-	// gave it: its form is the provider's own. It ends a run of reasoning: what
-	// follows is the next one. "": nothing (more) to give back.
+	// Signature is what the provider expects back with this reasoning, unchanged, in a form of its own. It
+	// ends a run of reasoning. "": none.
 	Signature string `json:"signature,omitzero"`
 }
 
-// ToolCall is the model's wish that a tool be run. It comes whole.
+// ToolCall is the model's request to run a tool. It comes whole.
 type ToolCall struct {
-	ID        string          `json:"id"` // unique in the conversation; the provider's, or one that was made for it
+	ID        string          `json:"id"` // unique in the conversation; the provider's, or a generated one
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`          // a JSON object as the model wrote it; what is no JSON is a JSON string
+	Arguments json.RawMessage `json:"arguments"`          // a JSON object as the model wrote it; invalid JSON as a JSON string
 	Signature string          `json:"signature,omitzero"` // as of Reasoning
 }
 
-// ToolResult is what a tool has answered to a call.
+// ToolResult is a tool's answer to a call.
 type ToolResult struct {
 	ID     string `json:"id"`   // of the call
 	Name   string `json:"name"` // of the tool
 	Output string `json:"output"`
-	Failed bool   `json:"failed,omitzero"` // the output says what went wrong
+	Failed bool   `json:"failed,omitzero"` // Output is an error message
 }
 
-// Usage is what an answer has cost so far, in tokens. A later one of the same
-// answer takes the place of an earlier one.
+// Usage is the token count of an answer so far. A later one of the same answer replaces an earlier one.
 type Usage struct {
-	Input      int `json:"input"`               // of the prompt, cached ones included
-	Output     int `json:"output"`              // of the answer, reasoning included
+	Input      int `json:"input"`               // of the prompt, including cached ones
+	Output     int `json:"output"`              // of the answer, including reasoning
 	CacheRead  int `json:"cacheRead,omitzero"`  // of Input: read from the provider's cache
 	CacheWrite int `json:"cacheWrite,omitzero"` // of Input: written to it
-	Reasoning  int `json:"reasoning,omitzero"`  // of Output: thinking
+	Reasoning  int `json:"reasoning,omitzero"`  // of Output: reasoning
 }
 
-// Add gives the sum of two usages.
+// Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead,
@@ -62,19 +58,19 @@ func (u Usage) Add(v Usage) Usage {
 // End is the proper end of an answer.
 type End struct {
 	Reason Reason
-	Model  string // the model that answered, as the provider says; "": it did not say
+	Model  string // the model that answered, as the provider reports it; "": not reported
 }
 
-// Reason is why an answer has ended.
+// Reason is why an answer ended.
 type Reason string
 
 // The reasons.
 const (
-	Stop    Reason = "stop"    // the model has said all
-	Calls   Reason = "calls"   // it waits for the results of its tool calls
-	Length  Reason = "length"  // it reached the bound of its answer
-	Refusal Reason = "refusal" // it will not answer, or a filter has cut it off
-	Other   Reason = "other"   // the provider has a reason of its own
+	Stop    Reason = "stop"    // the answer is complete
+	Calls   Reason = "calls"   // the model waits for the results of its tool calls
+	Length  Reason = "length"  // the answer reached its maximum length
+	Refusal Reason = "refusal" // the model refuses, or a filter cut the answer off
+	Other   Reason = "other"   // another reason of the provider
 )
 
 func (Text) part()      {}
@@ -88,8 +84,8 @@ func (Reasoning) block()  {}
 func (ToolCall) block()   {}
 func (ToolResult) block() {}
 
-// IsContent tells whether a part is something that a caller sees as an answer:
-// text, reasoning, a tool call or usage. From then on the answer is committed.
+// IsContent reports whether a part is visible to the caller as an answer: text, reasoning, a tool call or
+// usage. From then on the answer is committed.
 func IsContent(p Part) bool {
 	switch p := p.(type) {
 	case Text:

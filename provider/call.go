@@ -11,7 +11,7 @@ type Call struct {
 	by       llm.Name
 	faults   classify.Classifier
 	yield    func(llm.Part, error) bool
-	observed wire
+	observed observation
 
 	hasContent bool // something of the answer has been handed on
 	hasCalls   bool // a tool call among it
@@ -39,16 +39,16 @@ func (c *Call) Yield(p llm.Part) bool {
 		return !c.left
 	}
 	c.hasContent = true
-	if !c.pass(p) || c.initialUsage == nil {
+	if !c.forward(p) || c.initialUsage == nil {
 		return !c.left
 	}
 	u := *c.initialUsage
 	c.initialUsage = nil
-	return c.pass(u)
+	return c.forward(u)
 }
 
-// pass hands on a part and remembers who left.
-func (c *Call) pass(p llm.Part) bool {
+// forward hands on a part and remembers who left.
+func (c *Call) forward(p llm.Part) bool {
 	c.left = !c.yield(p, nil)
 	return !c.left
 }
@@ -78,8 +78,8 @@ func (c *Call) finish() {
 	if c.hasCalls {
 		c.end.Reason = llm.Calls
 	}
-	if c.finalUsage != nil && !c.pass(*c.finalUsage) {
+	if c.finalUsage != nil && !c.forward(*c.finalUsage) {
 		return
 	}
-	c.pass(c.end)
+	c.forward(c.end)
 }

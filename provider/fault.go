@@ -57,7 +57,7 @@ func (c *Call) classify(err error) *fault.Error {
 	switch {
 	case w.status == 0 && err != nil:
 		return c.classifyUnanswered(err, now)
-	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.hasContent && w.alien():
+	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.hasContent && w.isNotAnswer():
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
 	case w.err != nil && w.err != io.EOF:
 		return c.faults.Broken(w.err, now)
@@ -75,9 +75,9 @@ func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 	return f
 }
 
-// alien tells whether a body with a good status is something else than an
+// isNotAnswer tells whether a body with a good status is something else than an
 // answer, whole or not: an error, a page, a sentence of a proxy.
-func (w *wire) alien() bool {
+func (w *observation) isNotAnswer() bool {
 	for _, field := range [...]string{"data:", "event:", ":"} {
 		if bytes.HasPrefix(bytes.TrimSpace(w.body), []byte(field)) {
 			return false // a stream under another name

@@ -42,7 +42,7 @@ func DefaultClient() *http.Client {
 func Stream(ctx context.Context, by llm.Name, faults classify.Classifier, ask func(context.Context, *Call) error) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		c := &Call{by: by, faults: faults, yield: yield}
-		err := ask(context.WithValue(ctx, key{}, c), c)
+		err := ask(context.WithValue(ctx, callKey{}, c), c)
 		switch {
 		case c.left:
 		case err == nil && c.ended:

@@ -17,15 +17,15 @@ func Observe(client *http.Client) *http.Client {
 	if watched.Transport == nil {
 		watched.Transport = http.DefaultTransport
 	}
-	watched.Transport = watch{watched.Transport}
+	watched.Transport = observer{watched.Transport}
 	return &watched
 }
 
-// key is where a request's context has its call.
-type key struct{}
+// callKey is where a request's context has its call.
+type callKey struct{}
 
-// wire is what has come over the wire in answer to a call.
-type wire struct {
+// observation is what has come over the wire in answer to a call.
+type observation struct {
 	sent   bool
 	status int         // 0: no response
 	header http.Header // of the response
@@ -36,15 +36,15 @@ type wire struct {
 // bodyBound is how much of a body is kept, in bytes: what package fault looks at.
 const bodyBound = 64 << 10
 
-// watch sends a request and notes the response.
-type watch struct{ base http.RoundTripper }
+// observer sends a request and notes the response.
+type observer struct{ base http.RoundTripper }
 
 // RoundTrip notes a response for the request's call. Of one with an error status
 // the SDK gets what is kept: some keep an error's body without a bound.
-func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, ok := req.Context().Value(key{}).(*Call)
+func (w observer) RoundTrip(req *http.Request) (*http.Response, error) {
+	c, ok := req.Context().Value(callKey{}).(*Call)
 	if ok {
-		c.observed = wire{sent: true}
+		c.observed = observation{sent: true}
 	}
 	resp, err := w.base.RoundTrip(req)
 	if !ok || err != nil || resp == nil || resp.Body == nil {
@@ -52,7 +52,7 @@ func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.observed.status, c.observed.header = resp.StatusCode, resp.Header
 	if resp.StatusCode < http.StatusBadRequest {
-		resp.Body = &tap{resp.Body, &c.observed, !streams(resp.Header)}
+		resp.Body = &observedBody{resp.Body, &c.observed, !isStream(resp.Header)}
 		return resp, nil
 	}
 	c.observed.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // the status says enough if it breaks off
@@ -61,21 +61,21 @@ func (w watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// streams tells whether a response says that its body is a stream.
-func streams(h http.Header) bool {
+// isStream tells whether a response says that its body is a stream.
+func isStream(h http.Header) bool {
 	kind := h.Get("Content-Type")
 	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
 }
 
-// tap is the body of an answer that the SDK reads.
-type tap struct {
+// observedBody is the body of an answer that the SDK reads.
+type observedBody struct {
 	io.ReadCloser
-	seen *wire
+	seen *observation
 	keep bool
 }
 
 // Read notes how the body ends, and keeps its beginning.
-func (t *tap) Read(p []byte) (int, error) {
+func (t *observedBody) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	if t.keep {
 		room := bodyBound - len(t.seen.body)

@@ -33,9 +33,9 @@ func Func[In any](name, description string, f func(context.Context, In) (string,
 		panic("tool " + name + ": " + err.Error())
 	}
 	return Tool{
-		Tool: llm.Tool{Name: name, Description: description, Schema: written(schema)},
+		Tool: llm.Tool{Name: name, Description: description, Schema: schemaJSON(schema)},
 		Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			in, err := read[In](resolved, arguments)
+			in, err := decodeArguments[In](resolved, arguments)
 			if err != nil {
 				return "", fmt.Errorf("invalid arguments: %w", err)
 			}
@@ -44,9 +44,9 @@ func Func[In any](name, description string, f func(context.Context, In) (string,
 	}
 }
 
-// written gives a schema as JSON, nil where it has no members: some providers
+// schemaJSON gives a schema as JSON, nil where it has no members: some providers
 // refuse an object without properties.
-func written(schema *jsonschema.Schema) json.RawMessage {
+func schemaJSON(schema *jsonschema.Schema) json.RawMessage {
 	if len(schema.Properties) == 0 {
 		return nil
 	}
@@ -57,8 +57,8 @@ func written(schema *jsonschema.Schema) json.RawMessage {
 	return text
 }
 
-// read holds the arguments against the schema and gives them as an In.
-func read[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (In, error) {
+// decodeArguments holds the arguments against the schema and gives them as an In.
+func decodeArguments[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (In, error) {
 	var in In
 	var given any
 	if err := json.Unmarshal(arguments, &given); err != nil {

@@ -30,7 +30,7 @@ type Tool struct {
 	Writes     bool          // it may change something: somebody is asked first
 	Idempotent bool          // it writes, but twice has the effect of once
 	Timeout    time.Duration // of a run; 0: two minutes
-	Bound      int           // of the output, in bytes; 0: 64 KiB. Of what is longer the middle is left out, and a line says how much
+	MaxOutput  int           // of the output, in bytes; 0: 64 KiB. Of what is longer the middle is left out, and a line says how much
 
 	// Func does the work. The arguments are a JSON object, not yet held against
 	// Schema. An error makes the result a failed one that says both what Func
@@ -43,14 +43,14 @@ type Tool struct {
 func (t Tool) Repeatable() bool { return !t.Writes || t.Idempotent }
 
 const (
-	timeout = 2 * time.Minute
-	grace   = 50 * time.Millisecond // for a Func to return once its time is over
-	size    = 64 << 10
+	defaultTimeout   = 2 * time.Minute
+	grace            = 50 * time.Millisecond // for a Func to return once its time is over
+	defaultMaxOutput = 64 << 10
 )
 
 var (
-	errLeft = errors.New("it does not stop and was left behind, so it may still be running")
-	errExit = errors.New("the tool ended its own goroutine")
+	errAbandoned = errors.New("it does not stop and was left behind, so it may still be running")
+	errExit      = errors.New("the tool ended its own goroutine")
 )
 
 // Run runs the tool for a call. It always gives the call's result, by the time
@@ -63,48 +63,48 @@ func (t Tool) Run(ctx context.Context, call llm.ToolCall) llm.ToolResult {
 	if err != nil {
 		output = strings.TrimPrefix(output+"\n"+err.Error(), "\n")
 	}
-	return llm.ToolResult{ID: call.ID, Name: call.Name, Output: bound(output, t.Bound), Failed: err != nil}
+	return llm.ToolResult{ID: call.ID, Name: call.Name, Output: truncate(output, t.MaxOutput), Failed: err != nil}
 }
 
 func (t Tool) run(ctx context.Context, arguments json.RawMessage) (string, error) {
-	arguments, err := object(arguments)
+	arguments, err := argumentsObject(arguments)
 	if err != nil {
 		return "", err
 	}
 	limit := t.Timeout
 	if limit == 0 {
-		limit = timeout
+		limit = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("it was not run: %w", context.Cause(ctx))
 	}
-	answer := make(chan outcome, 1)
+	answer := make(chan funcResult, 1)
 	go t.call(ctx, arguments, answer)
 	select {
 	case o := <-answer:
-		return o.output, t.explain(ctx, o.err)
+		return o.output, t.stopReason(ctx, o.err)
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	select {
 	case o := <-answer:
-		return o.output, t.explain(ctx, o.err)
+		return o.output, t.stopReason(ctx, o.err)
 	case <-late.Done():
-		return "", t.explain(ctx, errLeft)
+		return "", t.stopReason(ctx, errAbandoned)
 	}
 }
 
-// explain gives the reason of a run that was ended in the middle, and tells the
+// stopReason gives the reason of a run that was ended in the middle, and tells the
 // model what that leaves open.
-func (t Tool) explain(ctx context.Context, err error) error {
+func (t Tool) stopReason(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
 	why := fmt.Errorf("stopped: %w", context.Cause(ctx))
-	if errors.Is(err, errLeft) {
+	if errors.Is(err, errAbandoned) {
 		why = fmt.Errorf("%w; %w", why, err)
 	}
 	if !t.Repeatable() {
@@ -113,27 +113,27 @@ func (t Tool) explain(ctx context.Context, err error) error {
 	return why
 }
 
-// outcome is what a Func returns.
-type outcome struct {
+// funcResult is what a Func returns.
+type funcResult struct {
 	output string
 	err    error
 }
 
 // call sends what Func returns, whichever way it leaves.
-func (t Tool) call(ctx context.Context, arguments json.RawMessage, answer chan<- outcome) {
-	o := outcome{err: errExit}
+func (t Tool) call(ctx context.Context, arguments json.RawMessage, answer chan<- funcResult) {
+	o := funcResult{err: errExit}
 	defer func() {
 		if p := recover(); p != nil {
-			o = outcome{err: fmt.Errorf("the tool panicked%s: %v", site(), p)}
+			o = funcResult{err: fmt.Errorf("the tool panicked%s: %v", panicSite(), p)}
 		}
 		answer <- o
 	}()
 	o.output, o.err = t.Func(ctx, arguments)
 }
 
-// site gives the line that has panicked, for the one who wrote it. It is to be
+// panicSite gives the line that has panicked, for the one who wrote it. It is to be
 // called by the function that recovers.
-func site() string {
+func panicSite() string {
 	stack := make([]uintptr, 16)
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack)])
 	for {
@@ -147,8 +147,8 @@ func site() string {
 	}
 }
 
-// object gives the arguments as Func may expect them.
-func object(arguments json.RawMessage) (json.RawMessage, error) {
+// argumentsObject gives the arguments as Func may expect them.
+func argumentsObject(arguments json.RawMessage) (json.RawMessage, error) {
 	text := bytes.TrimSpace(arguments)
 	if len(text) == 0 || string(text) == "null" {
 		return json.RawMessage("{}"), nil

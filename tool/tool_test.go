@@ -179,7 +179,7 @@ func TestLongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 		{strings.Repeat("x", 65<<10), -1, strings.Repeat("x", 32<<10) + "\n[1024 bytes are left out here]\n" + strings.Repeat("x", 32<<10)},
 	} {
 		says := does(func(context.Context) (string, error) { return tt.output, nil })
-		says.Bound = tt.bound
+		says.MaxOutput = tt.bound
 		if diff := cmp.Diff(tt.want, run(t.Context(), says, "")); diff != "" {
 			t.Errorf("%.20q in %d: %s", tt.output, tt.bound, diff)
 		}
@@ -191,7 +191,7 @@ func FuzzOutput(f *testing.F) {
 	f.Add("\x80\x80\x80\x80\x80\x80\x80\x80", 3)
 	f.Fuzz(func(t *testing.T, output string, n int) {
 		says := does(func(context.Context) (string, error) { return output, nil })
-		says.Bound = n
+		says.MaxOutput = n
 		got := run(t.Context(), says, "")
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)

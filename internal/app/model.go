@@ -51,33 +51,33 @@ func vendors() []vendor {
 			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, base: "ANTHROPIC_BASE_URL",
 			begin: []string{"claude-"},
 			open: func(model string, at site) llm.Model {
-				return anthropic.New(anthropic.Config{Model: model, Key: at.env("ANTHROPIC_API_KEY"), Token: at.token, Base: at.base})
+				return anthropic.New(anthropic.Config{Model: model, Key: at.env("ANTHROPIC_API_KEY"), Token: at.token, BaseURL: at.base})
 			},
 		},
 		{
 			name: "openai", keys: []string{"OPENAI_API_KEY"}, base: "OPENAI_BASE_URL",
 			begin: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			open: func(model string, at site) llm.Model {
-				return openai.New(openai.Config{Model: model, Key: at.key, Base: at.base, API: openai.API(at.env(apiVariable))})
+				return openai.New(openai.Config{Model: model, Key: at.key, BaseURL: at.base, API: openai.API(at.env(apiVariable))})
 			},
 		},
 		{
 			name: "gemini", keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, base: "GOOGLE_GEMINI_BASE_URL",
 			begin: []string{"gemini-"},
 			open: func(model string, at site) llm.Model {
-				return gemini.New(gemini.Config{Model: model, Key: at.key, Base: at.base})
+				return gemini.New(gemini.Config{Model: model, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "ollama", keys: []string{"OLLAMA_API_KEY"}, base: "OLLAMA_HOST", local: true,
 			open: func(model string, at site) llm.Model {
-				return ollama.New(ollama.Config{Model: model, Key: at.key, Base: at.base})
+				return ollama.New(ollama.Config{Model: model, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "lmstudio", keys: []string{"LM_API_TOKEN"}, base: "LMSTUDIO_BASE_URL", local: true,
 			open: func(model string, at site) llm.Model {
-				return lmstudio.New(lmstudio.Config{Model: model, Key: at.key, Base: at.base})
+				return lmstudio.New(lmstudio.Config{Model: model, Key: at.key, BaseURL: at.base})
 			},
 		},
 	}
@@ -165,7 +165,7 @@ func Bases(env func(string) string) (all []Base) {
 		}
 		read := url.Parse
 		if v.name == "ollama" {
-			read = ollama.Address
+			read = ollama.ParseHost
 		}
 		if u, err := read(base); err == nil {
 			all = append(all, Base{v.name, u})

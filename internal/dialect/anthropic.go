@@ -7,8 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Anthropic gives the Messages API of Anthropic (docs: "Streaming Messages",
-// "Errors").
+// Anthropic returns the Messages API of Anthropic (docs: "Streaming Messages", "Errors").
 func Anthropic() *Dialect { return &anthropic }
 
 var anthropic = Dialect{
@@ -21,8 +20,8 @@ var anthropic = Dialect{
 	heartbeat:  anthropicHeartbeat,
 	errors: errorFormat{
 		body: anthropicError,
-		event: func(kind, words string) string {
-			return "event: error\ndata: " + string(anthropicError(kind, words)) + "\n\n"
+		event: func(kind, message string) string {
+			return "event: error\ndata: " + string(anthropicError(kind, message)) + "\n\n"
 		},
 		other: "overloaded_error",
 		types: map[fault.Kind]string{
@@ -35,7 +34,7 @@ var anthropic = Dialect{
 	},
 }
 
-// anthropicKindByName reads an event's name.
+// anthropicKindByName returns the kind of an event by its name.
 func anthropicKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
 	case "content_block_delta", "message_delta":
@@ -50,12 +49,12 @@ func anthropicKindByName(name []byte) (FrameKind, bool) {
 	return 0, false
 }
 
-// anthropicFrameKind reads the event's name, and its data where that takes it.
+// anthropicFrameKind reads the event's name, and its data where necessary.
 func anthropicFrameKind(name, data []byte) FrameKind {
 	name = eventName(name, data)
-	switch sign, ok := anthropicKindByName(name); {
+	switch kind, ok := anthropicKindByName(name); {
 	case ok:
-		return sign
+		return kind
 	case len(name) == 0:
 		return Opening
 	case string(name) == "content_block_start":
@@ -64,8 +63,8 @@ func anthropicFrameKind(name, data []byte) FrameKind {
 	return Content
 }
 
-// blockKind tells whether the start of a content block shows anything yet: a
-// text or thinking block opens empty, a tool call comes with its name.
+// blockKind returns Content if the start of a content block carries content already: a text or thinking
+// block opens empty, a tool call comes with its name.
 func blockKind(data []byte) FrameKind {
 	for key, block := range members(data) {
 		if string(key) != "content_block" {
@@ -81,8 +80,8 @@ func blockKind(data []byte) FrameKind {
 	return Opening
 }
 
-// anthropicHeartbeat is for Claude Code only, whose idle timer pings do not
-// reset; the Vercel AI SDK breaks on it.
+// anthropicHeartbeat is for Claude Code only, whose idle timer pings do not reset; the Vercel AI SDK breaks
+// on it.
 func anthropicHeartbeat(c Client) string {
 	if !strings.HasPrefix(c.Agent, "claude-cli/") {
 		return ""
@@ -90,10 +89,9 @@ func anthropicHeartbeat(c Client) string {
 	return "event: message_delta\ndata: {\"type\":\"keepalive\"}\n\n"
 }
 
-// anthropicError writes an error as the API does. What passes by itself is
-// always called overloaded: Claude Code answers any other type with a request
-// that is not streamed and that nothing can keep alive.
-func anthropicError(kind, words string) []byte {
+// anthropicError writes an error as the API does. A transient fault is always called overloaded: Claude
+// Code answers any other type with a request that is not streamed and that nothing can keep alive.
+func anthropicError(kind, message string) []byte {
 	type detail struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
@@ -101,6 +99,6 @@ func anthropicError(kind, words string) []byte {
 	body, _ := json.Marshal(struct {
 		Type  string `json:"type"`
 		Error detail `json:"error"`
-	}{"error", detail{kind, words}})
+	}{"error", detail{kind, message}})
 	return body
 }

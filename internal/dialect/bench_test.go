@@ -9,8 +9,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// BenchmarkTail reads content in the midst of an answer, as each API sends it.
-func BenchmarkTail(b *testing.B) {
+// BenchmarkLaterFrameKind reads content in the midst of an answer, as each API sends it.
+func BenchmarkLaterFrameKind(b *testing.B) {
 	for _, bb := range []struct {
 		name  string
 		d     *dialect.Dialect
@@ -47,8 +47,8 @@ func chunk(delta string) string {
 		`"choices":[{"index":0,"delta":` + delta + `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 }
 
-// BenchmarkSign reads a chunk where it matters whether it shows anything.
-func BenchmarkSign(b *testing.B) {
+// BenchmarkFrameKind reads a chunk where it matters whether it shows anything.
+func BenchmarkFrameKind(b *testing.B) {
 	frame := []byte(chunk(`{"content":" hello"}`))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -66,8 +66,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkCut looks for the end of an element that comes in small pieces.
-func BenchmarkCut(b *testing.B) {
+// BenchmarkFrameLen looks for the end of an element that comes in small pieces.
+func BenchmarkFrameLen(b *testing.B) {
 	image := []byte(`[{"candidates": [{"content": {"parts": [{"inlineData": {"mimeType": "image/png","data": "` +
 		string(make([]byte, 512<<10)) + `"}}]}}]}`)
 	b.SetBytes(int64(len(image)))

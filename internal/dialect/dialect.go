@@ -1,11 +1,9 @@
-// Package dialect knows what each provider's API looks like on the wire: which
-// request asks for an answer and in which form, where in a stream its content
-// begins, what an error and a proper end look like, and which bytes keep a
-// waiting client's connection alive without being mistaken for an answer.
+// Package dialect knows what each provider's API looks like on the wire: which request asks for an answer
+// and in which form, where in a stream its content begins, what an error and a proper end look like, and
+// which bytes keep a waiting client's connection alive without being mistaken for an answer.
 //
-// It reads and makes bytes and does no I/O. Packages transport and gateway
-// bring the connections and the clock. What an error means is package fault's
-// to say.
+// It reads and makes bytes and does no I/O. Packages transport and gateway bring the connections and the
+// clock; package fault/classify decides what an error means.
 package dialect
 
 import (
@@ -16,29 +14,27 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Dialect is one API's wire form. It is immutable; [Of] and the functions named
-// after the APIs give it.
+// Dialect is one API's wire form. It is immutable; [Of] and the functions named after the APIs return it.
 type Dialect struct {
 	name             string
-	isRequest        func(path string) bool               // tells a request for an answer by its path
-	streamForm       Form                                 // what its streams are, where the request does not choose
-	frameKind        func(name, data []byte) FrameKind    // of an event's name and data, or of any frame's JSON
-	kindByName       func(name []byte) (FrameKind, bool)  // of an event whose name says enough; nil: its events have none
-	isPlainContent   func(frame []byte) bool              // tells what is certainly content and no more, at a glance; nil: names tell
+	isRequest        func(path string) bool               // reports whether a request to the path asks for an answer
+	streamForm       Form                                 // the form of its streams, where the request does not choose
+	frameKind        func(name, data []byte) FrameKind    // from an event's name and data, or any frame's JSON
+	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name, where that is enough; nil: its events have no names
+	isPlainContent   func(frame []byte) bool              // reports, from a cheap look, that a frame is plain content; nil: names are enough
 	ping             func(state string) string            // between events
 	heartbeat        func(Client) string                  // between events; "": none
-	errors           errorFormat                          // what an error looks like
-	abortsOnError    bool                                 // a stream of events is cut after an error, not ended
-	streamsByDefault bool                                 // it streams unless it is told not to
-	formFromURL      func(u *url.URL, model *string) Form // reads the form and the model from the URL; nil: they are in the body
+	errors           errorFormat                          // how it writes errors
+	abortsOnError    bool                                 // an event stream is cut after an error, not ended
+	streamsByDefault bool                                 // it streams unless the request forbids it
+	formFromURL      func(u *url.URL, model *string) Form // reads form and model from the URL; nil: they are in the body
 }
 
-// all lists the dialects for Of: the first that a path is for takes it.
+// all lists the dialects in the order in which Of tries them.
 var all = []*Dialect{&anthropic, &openAIChat, &openAICompletions, &openAIResponses, &gemini, &lmStudio, &ollama}
 
-// Of gives the dialect in which a request asks for an answer; nil: it asks for
-// something else. Only the end of the path counts, because relays put their
-// own prefix before it.
+// Of returns the dialect in which a request asks for an answer; nil: it asks for something else. Only the
+// end of the path counts, because relays put their own prefix before it.
 func Of(method, path string) *Dialect {
 	if method != http.MethodPost {
 		return nil
@@ -51,21 +47,20 @@ func Of(method, path string) *Dialect {
 	return nil
 }
 
-// Name gives the dialect's name: "anthropic", "openai-chat",
-// "openai-completions", "openai-responses", "gemini", "ollama", "lmstudio".
+// Name returns the dialect's name: "anthropic", "openai-chat", "openai-completions", "openai-responses",
+// "gemini", "ollama" or "lmstudio".
 func (d *Dialect) Name() string { return d.name }
 
-// Client is what the kind of keepalive depends on.
+// Client identifies the client; its keepalive depends on it.
 type Client struct {
 	Agent      string // the User-Agent header
-	Originator string // the header of that name, by which Codex says what it is
+	Originator string // the Originator header, with which Codex identifies itself
 	Model      string // the model that the request asks for
 }
 
-// Ping gives the bytes for every 10 to 15 seconds of a hold. Among events they
-// are a whole frame; elsewhere a space, which may stand before any JSON. Where
-// the dialect allows free text in it, it carries the state for people who look;
-// state must be one line, "" gives a fixed word.
+// Ping returns the bytes to send every 10 to 15 seconds while a request waits. Among events they are a
+// whole frame; elsewhere a space, which may precede any JSON. Where the dialect allows free text in it, a
+// ping carries the state. It must be one line; "" means a fixed word.
 func (d *Dialect) Ping(f Form, state string) []byte {
 	if f != Events {
 		return []byte(" ")
@@ -73,8 +68,8 @@ func (d *Dialect) Ping(f Form, state string) []byte {
 	return []byte(d.ping(state))
 }
 
-// Heartbeat gives the frame for every 60 seconds of a hold, for clients whose
-// idle timer counts events only; nil: none that this client would bear.
+// Heartbeat returns the frame to send every 60 seconds while a request waits, for clients whose idle timer
+// counts events only; nil: this client needs or accepts none.
 func (d *Dialect) Heartbeat(f Form, c Client) []byte {
 	if f != Events || d.heartbeat == nil {
 		return nil
@@ -85,7 +80,7 @@ func (d *Dialect) Heartbeat(f Form, c Client) []byte {
 	return nil
 }
 
-// hasPathSuffix tells requests for an answer by what their path ends with.
+// hasPathSuffix returns a function that reports whether a path ends with one of the given suffixes.
 func hasPathSuffix(ends ...string) func(string) bool {
 	return func(path string) bool {
 		for _, end := range ends {
@@ -97,8 +92,7 @@ func hasPathSuffix(ends ...string) func(string) bool {
 	}
 }
 
-// pingComment is a line that every reader of server-sent events skips, but for
-// those of Gemini's clients.
+// pingComment returns a line that every reader of server-sent events skips, except Gemini's clients.
 func pingComment(state string) string {
 	if state == "" {
 		state = "hold"
@@ -108,10 +102,10 @@ func pingComment(state string) string {
 
 // errorFormat is how a dialect writes an error.
 type errorFormat struct {
-	body  func(kind, words string) []byte
-	event func(kind, words string) string // nil: the body as an event without a name
-	types map[fault.Kind]string           // the provider's word for each kind
-	other string                          // its word for the kinds that pass by themselves, and for what has none
+	body  func(kind, message string) []byte
+	event func(kind, message string) string // nil: the body as an event without a name
+	types map[fault.Kind]string             // the provider's name for each kind
+	other string                            // its name for the transient kinds and all others
 }
 
 func (e *errorFormat) kind(f *fault.Error) string {
@@ -121,17 +115,16 @@ func (e *errorFormat) kind(f *fault.Error) string {
 	return e.other
 }
 
-// ErrorBody gives the JSON body that reports a fault in place of an answer.
-func (d *Dialect) ErrorBody(f *fault.Error, words string) []byte {
-	return d.errors.body(d.errors.kind(f), words)
+// ErrorBody returns the JSON body that reports a fault in place of an answer.
+func (d *Dialect) ErrorBody(f *fault.Error, message string) []byte {
+	return d.errors.body(d.errors.kind(f), message)
 }
 
-// ErrorEvent gives the bytes that report a fault inside a stream that has
-// begun, in the provider's own form with our words; nil: a JSON body has no
-// place for one. within tells that frames of the answer are out already, which
-// makes a difference in an array.
-func (d *Dialect) ErrorEvent(f Form, e *fault.Error, words string, within bool) []byte {
-	body := d.ErrorBody(e, words)
+// ErrorEvent returns the bytes that report a fault inside a stream that has begun, in the provider's own
+// form with the given message; nil: a JSON body has no place for one. within means that frames of the
+// answer have been sent, which matters in an array.
+func (d *Dialect) ErrorEvent(f Form, e *fault.Error, message string, within bool) []byte {
+	body := d.ErrorBody(e, message)
 	switch {
 	case f == JSON:
 		return nil
@@ -142,14 +135,13 @@ func (d *Dialect) ErrorEvent(f Form, e *fault.Error, words string, within bool) 
 	case f == Array:
 		return append(append([]byte("["), body...), "]\n"...)
 	case d.errors.event != nil:
-		return []byte(d.errors.event(d.errors.kind(e), words))
+		return []byte(d.errors.event(d.errors.kind(e), message))
 	}
 	return []byte("data: " + string(body) + "\n\n")
 }
 
-// Aborts tells how a stream ends after its ErrorEvent: true, the connection is
-// cut, because a clean end would be taken for a whole answer; false, it ends.
-// A JSON body, which has no place for an error, is cut.
+// Aborts reports how a stream ends after its ErrorEvent: true, the connection is cut, because a clean end
+// would be taken for a whole answer; false, it ends. A JSON body, which has no place for an error, is cut.
 func (d *Dialect) Aborts(f Form) bool {
 	return f == JSON || f == Array || f == Events && d.abortsOnError
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// A stream is cut into frames, and each frame read for what it means: the
-// first content is where trying again ends.
+// A stream is cut into frames, and each frame has a kind: the
+// answer is committed from its first content on.
 func ExampleDialect_FrameKind() {
 	stream := []byte("event: message_start\ndata: {\"type\":\"message_start\"}\n\n" +
 		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n" +
@@ -41,7 +41,7 @@ func ExampleDialect_Read() {
 	// Output: gpt-5 true
 }
 
-// What asks for an answer is known by its path, whatever a relay puts before it.
+// A request for an answer is recognized by its path, whatever prefix a relay adds.
 func ExampleOf() {
 	for _, path := range []string{"/v1/messages", "/relay/v1beta/models/gemini-2.5-pro:generateContent", "/api/chat", "/v1/files"} {
 		if d := dialect.Of("POST", path); d != nil {
@@ -62,7 +62,7 @@ func ExampleSafe() {
 	// Output: true false
 }
 
-// An answer need not come as it was announced.
+// An answer may come in another form than its content type says.
 func ExampleDialect_AnswerForm() {
 	u, _ := url.Parse("/v1/chat/completions")
 	form := dialect.OpenAIChat().AnswerForm(u, "application/json", []byte("data: {"))

@@ -2,7 +2,7 @@ package dialect
 
 import "bytes"
 
-// Form is how an answer travels.
+// Form is how an answer is transmitted.
 type Form uint8
 
 // The forms.
@@ -13,7 +13,7 @@ const (
 	Array              // one JSON array whose elements come one by one: Gemini without alt=sse
 )
 
-// ContentType gives the type under which an answer in this form is announced.
+// ContentType returns the content type of an answer in this form.
 func (f Form) ContentType() string {
 	switch f {
 	case Events:
@@ -24,11 +24,10 @@ func (f Form) ContentType() string {
 	return "application/json"
 }
 
-// FrameLen gives the length of the first frame in a stream: an event with its blank
-// line, a line with its end, an element with what stands before it, the bracket
-// that closes the array. 0: there is no whole one yet, and in a JSON body never.
-// from is where to go on looking, for a reader that has looked at the bytes
-// before it already.
+// FrameLen returns the length of the first frame in a stream: an event with its blank line, a line with its
+// end, an element with what precedes it, the bracket that closes the array. 0: there is no whole one yet;
+// in a JSON body there never is. from is where to continue searching: the bytes before it have been
+// searched already.
 func (f Form) FrameLen(stream []byte, from int) int {
 	switch f {
 	case Events:
@@ -43,7 +42,7 @@ func (f Form) FrameLen(stream []byte, from int) int {
 	return 0
 }
 
-// cutEvent looks for a blank line.
+// cutEvent returns the length up to the first blank line.
 func cutEvent(stream []byte, from int) int {
 	for i := max(from-3, 0); i < len(stream); { // a blank line may straddle from
 		n := bytes.IndexByte(stream[i:], '\n')
@@ -62,8 +61,8 @@ func cutEvent(stream []byte, from int) int {
 	return 0
 }
 
-// cutElement looks for the end of an object, or of the array. It starts over
-// each time, but only when the new bytes have a bracket that may be that end.
+// cutElement returns the length up to the end of an object, or of the array. It starts over each time, but
+// only when the new bytes contain a bracket that may be that end.
 func cutElement(stream []byte, from int) int {
 	if !bytes.ContainsAny(stream[from:], "}]") {
 		return 0
@@ -80,8 +79,8 @@ func cutElement(stream []byte, from int) int {
 	return 0
 }
 
-// payload gives an event's name, where the form has one, and the JSON of a
-// frame, or what stands in its place.
+// payload returns an event's name, where the form has one, and the JSON of a frame, or what stands in its
+// place.
 func payload(f Form, frame []byte) (name, data []byte) {
 	switch f {
 	case Events:
@@ -97,8 +96,8 @@ func payload(f Form, frame []byte) (name, data []byte) {
 	return name, bytes.TrimSpace(data)
 }
 
-// parseEvent gives the name and the data of a server-sent event; both are empty for
-// a comment. Several data lines are joined, which copies.
+// parseEvent returns the name and the data of a server-sent event; both are empty for a comment. Several
+// data lines are joined, which copies.
 func parseEvent(frame []byte) (name, data []byte) {
 	for len(frame) > 0 {
 		var line []byte

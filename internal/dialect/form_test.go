@@ -6,7 +6,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-func TestCutFindsTheFirstFrame(t *testing.T) {
+func TestForm_FrameLen(t *testing.T) {
 	tests := []struct {
 		form   dialect.Form
 		stream string
@@ -43,13 +43,13 @@ func TestCutFindsTheFirstFrame(t *testing.T) {
 				continue // what was looked at before held the frame
 			}
 			if got := tt.form.FrameLen([]byte(tt.stream), from); got != tt.want {
-				t.Errorf("%q from %d: %d, want %d", tt.stream, from, got, tt.want)
+				t.Errorf("FrameLen(%q, %d) = %d, want %d", tt.stream, from, got, tt.want)
 			}
 		}
 	}
 }
 
-func TestOnlyAWholeEndEndsAStreamWithoutItsLastBytes(t *testing.T) {
+func TestDialect_EndsAnswerOnlyWithWholeEnd(t *testing.T) {
 	tests := []struct {
 		d    *dialect.Dialect
 		form dialect.Form
@@ -82,18 +82,18 @@ func TestOnlyAWholeEndEndsAStreamWithoutItsLastBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.d.EndsAnswer(tt.form, []byte(tt.rest)); got != tt.want {
-			t.Errorf("%q: %v, want %v", tt.rest, got, tt.want)
+			t.Errorf("EndsAnswer(%q) = %v, want %v", tt.rest, got, tt.want)
 		}
 	}
 }
 
-func TestFormsAreAnnouncedByTheirTypes(t *testing.T) {
+func TestForm_ContentType(t *testing.T) {
 	for form, want := range map[dialect.Form]string{
 		dialect.JSON: "application/json", dialect.Events: "text/event-stream; charset=utf-8",
 		dialect.Lines: "application/x-ndjson", dialect.Array: "application/json",
 	} {
 		if got := form.ContentType(); got != want {
-			t.Errorf("form %d: %q, want %q", form, got, want)
+			t.Errorf("content type of form %d: %q, want %q", form, got, want)
 		}
 	}
 }

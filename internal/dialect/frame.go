@@ -5,25 +5,25 @@ import "bytes"
 // FrameKind is what a frame of a stream, or a whole body, means.
 type FrameKind uint8
 
-// The signs.
+// The kinds of frame. From Finish on, the answer may end.
 const (
 	Opening FrameKind = iota // nothing of the answer yet: a role, message_start, a ping, a comment
-	Content                  // something that the caller would see as an answer, or that we do not know
+	Content                  // something that the caller would see as an answer, or an unknown frame
 	Finish                   // content that completes the answer: a clean end may follow
 	Failure                  // an error in place of the answer
 	End                      // the terminator; alone it is no answer
-	Last                     // a terminator that is an answer even if nothing came before it, since it sums one up
+	Last                     // a terminator that is an answer by itself, since it repeats all of it
 )
 
-// FrameKind tells what one frame of a stream means. The frame is as [Form.FrameLen] cuts
-// it; in the form JSON it is the body.
+// FrameKind returns what one frame of a stream means. The frame is one of [Form.FrameLen] bytes; in the
+// form JSON it is the body.
 func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 	if f == JSON {
 		return d.BodyKind(frame)
 	}
 	if d.kindByName != nil && f == Events {
-		if sign, ok := d.kindByName(leadingEventName(frame)); ok {
-			return sign
+		if kind, ok := d.kindByName(leadingEventName(frame)); ok {
+			return kind
 		}
 	}
 	name, data := payload(f, frame)
@@ -31,14 +31,13 @@ func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 	case string(data) == "[DONE]", f == Array && string(data) == "]":
 		return End
 	case len(data) > 0 && data[0] != '{' && f != Events:
-		return Failure // a page, or what else is no JSON
+		return Failure // a page, or other text that is not JSON
 	}
 	return d.frameKind(name, data)
 }
 
-// LaterFrameKind is Sign for a frame that comes after content, where Opening and Content
-// are all one. It knows plain content by how it begins and ends, which costs
-// next to nothing, and reads the others.
+// LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.
+// It recognizes plain content by how it begins and ends, at almost no cost, and parses the others.
 func (d *Dialect) LaterFrameKind(f Form, frame []byte) FrameKind {
 	if d.isPlainContent != nil && d.isPlainContent(frame) {
 		return Content
@@ -46,10 +45,9 @@ func (d *Dialect) LaterFrameKind(f Form, frame []byte) FrameKind {
 	return d.FrameKind(f, frame)
 }
 
-// EndsAnswer tells whether the rest of a stream that has ended, without the blank
-// line or the line's end that should close it, is a whole frame that ends the
-// answer: its terminator, an error, or content that completes it. Anything else
-// may be half of a frame.
+// EndsAnswer reports whether the rest of a stream that has ended, without the blank line or line end that
+// should close it, is a whole frame that ends the answer: its terminator, an error, or content that
+// completes it. Anything else may be half of a frame.
 func (d *Dialect) EndsAnswer(f Form, rest []byte) bool {
 	_, data := payload(f, rest)
 	if len(data) > 0 && data[0] == '{' {
@@ -62,9 +60,8 @@ func (d *Dialect) EndsAnswer(f Form, rest []byte) bool {
 	return d.FrameKind(f, rest) >= Finish
 }
 
-// BodyKind tells what the body of an answer that is not streamed is: Content for
-// an answer, Failure for an error or a page in its place, Opening for JSON
-// that is not whole.
+// BodyKind returns what the body of an answer that is not streamed means: Content for an answer, Failure
+// for an error or a page in its place, Opening for incomplete JSON.
 func (d *Dialect) BodyKind(body []byte) FrameKind {
 	s := scanner{text: body}
 	first := s.peek()
@@ -80,9 +77,8 @@ func (d *Dialect) BodyKind(body []byte) FrameKind {
 	return Content
 }
 
-// eventName gives an event's name, or the type in its data where a relay leaves
-// the name out. An error that names neither, as relays put it into any API, is
-// called "error" as well.
+// eventName returns an event's name, or the type in its data where a relay leaves the name out. An error
+// that names neither, which relays put into any API, is called "error" as well.
 func eventName(name, data []byte) []byte {
 	if len(name) > 0 {
 		return name
@@ -98,8 +94,8 @@ func eventName(name, data []byte) []byte {
 	return name
 }
 
-// leadingEventName gives the name of an event that begins with it, as the APIs' own
-// do, without looking at the rest; nil: it begins otherwise.
+// leadingEventName returns the name of an event that begins with it, as the APIs' own do, without reading
+// the rest; nil: it begins otherwise.
 func leadingEventName(frame []byte) []byte {
 	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
 	if !ok {

@@ -20,17 +20,17 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if stream := string(want["stream"]) == "true"; stream != (got.Form == dialect.Events) && !escapedKeys(body) {
-			t.Errorf("%q: stream %v, want %v", body, (got.Form == dialect.Events), stream)
+			t.Errorf("Read(%q): stream %v, want %v", body, (got.Form == dialect.Events), stream)
 		}
 		var model string
 		_ = json.Unmarshal(want["model"], &model)
 		if model = model[:min(len(model), 256)]; model != got.Model && !escapedKeys(body) {
-			t.Errorf("%q: model %q, want %q", body, got.Model, model)
+			t.Errorf("Read(%q): model %q, want %q", body, got.Model, model)
 		}
 	})
 }
 
-// escapedKeys tells whether keys may be written with escapes or invalid UTF-8,
+// escapedKeys reports whether keys may be written with escapes or invalid UTF-8,
 // which no client does and our scan does not undo.
 func escapedKeys(body []byte) bool {
 	for _, c := range body {
@@ -41,10 +41,10 @@ func escapedKeys(body []byte) bool {
 	return false
 }
 
-// FuzzSign looks for frames that no dialect can stand, and checks that a
+// FuzzFrameKind looks for frames that no dialect can stand, and checks that a
 // stream is cut into the same frames however its bytes arrive, and that after
 // content nothing but plain content is taken for it.
-func FuzzSign(f *testing.F) {
+func FuzzFrameKind(f *testing.F) {
 	f.Add([]byte("event: content_block_start\ndata: {\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: ping\r\n\r\n"), 5)
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n"), 1)
 	f.Add([]byte("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"), 2)
@@ -61,20 +61,20 @@ func FuzzSign(f *testing.F) {
 				frame = stream[:n]
 			}
 			for _, d := range all {
-				sign, tail := d.FrameKind(form, frame), dialect.Content
+				kind, tail := d.FrameKind(form, frame), dialect.Content
 				if form != dialect.JSON {
 					tail = d.LaterFrameKind(form, frame)
 				}
 				_ = d.EndsAnswer(form, frame)
-				if json.Valid(data(frame)) && form == dialect.Events && max(sign, dialect.Content) != max(tail, dialect.Content) {
-					t.Errorf("%s: %q is %s, after content %s", d.Name(), frame, signs[sign], signs[tail])
+				if json.Valid(data(frame)) && form == dialect.Events && max(kind, dialect.Content) != max(tail, dialect.Content) {
+					t.Errorf("%s: frame %q is %s, after content %s", d.Name(), frame, kindNames[kind], kindNames[tail])
 				}
 			}
 		}
 	})
 }
 
-// data gives the JSON of a frame with one line of data.
+// data returns the JSON of a frame with one line of data.
 func data(frame []byte) []byte {
 	_, after, _ := bytes.Cut(frame, []byte("data: "))
 	return after
@@ -88,14 +88,14 @@ func cutBothWays(t *testing.T, form dialect.Form, stream []byte, step int) int {
 		piecewise = form.FrameLen(stream[:end], seen)
 	}
 	if whole != piecewise || whole > len(stream) {
-		t.Fatalf("form %d, %q: cut at %d, piecewise at %d", form, stream, whole, piecewise)
+		t.Fatalf("form %d, %q: frame of %d bytes, read piecewise %d", form, stream, whole, piecewise)
 	}
 	return whole
 }
 
-// FuzzText checks that a frame with any text in it is content, and never an
+// FuzzErrorText checks that a frame with any text in it is content, and never an
 // opening, an error or an end.
-func FuzzText(f *testing.F) {
+func FuzzErrorText(f *testing.F) {
 	f.Add("Hi")
 	f.Add(`","finish_reason":"stop"},"error":{"finishReason":"STOP"},"done":true}]}`)
 	f.Add("event: error\n\ndata: [DONE]\n\n")
@@ -121,7 +121,7 @@ func FuzzText(f *testing.F) {
 		} {
 			frame := []byte(tt.frame)
 			if tt.form.FrameLen(frame, 0) != len(frame) || tt.d.FrameKind(tt.form, frame) != dialect.Content || tt.d.LaterFrameKind(tt.form, frame) != dialect.Content {
-				t.Errorf("%s: %q reads as %s", tt.d.Name(), frame, signs[tt.d.FrameKind(tt.form, frame)])
+				t.Errorf("%s: frame %q has kind %s", tt.d.Name(), frame, kindNames[tt.d.FrameKind(tt.form, frame)])
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Gemini gives Google's API, in any of its versions, of Vertex AI and of Code
-// Assist, which puts the same answer into a member "response".
+// Gemini returns Google's API, in any of its versions, of Vertex AI and of Code Assist, which wraps the
+// same answer in a member "response".
 func Gemini() *Dialect { return &gemini }
 
 var gemini = Dialect{
@@ -20,12 +20,12 @@ var gemini = Dialect{
 	formFromURL:    geminiRequestForm,
 	frameKind:      geminiFrameKind,
 	isPlainContent: isGeminiPlainContent,
-	ping:           func(string) string { return "\n\n" }, // a comment breaks the clients
-	abortsOnError:  true,                                  // they take an error inside a stream for a chunk without text
+	ping:           func(string) string { return "\n\n" }, // a comment breaks its clients
+	abortsOnError:  true,                                  // its clients take an error inside a stream for a chunk without text
 	errors: errorFormat{
 		body: geminiError,
-		event: func(status, words string) string { // Google ends its lines so; a Go client that sees both kinds at once reads two events as one
-			return "data: " + string(geminiError(status, words)) + "\r\n\r\n"
+		event: func(status, message string) string { // Google ends its lines with CRLF; a Go client that sees both kinds reads two events as one
+			return "data: " + string(geminiError(status, message)) + "\r\n\r\n"
 		},
 		other: "UNAVAILABLE",
 		types: map[fault.Kind]string{
@@ -38,14 +38,14 @@ var gemini = Dialect{
 	},
 }
 
-// The verbs that ask for an answer.
+// The methods that ask for an answer.
 const (
 	generate       = "generateContent"
 	streamGenerate = "streamGenerateContent"
 )
 
-// geminiVerb gives the model and the verb in a path such as
-// /v1beta/models/M:generateContent; a path that names no model gives none.
+// geminiVerb returns the model and the method in a path such as /v1beta/models/M:generateContent; "" for a
+// path that names no model.
 func geminiVerb(path string) (model, verb string) {
 	i := strings.LastIndexByte(path, ':')
 	if i < 0 {
@@ -72,7 +72,7 @@ func geminiRequestForm(u *url.URL, model *string) Form {
 	return geminiForm(u)
 }
 
-// geminiForm gives the form that a request chooses.
+// geminiForm returns the form that a request chooses.
 func geminiForm(u *url.URL) Form {
 	switch _, verb := geminiVerb(u.Path); {
 	case verb != streamGenerate:
@@ -83,8 +83,8 @@ func geminiForm(u *url.URL) Form {
 	return Array
 }
 
-// geminiFrameKind reads one chunk. One without candidates is an answer too if it says
-// anything: why the prompt was blocked, or what it has cost.
+// geminiFrameKind reads one chunk. One without candidates is an answer too if it carries why the prompt was
+// blocked, or usage.
 func geminiFrameKind(name, data []byte) FrameKind {
 	switch {
 	case len(data) == 0:
@@ -92,7 +92,7 @@ func geminiFrameKind(name, data []byte) FrameKind {
 	case data[0] != '{':
 		return Content
 	}
-	sign, bare, candidates := Opening, Opening, false
+	kind, bare, candidates := Opening, Opening, false
 	for key, value := range members(data) {
 		switch {
 		case isErrorMember(key, value):
@@ -102,7 +102,7 @@ func geminiFrameKind(name, data []byte) FrameKind {
 		case string(key) == "candidates" && !isEmpty(value):
 			candidates = true
 			for candidate := range elements(value) {
-				sign = max(sign, candidateKind(candidate))
+				kind = max(kind, candidateKind(candidate))
 			}
 		case string(key) == "candidates", string(key) == "promptFeedback", string(key) == "usageMetadata":
 			bare = Finish
@@ -111,13 +111,12 @@ func geminiFrameKind(name, data []byte) FrameKind {
 	if !candidates {
 		return bare
 	}
-	return sign
+	return kind
 }
 
-// candidateKind reads one candidate: parts that say something are content, a
-// finishReason completes it.
+// candidateKind reads one candidate: parts with any content are content, a finishReason completes it.
 func candidateKind(candidate []byte) FrameKind {
-	sign := Opening
+	kind := Opening
 	for key, value := range members(candidate) {
 		switch string(key) {
 		case "finishReason":
@@ -126,14 +125,14 @@ func candidateKind(candidate []byte) FrameKind {
 			}
 		case "content":
 			for part := range elements(member(value, "parts")) {
-				sign = max(sign, geminiPartKind(part))
+				kind = max(kind, geminiPartKind(part))
 			}
 		}
 	}
-	return sign
+	return kind
 }
 
-// geminiPartKind tells whether a part shows anything besides that it is a thought.
+// geminiPartKind returns Content if a part carries anything besides the mark of a thought.
 func geminiPartKind(part []byte) FrameKind {
 	for key, value := range members(part) {
 		if string(key) != "thought" && !isEmpty(value) {
@@ -143,9 +142,8 @@ func geminiPartKind(part []byte) FrameKind {
 	return Opening
 }
 
-// isGeminiPlainContent knows a chunk that begins with a candidate, as no error does, and
-// says of none why it is finished. Inside of a text that word has a backslash
-// before its quote.
+// isGeminiPlainContent recognizes a chunk that begins with a candidate, as no error does, and has no
+// finishReason. Inside a text that word has a backslash before its quote.
 func isGeminiPlainContent(frame []byte) bool {
 	const space = " \r\n"
 	i := bytes.IndexByte(frame[:min(len(frame), 8)], '{')
@@ -157,7 +155,7 @@ func isGeminiPlainContent(frame []byte) bool {
 }
 
 // geminiError writes an error as the API does.
-func geminiError(status, words string) []byte {
+func geminiError(status, message string) []byte {
 	type detail struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -169,6 +167,6 @@ func geminiError(status, words string) []byte {
 	}
 	body, _ := json.Marshal(struct {
 		Error detail `json:"error"`
-	}{detail{codes[status], words, status}})
+	}{detail{codes[status], message, status}})
 	return body
 }

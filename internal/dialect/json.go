@@ -5,15 +5,14 @@ import (
 	"iter"
 )
 
-// members ranges over the top-level members of a JSON object without parsing
-// what is in them: keys without quotes and with escapes as they stand, values
-// as raw JSON. It ends early where the text is no JSON.
+// members ranges over the top-level members of a JSON object without parsing their contents: keys without
+// quotes and with escapes as they are, values as raw JSON. It ends early where the text is not JSON.
 func members(text []byte) iter.Seq2[[]byte, []byte] {
 	s := scanner{text: text}
 	return s.members()
 }
 
-// member gives the value of a member of a JSON object; nil: it has none.
+// member returns the value of a member of a JSON object; nil: it has none.
 func member(object []byte, name string) []byte {
 	for key, value := range members(object) {
 		if string(key) == name {
@@ -39,7 +38,7 @@ func elements(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// isEmpty tells whether a raw value says nothing: none, null, false, "", [] or {}.
+// isEmpty reports whether a raw value carries nothing: none, null, false, "", [] or {}.
 func isEmpty(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", `""`, "[]", "{}":
@@ -48,8 +47,8 @@ func isEmpty(value []byte) bool {
 	return false
 }
 
-// isErrorMember tells whether a member makes its object an error: an "error" that is
-// not empty, or the type or object "error".
+// isErrorMember reports whether a member makes its object an error: an "error" that is not empty, or the
+// type or object "error".
 func isErrorMember(key, value []byte) bool {
 	switch string(key) {
 	case "error":
@@ -60,8 +59,7 @@ func isErrorMember(key, value []byte) bool {
 	return false
 }
 
-// inspectObject tells whether a JSON object is an error, and whether it is whole: one
-// that broke off is not.
+// inspectObject reports whether a JSON object is an error, and whether it is whole.
 func inspectObject(object []byte) (failed, whole bool) {
 	s := scanner{text: object}
 	for key, value := range s.members() {
@@ -70,14 +68,14 @@ func inspectObject(object []byte) (failed, whole bool) {
 	return failed, s.take('}')
 }
 
-// scanner walks over JSON text, one value at a time.
+// scanner scans JSON text, one value at a time.
 type scanner struct {
 	text []byte
 	at   int
 }
 
-// members ranges over the members of an object. It stops behind the last whole
-// one, before the closing bracket.
+// members ranges over the members of an object. It stops after the last whole one, before the closing
+// bracket.
 func (s *scanner) members() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		if !s.take('{') {
@@ -96,7 +94,7 @@ func (s *scanner) members() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// peek skips white space and gives the next byte; 0 at the end.
+// peek skips white space and returns the next byte; 0 at the end.
 func (s *scanner) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -108,7 +106,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take skips white space and the byte c; false: something else is there.
+// take skips white space and the byte c; false: another byte is next.
 func (s *scanner) take(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -117,9 +115,8 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// value skips one value and gives its text; empty where there is none or it is
-// not whole. It finds the end by brackets and quotes and does not check the
-// grammar inside.
+// value skips one value and returns its text; empty where there is none or it is not whole. It finds the
+// end by brackets and quotes and does not check the grammar inside.
 func (s *scanner) value() []byte {
 	first := s.peek()
 	from := s.at
@@ -154,7 +151,7 @@ func (s *scanner) skipString() bool {
 	}
 }
 
-// isEscaped tells whether an odd number of backslashes stands before i.
+// isEscaped reports whether an odd number of backslashes precedes i.
 func (s *scanner) isEscaped(i int) bool {
 	n := 0
 	for i--; i >= 0 && s.text[i] == '\\'; i-- {
@@ -185,8 +182,7 @@ func (s *scanner) skipNested() bool {
 	return false
 }
 
-// skipScalar skips a number or a word. Without a delimiter behind it, it may
-// not be whole.
+// skipScalar skips a number or a literal. Without a delimiter after it, it may not be whole.
 func (s *scanner) skipScalar() bool {
 	for from := s.at; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {

@@ -6,8 +6,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// LMStudio gives LM Studio's own REST API, version 1 (docs: "Streaming
-// events"). Its version 0, and what it serves below /v1, is OpenAI's.
+// LMStudio returns LM Studio's own REST API, version 1 (docs: "Streaming events"). Its version 0, and the
+// API below /v1, is OpenAI's.
 func LMStudio() *Dialect { return &lmStudio }
 
 var lmStudio = Dialect{
@@ -31,7 +31,7 @@ var lmStudio = Dialect{
 	},
 }
 
-// lmStudioKindByName reads an event's name. Loading the model and reading the prompt
+// lmStudioKindByName returns the kind of an event by its name. Loading the model and reading the prompt
 // come before the answer; chat.end repeats all of it.
 func lmStudioKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
@@ -51,9 +51,9 @@ func lmStudioKindByName(name []byte) (FrameKind, bool) {
 
 func lmStudioFrameKind(name, data []byte) FrameKind {
 	name = eventName(name, data)
-	switch sign, ok := lmStudioKindByName(name); {
+	switch kind, ok := lmStudioKindByName(name); {
 	case ok:
-		return sign
+		return kind
 	case len(name) == 0:
 		return Opening
 	}
@@ -68,17 +68,17 @@ type lmStudioDetail struct {
 }
 
 // lmStudioError writes an error as the API does.
-func lmStudioError(kind, words string) []byte {
+func lmStudioError(kind, message string) []byte {
 	body, _ := json.Marshal(struct {
 		Error lmStudioDetail `json:"error"`
-	}{lmStudioDetail{Type: kind, Message: words}})
+	}{lmStudioDetail{Type: kind, Message: message}})
 	return body
 }
 
-func lmStudioEvent(kind, words string) string {
+func lmStudioEvent(kind, message string) string {
 	data, _ := json.Marshal(struct {
 		Type  string         `json:"type"`
 		Error lmStudioDetail `json:"error"`
-	}{"error", lmStudioDetail{Type: kind, Message: words}})
+	}{"error", lmStudioDetail{Type: kind, Message: message}})
 	return "event: error\ndata: " + string(data) + "\n\n"
 }

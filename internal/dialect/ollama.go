@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Ollama gives Ollama's own API (docs: "API", its api.md). What it streams are
-// lines of JSON, and it streams unless it is told not to.
+// Ollama returns Ollama's own API (its docs/api.md). Its streams are lines of JSON, and it streams unless
+// the request forbids it.
 func Ollama() *Dialect { return &ollama }
 
 var ollama = Dialect{
@@ -20,10 +20,10 @@ var ollama = Dialect{
 	errors:           errorFormat{body: ollamaError},
 }
 
-// ollamaFrameKind reads one line. The line that is done is an answer even if it is
-// the first: a model was loaded, or had nothing to say.
+// ollamaFrameKind reads one line. The line that is done is an answer even if it is the first: a model was
+// loaded, or had no output.
 func ollamaFrameKind(_, data []byte) FrameKind {
-	sign := Opening
+	kind := Opening
 	for key, value := range members(data) {
 		switch string(key) {
 		case "error":
@@ -32,37 +32,37 @@ func ollamaFrameKind(_, data []byte) FrameKind {
 			}
 		case "done":
 			if string(value) == "true" {
-				sign = Last
+				kind = Last
 			}
 		case "message":
 			if deltaHasContent(value) {
-				sign = max(sign, Content)
+				kind = max(kind, Content)
 			}
 		case "model", "created_at", "remote_model", "remote_host", "completed", "total":
 		default:
 			if !isEmpty(value) {
-				sign = max(sign, Content)
+				kind = max(kind, Content)
 			}
 		}
 	}
-	return sign
+	return kind
 }
 
-// isOllamaPlainContent knows a line by how it begins and ends.
+// isOllamaPlainContent recognizes a line by how it begins and ends.
 func isOllamaPlainContent(frame []byte) bool {
 	return bytes.HasPrefix(frame, []byte(`{"model":`)) && bytes.HasSuffix(frame, []byte(`,"done":false}`+"\n"))
 }
 
-// ollamaContinues tells whether bytes begin with a line of Ollama's that is not the last.
+// ollamaContinues reports whether bytes begin with a line of Ollama's that is not the last.
 func ollamaContinues(begin []byte) bool {
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
 	return ok && string(member(line, "done")) == "false"
 }
 
 // ollamaError writes an error as the API does.
-func ollamaError(_, words string) []byte {
+func ollamaError(_, message string) []byte {
 	body, _ := json.Marshal(struct {
 		Error string `json:"error"`
-	}{words})
+	}{message})
 	return body
 }

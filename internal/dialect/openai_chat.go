@@ -7,8 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// OpenAIChat gives the Chat Completions API of OpenAI and of the many servers
-// compatible with it.
+// OpenAIChat returns the Chat Completions API of OpenAI and of the many servers compatible with it.
 func OpenAIChat() *Dialect { return &openAIChat }
 
 var openAIChat = Dialect{
@@ -23,8 +22,8 @@ var openAIChat = Dialect{
 	errors:         openAIErrors,
 }
 
-// OpenAICompletions gives the older completions API of OpenAI, which many
-// servers still have: what it says is text, not a message.
+// OpenAICompletions returns OpenAI's older completions API, which many servers still have: its output is
+// text, not a message.
 func OpenAICompletions() *Dialect { return &openAICompletions }
 
 var openAICompletions = Dialect{
@@ -52,8 +51,7 @@ var openAIErrors = errorFormat{
 	},
 }
 
-// chatFrameKind reads one chunk. Data that is no JSON object is content: what we do
-// not know is handed on.
+// chatFrameKind reads one chunk. Data that is not a JSON object is content: unknown frames are passed on.
 func chatFrameKind(name, data []byte) FrameKind {
 	switch {
 	case len(data) == 0:
@@ -63,25 +61,25 @@ func chatFrameKind(name, data []byte) FrameKind {
 	case data[0] != '{':
 		return Content
 	}
-	sign := Opening
+	kind := Opening
 	for key, value := range members(data) {
 		switch {
 		case isErrorMember(key, value):
 			return Failure
 		case string(key) == "choices":
 			for choice := range elements(value) {
-				sign = max(sign, choiceKind(choice))
+				kind = max(kind, choiceKind(choice))
 			}
 		case string(key) == "usage" && !isEmpty(value):
-			sign = max(sign, Content)
+			kind = max(kind, Content)
 		}
 	}
-	return sign
+	return kind
 }
 
-// isChatPlainContent tells that a chunk completes nothing and is no error: each of its
-// choices says that it has no finish_reason, and no member is an error. Inside
-// of a text these words have backslashes before their quotes.
+// isChatPlainContent reports that a chunk completes nothing and is not an error: each of its choices has a
+// null finish_reason, and no member is an error. Inside a text these words have backslashes before their
+// quotes.
 func isChatPlainContent(frame []byte) bool {
 	const reason, none = `finish_reason":`, "null"
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"`))
@@ -98,19 +96,19 @@ func isChatPlainContent(frame []byte) bool {
 	return found
 }
 
-// choiceKind reads one choice of a chunk: text, or a delta with anything
-// besides the role that says something, is content; a finish_reason completes it.
+// choiceKind reads one choice of a chunk: text, or a delta with any content besides the role, is content; a
+// finish_reason completes it.
 func choiceKind(choice []byte) FrameKind {
-	sign := Opening
+	kind := Opening
 	for key, value := range members(choice) {
 		switch {
 		case string(key) == "finish_reason" && !isEmpty(value):
 			return Finish
 		case string(key) == "delta" && deltaHasContent(value), string(key) == "text" && !isEmpty(value):
-			sign = Content
+			kind = Content
 		}
 	}
-	return sign
+	return kind
 }
 
 func deltaHasContent(delta []byte) bool {
@@ -122,8 +120,8 @@ func deltaHasContent(delta []byte) bool {
 	return false
 }
 
-// chatHeartbeat is a chunk that adds nothing. It has no id, because readers
-// that put chunks together keep the first id and refuse another.
+// chatHeartbeat returns a chunk that adds nothing. It has no id, because readers that assemble chunks keep
+// the first id and reject another.
 func chatHeartbeat(c Client) string {
 	model, _ := json.Marshal(c.Model)
 	return `data: {"id":"","object":"chat.completion.chunk","created":0,"model":` + string(model) +
@@ -138,7 +136,7 @@ func completionsHeartbeat(c Client) string {
 }
 
 // openAIError writes an error as the API does.
-func openAIError(kind, words string) []byte {
+func openAIError(kind, message string) []byte {
 	type detail struct {
 		Message string  `json:"message"`
 		Type    string  `json:"type"`
@@ -147,6 +145,6 @@ func openAIError(kind, words string) []byte {
 	}
 	body, _ := json.Marshal(struct {
 		Error detail `json:"error"`
-	}{detail{Message: words, Type: kind}})
+	}{detail{Message: message, Type: kind}})
 	return body
 }

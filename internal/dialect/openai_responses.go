@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// OpenAIResponses gives the Responses API of OpenAI (docs: "Streaming events").
+// OpenAIResponses returns the Responses API of OpenAI (docs: "Streaming events").
 func OpenAIResponses() *Dialect { return &openAIResponses }
 
 var openAIResponses = Dialect{
@@ -36,7 +36,7 @@ var openAIResponses = Dialect{
 	},
 }
 
-// responsesKindByName reads an event's name.
+// responsesKindByName returns the kind of an event by its name.
 func responsesKindByName(name []byte) (FrameKind, bool) {
 	switch string(name) {
 	case "response.created", "response.in_progress", "response.queued", "keepalive":
@@ -49,11 +49,11 @@ func responsesKindByName(name []byte) (FrameKind, bool) {
 	return Content, bytes.HasSuffix(name, []byte(".delta"))
 }
 
-// responsesFrameKind reads the event's name, and its data where that takes it.
+// responsesFrameKind reads the event's name, and its data where necessary.
 func responsesFrameKind(name, data []byte) FrameKind {
 	name = eventName(name, data)
-	if sign, ok := responsesKindByName(name); ok {
-		return sign
+	if kind, ok := responsesKindByName(name); ok {
+		return kind
 	}
 	switch string(name) {
 	case "":
@@ -64,16 +64,15 @@ func responsesFrameKind(name, data []byte) FrameKind {
 		return partKind(member(data, "part"))
 	case "response.incomplete":
 		if isEmpty(member(member(data, "response"), "error")) {
-			return Last // a limit that the request has set
+			return Last // a limit set by the request
 		}
 		return Failure
 	}
 	return Content
 }
 
-// itemKind tells whether the start of an item shows anything yet: a message
-// opens empty and reasoning with nothing that can be read, a call comes with
-// its name.
+// itemKind returns Content if the start of an item carries content already: a message opens empty and
+// reasoning without readable text, a call comes with its name.
 func itemKind(item []byte) FrameKind {
 	switch string(member(item, "type")) {
 	case `"reasoning"`:
@@ -95,8 +94,8 @@ func partKind(part []byte) FrameKind {
 	return Opening
 }
 
-// isResponsesPlainContent knows deltas by the type that relays begin with where they
-// leave the name out.
+// isResponsesPlainContent recognizes deltas by the type, which relays put first where they leave the name
+// out.
 func isResponsesPlainContent(frame []byte) bool {
 	rest, ok := bytes.CutPrefix(frame, []byte(`data: {"type":"response.`))
 	if !ok {
@@ -119,10 +118,9 @@ func isCodex(name string) bool {
 	return len(name) >= len(codex) && strings.EqualFold(name[:len(codex)], codex)
 }
 
-// responsesErrorEvents writes an error as the API does, twice: SDKs look for the
-// first event, Codex for the second. The first says everything in two places,
-// since the documentation has one and the API the other.
-func responsesErrorEvents(kind, words string) string {
+// responsesErrorEvents writes an error as the API does, twice: SDKs look for the first event, Codex for the
+// second. The first has everything in two places: the documentation uses one and the API the other.
+func responsesErrorEvents(kind, message string) string {
 	type detail struct {
 		Type    string  `json:"type,omitzero"`
 		Code    string  `json:"code"`
@@ -144,11 +142,11 @@ func responsesErrorEvents(kind, words string) string {
 		detail
 		Number int    `json:"sequence_number"`
 		Error  detail `json:"error"`
-	}{detail{"error", kind, words, nil}, 0, detail{kind, kind, words, nil}})
+	}{detail{"error", kind, message, nil}, 0, detail{kind, kind, message, nil}})
 	second, _ := json.Marshal(struct {
 		Type     string   `json:"type"`
 		Number   int      `json:"sequence_number"`
 		Response response `json:"response"`
-	}{"response.failed", 0, response{"", "response", "failed", cause{kind, words}, []string{}}})
+	}{"response.failed", 0, response{"", "response", "failed", cause{kind, message}, []string{}}})
 	return "event: error\ndata: " + string(first) + "\n\nevent: response.failed\ndata: " + string(second) + "\n\n"
 }

@@ -8,19 +8,17 @@ import (
 	"strings"
 )
 
-// modelBound is how much of a model's name is read. It goes into keepalives
-// and logs.
+// modelBound is how much of a model's name is read, in bytes. The name goes into keepalives and logs.
 const modelBound = 256
 
-// Request is what is asked for.
+// Request is the part of a request that a dialect reads.
 type Request struct {
 	Model string // its first 256 bytes; "" if none is named
-	Form  Form   // in which the answer is to come
+	Form  Form   // the form that the request asks for
 }
 
-// Read gives what a request asks for, from its URL and the top-level members of
-// its body: the prompt is skipped, not parsed. A body that is no JSON says
-// nothing.
+// Read returns a request's model and form, from its URL and the top-level members of its body: the prompt
+// is skipped, not parsed. A body that is not JSON contributes nothing.
 func (d *Dialect) Read(u *url.URL, body []byte) Request {
 	model, stream := "", d.streamsByDefault
 	for key, value := range members(body) {
@@ -41,8 +39,8 @@ func (d *Dialect) Read(u *url.URL, body []byte) Request {
 	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
 }
 
-// modelName reads a model's name; "" for what is no string. It is read of every
-// request, and hardly ever has an escape in it.
+// modelName reads a model's name; "" for a value that is not a string. It runs for every request, and names
+// hardly ever contain an escape.
 func modelName(value []byte) (model string) {
 	if n := len(value); n > 1 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : n-1])
@@ -51,16 +49,15 @@ func modelName(value []byte) (model string) {
 	return model
 }
 
-// isReadOnlyPath lists how the paths of requests end that ask for no answer and change
-// nothing although their method is POST.
+// isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.
 var isReadOnlyPath = hasPathSuffix(
 	"/count_tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
 	":countTokens", ":embedContent", ":batchEmbedContents",
 	"/api/embed", "/api/show",
 )
 
-// Safe tells whether a request that asks for no answer may be repeated: its
-// method promises it, or it is a POST that only reads.
+// Safe reports whether a request that asks for no answer may be repeated: its method promises it, or it is
+// a POST that only reads.
 func Safe(method, path string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -71,9 +68,8 @@ func Safe(method, path string) bool {
 	return false
 }
 
-// AnswerForm tells the form in which an answer to a request for u really comes, by
-// its content type and its first bytes, since relays get the type wrong. With
-// too few bytes it may say JSON for what is none.
+// AnswerForm returns the form of the actual answer to a request for u, by its content type and its first
+// bytes, since relays get the type wrong. With too few bytes it may return JSON for another form.
 func (d *Dialect) AnswerForm(u *url.URL, contentType string, begin []byte) Form {
 	if isType(contentType, "text/event-stream") || startsWithEvents(begin) {
 		return Events
@@ -93,7 +89,7 @@ func isType(contentType, want string) bool {
 	return strings.HasPrefix(contentType, want) || len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
 }
 
-// startsWithEvents knows a stream of events by its first bytes.
+// startsWithEvents reports whether a stream of events begins with these bytes.
 func startsWithEvents(begin []byte) bool {
 	for _, field := range [...]string{"data:", "event:", ":"} {
 		if len(begin) >= len(field) && string(begin[:len(field)]) == field {

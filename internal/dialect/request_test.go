@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-func TestOfKnowsRequestsForAnAnswer(t *testing.T) {
+func TestOf(t *testing.T) {
 	tests := []struct{ method, path, want string }{
 		{"POST", "/v1/messages", "anthropic"},
 		{"POST", "/anthropic/v1/messages", "anthropic"},
@@ -47,12 +47,12 @@ func TestOfKnowsRequestsForAnAnswer(t *testing.T) {
 			got = d.Name()
 		}
 		if got != tt.want {
-			t.Errorf("%s %s: %q, want %q", tt.method, tt.path, got, tt.want)
+			t.Errorf("Of(%s, %s) = %q, want %q", tt.method, tt.path, got, tt.want)
 		}
 	}
 }
 
-func TestWhatOnlyReadsIsSafe(t *testing.T) {
+func TestSafe(t *testing.T) {
 	tests := []struct {
 		method, path string
 		want         bool
@@ -77,12 +77,12 @@ func TestWhatOnlyReadsIsSafe(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := dialect.Safe(tt.method, tt.path); got != tt.want {
-			t.Errorf("%s %s: %v, want %v", tt.method, tt.path, got, tt.want)
+			t.Errorf("Safe(%s, %s) = %v, want %v", tt.method, tt.path, got, tt.want)
 		}
 	}
 }
 
-func TestReadFindsModelAndStreamAnywhere(t *testing.T) {
+func TestDialect_ReadFindsModelAndStream(t *testing.T) {
 	tests := []struct {
 		body   string
 		model  string
@@ -101,12 +101,12 @@ func TestReadFindsModelAndStreamAnywhere(t *testing.T) {
 	for _, tt := range tests {
 		got := dialect.Anthropic().Read(&url.URL{}, []byte(tt.body))
 		if got.Model != tt.model || (got.Form != dialect.JSON) != tt.stream {
-			t.Errorf("%s: %+v, want %q %v", tt.body, got, tt.model, tt.stream)
+			t.Errorf("Read(%s) = %+v, want model %q, stream %v", tt.body, got, tt.model, tt.stream)
 		}
 	}
 }
 
-func TestReadFindsTheFormWhereEachAPIHasIt(t *testing.T) {
+func TestDialect_ReadFindsForm(t *testing.T) {
 	tests := []struct {
 		url, body, model string
 		form             dialect.Form
@@ -134,12 +134,12 @@ func TestReadFindsTheFormWhereEachAPIHasIt(t *testing.T) {
 		u, _ := url.Parse(tt.url)
 		got := dialect.Of("POST", u.Path).Read(u, []byte(tt.body))
 		if got.Model != tt.model || got.Form != tt.form {
-			t.Errorf("%s %s: %+v, want %q in form %d", tt.url, tt.body, got, tt.model, tt.form)
+			t.Errorf("Read(%s, %s) = %+v, want model %q in form %d", tt.url, tt.body, got, tt.model, tt.form)
 		}
 	}
 }
 
-func TestAnswerTellsTheFormByTypeAndFirstBytes(t *testing.T) {
+func TestDialect_AnswerForm(t *testing.T) {
 	const array = "/v1beta/models/m:streamGenerateContent"
 	tests := []struct {
 		url, kind, begin string
@@ -169,7 +169,7 @@ func TestAnswerTellsTheFormByTypeAndFirstBytes(t *testing.T) {
 	for _, tt := range tests {
 		u, _ := url.Parse(tt.url)
 		if got := dialect.Of("POST", u.Path).AnswerForm(u, tt.kind, []byte(tt.begin)); got != tt.want {
-			t.Errorf("%s %s %q: form %d, want %d", tt.url, tt.kind, tt.begin, got, tt.want)
+			t.Errorf("AnswerForm(%s, %s, %q) = %d, want %d", tt.url, tt.kind, tt.begin, got, tt.want)
 		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// answer is an answer that streams.
-type answer struct {
+// streamReader is an answer that streams.
+type streamReader struct {
 	call    *provider.Call
 	blocks  map[int64]*block // that have begun and not ended, by their index
-	spent   bill
+	tokens  tokenCounts
 	model   string
 	reason  llm.Reason
 	stopped bool // message_stop has come
@@ -28,22 +28,22 @@ type block struct {
 	signature string // of thinking
 }
 
-// take takes the next event; false: nobody wants more.
-func (a *answer) take(e *sdk.MessageStreamEventUnion) bool {
+// event takes the next event; false: nobody wants more.
+func (a *streamReader) event(e *sdk.MessageStreamEventUnion) bool {
 	switch e.Type {
 	case "message_start":
 		a.model = e.Message.Model
-		a.spent.opens(&e.Message.Usage)
-		a.call.InitialUsage(a.spent.usage())
+		a.tokens.start(&e.Message.Usage)
+		a.call.InitialUsage(a.tokens.usage())
 	case "content_block_start":
-		return a.begin(e.Index, &e.ContentBlock)
+		return a.startBlock(e.Index, &e.ContentBlock)
 	case "content_block_delta":
-		return a.grow(e.Index, &e.Delta)
+		return a.extendBlock(e.Index, &e.Delta)
 	case "content_block_stop":
-		return a.finish(e.Index)
+		return a.endBlock(e.Index)
 	case "message_delta":
-		a.spent.grows(&e.Usage)
-		a.call.Usage(a.spent.usage())
+		a.tokens.update(&e.Usage)
+		a.call.Usage(a.tokens.usage())
 		a.reason = reason(e.Delta.StopReason)
 	case "message_stop":
 		a.stopped = true
@@ -52,14 +52,14 @@ func (a *answer) take(e *sdk.MessageStreamEventUnion) bool {
 	return true
 }
 
-// begin begins a block. What an API of another vendor puts into its start is
+// startBlock begins a block. What an API of another vendor puts into its start is
 // handed on like a delta.
-func (a *answer) begin(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) bool {
+func (a *streamReader) startBlock(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) bool {
 	switch b.Type {
 	case "text":
 		return a.call.Yield(llm.Text{Text: b.Text})
 	case "redacted_thinking":
-		return a.call.Yield(llm.Reasoning{Signature: redacted + b.Data})
+		return a.call.Yield(llm.Reasoning{Signature: redactedPrefix + b.Data})
 	case "thinking", "tool_use":
 		if a.blocks == nil {
 			a.blocks = map[int64]*block{}
@@ -70,8 +70,8 @@ func (a *answer) begin(index int64, b *sdk.ContentBlockStartEventContentBlockUni
 	return true
 }
 
-// grow hands on a piece of a block, or keeps it where only the whole is of use.
-func (a *answer) grow(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
+// extendBlock hands on a piece of a block, or keeps it where only the whole is of use.
+func (a *streamReader) extendBlock(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
 	switch d.Type {
 	case "text_delta":
 		return a.call.Yield(llm.Text{Text: d.Text})
@@ -85,8 +85,8 @@ func (a *answer) grow(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
 	return true
 }
 
-// finish hands on what is only of use when it is whole.
-func (a *answer) finish(index int64) bool {
+// endBlock hands on what is only of use when it is whole.
+func (a *streamReader) endBlock(index int64) bool {
 	b := a.blocks[index]
 	delete(a.blocks, index)
 	switch {
@@ -106,7 +106,7 @@ func part(b *sdk.ContentBlockUnion) llm.Part {
 	case "thinking":
 		return llm.Reasoning{Text: b.Thinking, Signature: b.Signature}
 	case "redacted_thinking":
-		return llm.Reasoning{Signature: redacted + b.Data}
+		return llm.Reasoning{Signature: redactedPrefix + b.Data}
 	case "tool_use":
 		return llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input}
 	}
@@ -128,18 +128,18 @@ func reason(r sdk.StopReason) llm.Reason {
 	return llm.Other
 }
 
-// bill is what an answer costs, as the API counts: what was read from a cache or
+// tokenCounts is what an answer costs, as the API counts: what was read from a cache or
 // written to one is no input.
-type bill struct{ input, read, written, output, thought int64 }
+type tokenCounts struct{ input, read, written, output, thought int64 }
 
-// opens takes what message_start says.
-func (b *bill) opens(u *sdk.Usage) {
-	*b = bill{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens}
+// start takes what message_start says.
+func (b *tokenCounts) start(u *sdk.Usage) {
+	*b = tokenCounts{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens}
 }
 
-// grows takes what message_delta says. It is the sum so far, but need not say
+// update takes what message_delta says. It is the sum so far, but need not say
 // all again.
-func (b *bill) grows(u *sdk.MessageDeltaUsage) {
+func (b *tokenCounts) update(u *sdk.MessageDeltaUsage) {
 	b.input = max(b.input, u.InputTokens)
 	b.read = max(b.read, u.CacheReadInputTokens)
 	b.written = max(b.written, u.CacheCreationInputTokens)
@@ -148,7 +148,7 @@ func (b *bill) grows(u *sdk.MessageDeltaUsage) {
 }
 
 // usage gives the bill in our terms.
-func (b bill) usage() llm.Usage {
+func (b tokenCounts) usage() llm.Usage {
 	return llm.Usage{
 		Input: int(b.input + b.read + b.written), Output: int(b.output),
 		CacheRead: int(b.read), CacheWrite: int(b.written), Reasoning: int(b.thought),

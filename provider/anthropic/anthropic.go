@@ -25,12 +25,12 @@ const name = "anthropic"
 
 // Config says which model is asked, where and as whom.
 type Config struct {
-	Model  string              // as the API calls it, such as "claude-opus-4-5"
-	Key    string              // sent as X-Api-Key; "": none
-	Token  string              // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
-	Base   string              // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
-	Client *http.Client        // sends the requests; nil: provider.DefaultClient()
-	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
+	Model   string              // as the API calls it, such as "claude-opus-4-5"
+	Key     string              // sent as X-Api-Key; "": none
+	Token   string              // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
+	BaseURL string              // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
+	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
+	Faults  classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
 // Model is a model behind the Messages API. Its methods may run concurrently.
@@ -47,8 +47,8 @@ func New(c Config) *Model {
 		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(),
 		option.WithMaxRetries(0), option.WithHTTPClient(provider.Observe(c.Client)),
 	}
-	if c.Base != "" {
-		options = append(options, option.WithBaseURL(c.Base))
+	if c.BaseURL != "" {
+		options = append(options, option.WithBaseURL(c.BaseURL))
 	}
 	if c.Key != "" {
 		options = append(options, option.WithAPIKey(c.Key))
@@ -65,24 +65,24 @@ func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.confi
 // Stream asks once, as [llm.Model] says.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := provider.CheckURL(m.config.Base); err != nil {
+		if err := provider.CheckURL(m.config.BaseURL); err != nil {
 			return err
 		}
 		if r.NoStream {
-			return m.whole(ctx, c, m.params(r))
+			return m.unary(ctx, c, m.params(r))
 		}
 		return m.stream(ctx, c, m.params(r))
 	})
 }
 
-// patience is the SDK's bound on an answer in one piece. It is out of the way:
+// unaryTimeout is the SDK's bound on an answer in one piece. It is out of the way:
 // below it the SDK's own bound would refuse to ask for long answers, and what
 // counts is the silence that the client bears.
-const patience = 24 * time.Hour
+const unaryTimeout = 24 * time.Hour
 
-// whole asks for the answer in one piece.
-func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
-	message, err := m.messages.New(ctx, params, option.WithRequestTimeout(patience), option.WithHeaderDel("X-Stainless-Timeout"))
+// unary asks for the answer in one piece.
+func (m *Model) unary(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
+	message, err := m.messages.New(ctx, params, option.WithRequestTimeout(unaryTimeout), option.WithHeaderDel("X-Stainless-Timeout"))
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageN
 			return nil
 		}
 	}
-	var spent bill
-	spent.opens(&message.Usage)
+	var spent tokenCounts
+	spent.start(&message.Usage)
 	c.Usage(spent.usage())
 	c.End(reason(message.StopReason), message.Model)
 	return nil
@@ -106,10 +106,10 @@ func (m *Model) whole(ctx context.Context, c *provider.Call, params sdk.MessageN
 func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
 	events := m.messages.NewStreaming(ctx, params)
 	defer events.Close()
-	a := answer{call: c}
+	a := streamReader{call: c}
 	for events.Next() {
 		event := events.Current() // large: not to be copied again
-		if !a.take(&event) {
+		if !a.event(&event) {
 			return nil
 		}
 	}

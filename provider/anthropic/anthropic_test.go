@@ -70,10 +70,10 @@ func stream(events ...string) string {
 }
 
 const (
-	start = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":4,"cache_read_input_tokens":100,"output_tokens":1}}}`
-	said  = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9,"output_tokens_details":{"thinking_tokens":5}}}`
-	calls = `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":9}}`
-	over  = `{"type":"message_stop"}`
+	start         = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":4,"cache_read_input_tokens":100,"output_tokens":1}}}`
+	contentBlocks = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9,"output_tokens_details":{"thinking_tokens":5}}}`
+	calls         = `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":9}}`
+	over          = `{"type":"message_stop"}`
 )
 
 var (
@@ -93,7 +93,7 @@ func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
 			start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"ping"}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"forty"}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"-two"}}`,
-			`{"type":"content_block_stop","index":0}`, said, over,
+			`{"type":"content_block_stop","index":0}`, contentBlocks, over,
 		}, []llm.Part{llm.Text{Text: "forty"}, opened, llm.Text{Text: "-two"}, thinking, llm.End{Reason: llm.Stop, Model: "claude-x"}}},
 		{"thoughts, shown and hidden", []string{
 			start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
@@ -101,7 +101,7 @@ func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
 			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQ="}}`,
 			`{"type":"content_block_stop","index":0}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xyz"}}`,
-			`{"type":"content_block_stop","index":1}`, said, over,
+			`{"type":"content_block_stop","index":1}`, contentBlocks, over,
 		}, []llm.Part{
 			llm.Reasoning{Text: "hm"},
 			opened,
@@ -141,7 +141,7 @@ func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
 			closed,
 			llm.End{Reason: llm.Calls, Model: "claude-x"},
 		}},
-		{"nothing", []string{start, said, over}, []llm.Part{thinking, llm.End{Reason: llm.Stop, Model: "claude-x"}}},
+		{"nothing", []string{start, contentBlocks, over}, []llm.Part{thinking, llm.End{Reason: llm.Stop, Model: "claude-x"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestEveryStopReasonHasItsPlace(t *testing.T) {
 		"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
 		"refusal": llm.Refusal, "pause_turn": llm.Other, "tool_use": llm.Calls,
 	} {
-		got, err := collect(t.Context(), (&house{body: stream(start, strings.Replace(said, "end_turn", stop, 1), over)}).model(claude), llm.Request{})
+		got, err := collect(t.Context(), (&house{body: stream(start, strings.Replace(contentBlocks, "end_turn", stop, 1), over)}).model(claude), llm.Request{})
 		if err != nil || got[len(got)-1].(llm.End).Reason != want {
 			t.Errorf("%s: %v, %v", stop, got, err)
 		}
@@ -210,8 +210,8 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	for _, name := range []string{"API_KEY", "AUTH_TOKEN", "BASE_URL", "PROFILE", "CUSTOM_HEADERS", "FEDERATION_RULE_ID", "ORGANIZATION_ID", "IDENTITY_TOKEN", "CONFIG_DIR"} {
 		t.Setenv("ANTHROPIC_"+name, "https://elsewhere.test: leaked")
 	}
-	h := &house{body: stream(start, said, over)}
-	m := anthropic.New(anthropic.Config{Model: claude, Base: "http://here.test/api", Client: &http.Client{Transport: h}})
+	h := &house{body: stream(start, contentBlocks, over)}
+	m := anthropic.New(anthropic.Config{Model: claude, BaseURL: "http://here.test/api", Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if sent, _ := json.Marshal(h.header); err != nil || strings.Contains(string(sent), "leaked") || h.header.Get("X-Api-Key")+h.header.Get("Authorization") != "" {
 		t.Error(err, h.header)
@@ -219,13 +219,13 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 }
 
 func TestKeyTokenAndBaseAreUsed(t *testing.T) {
-	h := &house{body: stream(start, said, over)}
+	h := &house{body: stream(start, contentBlocks, over)}
 	var path string
 	client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 		path = req.URL.String()
 		return h.RoundTrip(req)
 	})}
-	m := anthropic.New(anthropic.Config{Model: claude, Key: "k", Token: "t", Base: "http://here.test/api", Client: client})
+	m := anthropic.New(anthropic.Config{Model: claude, Key: "k", Token: "t", BaseURL: "http://here.test/api", Client: client})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if err != nil || h.header.Get("X-Api-Key") != "k" || h.header.Get("Authorization") != "Bearer t" || path != "http://here.test/api/v1/messages" {
 		t.Error(err, h.header, path)
@@ -241,7 +241,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 
 func TestAnAddressThatIsNoneIsAnInvalidRequest(t *testing.T) {
 	for _, base := range []string{"localhost:8080", "::", "ftp://here.test", "http://"} {
-		_, err := collect(t.Context(), anthropic.New(anthropic.Config{Model: claude, Base: base}), llm.Request{})
+		_, err := collect(t.Context(), anthropic.New(anthropic.Config{Model: claude, BaseURL: base}), llm.Request{})
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "anthropic" {
 			t.Error(base, err)
 		}

@@ -17,7 +17,7 @@ const words = 1000
 func long() *house {
 	delta := `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`
 	events := append([]string{start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}, strings.Split(strings.Repeat(delta+"\n", words), "\n")[:words]...)
-	return &house{body: stream(append(events, `{"type":"content_block_stop","index":0}`, said, over)...)}
+	return &house{body: stream(append(events, `{"type":"content_block_stop","index":0}`, contentBlocks, over)...)}
 }
 
 // BenchmarkStream is an answer of a thousand parts: model is ours, sdk is the

@@ -15,7 +15,7 @@ func TestConform(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: claude,
 		Open: func(p llmtest.Place) llm.Model {
-			return anthropic.New(anthropic.Config{Model: p.Model, Key: p.Key, Base: p.Base, Client: p.Client})
+			return anthropic.New(anthropic.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base, Client: p.Client})
 		},
 		Own: func(err error) bool {
 			_, ok := errors.AsType[*sdk.Error](err)

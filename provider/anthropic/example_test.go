@@ -19,7 +19,7 @@ func ExampleModel_Stream() {
 	server := httptest.NewServer(provider)
 	defer server.Close()
 
-	model := anthropic.New(anthropic.Config{Model: "claude-opus-4-8", Key: "…", Base: server.URL})
+	model := anthropic.New(anthropic.Config{Model: "claude-opus-4-8", Key: "…", BaseURL: server.URL})
 	request := llm.Request{Messages: []llm.Message{llm.UserMessage("What is six times seven?")}}
 	for range 2 {
 		for part, err := range model.Stream(context.Background(), request) {

@@ -11,15 +11,15 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// redacted begins the signature of thoughts that the provider keeps to itself.
-const redacted = "redacted:"
+// redactedPrefix begins the signature of thoughts that the provider keeps to itself.
+const redactedPrefix = "redacted:"
 
 // messages gives a conversation as the API takes it: the user and the tools are
 // one party, whose messages in a row are one message, tool results first. What
 // is empty is left out, because the API refuses it.
 func messages(conversation []llm.Message) (all []sdk.MessageParam) {
 	for _, m := range conversation {
-		role, content := sdk.MessageParamRoleUser, said(m)
+		role, content := sdk.MessageParamRoleUser, contentBlocks(m)
 		if m.Role == llm.Assistant {
 			role = sdk.MessageParamRoleAssistant
 		}
@@ -27,16 +27,16 @@ func messages(conversation []llm.Message) (all []sdk.MessageParam) {
 			continue
 		}
 		if n := len(all); n > 0 && all[n-1].Role == role {
-			all[n-1].Content = join(all[n-1].Content, content)
+			all[n-1].Content = joinBlocks(all[n-1].Content, content)
 			continue
 		}
-		all = append(all, sdk.MessageParam{Role: role, Content: join(nil, content)})
+		all = append(all, sdk.MessageParam{Role: role, Content: joinBlocks(nil, content)})
 	}
 	return all
 }
 
-// join adds blocks to those of a message, tool results before the rest.
-func join(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.ContentBlockParamUnion) {
+// joinBlocks adds blocks to those of a message, tool results before the rest.
+func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.ContentBlockParamUnion) {
 	var rest []sdk.ContentBlockParamUnion
 	for _, some := range [...][]sdk.ContentBlockParamUnion{blocks, more} {
 		for _, b := range some {
@@ -50,8 +50,8 @@ func join(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.ContentBlockP
 	return append(joined, rest...)
 }
 
-// said gives the blocks of a message that the API takes.
-func said(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+// contentBlocks gives the blocks of a message that the API takes.
+func contentBlocks(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case llm.Text:
@@ -60,28 +60,28 @@ func said(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 			}
 		case llm.Reasoning:
 			if m.By.Provider == name && b.Signature != "" {
-				blocks = append(blocks, thought(b))
+				blocks = append(blocks, thinkingBlock(b))
 			}
 		case llm.ToolCall:
-			blocks = append(blocks, sdk.NewToolUseBlock(id(b.ID), json.RawMessage(provider.ArgumentsObject(b.Arguments)), b.Name))
+			blocks = append(blocks, sdk.NewToolUseBlock(callID(b.ID), json.RawMessage(provider.ArgumentsObject(b.Arguments)), b.Name))
 		case llm.ToolResult:
-			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: result(b)})
+			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: toolResult(b)})
 		}
 	}
 	return blocks
 }
 
-// thought gives reasoning back as it came: the API checks the signature.
-func thought(r llm.Reasoning) sdk.ContentBlockParamUnion {
-	if data, ok := strings.CutPrefix(r.Signature, redacted); ok {
+// thinkingBlock gives reasoning back as it came: the API checks the signature.
+func thinkingBlock(r llm.Reasoning) sdk.ContentBlockParamUnion {
+	if data, ok := strings.CutPrefix(r.Signature, redactedPrefix); ok {
 		return sdk.NewRedactedThinkingBlock(data)
 	}
 	return sdk.NewThinkingBlock(r.Signature, r.Text)
 }
 
-// result gives a tool's result; one that says nothing has no content.
-func result(r llm.ToolResult) *sdk.ToolResultBlockParam {
-	p := &sdk.ToolResultBlockParam{ToolUseID: id(r.ID)}
+// toolResult gives a tool's result; one that says nothing has no content.
+func toolResult(r llm.ToolResult) *sdk.ToolResultBlockParam {
+	p := &sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
 	if r.Failed {
 		p.IsError = param.NewOpt(true)
 	}
@@ -91,11 +91,11 @@ func result(r llm.ToolResult) *sdk.ToolResultBlockParam {
 	return p
 }
 
-// id gives a call's id as the API takes it.
-func id(s string) string { return provider.FitID(s, fits) }
+// callID gives a call's id as the API takes it.
+func callID(s string) string { return provider.FitID(s, isValidID) }
 
-// fits tells whether the API takes an id: it knows fewer characters than others.
-func fits(id string) bool {
+// isValidID tells whether the API takes an id: it knows fewer characters than others.
+func isValidID(id string) bool {
 	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	return id != "" && len(id) <= 64 && strings.Trim(id, known) == ""
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// longest is the bound on an answer where the request has none. The API wants
+// defaultMaxTokens is the bound on an answer where the request has none. The API wants
 // one, and every model since Claude 4 can answer at this length.
-const longest = 32_000
+const defaultMaxTokens = 32_000
 
 // params gives a request as the API takes it.
 func (m *Model) params(r llm.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: longest, Messages: messages(r.Messages)}
+	p := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: defaultMaxTokens, Messages: messages(r.Messages)}
 	if r.MaxTokens > 0 {
 		p.MaxTokens = int64(r.MaxTokens)
 	}
@@ -27,8 +27,8 @@ func (m *Model) params(r llm.Request) sdk.MessageNewParams {
 	for _, t := range r.Tools {
 		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: tool(t)})
 	}
-	think(&p, r)
-	remember(&p)
+	setThinking(&p, r)
+	markCacheable(&p)
 	return p
 }
 
@@ -52,32 +52,32 @@ var budgets = map[llm.Effort]int64{llm.Low: 2048, llm.Medium: 8192, llm.High: 24
 // leastBudget is the smallest that the API takes.
 const leastBudget = 1024
 
-// think asks for the effort in the model's own terms: the newer ones are told how
+// setThinking asks for the effort in the model's own terms: the newer ones are told how
 // hard to think and decide themselves when to, the older ones and those of other
 // vendors how many tokens they may think.
-func think(p *sdk.MessageNewParams, r llm.Request) {
+func setThinking(p *sdk.MessageNewParams, r llm.Request) {
 	switch {
 	case r.Effort == "":
-	case adaptive(p.Model):
+	case takesEffort(p.Model):
 		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized} // since 4.7 nothing shows by itself
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(r.Effort)
-	case p.MaxTokens > leastBudget && thinksOn(p.Messages):
+	case p.MaxTokens > leastBudget && mayThink(p.Messages):
 		budget := min(budgets[r.Effort], p.MaxTokens/4*3) // the rest is for the answer
 		p.Thinking = sdk.ThinkingConfigParamOfEnabled(max(budget, leastBudget))
 	}
 }
 
-// adaptive tells whether a model takes an effort and refuses a budget, as Claude
+// takesEffort tells whether a model takes an effort and refuses a budget, as Claude
 // does from 4.6 on.
-func adaptive(model string) bool {
+func takesEffort(model string) bool {
 	older := func(mark string) bool { return strings.Contains(model, mark) }
 	return strings.Contains(model, "claude") && !slices.ContainsFunc([]string{"claude-3", "-4-0", "-4-1", "-4-20", "-4-5"}, older)
 }
 
-// thinksOn tells whether a model with a budget may think about a conversation. In
+// mayThink tells whether a model with a budget may think about a conversation. In
 // the middle of a step with tools it may only if that step began with thoughts
 // of its own: it did not if another provider's model has made the calls.
-func thinksOn(conversation []sdk.MessageParam) bool {
+func mayThink(conversation []sdk.MessageParam) bool {
 	last := len(conversation) - 1
 	if last < 1 || !slices.ContainsFunc(conversation[last].Content, func(b sdk.ContentBlockParamUnion) bool { return b.OfToolResult != nil }) {
 		return true
@@ -86,11 +86,11 @@ func thinksOn(conversation []sdk.MessageParam) bool {
 	return len(before) > 0 && (before[0].OfThinking != nil || before[0].OfRedactedThinking != nil)
 }
 
-// remember marks how far a request may be kept in the provider's cache: an agent
+// markCacheable marks how far a request may be kept in the provider's cache: an agent
 // sends the same again and again with a little more at the end, and pays a tenth
 // for what is found there. The message before the last is marked too, because
 // the cache is searched only 20 blocks back from a mark.
-func remember(p *sdk.MessageNewParams) {
+func markCacheable(p *sdk.MessageNewParams) {
 	mark := sdk.NewCacheControlEphemeralParam()
 	if n := len(p.System); n > 0 {
 		p.System[n-1].CacheControl = mark

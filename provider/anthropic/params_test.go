@@ -13,7 +13,7 @@ import (
 // asked gives what a model sends for a request, as JSON with its members in order.
 func asked(t *testing.T, model string, r llm.Request) string {
 	t.Helper()
-	h := &house{body: stream(start, said, over)}
+	h := &house{body: stream(start, contentBlocks, over)}
 	if _, err := collect(t.Context(), h.model(model), r); err != nil {
 		t.Fatalf("collect: %v", err)
 	}
@@ -43,9 +43,9 @@ func foreign(blocks ...llm.Block) llm.Message {
 }
 
 var (
-	call   = llm.ToolCall{ID: "call.1/x", Name: "read", Arguments: []byte(`{"path":"a"}`)}
-	result = llm.ToolResult{ID: "call.1/x", Name: "read", Output: "text"}
-	schema = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
+	call       = llm.ToolCall{ID: "call.1/x", Name: "read", Arguments: []byte(`{"path":"a"}`)}
+	toolResult = llm.ToolResult{ID: "call.1/x", Name: "read", Output: "text"}
+	schema     = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
 )
 
 func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
@@ -76,7 +76,7 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 			llm.Request{Messages: []llm.Message{
 				llm.UserMessage("Hi"), llm.UserMessage("Read."),
 				own(llm.Reasoning{Text: "hm", Signature: "EqQ="}, llm.Reasoning{Signature: "redacted:xyz"}, llm.Reasoning{Text: "unsigned"}, llm.Text{Text: "So"}, call, llm.ToolCall{ID: "b", Name: "now"}),
-				llm.ToolMessage(result, llm.ToolResult{ID: "b", Name: "now", Failed: true}), llm.UserMessage("Go on."),
+				llm.ToolMessage(toolResult, llm.ToolResult{ID: "b", Name: "now", Failed: true}), llm.UserMessage("Go on."),
 			}},
 			`{"max_tokens":32000,"messages":[` +
 				`{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"text","text":"Read.","cache_control":{"type":"ephemeral"}}]},` +
@@ -101,7 +101,7 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 		},
 		{
 			"what the user says before the results",
-			llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), own(call), llm.UserMessage("Wait!"), llm.ToolMessage(result)}},
+			llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), own(call), llm.UserMessage("Wait!"), llm.ToolMessage(toolResult)}},
 			`{"max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]},` +
 				`{"role":"assistant","content":[{"type":"tool_use","id":"call_bfb11148358a4d937ba738aca9a473f9","name":"read","input":{"path":"a"}}]},` +
 				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_bfb11148358a4d937ba738aca9a473f9","content":[{"type":"text","text":"text"}]},{"type":"text","text":"Wait!","cache_control":{"type":"ephemeral"}}]}]` + ending,
@@ -132,8 +132,8 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 		{"glm-5", llm.Request{Messages: hi, Effort: llm.Medium}, `"thinking":{"budget_tokens":8192,"type":"enabled"}`},
 		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 1500}, `"thinking":{"budget_tokens":1125,"type":"enabled"}`},
 		{"claude-haiku-4-5", llm.Request{Messages: hi, Effort: llm.High, MaxTokens: 500}, ``},
-		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], foreign(call), llm.ToolMessage(result)}, Effort: llm.Low}, ``},
-		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], own(llm.Reasoning{Text: "hm", Signature: "s"}, call), llm.ToolMessage(result)}, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], foreign(call), llm.ToolMessage(toolResult)}, Effort: llm.Low}, ``},
+		{"claude-haiku-4-5", llm.Request{Messages: []llm.Message{hi[0], own(llm.Reasoning{Text: "hm", Signature: "s"}, call), llm.ToolMessage(toolResult)}, Effort: llm.Low}, `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
 	}
 	for _, tt := range tests {
 		var got struct {
@@ -150,7 +150,7 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 }
 
 func FuzzStream(f *testing.F) {
-	f.Add(stream(start, said, over))
+	f.Add(stream(start, contentBlocks, over))
 	f.Add(stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"n","input":{}}}`, `{"type":"content_block_stop","index":0}`, over))
 	f.Add("event: error\ndata: {\"type\":\"error\"}\n\n")
 	f.Fuzz(func(t *testing.T, body string) {

@@ -13,15 +13,15 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// answer is an answer as it comes. The API has no terminator: an answer has its
+// responseReader is an answer as it comes. The API has no terminator: an answer has its
 // proper end with a reason to finish.
-type answer struct {
+type responseReader struct {
 	call  *provider.Call
-	whole bool
+	unary bool
 }
 
-// take takes the next chunk; false: nobody wants more.
-func (a *answer) take(chunk *genai.GenerateContentResponse) (more bool, err error) {
+// chunk takes the next chunk; false: nobody wants more.
+func (a *responseReader) chunk(chunk *genai.GenerateContentResponse) (more bool, err error) {
 	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" && len(chunk.Candidates) == 0 {
 		return false, blocked(a.call, f)
 	}
@@ -41,9 +41,9 @@ func (a *answer) take(chunk *genai.GenerateContentResponse) (more bool, err erro
 	}
 	switch first.FinishReason {
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall:
-		return false, mishap(a.call, first)
+		return false, malformedCall(a.call, first)
 	case "", genai.FinishReasonUnspecified:
-		if !a.whole {
+		if !a.unary {
 			return true, nil
 		}
 	}
@@ -53,7 +53,7 @@ func (a *answer) take(chunk *genai.GenerateContentResponse) (more bool, err erro
 
 // part hands on a part. The signature of a text, which may come without any, is
 // handed on behind it, as reasoning.
-func (a *answer) part(p *genai.Part) bool {
+func (a *responseReader) part(p *genai.Part) bool {
 	signature := ""
 	if len(p.ThoughtSignature) > 0 {
 		signature = base64.StdEncoding.EncodeToString(p.ThoughtSignature)
@@ -72,17 +72,17 @@ func (a *answer) part(p *genai.Part) bool {
 // blocked is the fault of a prompt that is not answered. It would not be another
 // time either.
 func blocked(c *provider.Call, f *genai.GenerateContentResponsePromptFeedback) error {
-	return named(c, fault.Refused, string(f.BlockReason), cmp.Or(f.BlockReasonMessage, "the prompt was blocked: "+string(f.BlockReason)), "")
+	return newFault(c, fault.Refused, string(f.BlockReason), cmp.Or(f.BlockReasonMessage, "the prompt was blocked: "+string(f.BlockReason)), "")
 }
 
-// mishap is the fault of a model that has not got its call right.
-func mishap(c *provider.Call, first *genai.Candidate) error {
-	return named(c, fault.Unknown, "", "the model has not got its call right", string(first.FinishReason))
+// malformedCall is the fault of a model that has not got its call right.
+func malformedCall(c *provider.Call, first *genai.Candidate) error {
+	return newFault(c, fault.Unknown, "", "the model has not got its call right", string(first.FinishReason))
 }
 
-// named gives a fault by the API's own words, as package fault knows them; what
+// newFault gives a fault by the API's own words, as package fault knows them; what
 // it does not know is of the given kind.
-func named(c *provider.Call, kind fault.Kind, status, message, finish string) error {
+func newFault(c *provider.Call, kind fault.Kind, status, message, finish string) error {
 	type words struct {
 		Message string `json:"message"`
 		Status  string `json:"status,omitzero"`

@@ -14,7 +14,7 @@ import (
 // answers of the model is at most two contents: the results of its calls, which
 // have to follow them, and what the user says.
 func contents(model string, conversation []llm.Message) []*genai.Content {
-	w := writer{ids: map[string]bool{}, names: map[string]string{}, signs: !early(model)}
+	w := contentWriter{ids: map[string]bool{}, names: map[string]string{}, needsSignature: !isBeforeGemini3(model)}
 	for _, m := range conversation {
 		if m.Role == llm.Assistant {
 			w.answer(m)
@@ -24,7 +24,7 @@ func contents(model string, conversation []llm.Message) []*genai.Content {
 			switch b := b.(type) {
 			case llm.Text:
 				if b.Text != "" {
-					w.said = append(w.said, &genai.Part{Text: b.Text})
+					w.userParts = append(w.userParts, &genai.Part{Text: b.Text})
 				}
 			case llm.ToolResult:
 				w.results = append(w.results, &genai.Part{FunctionResponse: w.result(b)})
@@ -35,28 +35,28 @@ func contents(model string, conversation []llm.Message) []*genai.Content {
 	return w.all
 }
 
-// writer writes contents.
-type writer struct {
-	all           []*genai.Content
-	results, said []*genai.Part // since the last answer
+// contentWriter writes contents.
+type contentWriter struct {
+	all                []*genai.Content
+	results, userParts []*genai.Part // since the last answer
 
-	ids   map[string]bool   // of the calls: those that the API has given
-	names map[string]string // of their tools
-	signs bool              // the model wants a signature with the first call of an answer
+	ids            map[string]bool   // of the calls: those that the API has given
+	names          map[string]string // of their tools
+	needsSignature bool              // the model wants a signature with the first call of an answer
 }
 
 // flush writes what stands before an answer.
-func (w *writer) flush() {
-	for _, parts := range [...][]*genai.Part{w.results, w.said} {
+func (w *contentWriter) flush() {
+	for _, parts := range [...][]*genai.Part{w.results, w.userParts} {
 		if len(parts) > 0 {
 			w.all = append(w.all, &genai.Content{Role: genai.RoleUser, Parts: parts})
 		}
 	}
-	w.results, w.said = nil, nil
+	w.results, w.userParts = nil, nil
 }
 
-// answer writes an answer of a model, if it says anything.
-func (w *writer) answer(m llm.Message) {
+// responseReader writes an answer of a model, if it says anything.
+func (w *contentWriter) answer(m llm.Message) {
 	own := m.By.Provider == name
 	var parts []*genai.Part
 	signed := false // the calls of this answer
@@ -68,12 +68,12 @@ func (w *writer) answer(m llm.Message) {
 			}
 		case llm.Reasoning:
 			if own {
-				parts = think(parts, b)
+				parts = withSignature(parts, b)
 			}
 		case llm.ToolCall:
 			p := w.call(b, own)
-			if w.signs && !signed && len(p.ThoughtSignature) == 0 {
-				p.ThoughtSignature = []byte(unsigned)
+			if w.needsSignature && !signed && len(p.ThoughtSignature) == 0 {
+				p.ThoughtSignature = []byte(skipSignature)
 			}
 			signed = true
 			parts = append(parts, p)
@@ -85,14 +85,14 @@ func (w *writer) answer(m llm.Message) {
 	}
 }
 
-// unsigned stands for the signature of a call that another provider's model has
+// skipSignature stands for the signature of a call that another provider's model has
 // made: without any, models since Gemini 3 refuse it. It is documented at ai.google.dev/gemini-api/docs/thought-signatures.
-const unsigned = "skip_thought_signature_validator"
+const skipSignature = "skip_thought_signature_validator"
 
-// think gives a signature back: with the thought that it is of, or else with the
+// withSignature gives a signature back: with the thought that it is of, or else with the
 // text that it came behind.
-func think(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
-	signature := unwrap(r.Signature)
+func withSignature(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
+	signature := decodeSignature(r.Signature)
 	switch {
 	case signature == nil:
 	case r.Text != "":
@@ -104,13 +104,13 @@ func think(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
 }
 
 // call writes a call. An id goes back only to where it comes from.
-func (w *writer) call(b llm.ToolCall, own bool) *genai.Part {
+func (w *contentWriter) call(b llm.ToolCall, own bool) *genai.Part {
 	f := &genai.FunctionCall{Name: b.Name}
 	_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &f.Args) // an object always can
 	w.names[b.ID] = b.Name
 	p := &genai.Part{FunctionCall: f}
 	if own {
-		p.ThoughtSignature = unwrap(b.Signature)
+		p.ThoughtSignature = decodeSignature(b.Signature)
 		if !provider.IsGeneratedID(b.ID) {
 			f.ID, w.ids[b.ID] = b.ID, true
 		}
@@ -120,7 +120,7 @@ func (w *writer) call(b llm.ToolCall, own bool) *genai.Part {
 
 // result writes a tool's result, in the words that the API's documentation
 // proposes for an output and for an error.
-func (w *writer) result(b llm.ToolResult) *genai.FunctionResponse {
+func (w *contentWriter) result(b llm.ToolResult) *genai.FunctionResponse {
 	r := &genai.FunctionResponse{Name: b.Name, Response: map[string]any{"output": b.Output}}
 	if b.Failed {
 		r.Response = map[string]any{"error": b.Output}
@@ -134,8 +134,8 @@ func (w *writer) result(b llm.ToolResult) *genai.FunctionResponse {
 	return r
 }
 
-// unwrap gives a signature as the API gave it; nil: there is none.
-func unwrap(signature string) []byte {
+// decodeSignature gives a signature as the API gave it; nil: there is none.
+func decodeSignature(signature string) []byte {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(raw) == 0 {
 		return nil

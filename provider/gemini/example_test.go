@@ -17,7 +17,7 @@ func ExampleModel_Stream() {
 	server := httptest.NewServer(provider)
 	defer server.Close()
 
-	model := gemini.New(gemini.Config{Model: "gemini-3-pro", Key: "…", Base: server.URL})
+	model := gemini.New(gemini.Config{Model: "gemini-3-pro", Key: "…", BaseURL: server.URL})
 	request := llm.Request{Messages: []llm.Message{llm.UserMessage("What is six times seven?")}}
 	for part, err := range model.Stream(context.Background(), request) {
 		if err != nil {

@@ -29,11 +29,11 @@ const (
 
 // Config says which model is asked, where and as whom.
 type Config struct {
-	Model  string              // as the API calls it, such as "gemini-3-pro"
-	Key    string              // sent as X-Goog-Api-Key; "": none
-	Base   string              // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
-	Client *http.Client        // sends the requests; nil: provider.DefaultClient()
-	Faults classify.Classifier // names what goes wrong; zero: the built-in rules
+	Model   string              // as the API calls it, such as "gemini-3-pro"
+	Key     string              // sent as X-Goog-Api-Key; "": none
+	BaseURL string              // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
+	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
+	Faults  classify.Classifier // names what goes wrong; zero: the built-in rules
 }
 
 // Model is a model behind the Gemini API. Its methods may run concurrently.
@@ -46,13 +46,13 @@ type Model struct {
 // New gives a model. What is wrong with the Config the first question will tell.
 func New(c Config) *Model {
 	client := provider.Observe(c.Client)
-	client.Transport = hush{client.Transport, c.Key == ""}
+	client.Transport = quietTransport{client.Transport, c.Key == ""}
 	m := &Model{config: c}
 	m.client, m.err = genai.NewClient(context.Background(), &genai.ClientConfig{
 		Backend:     genai.BackendGeminiAPI,
 		APIKey:      cmp.Or(c.Key, "none"), // without one the SDK takes the environment's, or refuses to ask
 		HTTPClient:  client,
-		HTTPOptions: genai.HTTPOptions{BaseURL: cmp.Or(c.Base, google)},
+		HTTPOptions: genai.HTTPOptions{BaseURL: cmp.Or(c.BaseURL, google)},
 	})
 	return m
 }
@@ -63,7 +63,7 @@ func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.confi
 // Stream asks once, as [llm.Model] says.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := cmp.Or(provider.CheckURL(m.config.Base), m.err); err != nil {
+		if err := cmp.Or(provider.CheckURL(m.config.BaseURL), m.err); err != nil {
 			return err
 		}
 		return m.ask(ctx, c, r)
@@ -86,13 +86,13 @@ func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err e
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
-	a := answer{call: c, whole: r.NoStream}
+	a := responseReader{call: c, unary: r.NoStream}
 	for chunk, err := range m.chunks(ctx, r) {
 		inside = false
 		if err != nil {
-			return failure(c, err)
+			return sdkError(c, err)
 		}
-		if more, err := a.take(chunk); !more || err != nil {
+		if more, err := a.chunk(chunk); !more || err != nil {
 			return err
 		}
 		inside = true
@@ -111,9 +111,9 @@ func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.Gene
 	}
 }
 
-// failure gives the SDK's error; one that came as an event is read as an event,
+// sdkError gives the SDK's error; one that came as an event is read as an event,
 // with its details.
-func failure(c *provider.Call, err error) error {
+func sdkError(c *provider.Call, err error) error {
 	e, ok := errors.AsType[genai.APIError](err)
 	if !ok {
 		return err

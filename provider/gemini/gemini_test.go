@@ -243,12 +243,12 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 
 func TestKeyAndBaseAreUsed(t *testing.T) {
 	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
-	m := gemini.New(gemini.Config{Model: pro, Key: "k", Base: "http://here.test/api", Client: &http.Client{Transport: h}})
+	m := gemini.New(gemini.Config{Model: pro, Key: "k", BaseURL: "http://here.test/api", Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if err != nil || h.req.Header.Get("X-Goog-Api-Key") != "k" || h.req.URL.Host+h.req.URL.Path != "here.test/api/v1beta/models/gemini-3-pro:streamGenerateContent" || m.Name() != by {
 		t.Error(err, h.req.URL, h.req.Header)
 	}
-	_, err = collect(t.Context(), gemini.New(gemini.Config{Model: pro, Base: "here.test"}), llm.Request{})
+	_, err = collect(t.Context(), gemini.New(gemini.Config{Model: pro, BaseURL: "here.test"}), llm.Request{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
 		t.Errorf("as type: %v", err)
 	}

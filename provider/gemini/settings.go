@@ -45,9 +45,9 @@ var budgets = map[llm.Effort]int32{llm.Low: 1024, llm.Medium: 8192, llm.High: 24
 // many tokens it may think, and those since then how hard.
 func thinking(model string, e llm.Effort) *genai.ThinkingConfig {
 	switch {
-	case e == "" || early(model) && !strings.Contains(model, "gemini-2.5"):
+	case e == "" || isBeforeGemini3(model) && !strings.Contains(model, "gemini-2.5"):
 		return nil
-	case early(model):
+	case isBeforeGemini3(model):
 		budget, ok := budgets[e]
 		if !ok {
 			return nil
@@ -57,7 +57,7 @@ func thinking(model string, e llm.Effort) *genai.ThinkingConfig {
 	return &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(string(e)))}
 }
 
-// early tells whether a model is from before Gemini 3.
-func early(model string) bool {
+// isBeforeGemini3 tells whether a model is from before Gemini 3.
+func isBeforeGemini3(model string) bool {
 	return strings.Contains(model, "gemini-1") || strings.Contains(model, "gemini-2")
 }

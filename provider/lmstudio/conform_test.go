@@ -12,7 +12,7 @@ func TestLMStudioConforms(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: "qwen3",
 		Open: func(p llmtest.Place) llm.Model {
-			return lmstudio.New(lmstudio.Config{Model: p.Model, Key: p.Key, Base: p.Base + ":1234/v1", Client: p.Client})
+			return lmstudio.New(lmstudio.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base + ":1234/v1", Client: p.Client})
 		},
 	})
 }

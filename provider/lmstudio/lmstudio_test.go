@@ -119,7 +119,7 @@ func TestModelThatIsBeingLoadedIsAskedAgainByWhoeverRetries(t *testing.T) {
 }
 
 func TestIsAskedAtItsUsualAddress(t *testing.T) {
-	for _, c := range []lmstudio.Config{{Model: "m"}, {Model: "m", Base: "http://127.0.0.1:1234/v1", Key: "k"}} {
+	for _, c := range []lmstudio.Config{{Model: "m"}, {Model: "m", BaseURL: "http://127.0.0.1:1234/v1", Key: "k"}} {
 		t.Setenv("OPENAI_API_KEY", "ambient")
 		t.Setenv("OPENAI_BASE_URL", "http://elsewhere.test")
 		c.Client = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {

@@ -25,7 +25,7 @@ func read(resp *http.Response, c *provider.Call) error {
 		if len(lines.Bytes()) == 0 {
 			continue
 		}
-		done, err := hear(lines.Bytes(), resp, c)
+		done, err := readLine(lines.Bytes(), resp, c)
 		if done || err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func read(resp *http.Response, c *provider.Call) error {
 	return lines.Err()
 }
 
-// hear takes a line.
-func hear(line []byte, resp *http.Response, c *provider.Call) (done bool, err error) {
+// readLine takes a line.
+func readLine(line []byte, resp *http.Response, c *provider.Call) (done bool, err error) {
 	var answer api.ChatResponse
 	if err := json.Unmarshal(line, &answer); err != nil {
 		return false, err // half a line, or a page
@@ -42,20 +42,20 @@ func hear(line []byte, resp *http.Response, c *provider.Call) (done bool, err er
 	if dialect.Ollama().FrameKind(dialect.Lines, line) == dialect.Failure {
 		return false, c.ErrorEvent(line, errorOf(resp, line))
 	}
-	if !say(&answer.Message, c) {
+	if !yieldMessage(&answer.Message, c) {
 		return true, nil
 	}
 	if answer.Done {
 		if answer.PromptEvalCount+answer.EvalCount > 0 {
 			c.Usage(llm.Usage{Input: answer.PromptEvalCount, Output: answer.EvalCount})
 		}
-		c.End(why(answer.DoneReason), answer.Model)
+		c.End(endReason(answer.DoneReason), answer.Model)
 	}
 	return answer.Done, nil
 }
 
-// say hands on what a message says. Calls come whole.
-func say(m *api.Message, c *provider.Call) bool {
+// yieldMessage hands on what a message says. Calls come whole.
+func yieldMessage(m *api.Message, c *provider.Call) bool {
 	if m.Thinking != "" && !c.Yield(llm.Reasoning{Text: m.Thinking}) {
 		return false
 	}
@@ -72,8 +72,8 @@ func say(m *api.Message, c *provider.Call) bool {
 	return true
 }
 
-// why gives the reason of an end.
-func why(reason string) llm.Reason {
+// endReason gives the reason of an end.
+func endReason(reason string) llm.Reason {
 	switch reason {
 	case "stop", "":
 		return llm.Stop

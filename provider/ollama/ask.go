@@ -16,13 +16,13 @@ import (
 
 // send asks a question.
 func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Response, error) {
-	base, err := Address(m.config.Base)
+	base, err := ParseHost(m.config.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	body, err := json.Marshal(question)
 	if err != nil {
-		return nil, invalid("the request is no JSON", err)
+		return nil, invalidRequest("the request is no JSON", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("api", "chat").String(), bytes.NewReader(body))
 	if err != nil {
@@ -36,10 +36,10 @@ func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Resp
 	return m.client.Do(req)
 }
 
-// question gives a request in the API's form. What does not fit the window is to
+// chatRequest gives a request in the API's form. What does not fit the window is to
 // be an error: without being told so, the server leaves out the oldest messages
 // and says nothing.
-func (m *Model) question(r llm.Request) (*api.ChatRequest, error) {
+func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
 	stream, never := !r.NoStream, false
 	q := &api.ChatRequest{
 		Model: m.config.Model, Stream: &stream, Truncate: &never, Shift: &never,
@@ -104,7 +104,7 @@ func (m *Model) messages(msg llm.Message) ([]api.Message, error) {
 		}
 		return []api.Message{said}, nil
 	}
-	return nil, invalid("unknown role "+strconv.Quote(string(msg.Role)), nil)
+	return nil, invalidRequest("unknown role "+strconv.Quote(string(msg.Role)), nil)
 }
 
 // assistant gives a model's message. own tells that a model of the server's has
@@ -134,7 +134,7 @@ func toolOf(t llm.Tool) (api.Tool, error) {
 	p := &tool.Function.Parameters
 	if len(t.Schema) > 0 {
 		if err := json.Unmarshal(t.Schema, p); err != nil {
-			return tool, invalid("the schema of tool "+strconv.Quote(t.Name)+" is none that Ollama knows", err)
+			return tool, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is none that Ollama knows", err)
 		}
 	}
 	if p.Type == "" {

@@ -15,7 +15,7 @@ func TestOllamaConforms(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: "qwen3",
 		Open: func(p llmtest.Place) llm.Model {
-			return ollama.New(ollama.Config{Model: p.Model, Key: p.Key, Base: p.Base, Client: p.Client})
+			return ollama.New(ollama.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base, Client: p.Client})
 		},
 		Own: func(err error) bool {
 			_, status := errors.AsType[api.StatusError](err)

@@ -31,7 +31,7 @@ func ExampleModel_Stream() {
 
 func ExampleNew() {
 	here := ollama.New(ollama.Config{Model: "qwen3:8b"})
-	there := ollama.New(ollama.Config{Model: "gpt-oss:120b", Base: "ollama.com", Key: "…"})
+	there := ollama.New(ollama.Config{Model: "gpt-oss:120b", BaseURL: "ollama.com", Key: "…"})
 	fmt.Println(here.Name(), there.Name())
 	// Output: ollama/qwen3:8b ollama/gpt-oss:120b
 }

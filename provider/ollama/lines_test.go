@@ -45,7 +45,7 @@ func FuzzAddress(f *testing.F) {
 		f.Add(base)
 	}
 	f.Fuzz(func(t *testing.T, base string) {
-		_, err := ask(ollama.New(ollama.Config{Base: base, Client: plays(done)}), hello)
+		_, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: plays(done)}), hello)
 		if f, failed := errors.AsType[*fault.Error](err); err != nil && (!failed || f.Kind != fault.Invalid) {
 			t.Errorf("%q: %#v", base, err)
 		}

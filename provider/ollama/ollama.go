@@ -20,11 +20,11 @@ import (
 // Config says which model to ask, and where. Nothing is taken from the
 // environment.
 type Config struct {
-	Model  string              // as the server calls it, such as "qwen3:8b"
-	Key    string              // for ollama.com; "": none is sent
-	Base   string              // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
-	Client *http.Client        // nil: provider.DefaultClient()
-	Faults classify.Classifier // names the faults; zero: the built-in rules
+	Model   string              // as the server calls it, such as "qwen3:8b"
+	Key     string              // for ollama.com; "": none is sent
+	BaseURL string              // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
+	Client  *http.Client        // nil: provider.DefaultClient()
+	Faults  classify.Classifier // names the faults; zero: the built-in rules
 
 	// Context is the size of the context window, in tokens, that the model is
 	// loaded with. A conversation that does not fit is a fault of kind TooLong. 0:
@@ -48,7 +48,7 @@ func (m *Model) Name() llm.Name { return llm.Name{Provider: "ollama", Model: m.c
 // Stream asks once and yields the answer as it comes.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		question, err := m.question(r)
+		question, err := m.chatRequest(r)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	})
 }
 
-// invalid is the fault of a question that cannot be asked.
-func invalid(message string, err error) error {
+// invalidRequest is the fault of a question that cannot be asked.
+func invalidRequest(message string, err error) error {
 	return &fault.Error{Kind: fault.Invalid, Message: message, Rule: "ollama/request", Err: err}
 }

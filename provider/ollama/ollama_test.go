@@ -185,12 +185,12 @@ func TestAddressHasTheFormsOfTheEnvironment(t *testing.T) {
 	} {
 		var sent http.Request
 		var body []byte
-		if _, err := ask(ollama.New(ollama.Config{Base: base, Client: listens(&sent, &body)}), hello); err != nil || sent.URL.String() != want {
+		if _, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: listens(&sent, &body)}), hello); err != nil || sent.URL.String() != want {
 			t.Errorf("%q: %v, %v", base, sent.URL, err)
 		}
 	}
 	for _, base := range []string{"unix:///run/ollama.sock", "gpu:port", "http://%zz"} {
-		_, err := ask(ollama.New(ollama.Config{Base: base, Client: plays(done)}), hello)
+		_, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: plays(done)}), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
 			t.Errorf("%q: %v", base, err)
 		}
@@ -204,7 +204,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	var sent http.Request
 	var body []byte
-	_, err := ask(ollama.New(ollama.Config{Base: "https://ollama.com", Client: listens(&sent, &body)}), hello)
+	_, err := ask(ollama.New(ollama.Config{BaseURL: "https://ollama.com", Client: listens(&sent, &body)}), hello)
 	if err != nil || sent.URL.String() != "https://ollama.com/api/chat" || sent.Header.Get("Authorization") != "" {
 		t.Errorf("%v, %v, %v", sent.URL, sent.Header, err)
 	}

@@ -7,22 +7,22 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// calls puts tool calls together from the pieces in which they stream.
-type calls struct {
-	all   []piecemeal
+// callCollector puts tool calls together from the pieces in which they stream.
+type callCollector struct {
+	all   []partialCall
 	taken map[string]bool // ids that the conversation has already
 }
 
-// piecemeal is a call that may not be whole.
-type piecemeal struct {
+// partialCall is a call that may not be whole.
+type partialCall struct {
 	index     int64
 	id, name  string
 	arguments []byte
 }
 
-// taken gives the ids of a conversation's calls. Some servers count anew in
+// callIDs gives the ids of a conversation's calls. Some servers count anew in
 // each answer.
-func taken(conversation []llm.Message) map[string]bool {
+func callIDs(conversation []llm.Message) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range conversation {
 		for _, call := range m.Content.Calls() {
@@ -33,13 +33,13 @@ func taken(conversation []llm.Message) map[string]bool {
 }
 
 // add takes a piece: of the call with this index, or the begin of another.
-func (c *calls) add(index int64, id, name, arguments string) {
+func (c *callCollector) add(index int64, id, name, arguments string) {
 	at := len(c.all) - 1
 	for at >= 0 && c.all[at].index != index {
 		at--
 	}
-	if at < 0 || c.all[at].over(id, name) {
-		c.all = append(c.all, piecemeal{index: index, id: id, name: name, arguments: []byte(arguments)})
+	if at < 0 || c.all[at].isOther(id, name) {
+		c.all = append(c.all, partialCall{index: index, id: id, name: name, arguments: []byte(arguments)})
 		return
 	}
 	call := &c.all[at]
@@ -52,9 +52,9 @@ func (c *calls) add(index int64, id, name, arguments string) {
 	call.arguments = append(call.arguments, arguments...)
 }
 
-// over tells that a piece with these belongs to another call, although the index
+// isOther tells that a piece with these belongs to another call, although the index
 // is the same: servers that send calls whole may leave it out, and the id too.
-func (p *piecemeal) over(id, name string) bool {
+func (p *partialCall) isOther(id, name string) bool {
 	if id != "" && p.id != "" {
 		return id != p.id
 	}
@@ -62,20 +62,20 @@ func (p *piecemeal) over(id, name string) bool {
 }
 
 // any tells whether there is a call.
-func (c *calls) any() bool { return len(c.all) > 0 }
+func (c *callCollector) any() bool { return len(c.all) > 0 }
 
-// say hands on the calls.
-func (c *calls) say(to *provider.Call) bool {
+// text hands on the calls.
+func (c *callCollector) yield(to *provider.Call) bool {
 	for _, p := range c.all {
-		if !c.one(to, p.id, p.name, string(p.arguments)) {
+		if !c.yieldOne(to, p.id, p.name, string(p.arguments)) {
 			return false
 		}
 	}
 	return true
 }
 
-// one hands on a call. One whose id is not its own gets another.
-func (c *calls) one(to *provider.Call, id, name, arguments string) bool {
+// yieldOne hands on a call. One whose id is not its own gets another.
+func (c *callCollector) yieldOne(to *provider.Call, id, name, arguments string) bool {
 	if c.taken[id] {
 		id = ""
 	}

@@ -14,17 +14,17 @@ import (
 // chatAnswer puts an answer of Chat Completions together. Tool calls are kept
 // until it is complete: servers differ in how they tell that one is.
 type chatAnswer struct {
-	call    *provider.Call
-	calls   calls
-	model   string
-	reason  string // finish_reason; "": none yet
-	spoken  bool   // some of the answer has come
-	thinks  bool   // reasoning that has to be given back is under way
-	refused bool
+	call          *provider.Call
+	calls         callCollector
+	model         string
+	reason        string // finish_reason; "": none yet
+	hasContent    bool   // some of the answer has come
+	openReasoning bool   // reasoning that has to be given back is under way
+	refused       bool
 }
 
-// hear takes a chunk of a stream.
-func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
+// event takes a chunk of a stream.
+func (a *chatAnswer) event(chunk openai.ChatCompletionChunk) (bool, error) {
 	if chunk.Model != "" {
 		a.model = chunk.Model
 	}
@@ -36,14 +36,14 @@ func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
 			continue
 		}
 		d := choice.Delta
-		if !a.say(d.Content, d.JSON.Content.Raw(), d.Refusal, d.JSON.ExtraFields) {
+		if !a.text(d.Content, d.JSON.Content.Raw(), d.Refusal, d.JSON.ExtraFields) {
 			return false, nil
 		}
 		for _, piece := range d.ToolCalls {
 			a.calls.add(piece.Index, piece.ID, piece.Function.Name, piece.Function.Arguments)
 		}
-		if fails(choice.FinishReason) {
-			return false, failure(ssestream.Event{Data: []byte(chunk.RawJSON())})
+		if isBrokenOff(choice.FinishReason) {
+			return false, streamError(ssestream.Event{Data: []byte(chunk.RawJSON())})
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
@@ -52,9 +52,9 @@ func (a *chatAnswer) hear(chunk openai.ChatCompletionChunk) (bool, error) {
 	return true, nil
 }
 
-// fails tells whether a finish_reason says that the answer was broken off: of
+// isBrokenOff tells whether a finish_reason says that the answer was broken off: of
 // OpenRouter, DeepSeek and Zhipu.
-func fails(reason string) bool {
+func isBrokenOff(reason string) bool {
 	return reason == "error" || reason == "insufficient_system_resource" || reason == "network_error"
 }
 
@@ -63,37 +63,37 @@ func fails(reason string) bool {
 // there; others call the field "reasoning" and want nothing.
 const reasoningContent = "reasoning_content"
 
-// say hands on what a delta or a message says. raw is the text as JSON.
-func (a *chatAnswer) say(text, raw, refusal string, more map[string]respjson.Field) bool {
+// text hands on what a delta or a message says. raw is the text as JSON.
+func (a *chatAnswer) text(text, raw, refusal string, more map[string]respjson.Field) bool {
 	thought := ""
 	if len(raw) > 0 && raw[0] == '[' {
-		thought, text = inParts(raw)
+		thought, text = contentParts(raw)
 	}
-	if back := words(more, reasoningContent); back != "" {
-		thought, a.thinks = back, true
+	if back := extraField(more, reasoningContent); back != "" {
+		thought, a.openReasoning = back, true
 	} else if thought == "" {
-		thought = words(more, "reasoning")
+		thought = extraField(more, "reasoning")
 	}
 	a.refused = a.refused || refusal != ""
 	text += refusal
-	a.spoken = a.spoken || text+thought != ""
+	a.hasContent = a.hasContent || text+thought != ""
 	if thought != "" && !a.call.Yield(llm.Reasoning{Text: thought}) {
 		return false
 	}
-	return text == "" || a.settle() && a.call.Yield(llm.Text{Text: text})
+	return text == "" || a.endReasoning() && a.call.Yield(llm.Text{Text: text})
 }
 
-// settle ends reasoning that has to be given back.
-func (a *chatAnswer) settle() bool {
-	if !a.thinks {
+// endReasoning ends reasoning that has to be given back.
+func (a *chatAnswer) endReasoning() bool {
+	if !a.openReasoning {
 		return true
 	}
-	a.thinks = false
+	a.openReasoning = false
 	return a.call.Yield(llm.Reasoning{Signature: reasoningContent})
 }
 
-// inParts reads a content in parts, as Mistral's reasoning models have it.
-func inParts(raw string) (thought, text string) {
+// contentParts reads a content in parts, as Mistral's reasoning models have it.
+func contentParts(raw string) (thought, text string) {
 	type part struct{ Text string }
 	var parts []struct {
 		part
@@ -109,8 +109,8 @@ func inParts(raw string) (thought, text string) {
 	return thought, text
 }
 
-// words gives the text in a field that the SDK does not know.
-func words(fields map[string]respjson.Field, name string) string {
+// extraField gives the text in a field that the SDK does not know.
+func extraField(fields map[string]respjson.Field, name string) string {
 	f, ok := fields[name]
 	if !ok {
 		return ""
@@ -120,42 +120,42 @@ func words(fields map[string]respjson.Field, name string) string {
 	return text
 }
 
-// rest hands on what was kept back. Without a finish_reason the terminator makes
+// end hands on what was kept back. Without a finish_reason the terminator makes
 // an answer complete, if there is any: alone it is none.
-func (a *chatAnswer) rest(done bool) error {
-	if a.reason == "" && !(done && (a.spoken || a.calls.any())) {
+func (a *chatAnswer) end(done bool) error {
+	if a.reason == "" && !(done && (a.hasContent || a.calls.any())) {
 		return nil // without an end: it has broken off
 	}
-	if a.settle() && a.calls.say(a.call) {
-		a.call.End(a.why(), a.model)
+	if a.endReasoning() && a.calls.yield(a.call) {
+		a.call.End(a.endReason(), a.model)
 	}
 	return nil
 }
 
-// whole takes an answer in one piece.
-func (a *chatAnswer) whole(answer openai.ChatCompletion) error {
+// unary takes an answer in one piece.
+func (a *chatAnswer) unary(answer openai.ChatCompletion) error {
 	if len(answer.Choices) == 0 {
 		return nil
 	}
 	choice := answer.Choices[0]
 	a.model, a.reason = answer.Model, choice.FinishReason
-	if fails(a.reason) {
-		return a.call.ErrorEvent([]byte(answer.RawJSON()), failure(ssestream.Event{Data: []byte(answer.RawJSON())}))
+	if isBrokenOff(a.reason) {
+		return a.call.ErrorEvent([]byte(answer.RawJSON()), streamError(ssestream.Event{Data: []byte(answer.RawJSON())}))
 	}
 	if answer.JSON.Usage.Valid() {
 		a.call.Usage(chatUsage(answer.Usage))
 	}
 	said := choice.Message
-	a.say(said.Content, said.JSON.Content.Raw(), said.Refusal, said.JSON.ExtraFields)
+	a.text(said.Content, said.JSON.Content.Raw(), said.Refusal, said.JSON.ExtraFields)
 	for i, call := range said.ToolCalls {
 		a.calls.add(int64(i), call.ID, call.Function.Name, call.Function.Arguments)
 	}
-	a.spoken = true // a body that is whole is complete
-	return a.rest(true)
+	a.hasContent = true // a body that is whole is complete
+	return a.end(true)
 }
 
-// why gives the reason of the end.
-func (a *chatAnswer) why() llm.Reason {
+// endReason gives the reason of the end.
+func (a *chatAnswer) endReason() llm.Reason {
 	switch {
 	case a.refused:
 		return llm.Refusal

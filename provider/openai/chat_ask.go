@@ -16,23 +16,23 @@ import (
 
 // askChat asks by Chat Completions.
 func (m *Model) askChat(ctx context.Context, r llm.Request, c *provider.Call) error {
-	question, err := m.chatQuestion(r)
+	question, err := m.chatParams(r)
 	if err != nil {
 		return err
 	}
 	var resp *http.Response
-	if _, err := m.chat.New(ctx, question, raw(r, &resp)...); err != nil {
+	if _, err := m.chat.New(ctx, question, undecoded(r, &resp)...); err != nil {
 		return err
 	}
-	a := &chatAnswer{call: c, calls: calls{taken: taken(r.Messages)}}
+	a := &chatAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}
 	return read(resp, a, c)
 }
 
-// chatQuestion gives a request in the API's form.
-func (m *Model) chatQuestion(r llm.Request) (openai.ChatCompletionNewParams, error) {
+// chatParams gives a request in the API's form.
+func (m *Model) chatParams(r llm.Request) (openai.ChatCompletionNewParams, error) {
 	q := openai.ChatCompletionNewParams{Model: m.name.Model, ReasoningEffort: shared.ReasoningEffort(r.Effort)}
 	switch {
-	case r.MaxTokens > 0 && m.renamed: // reasoning models refuse the old name
+	case r.MaxTokens > 0 && m.maxCompletionTokens: // reasoning models refuse the old name
 		q.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
 	case r.MaxTokens > 0: // and many servers the new one
 		q.MaxTokens = openai.Int(int64(r.MaxTokens))
@@ -110,7 +110,7 @@ func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageP
 			said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
 					ID:       chatID(b.ID),
-					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Name, Arguments: written(b.Arguments)},
+					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Name, Arguments: argumentsText(b.Arguments)},
 				},
 			})
 		}
@@ -133,8 +133,8 @@ func chatID(id string) string {
 	return provider.FitID(id, func(id string) bool { return len(id) <= 40 })
 }
 
-// written gives a call's arguments as the model wrote them.
-func written(arguments json.RawMessage) string {
+// argumentsText gives a call's arguments as the model wrote them.
+func argumentsText(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil && len(arguments) > 0 && arguments[0] == '"' {
 		return text

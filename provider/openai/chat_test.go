@@ -262,8 +262,8 @@ func TestChatIsAskedAsItsPagesSay(t *testing.T) {
 
 func TestChatElsewhereIsAskedWithTheOldNameOfTheBound(t *testing.T) {
 	r := llm.Request{Messages: hello.Messages, MaxTokens: 7, NoStream: true}
-	sends(t, openai.Config{Model: "m", Base: "http://127.0.0.1:8000/v1"}, r, `{"model": "m", "max_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
-	sends(t, openai.Config{Model: "m", Base: "https://me.openai.azure.com/openai/v1"}, r, `{"model": "m", "max_completion_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
+	sends(t, openai.Config{Model: "m", BaseURL: "http://127.0.0.1:8000/v1"}, r, `{"model": "m", "max_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
+	sends(t, openai.Config{Model: "m", BaseURL: "https://me.openai.azure.com/openai/v1"}, r, `{"model": "m", "max_completion_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 }
 
 func TestSchemaIsSentAsItStands(t *testing.T) {

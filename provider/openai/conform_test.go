@@ -22,7 +22,7 @@ func TestBothAPIsConform(t *testing.T) {
 			llmtest.Conform(t, llmtest.Suite{
 				Model: "gpt-5",
 				Open: func(p llmtest.Place) llm.Model {
-					c.Model, c.Key, c.Base, c.Client = p.Model, p.Key, p.Base+"/v1", p.Client
+					c.Model, c.Key, c.BaseURL, c.Client = p.Model, p.Key, p.Base+"/v1", p.Client
 					return openai.New(c)
 				},
 				Own:    isSDK,

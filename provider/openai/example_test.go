@@ -14,9 +14,9 @@ func ExampleModel_Stream() {
 	defer provider.Close()
 
 	model := openai.New(openai.Config{
-		Model:  "qwen3",
-		Base:   "http://provider.test/v1", // any compatible server
-		Client: provider.Client(),
+		Model:   "qwen3",
+		BaseURL: "http://provider.test/v1", // any compatible server
+		Client:  provider.Client(),
 	})
 	for part, err := range model.Stream(context.Background(), llm.Request{Messages: []llm.Message{llm.UserMessage("How are you?")}}) {
 		if err != nil {
@@ -34,8 +34,8 @@ func ExampleModel_Stream() {
 }
 
 func ExampleNew() {
-	ours := openai.New(openai.Config{Model: "gpt-5", Key: "sk-…"})                                                         // asks by Responses
-	theirs := openai.New(openai.Config{Model: "deepseek-chat", Base: "https://api.deepseek.com/v1", Provider: "deepseek"}) // by Chat Completions
+	ours := openai.New(openai.Config{Model: "gpt-5", Key: "sk-…"})                                                            // asks by Responses
+	theirs := openai.New(openai.Config{Model: "deepseek-chat", BaseURL: "https://api.deepseek.com/v1", Provider: "deepseek"}) // by Chat Completions
 	fmt.Println(ours.Name(), theirs.Name())
 	// Output: openai/gpt-5 deepseek/deepseek-chat
 }

@@ -29,12 +29,12 @@ import (
 // Config says which model to ask, and where. Nothing is taken from the
 // environment.
 type Config struct {
-	Model  string              // as the API calls it
-	Key    string              // "": none is sent
-	Base   string              // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
-	API    API                 // "": Responses at OpenAI's own address, Chat at any other
-	Client *http.Client        // nil: provider.DefaultClient()
-	Faults classify.Classifier // names the faults; zero: the built-in rules
+	Model   string              // as the API calls it
+	Key     string              // "": none is sent
+	BaseURL string              // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
+	API     API                 // "": Responses at OpenAI's own address, Chat at any other
+	Client  *http.Client        // nil: provider.DefaultClient()
+	Faults  classify.Classifier // names the faults; zero: the built-in rules
 
 	// Provider is who answers at Base, for names and faults. Reasoning is given
 	// back to the same one only. "": "openai".
@@ -60,14 +60,14 @@ const vendor = "https://api.openai.com/v1"
 
 // Model is a model behind one of the APIs.
 type Model struct {
-	name      llm.Name
-	base      string
-	renamed   bool // the bound of an answer has the name that OpenAI gave it later
-	api       API
-	faults    classify.Classifier
-	summaries bool
-	chat      openai.ChatCompletionService
-	responses responses.ResponseService
+	name                llm.Name
+	base                string
+	maxCompletionTokens bool // the bound of an answer has the name that OpenAI gave it later
+	api                 API
+	faults              classify.Classifier
+	summaries           bool
+	chat                openai.ChatCompletionService
+	responses           responses.ResponseService
 }
 
 // New gives a model. What is wrong with the configuration comes to light when
@@ -75,12 +75,12 @@ type Model struct {
 func New(c Config) *Model {
 	m := &Model{
 		name:      llm.Name{Provider: cmp.Or(c.Provider, "openai"), Model: c.Model},
-		base:      cmp.Or(c.Base, vendor),
+		base:      cmp.Or(c.BaseURL, vendor),
 		faults:    c.Faults,
 		summaries: c.Summaries,
 	}
 	own := isAt(m.base, ".api.openai.com")
-	m.renamed = own || isAt(m.base, ".azure.com")
+	m.maxCompletionTokens = own || isAt(m.base, ".azure.com")
 	m.api = cmp.Or(c.API, Chat)
 	if c.API == "" && own {
 		m.api = Responses

@@ -108,7 +108,7 @@ func TestAPIIsTheNewOneAtItsVendorAndTheCommonOneElsewhere(t *testing.T) {
 	for _, tt := range tests {
 		var sent http.Request
 		var body []byte
-		_, _ = ask(openai.New(openai.Config{Model: "m", Key: "sk-1", Base: tt.base, API: tt.api, Client: listens(&sent, &body)}), hello)
+		_, _ = ask(openai.New(openai.Config{Model: "m", Key: "sk-1", BaseURL: tt.base, API: tt.api, Client: listens(&sent, &body)}), hello)
 		if sent.URL == nil || sent.URL.String() != tt.want || sent.Header.Get("Authorization") != "Bearer sk-1" {
 			t.Errorf("%s %s: %v", tt.base, tt.api, sent.URL)
 		}
@@ -117,8 +117,8 @@ func TestAPIIsTheNewOneAtItsVendorAndTheCommonOneElsewhere(t *testing.T) {
 
 func TestConfigurationThatCannotWorkIsInvalid(t *testing.T) {
 	for _, c := range []openai.Config{
-		{Base: "localhost:8000/v1"},
-		{Base: "http://%zz"},
+		{BaseURL: "localhost:8000/v1"},
+		{BaseURL: "http://%zz"},
 		{API: "assistants"},
 	} {
 		_, err := ask(openai.New(c), hello)

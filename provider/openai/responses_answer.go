@@ -13,7 +13,7 @@ import (
 // responsesAnswer puts an answer of the Responses API together.
 type responsesAnswer struct {
 	call    *provider.Call
-	calls   calls
+	calls   callCollector
 	items   map[int64]progress // by their place in the answer
 	refused bool
 }
@@ -21,8 +21,8 @@ type responsesAnswer struct {
 // progress is how much of an item has been handed on.
 type progress struct{ begun, done bool }
 
-// hear takes an event of a stream.
-func (a *responsesAnswer) hear(e responses.ResponseStreamEventUnion) (bool, error) {
+// event takes an event of a stream.
+func (a *responsesAnswer) event(e responses.ResponseStreamEventUnion) (bool, error) {
 	switch e.Type {
 	case "response.output_text.delta":
 		return a.begun(e.OutputIndex).Yield(llm.Text{Text: e.Delta}), nil
@@ -38,48 +38,48 @@ func (a *responsesAnswer) hear(e responses.ResponseStreamEventUnion) (bool, erro
 	case "response.output_item.done":
 		return a.item(e.OutputIndex, e.Item), nil
 	case "response.completed":
-		return false, a.whole(e.Response)
+		return false, a.unary(e.Response)
 	case "response.failed", "error":
-		return false, failed(e)
+		return false, failedEvent(e)
 	case "response.incomplete":
-		if broke(e.Response) {
-			return false, failed(e)
+		if isFailed(e.Response) {
+			return false, failedEvent(e)
 		}
-		return false, a.whole(e.Response)
+		return false, a.unary(e.Response)
 	}
 	return true, nil
 }
 
 // begun remembers that some of an item is handed on.
 func (a *responsesAnswer) begun(index int64) *provider.Call {
-	a.note(index, progress{begun: true})
+	a.setProgress(index, progress{begun: true})
 	return a.call
 }
 
-func (a *responsesAnswer) note(index int64, p progress) {
+func (a *responsesAnswer) setProgress(index int64, p progress) {
 	if a.items == nil {
 		a.items = map[int64]progress{}
 	}
 	a.items[index] = p
 }
 
-// broke tells whether a response bears an error.
-func broke(r responses.Response) bool { return r.Error.Code != "" || r.Error.Message != "" }
+// isFailed tells whether a response bears an error.
+func isFailed(r responses.Response) bool { return r.Error.Code != "" || r.Error.Message != "" }
 
-// failed is the error in an event, which to the SDK is one like any other.
-func failed(e responses.ResponseStreamEventUnion) error {
-	return failure(ssestream.Event{Type: e.Type, Data: []byte(e.RawJSON())})
+// failedEvent is the error in an event, which to the SDK is one like any other.
+func failedEvent(e responses.ResponseStreamEventUnion) error {
+	return streamError(ssestream.Event{Type: e.Type, Data: []byte(e.RawJSON())})
 }
 
 // item hands on a whole item of the answer, as far as its pieces have not been.
 func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUnion) bool {
 	streamed := a.items[index].begun
-	a.note(index, progress{begun: true, done: true})
+	a.setProgress(index, progress{begun: true, done: true})
 	switch item.Type {
 	case "reasoning":
 		text := ""
 		if !streamed {
-			text = thoughts(item)
+			text = reasoningText(item)
 		}
 		return a.call.Yield(llm.Reasoning{Text: text, Signature: item.EncryptedContent})
 	case "function_call":
@@ -87,7 +87,7 @@ func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUni
 		if id == "" {
 			id = item.ID
 		}
-		return a.calls.one(a.call, id, item.Name, item.Arguments.OfString)
+		return a.calls.yieldOne(a.call, id, item.Name, item.Arguments.OfString)
 	case "message":
 		for _, part := range item.Content {
 			a.refused = a.refused || part.Refusal != ""
@@ -99,9 +99,9 @@ func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUni
 	return true
 }
 
-// thoughts gives the text of an item of reasoning: its summary or, from open
+// reasoningText gives the text of an item of reasoning: its summary or, from open
 // models, the whole.
-func thoughts(item responses.ResponseOutputItemUnion) string {
+func reasoningText(item responses.ResponseOutputItemUnion) string {
 	var all []string
 	for _, s := range item.Summary {
 		all = append(all, s.Text)
@@ -112,13 +112,13 @@ func thoughts(item responses.ResponseOutputItemUnion) string {
 	return strings.Join(all, "\n\n")
 }
 
-// rest is called where the last event is missing.
-func (a *responsesAnswer) rest(bool) error { return nil }
+// end is called where the last event is missing.
+func (a *responsesAnswer) end(bool) error { return nil }
 
-// whole takes the response as it is at its end, with what has not been heard of
+// unary takes the response as it is at its end, with what has not been heard of
 // it yet: all, if it was not streamed. One that has failed is no answer.
-func (a *responsesAnswer) whole(r responses.Response) error {
-	if broke(r) {
+func (a *responsesAnswer) unary(r responses.Response) error {
+	if isFailed(r) {
 		return nil
 	}
 	for i, item := range r.Output {
@@ -135,15 +135,15 @@ func (a *responsesAnswer) whole(r responses.Response) error {
 			Reasoning:  int(r.Usage.OutputTokensDetails.ReasoningTokens),
 		})
 	}
-	if reason, ended := a.why(r); ended {
+	if reason, ended := a.endReason(r); ended {
 		a.call.End(reason, r.Model)
 	}
 	return nil
 }
 
-// why gives the reason of the end; false: the response has failed, or is not at
+// endReason gives the reason of the end; false: the response has failed, or is not at
 // its end.
-func (a *responsesAnswer) why(r responses.Response) (llm.Reason, bool) {
+func (a *responsesAnswer) endReason(r responses.Response) (llm.Reason, bool) {
 	switch {
 	case r.Status == "incomplete" && r.IncompleteDetails.Reason == "max_output_tokens":
 		return llm.Length, true

@@ -17,20 +17,20 @@ import (
 
 // askResponses asks by the Responses API.
 func (m *Model) askResponses(ctx context.Context, r llm.Request, c *provider.Call) error {
-	question, err := m.question(r)
+	question, err := m.responsesParams(r)
 	if err != nil {
 		return err
 	}
 	var resp *http.Response
-	if _, err := m.responses.New(ctx, question, raw(r, &resp)...); err != nil {
+	if _, err := m.responses.New(ctx, question, undecoded(r, &resp)...); err != nil {
 		return err
 	}
-	return read(resp, &responsesAnswer{call: c, calls: calls{taken: taken(r.Messages)}}, c)
+	return read(resp, &responsesAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}, c)
 }
 
-// question gives a request in the API's form. Nothing is stored there, so that
+// responsesParams gives a request in the API's form. Nothing is stored there, so that
 // the conversation is ours alone; what a model has thought travels encrypted.
-func (m *Model) question(r llm.Request) (responses.ResponseNewParams, error) {
+func (m *Model) responsesParams(r llm.Request) (responses.ResponseNewParams, error) {
 	q := responses.ResponseNewParams{
 		Model:     m.name.Model,
 		Store:     openai.Bool(false),
@@ -42,7 +42,7 @@ func (m *Model) question(r llm.Request) (responses.ResponseNewParams, error) {
 	if r.MaxTokens > 0 {
 		q.MaxOutputTokens = openai.Int(int64(r.MaxTokens))
 	}
-	if reasons(m.name.Model) {
+	if canReason(m.name.Model) {
 		q.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	}
 	if m.summaries {
@@ -67,9 +67,9 @@ func (m *Model) question(r llm.Request) (responses.ResponseNewParams, error) {
 	return q, nil
 }
 
-// reasons tells whether a model's reasoning can be asked for. Those that do not
+// canReason tells whether a model's reasoning can be asked for. Those that do not
 // reason refuse the question, and they are the old ones.
-func reasons(model string) bool {
+func canReason(model string) bool {
 	for _, old := range [...]string{"gpt-3", "gpt-4", "chatgpt-", "ft:gpt-3", "ft:gpt-4"} {
 		if strings.HasPrefix(model, old) {
 			return false
@@ -96,22 +96,22 @@ func (m *Model) items(msg llm.Message) ([]responses.ResponseInputItemUnionParam,
 		}
 		return results, nil
 	case llm.Assistant:
-		return said(msg, msg.By.Provider == m.name.Provider), nil
+		return assistantItems(msg, msg.By.Provider == m.name.Provider), nil
 	}
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
 }
 
-// said gives a model's message as items. own tells that the provider has said
+// assistantItems gives a model's message as items. own tells that the provider has said
 // it, and gets its reasoning back, but only before what came of it: the API
 // refuses reasoning that nothing follows.
-func said(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
+func assistantItems(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 	var items, thoughts []responses.ResponseInputItemUnionParam
 	for _, b := range msg.Content {
 		var item responses.ResponseInputItemUnionParam
 		switch b := b.(type) {
 		case llm.Reasoning:
 			if own && b.Signature != "" && b.Signature != reasoningContent {
-				thoughts = append(thoughts, thought(b.Signature))
+				thoughts = append(thoughts, reasoningItem(b.Signature))
 			}
 			continue
 		case llm.Text:
@@ -120,7 +120,7 @@ func said(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 			}
 			item = responses.ResponseInputItemParamOfMessage(b.Text, responses.EasyInputMessageRoleAssistant)
 		case llm.ToolCall:
-			item = responses.ResponseInputItemParamOfFunctionCall(written(b.Arguments), callID(b.ID), b.Name)
+			item = responses.ResponseInputItemParamOfFunctionCall(argumentsText(b.Arguments), callID(b.ID), b.Name)
 		default:
 			continue
 		}
@@ -135,9 +135,9 @@ func callID(id string) string {
 	return provider.FitID(id, func(id string) bool { return len(id) <= 64 })
 }
 
-// thought is an item of reasoning. It goes back without its id: where nothing is
+// reasoningItem is an item of reasoning. It goes back without its id: where nothing is
 // stored, the API looks for it in vain.
-func thought(encrypted string) responses.ResponseInputItemUnionParam {
+func reasoningItem(encrypted string) responses.ResponseInputItemUnionParam {
 	type item struct {
 		Type      string   `json:"type"`
 		Summary   []string `json:"summary"`

@@ -16,15 +16,15 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// answer puts together what one API says.
-type answer[Event, Whole any] interface {
-	hear(Event) (more bool, err error) // the next event of a stream
-	rest(done bool) error              // the stream has ended without an error; done: with its terminator
-	whole(Whole) error                 // or all of it in one body
+// answerReader puts together what one API says.
+type answerReader[Event, Whole any] interface {
+	event(Event) (more bool, err error) // the next event of a stream
+	end(done bool) error                // the stream has ended without an error; done: with its terminator
+	unary(Whole) error                  // or all of it in one body
 }
 
-// raw gives the options with which an answer comes undecoded, for read.
-func raw(r llm.Request, resp **http.Response) []option.RequestOption {
+// undecoded gives the options with which an answer comes undecoded, for read.
+func undecoded(r llm.Request, resp **http.Response) []option.RequestOption {
 	options := []option.RequestOption{option.WithResponseBodyInto(resp)}
 	if !r.NoStream {
 		options = append(options, option.WithJSONSet("stream", true))
@@ -35,30 +35,30 @@ func raw(r llm.Request, resp **http.Response) []option.RequestOption {
 // read reads a response into an answer: a stream, or the one body that was asked
 // for or that a server gives which cannot stream. Its first byte tells, since
 // servers get the type wrong.
-func read[Event, Whole any](resp *http.Response, a answer[Event, Whole], c *provider.Call) error {
+func read[Event, Whole any](resp *http.Response, a answerReader[Event, Whole], c *provider.Call) error {
 	defer resp.Body.Close()
 	body := bufio.NewReader(resp.Body)
-	if first(body) == '{' {
+	if firstByte(body) == '{' {
 		return readWhole(body, a)
 	}
-	w := &watch{Decoder: ssestream.NewDecoder(closed(resp, body))}
+	w := &strictDecoder{Decoder: ssestream.NewDecoder(withFinalBlankLine(resp, body))}
 	events := ssestream.NewStream[Event](w, nil)
 	defer events.Close()
 	for events.Next() {
-		if more, err := a.hear(events.Current()); err != nil {
-			return broken(c, err)
+		if more, err := a.event(events.Current()); err != nil {
+			return eventFault(c, err)
 		} else if !more {
 			return nil
 		}
 	}
 	if err := events.Err(); err != nil {
-		return broken(c, err)
+		return eventFault(c, err)
 	}
-	return a.rest(w.done)
+	return a.end(w.done)
 }
 
-// broken gives the fault of an error event, and any other error as it is.
-func broken(c *provider.Call, err error) error {
+// eventFault gives the fault of an error event, and any other error as it is.
+func eventFault(c *provider.Call, err error) error {
 	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
 		return c.ErrorEvent(e.Event.Data, err)
 	}
@@ -66,7 +66,7 @@ func broken(c *provider.Call, err error) error {
 }
 
 // readWhole reads an answer in one piece.
-func readWhole[Event, Whole any](body io.Reader, a answer[Event, Whole]) error {
+func readWhole[Event, Whole any](body io.Reader, a answerReader[Event, Whole]) error {
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return err
@@ -75,12 +75,12 @@ func readWhole[Event, Whole any](body io.Reader, a answer[Event, Whole]) error {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	return a.whole(w)
+	return a.unary(w)
 }
 
-// first gives the first byte that is no white space, with which servers keep a
+// firstByte gives the first byte that is no white space, with which servers keep a
 // connection alive, and leaves it to be read; 0: there is none.
-func first(body *bufio.Reader) byte {
+func firstByte(body *bufio.Reader) byte {
 	for {
 		b, err := body.ReadByte()
 		switch {
@@ -93,9 +93,9 @@ func first(body *bufio.Reader) byte {
 	}
 }
 
-// closed gives the response with a blank line at its end: the SDK would drop a
+// withFinalBlankLine gives the response with a blank line at its end: the SDK would drop a
 // last event without one, which some servers leave out.
-func closed(resp *http.Response, body io.Reader) *http.Response {
+func withFinalBlankLine(resp *http.Response, body io.Reader) *http.Response {
 	r := *resp
 	r.Body = struct {
 		io.Reader
@@ -104,10 +104,10 @@ func closed(resp *http.Response, body io.Reader) *http.Response {
 	return &r
 }
 
-// watch is the SDK's decoder, and tells what the SDK keeps to itself or has no
+// strictDecoder is the SDK's decoder, and tells what the SDK keeps to itself or has no
 // eye for: the terminator, and errors that are called so by their event's name
 // alone.
-type watch struct {
+type strictDecoder struct {
 	ssestream.Decoder
 	event ssestream.Event
 	done  bool
@@ -115,13 +115,13 @@ type watch struct {
 }
 
 // Next reads the next event.
-func (w *watch) Next() bool {
+func (w *strictDecoder) Next() bool {
 	if !w.Decoder.Next() {
 		return false
 	}
 	w.event = w.Decoder.Event()
 	if w.event.Type == "error" {
-		w.err = failure(w.event)
+		w.err = streamError(w.event)
 		return false
 	}
 	w.done = bytes.HasPrefix(w.event.Data, []byte("[DONE]"))
@@ -132,17 +132,17 @@ func (w *watch) Next() bool {
 }
 
 // Event gives the event.
-func (w *watch) Event() ssestream.Event { return w.event }
+func (w *strictDecoder) Event() ssestream.Event { return w.event }
 
 // Err gives what has ended the stream.
-func (w *watch) Err() error {
+func (w *strictDecoder) Err() error {
 	if w.err != nil {
 		return w.err
 	}
 	return w.Decoder.Err()
 }
 
-// failure is an error event as the SDK has it.
-func failure(e ssestream.Event) *ssestream.StreamError {
+// streamError is an error event as the SDK has it.
+func streamError(e ssestream.Event) *ssestream.StreamError {
 	return &ssestream.StreamError{Message: "received error while streaming: " + strings.TrimSpace(string(e.Data)), Event: e}
 }

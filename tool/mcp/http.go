@@ -8,10 +8,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// web gives the way to a server over HTTP. An answer whose stream breaks is
+// httpTransport gives the way to a server over HTTP. An answer whose stream breaks is
 // asked for once more where the server keeps it, which runs nothing twice;
 // otherwise nothing is sent again.
-func (s Server) web() (sdk.Transport, error) {
+func (s Server) httpTransport() (sdk.Transport, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is no URL of HTTP", s.URL)
@@ -20,22 +20,22 @@ func (s Server) web() (sdk.Transport, error) {
 	if s.Client != nil {
 		client = *s.Client
 	}
-	client.Transport = headers{u, s.Header, client.Transport}
+	client.Transport = headerTransport{u, s.Header, client.Transport}
 	return &sdk.StreamableClientTransport{
 		Endpoint: s.URL, HTTPClient: &client, MaxRetries: 1,
 		DisableStandaloneSSE: true, // nobody here listens to what a server says unasked
 	}, nil
 }
 
-// headers adds a server's headers to requests to its own host. They hold
+// headerTransport adds a server's headers to requests to its own host. They hold
 // credentials, and a redirect may lead anywhere.
-type headers struct {
+type headerTransport struct {
 	home   *url.URL
 	header http.Header
 	base   http.RoundTripper // nil: http.DefaultTransport
 }
 
-func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := h.base
 	if base == nil {
 		base = http.DefaultTransport

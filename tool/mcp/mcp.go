@@ -35,27 +35,27 @@ type Server struct {
 	Header http.Header  // sent with every request to the URL's host, and to no other
 	Client *http.Client // nil: one without a limit of time
 
-	Start   time.Duration // how long connecting may take; 0: one minute
-	Stop    time.Duration // how long a program may take to end once its input is closed, and again once it is told to; 0: two seconds
-	Timeout time.Duration // of each tool; see [tool.Tool]
-	Bound   int           // of each tool's output; see [tool.Tool]
+	ConnectTimeout time.Duration // how long connecting may take; 0: one minute
+	StopTimeout    time.Duration // how long a program may take to end once its input is closed, and again once it is told to; 0: two seconds
+	Timeout        time.Duration // of each tool; see [tool.Tool]
+	MaxOutput      int           // of each tool's output; see [tool.Tool]
 }
 
 // Client is a connection to an MCP server. One that is lost is a failed result for
 // the calls under way; the next call connects anew, and starts the server again
 // if we have started it. Its methods may run concurrently.
 type Client struct {
-	server Server
-	tools  []tool.Tool
-	open   context.Context
-	leave  context.CancelCauseFunc
-	line   chan *line // holds the connection; who has taken it out connects anew
+	server  Server
+	tools   []tool.Tool
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	session chan *session // holds the connection; who has taken it out connects anew
 }
 
 const (
-	start = time.Minute
-	stop  = 2 * time.Second
-	most  = 10_000 // tools of one server; beyond it something is wrong
+	defaultConnectTimeout = time.Minute
+	defaultStopTimeout    = 2 * time.Second
+	maxTools              = 10_000 // tools of one server; beyond it something is wrong
 )
 
 var errClosed = errors.New("the connection to the server is closed")
@@ -63,31 +63,31 @@ var errClosed = errors.New("the connection to the server is closed")
 // Connect connects to a server and asks for its tools. The context is about
 // connecting only: the connection lasts until Close.
 func Connect(ctx context.Context, s Server) (*Client, error) {
-	m := &Client{server: s, line: make(chan *line, 1)}
-	m.open, m.leave = context.WithCancelCause(context.Background())
+	m := &Client{server: s, session: make(chan *session, 1)}
+	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	l, err := dial(ctx, s)
 	if err == nil {
-		m.line <- l
-		err = m.list(ctx, l)
+		m.session <- l
+		err = m.listTools(ctx, l)
 	}
 	if err != nil {
-		m.leave(err)
+		m.cancel(err)
 		return nil, fmt.Errorf("mcp server %s: %w", cmp.Or(s.Name, s.Command, s.URL), err)
 	}
 	return m, nil
 }
 
-// list asks for the tools, page after page.
-func (m *Client) list(ctx context.Context, l *line) error {
-	ctx, cancel := l.server.begin(ctx)
+// listTools asks for the tools, page after page.
+func (m *Client) listTools(ctx context.Context, l *session) error {
+	ctx, cancel := l.server.connectContext(ctx)
 	defer cancel()
 	taken := map[string]bool{}
-	for t, err := range l.session.Tools(ctx, nil) {
-		if err == nil && len(m.tools) == most {
-			err = fmt.Errorf("more than %d tools", most)
+	for t, err := range l.client.Tools(ctx, nil) {
+		if err == nil && len(m.tools) == maxTools {
+			err = fmt.Errorf("more than %d tools", maxTools)
 		}
 		if err != nil {
-			err = l.why(ctx, err)
+			err = l.explain(ctx, err)
 			_ = m.Close() // the first error is the one to know
 			return err
 		}
@@ -96,9 +96,9 @@ func (m *Client) list(ctx context.Context, l *line) error {
 	return nil
 }
 
-// begin gives a context for connecting.
-func (s Server) begin(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := cmp.Or(s.Start, start)
+// connectContext gives a context for connecting.
+func (s Server) connectContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(s.ConnectTimeout, defaultConnectTimeout)
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v", limit))
 }
 
@@ -106,16 +106,16 @@ func (s Server) begin(ctx context.Context) (context.Context, context.CancelFunc)
 // unless the server says that they only read, and its word is all there is.
 func (m *Client) Tools() []tool.Tool { return slices.Clone(m.tools) }
 
-// living gives a connection that lasts, as far as is known.
-func (m *Client) living(ctx context.Context) (*line, error) {
-	var l *line
+// liveSession gives a connection that lasts, as far as is known.
+func (m *Client) liveSession(ctx context.Context) (*session, error) {
+	var l *session
 	select {
-	case l = <-m.line:
+	case l = <-m.session:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { m.line <- l }()
-	if m.open.Err() != nil {
+	defer func() { m.session <- l }()
+	if m.ctx.Err() != nil {
 		return nil, errClosed
 	}
 	if l.alive() {
@@ -134,8 +134,8 @@ func (m *Client) living(ctx context.Context) (*line, error) {
 // started is ended with all that it has started, by force if need be. Its error
 // says that even this was in vain.
 func (m *Client) Close() error {
-	m.leave(errClosed)
-	l := <-m.line
-	defer func() { m.line <- l }()
+	m.cancel(errClosed)
+	l := <-m.session
+	defer func() { m.session <- l }()
 	return l.close()
 }

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// process is a server that was started. It is the writer to its input; closing
+// proc is a server that was started. It is the writer to its input; closing
 // that ends it.
 type process struct {
 	io.WriteCloser // its input
 	cmd            *exec.Cmd
 	out            io.ReadCloser
 	patience       time.Duration
-	end            func() error
+	stopOnce       func() error
 	ended          chan struct{} // closed when it has
-	how            error         // nil: in good order; read it when ended is closed
+	exitErr        error         // nil: in good order; read it when ended is closed
 }
 
 // launch starts the program of a server.
 func launch(s Server) (*process, error) {
 	cmd := exec.Command(s.Command, s.Args...)
-	cmd.Env, cmd.Dir, cmd.Stderr = append(needed(), s.Env...), s.Dir, s.Stderr
-	p := &process{cmd: cmd, patience: cmp.Or(s.Stop, stop), ended: make(chan struct{})}
+	cmd.Env, cmd.Dir, cmd.Stderr = append(baseEnvironment(), s.Env...), s.Dir, s.Stderr
+	p := &process{cmd: cmd, patience: cmp.Or(s.StopTimeout, defaultStopTimeout), ended: make(chan struct{})}
 	cmd.WaitDelay = p.patience // for whoever has inherited its standard error
-	own(cmd)
+	setProcessGroup(cmd)
 	var err error
 	if p.WriteCloser, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -42,12 +42,12 @@ func launch(s Server) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.end = sync.OnceValue(p.finish)
+	p.stopOnce = sync.OnceValue(p.stop)
 	return p, nil
 }
 
-// needed gives what of our environment a program needs to start at all.
-func needed() []string {
+// baseEnvironment gives what of our environment a program needs to start at all.
+func baseEnvironment() []string {
 	var env []string
 	for _, name := range []string{
 		"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
@@ -61,29 +61,29 @@ func needed() []string {
 }
 
 // Close ends the program and waits until it has ended.
-func (p *process) Close() error { return p.end() }
+func (p *process) Close() error { return p.stopOnce() }
 
-// finish ends the program: its input first, then by request, then by force.
-func (p *process) finish() error {
+// stop ends the program: its input first, then by request, then by force.
+func (p *process) stop() error {
 	_ = p.WriteCloser.Close() // it may be gone already
 	go func() {
-		p.how = p.cmd.Wait()
+		p.exitErr = p.cmd.Wait()
 		close(p.ended)
 	}()
 	for _, force := range []func(*exec.Cmd){terminate, kill} {
-		if p.within(p.patience) {
+		if p.exitsWithin(p.patience) {
 			return nil
 		}
 		force(p.cmd)
 	}
-	if !p.within(p.patience) {
+	if !p.exitsWithin(p.patience) {
 		return errors.New("the server does not end")
 	}
 	return nil
 }
 
-// within tells whether the program ends in time.
-func (p *process) within(d time.Duration) bool {
+// exitsWithin tells whether the program ends in time.
+func (p *process) exitsWithin(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	select {
@@ -94,13 +94,13 @@ func (p *process) within(d time.Duration) bool {
 	}
 }
 
-// ending waits for the end of a program whose output has ended, and says how it
+// exitError waits for the end of a program whose output has ended, and says how it
 // came.
-func (p *process) ending(ctx context.Context) error {
-	go p.end() // the session does it as well, in its own time
+func (p *process) exitError(ctx context.Context) error {
+	go p.stopOnce() // the session does it as well, in its own time
 	select {
 	case <-p.ended:
-		return cmp.Or(p.how, errors.New("exit status 0"))
+		return cmp.Or(p.exitErr, errors.New("exit status 0"))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

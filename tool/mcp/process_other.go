@@ -4,7 +4,7 @@ package mcp
 
 import "os/exec"
 
-func own(*exec.Cmd) {}
+func setProcessGroup(*exec.Cmd) {}
 
 // There is no way to ask, and what the program has started is out of reach.
 

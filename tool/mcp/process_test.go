@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 // child is this program as a server that plays a part.
 func child(part string) mcp.Server {
-	return mcp.Server{Name: "test", Command: os.Args[0], Env: []string{role + "=" + part, "GORACE=atexit_sleep_ms=0"}, Stop: time.Minute}
+	return mcp.Server{Name: "test", Command: os.Args[0], Env: []string{role + "=" + part, "GORACE=atexit_sleep_ms=0"}, StopTimeout: time.Minute}
 }
 
 func TestServersOverStandardInputAndOutputAnswer(t *testing.T) {
@@ -70,26 +70,26 @@ func TestServersOverStandardInputAndOutputAnswer(t *testing.T) {
 	}
 }
 
-// said collects what a server says on standard error.
-type said struct {
+// resultText collects what a server says on standard error.
+type resultText struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *resultText) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(p)
 }
 
-func (s *said) String() string {
+func (s *resultText) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
 func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
-	var stderr said
+	var stderr resultText
 	server := child("offer")
 	server.Stderr = &stderr
 	tools, m := connected(t, server)
@@ -112,7 +112,7 @@ func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
 func TestServersThatDoNotEndAreEnded(t *testing.T) {
 	for _, part := range []string{"stubborn", "polite"} {
 		server := child(part)
-		server.Stop = 100 * time.Millisecond
+		server.StopTimeout = 100 * time.Millisecond
 		_, m := connected(t, server)
 		if err := m.Close(); err != nil {
 			t.Errorf("%s: %v", part, err)
@@ -131,7 +131,7 @@ func TestProgramsThatAreNoServersAreNoConnection(t *testing.T) {
 	} {
 		server := child(part)
 		if part == "silent" {
-			server.Start = 100 * time.Millisecond
+			server.ConnectTimeout = 100 * time.Millisecond
 		}
 		if _, err := mcp.Connect(t.Context(), server); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", part, err, want)
@@ -153,7 +153,7 @@ func TestServerThatDoesNotStartAgainSaysWhy(t *testing.T) {
 
 func TestKeysInOurEnvironmentAreNotForServers(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "secret")
-	var stderr said
+	var stderr resultText
 	server := child("environment")
 	server.Stderr = &stderr
 	if _, err := mcp.Connect(t.Context(), server); err == nil {

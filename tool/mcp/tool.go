@@ -18,11 +18,11 @@ import (
 // tool makes a tool of one that the server has, under a name that is not taken.
 func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 	made := tool.Tool{
-		Tool:       llm.Tool{Name: unique(m.server.Name, t.Name, taken), Description: t.Description},
+		Tool:       llm.Tool{Name: uniqueName(m.server.Name, t.Name, taken), Description: t.Description},
 		Writes:     t.Annotations == nil || !t.Annotations.ReadOnlyHint,
 		Idempotent: t.Annotations != nil && t.Annotations.IdempotentHint,
 		Timeout:    m.server.Timeout,
-		Bound:      m.server.Bound,
+		MaxOutput:  m.server.MaxOutput,
 		Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			return m.call(ctx, t.Name, arguments)
 		},
@@ -38,8 +38,8 @@ func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 func (m *Client) call(ctx context.Context, name string, arguments json.RawMessage) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(m.open, func() { cancel(errClosed) })()
-	l, err := m.living(ctx)
+	defer context.AfterFunc(m.ctx, func() { cancel(errClosed) })()
+	l, err := m.liveSession(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (m *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	if err != nil {
 		return "", err
 	}
-	output := said(result)
+	output := resultText(result)
 	switch {
 	case result.NeedsInput():
 		return output, errors.New("the server asks its user something, and nobody is here to answer")
@@ -59,14 +59,14 @@ func (m *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	return output, nil
 }
 
-// said gives a result as text.
-func said(r *sdk.CallToolResult) string {
+// resultText gives a result as text.
+func resultText(r *sdk.CallToolResult) string {
 	var all []string
 	text := false
 	for _, c := range r.Content {
 		_, plain := c.(*sdk.TextContent)
 		text = text || plain
-		all = append(all, shown(c))
+		all = append(all, contentText(c))
 	}
 	if !text && r.StructuredContent != nil { // with a text it is the same once more
 		if structure, err := json.Marshal(r.StructuredContent); err == nil {
@@ -76,8 +76,8 @@ func said(r *sdk.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// shown gives a piece of a result as text, or a note that says what it is.
-func shown(c sdk.Content) string {
+// contentText gives a piece of a result as text, or a note that says what it is.
+func contentText(c sdk.Content) string {
 	switch c := c.(type) {
 	case *sdk.TextContent:
 		return c.Text
@@ -96,29 +96,29 @@ func shown(c sdk.Content) string {
 	return fmt.Sprintf("[%T: not shown]", c)
 }
 
-// long is how long the name of a tool may be, for every provider.
-const long = 64
+// maxNameLen is how long the name of a tool may be, for every provider.
+const maxNameLen = 64
 
-// unique gives the name under which a model sees a server's tool. One that is
+// uniqueName gives the name under which a model sees a server's tool. One that is
 // too long, or like another when bent to what is legal, ends with a mark of its
 // own.
-func unique(server, name string, taken map[string]bool) string {
+func uniqueName(server, name string, taken map[string]bool) string {
 	if server != "" {
 		name = "mcp__" + server + "__" + name
 	}
-	bent := strings.Map(legal, name)
+	bent := strings.Map(legalRune, name)
 	shown := bent
-	for n := 0; len(shown) > long || taken[shown]; n++ {
+	for n := 0; len(shown) > maxNameLen || taken[shown]; n++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", name, n))
 		mark := "_" + hex.EncodeToString(sum[:4])
-		shown = bent[:min(len(bent), long-len(mark))] + mark
+		shown = bent[:min(len(bent), maxNameLen-len(mark))] + mark
 	}
 	taken[shown] = true
 	return shown
 }
 
-// legal gives the character, or the one that stands for it.
-func legal(r rune) rune {
+// legalRune gives the character, or the one that stands for it.
+func legalRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
 		return r

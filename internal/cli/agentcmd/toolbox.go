@@ -90,5 +90,5 @@ func mcpServer(text string) (mcp.Server, error) {
 	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
 		return mcp.Server{Name: name, URL: what}, nil
 	}
-	return mcp.Server{Name: name, Command: words[0], Args: words[1:], Stop: farewell}, nil
+	return mcp.Server{Name: name, Command: words[0], Args: words[1:], StopTimeout: farewell}, nil
 }

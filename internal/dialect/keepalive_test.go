@@ -14,7 +14,7 @@ var all = []*dialect.Dialect{
 	dialect.Gemini(), dialect.Ollama(), dialect.LMStudio(),
 }
 
-// The clients that the rhythms tell apart.
+// The clients with keepalives of their own.
 var (
 	claude    = dialect.Client{Agent: "claude-cli/2.1.329 (external, cli)", Model: `gpt "5"`}
 	codex     = dialect.Client{Agent: "codex_cli_rs/0.101.0 (Linux)", Model: "gpt-5"}
@@ -22,8 +22,8 @@ var (
 	vercel    = dialect.Client{Agent: "ai/6.0.0 ai-sdk/openai/3.0.0", Model: "gpt-5"}
 )
 
-// The bytes of a hold, as measured to pass every client.
-func TestHoldSpeaksEachDialect(t *testing.T) {
+// The keepalives, as measured to pass every client.
+func TestDialect_PingAndHeartbeat(t *testing.T) {
 	const (
 		state = "ridethrough retry 3 in 52s overloaded"
 		empty = `"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}` + "\n\n"
@@ -59,23 +59,23 @@ func TestHoldSpeaksEachDialect(t *testing.T) {
 	for _, tt := range tests {
 		quiet, ping, beat := tt.d.Ping(tt.form, ""), tt.d.Ping(tt.form, state), tt.d.Heartbeat(tt.form, tt.client)
 		if string(quiet) != tt.quiet || string(ping) != tt.ping || string(beat) != tt.heartbeat || (beat == nil) != (tt.heartbeat == "") {
-			t.Errorf("%s, form %d, %+v: %q, %q, %q", tt.d.Name(), tt.form, tt.client, quiet, ping, beat)
+			t.Errorf("%s, form %d, %+v: fixed ping %q, ping %q, heartbeat %q", tt.d.Name(), tt.form, tt.client, quiet, ping, beat)
 		}
 	}
 }
 
-func TestKeepalivesAreWholeFramesAndNoContent(t *testing.T) {
+func TestDialect_KeepalivesAreWholeFramesWithoutContent(t *testing.T) {
 	for _, d := range all {
 		for _, c := range []dialect.Client{claude, codex} {
 			for _, frame := range [][]byte{d.Ping(dialect.Events, ""), d.Ping(dialect.Events, "retry 3"), d.Heartbeat(dialect.Events, c)} {
 				if dialect.Events.FrameLen(frame, 0) != len(frame) {
-					t.Errorf("%s: %q is no whole frame", d.Name(), frame)
+					t.Errorf("%s: %q is not a whole frame", d.Name(), frame)
 				}
 				if d == dialect.Anthropic() && strings.Contains(string(frame), "message_delta") {
 					continue // its own clients know that it says nothing
 				}
-				if sign := d.FrameKind(dialect.Events, frame); sign != dialect.Opening {
-					t.Errorf("%s: %q reads as %s", d.Name(), frame, signs[sign])
+				if kind := d.FrameKind(dialect.Events, frame); kind != dialect.Opening {
+					t.Errorf("%s: frame %q has kind %s", d.Name(), frame, kindNames[kind])
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func TestKeepalivesAreWholeFramesAndNoContent(t *testing.T) {
 }
 
 // The bytes of a failure after the commit, and how the connection ends.
-func TestFailureSpeaksEachDialect(t *testing.T) {
+func TestDialect_ErrorEvent(t *testing.T) {
 	const responses = "event: error\n" +
 		`data: {"type":"error","code":"server_error","message":"gone","param":null,"sequence_number":0,` +
 		`"error":{"type":"server_error","code":"server_error","message":"gone","param":null}}` + "\n\n" +
@@ -114,34 +114,34 @@ func TestFailureSpeaksEachDialect(t *testing.T) {
 	for _, tt := range tests {
 		got := tt.d.ErrorEvent(tt.form, &fault.Error{Kind: fault.Overloaded}, "gone", tt.within)
 		if string(got) != tt.want || tt.d.Aborts(tt.form) != tt.aborts {
-			t.Errorf("%s, form %d: %s, aborts %v", tt.d.Name(), tt.form, got, tt.d.Aborts(tt.form))
+			t.Errorf("%s, form %d: error event %s, aborts %v", tt.d.Name(), tt.form, got, tt.d.Aborts(tt.form))
 		}
 	}
 }
 
-func TestErrorsReadAsFailuresWhateverTheKind(t *testing.T) {
+func TestDialect_ErrorsOfEveryKindAreFailures(t *testing.T) {
 	forms := map[*dialect.Dialect][]dialect.Form{dialect.Gemini(): {dialect.Events, dialect.Array}, dialect.Ollama(): {dialect.Lines}}
 	for _, d := range all {
 		for k := fault.Unknown; k <= fault.Canceled; k++ {
 			f, words := &fault.Error{Kind: k}, "gave up\n\nafter \"all\""
 			if body := d.ErrorBody(f, words); d.BodyKind(body) != dialect.Failure || !json.Valid(body) {
-				t.Errorf("%s, %v: %s", d.Name(), k, body)
+				t.Errorf("%s: error body of kind %v is no failure: %s", d.Name(), k, body)
 			}
 			for _, form := range append(forms[d], dialect.Events)[:max(1, len(forms[d]))] {
 				event := d.ErrorEvent(form, f, words, false)
 				if n := form.FrameLen(event, 0); n == 0 || d.FrameKind(form, event[:n]) != dialect.Failure {
-					t.Errorf("%s, %v: %q", d.Name(), k, event)
+					t.Errorf("%s: error event of kind %v is no failure: %q", d.Name(), k, event)
 				}
 			}
 		}
 	}
 }
 
-func TestAnthropicCallsEverythingThatPassesOverloaded(t *testing.T) {
+func TestAnthropic_TransientErrorsAreOverloaded(t *testing.T) {
 	for k := fault.Unknown; k < fault.Canceled; k++ {
 		body := string(dialect.Anthropic().ErrorBody(&fault.Error{Kind: k}, "x"))
 		if got := strings.Contains(body, "overloaded_error"); got != (fault.Transient.Has(k) || k == fault.Unknown) {
-			t.Errorf("%v: %s", k, body)
+			t.Errorf("error body of kind %v: %s", k, body)
 		}
 	}
 }

@@ -7,49 +7,49 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-var signs = map[dialect.FrameKind]string{
+var kindNames = map[dialect.FrameKind]string{
 	dialect.Opening: "opening", dialect.Content: "content", dialect.Finish: "finish",
 	dialect.Failure: "failure", dialect.End: "end", dialect.Last: "last",
 }
 
-// signed is a frame and what it means.
-type signed struct{ frame, want string }
+// frameRow is a frame and what it means.
+type frameRow struct{ frame, want string }
 
 // check holds the frames against their meanings, and against what a reader
 // sees of them after content.
-func check(t *testing.T, d *dialect.Dialect, f dialect.Form, rows []signed) {
+func check(t *testing.T, d *dialect.Dialect, f dialect.Form, rows []frameRow) {
 	t.Helper()
 	for _, row := range rows {
-		if got := signs[d.FrameKind(f, []byte(row.frame))]; got != row.want {
-			t.Errorf("%q: %s, want %s", row.frame, got, row.want)
+		if got := kindNames[d.FrameKind(f, []byte(row.frame))]; got != row.want {
+			t.Errorf("FrameKind(%q) = %s, want %s", row.frame, got, row.want)
 		}
 		want := row.want
 		if want == "opening" {
 			want = "content"
 		}
-		if got := signs[max(d.LaterFrameKind(f, []byte(row.frame)), dialect.Content)]; got != want {
-			t.Errorf("%q after content: %s, want %s", row.frame, got, want)
+		if got := kindNames[max(d.LaterFrameKind(f, []byte(row.frame)), dialect.Content)]; got != want {
+			t.Errorf("LaterFrameKind(%q) = %s, want %s", row.frame, got, want)
 		}
 	}
 }
 
-// modelName gives events under the type in their data: with both ends of lines,
+// namedEvents returns events named by the type in their data: with both line ends,
 // and without the name, as relays send them.
-func modelName(rows []signed) (all []signed) {
+func namedEvents(rows []frameRow) (all []frameRow) {
 	for _, row := range rows {
 		_, kind, _ := strings.Cut(row.frame, `"type":"`)
 		kind, _, _ = strings.Cut(kind, `"`)
 		frame := "event: " + kind + "\ndata: " + row.frame + "\n\n"
 		all = append(all,
-			signed{frame, row.want},
-			signed{strings.ReplaceAll(frame, "\n", "\r\n"), row.want},
-			signed{"data: " + row.frame + "\n\n", row.want})
+			frameRow{frame, row.want},
+			frameRow{strings.ReplaceAll(frame, "\n", "\r\n"), row.want},
+			frameRow{"data: " + row.frame + "\n\n", row.want})
 	}
 	return all
 }
 
-func TestAnthropicSigns(t *testing.T) {
-	check(t, dialect.Anthropic(), dialect.Events, modelName([]signed{
+func TestAnthropic_FrameKind(t *testing.T) {
+	check(t, dialect.Anthropic(), dialect.Events, namedEvents([]frameRow{
 		{`{"type":"message_start","message":{"usage":{"input_tokens":25}}}`, "opening"},
 		{`{"type":"ping"}`, "opening"},
 		{`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, "opening"},
@@ -63,15 +63,15 @@ func TestAnthropicSigns(t *testing.T) {
 		{`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "failure"},
 		{`{"type":"next_year"}`, "content"},
 	}))
-	check(t, dialect.Anthropic(), dialect.Events, []signed{
+	check(t, dialect.Anthropic(), dialect.Events, []frameRow{
 		{"data: {\"error\":{\"message\":\"bad gateway\"}}\n\n", "failure"},
 		{": OPENROUTER PROCESSING\n\n", "opening"},
 		{"\n\n", "opening"},
 	})
 }
 
-func TestOpenAIChatSigns(t *testing.T) {
-	rows := []signed{
+func TestOpenAIChat_FrameKind(t *testing.T) {
+	rows := []frameRow{
 		{`: OPENROUTER PROCESSING`, "opening"},
 		{`data: {"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, "opening"},
 		{`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, "opening"},
@@ -100,8 +100,8 @@ func TestOpenAIChatSigns(t *testing.T) {
 	check(t, dialect.OpenAIChat(), dialect.Events, rows)
 }
 
-func TestOpenAICompletionsSigns(t *testing.T) {
-	check(t, dialect.OpenAICompletions(), dialect.Events, []signed{
+func TestOpenAICompletions_FrameKind(t *testing.T) {
+	check(t, dialect.OpenAICompletions(), dialect.Events, []frameRow{
 		{`data: {"id":"cmpl-1","object":"text_completion","choices":[{"text":"","index":0,"logprobs":null,"finish_reason":null}]}` + "\n\n", "opening"},
 		{`data: {"id":"cmpl-1","object":"text_completion","choices":[{"text":"Hi","index":0,"logprobs":null,"finish_reason":null}]}` + "\n\n", "content"},
 		{`data: {"id":"cmpl-1","object":"text_completion","choices":[{"text":"","index":0,"logprobs":null,"finish_reason":"length"}]}` + "\n\n", "finish"},
@@ -110,8 +110,8 @@ func TestOpenAICompletionsSigns(t *testing.T) {
 	})
 }
 
-func TestOpenAIResponsesSigns(t *testing.T) {
-	check(t, dialect.OpenAIResponses(), dialect.Events, modelName([]signed{
+func TestOpenAIResponses_FrameKind(t *testing.T) {
+	check(t, dialect.OpenAIResponses(), dialect.Events, namedEvents([]frameRow{
 		{`{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"in_progress","error":null,"output":[]}}`, "opening"},
 		{`{"type":"response.queued","response":{"id":"resp_1","status":"queued"}}`, "opening"},
 		{`{"type":"response.in_progress","response":{"id":"resp_1","error":null}}`, "opening"},
@@ -136,7 +136,7 @@ func TestOpenAIResponsesSigns(t *testing.T) {
 		{`{"type":"error","sequence_number":2,"error":{"type":"too_many_requests","code":"too_many_requests","message":"Too Many Requests","param":null}}`, "failure"},
 		{`{"type":"error","code":"ERR","message":"gone","param":null,"sequence_number":1}`, "failure"},
 	}))
-	check(t, dialect.OpenAIResponses(), dialect.Events, []signed{
+	check(t, dialect.OpenAIResponses(), dialect.Events, []frameRow{
 		{`data: {"error":{"message":"a relay's own"}}` + "\n\n", "failure"},
 		{"data: [DONE]\n\n", "end"},
 		{": comment\n\n", "opening"},
@@ -144,7 +144,7 @@ func TestOpenAIResponsesSigns(t *testing.T) {
 }
 
 // geminiRows are chunks as Google sends them, and what relays make of them.
-var geminiRows = []signed{
+var geminiRows = []frameRow{
 	{`{"candidates": [{"content": {"parts": [{"text": "Hi"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 8}}`, "content"},
 	{"{\n  \"candidates\": [\n    {\n      \"content\": {\n        \"parts\": [\n          {\n            \"text\": \"Hi\"\n          }\n        ]\n      }\n    }\n  ]\n}", "content"},
 	{`{"candidates":[{"content":{"role":"model","parts":[]},"index":0}],"usageMetadata":{"promptTokenCount":8}}`, "opening"},
@@ -165,25 +165,25 @@ var geminiRows = []signed{
 	{`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, "failure"},
 }
 
-func TestGeminiSigns(t *testing.T) {
-	events := []signed{
+func TestGemini_FrameKind(t *testing.T) {
+	events := []frameRow{
 		{"\n\n", "opening"},
 		{"{\n  \"error\": {\n    \"code\": 503,\n    \"status\": \"UNAVAILABLE\"\n  }\n}\n", "failure"},
 		{"data: [DONE]\n\n", "end"},
 	}
-	array := []signed{{"]", "end"}, {"\n]", "end"}, {"[]", "end"}}
+	array := []frameRow{{"]", "end"}, {"\n]", "end"}, {"[]", "end"}}
 	for _, row := range geminiRows {
-		array = append(array, signed{"[" + row.frame, row.want}, signed{"\n,\r\n" + row.frame, row.want})
+		array = append(array, frameRow{"[" + row.frame, row.want}, frameRow{"\n,\r\n" + row.frame, row.want})
 		if !strings.Contains(row.frame, "\n") {
-			events = append(events, signed{"data: " + row.frame + "\r\n\r\n", row.want})
+			events = append(events, frameRow{"data: " + row.frame + "\r\n\r\n", row.want})
 		}
 	}
 	check(t, dialect.Gemini(), dialect.Events, events)
 	check(t, dialect.Gemini(), dialect.Array, array)
 }
 
-func TestOllamaSigns(t *testing.T) {
-	rows := []signed{
+func TestOllama_FrameKind(t *testing.T) {
+	rows := []frameRow{
 		{`{"model":"m","created_at":"2026-11-01T07:00:00Z","message":{"role":"assistant","content":""},"done":false}`, "opening"},
 		{`{"model":"m","created_at":"2026-11-01T07:00:00Z","message":{"role":"assistant","content":"Hi"},"done":false}`, "content"},
 		{`{"model":"m","message":{"role":"assistant","content":"","thinking":"Hm"},"done":false}`, "content"},
@@ -205,8 +205,8 @@ func TestOllamaSigns(t *testing.T) {
 	check(t, dialect.Ollama(), dialect.Lines, rows)
 }
 
-func TestLMStudioSigns(t *testing.T) {
-	check(t, dialect.LMStudio(), dialect.Events, modelName([]signed{
+func TestLMStudio_FrameKind(t *testing.T) {
+	check(t, dialect.LMStudio(), dialect.Events, namedEvents([]frameRow{
 		{`{"type":"chat.start","model_instance_id":"openai/gpt-oss-20b"}`, "opening"},
 		{`{"type":"model_load.progress","model_instance_id":"openai/gpt-oss-20b","progress":0.65}`, "opening"},
 		{`{"type":"model_load.end","load_time_seconds":12.34}`, "opening"},
@@ -223,8 +223,8 @@ func TestLMStudioSigns(t *testing.T) {
 	}))
 }
 
-func TestWholeTellsAnswersFromErrors(t *testing.T) {
-	rows := []signed{
+func TestDialect_BodyKind(t *testing.T) {
+	rows := []frameRow{
 		{`{"id":"c","choices":[{"message":{"content":"Hi"}}]}`, "content"},
 		{`{"type":"message","content":[{"type":"text","text":"an \"error\":{} in words"}]}`, "content"},
 		{`{"id":"r","error":null,"output":[]}`, "content"},
@@ -243,8 +243,8 @@ func TestWholeTellsAnswersFromErrors(t *testing.T) {
 	}
 	for _, d := range all {
 		for _, row := range rows {
-			if got := signs[d.FrameKind(dialect.JSON, []byte(row.frame))]; got != row.want {
-				t.Errorf("%s: %s: %s, want %s", d.Name(), row.frame, got, row.want)
+			if got := kindNames[d.FrameKind(dialect.JSON, []byte(row.frame))]; got != row.want {
+				t.Errorf("%s: BodyKind(%s) = %s, want %s", d.Name(), row.frame, got, row.want)
 			}
 		}
 	}
