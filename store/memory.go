@@ -1,58 +1,62 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
-// memory is an engine without a disk. It keeps what the others keep, in the
-// same form. Its mutex guards everything.
+// memory is a store without a disk. Its mutex guards everything.
 type memory struct {
-	mu      sync.Mutex
-	closed  chan struct{}
-	seq     uint64
-	logs    map[string]*memoryLog
-	ears    map[string]map[*ear]bool // by topic
-	facts   map[string]*memoryFact
-	changed chan struct{}            // closed and made anew when a fact changes
-	parked  map[string]*memoryTicket // by turn
-	offered map[string]time.Time     // by turn and key
-	due     []*memoryTicket
-	came    chan struct{} // closed and made anew when a ticket falls due
-	held    map[*memoryClaim]bool
+	mu        sync.Mutex
+	closed    chan struct{}
+	seq       uint64
+	logs      map[string]*memoryLog
+	subs      map[string]map[*subscription]bool // by topic
+	entries   map[string]*memoryEntry
+	changed   chan struct{}         // closed and replaced when an entry changes
+	scheduled map[string]*memoryJob // by turn
+	keys      map[string]time.Time  // of enqueued jobs: turn/key
+	due       []*memoryJob
+	arrived   chan struct{} // closed and replaced when a job becomes due
+	leases    map[*memoryLease]bool
 }
 
 type memoryLog struct {
-	entries [][]byte
+	records []Record
 	end     Position
 	deleted bool
 }
 
-// Memory makes an engine that is gone with the process, for tests. It keeps no
-// goroutine and goes by package time, so that in a bubble of testing/synctest
-// its hours take no time.
+// Memory returns a store that ends with the process, for tests. It runs no
+// goroutine and waits with package time only, so it works in a bubble of
+// testing/synctest.
 func Memory() Store {
 	return &memory{
-		closed:  make(chan struct{}),
-		logs:    map[string]*memoryLog{},
-		ears:    map[string]map[*ear]bool{},
-		facts:   map[string]*memoryFact{},
-		changed: make(chan struct{}),
-		parked:  map[string]*memoryTicket{},
-		offered: map[string]time.Time{},
-		came:    make(chan struct{}),
-		held:    map[*memoryClaim]bool{},
+		closed:    make(chan struct{}),
+		logs:      map[string]*memoryLog{},
+		subs:      map[string]map[*subscription]bool{},
+		entries:   map[string]*memoryEntry{},
+		changed:   make(chan struct{}),
+		scheduled: map[string]*memoryJob{},
+		keys:      map[string]time.Time{},
+		arrived:   make(chan struct{}),
+		leases:    map[*memoryLease]bool{},
 	}
 }
 
-// enter locks the engine for somebody who has not left, if it is open.
-func (m *memory) enter(ctx context.Context) error {
+// lock locks the store if it is open and ctx has not ended.
+func (m *memory) lock(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -67,57 +71,69 @@ func (m *memory) enter(ctx context.Context) error {
 }
 
 func (m *memory) Append(ctx context.Context, conversation string, at Position, records ...Record) (Position, error) {
-	data, end, err := seal(conversation, at, records)
+	added, err := numbered(conversation, at, records)
 	if err != nil {
 		return Position{}, err
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.lock(ctx); err != nil {
 		return Position{}, err
 	}
 	defer m.mu.Unlock()
 	l := cmp.Or(m.logs[conversation], &memoryLog{})
-	if l.deleted {
+	switch {
+	case l.deleted:
 		return Position{}, ErrDeleted
-	}
-	if l.end != at {
+	case l.end != at:
 		return Position{}, ErrConflict
 	}
 	m.seq++
-	end.Seq = m.seq
-	l.entries, l.end = append(l.entries, data), end
+	l.records, l.end = append(l.records, added...), Position{N: at.N + int64(len(added)), Seq: m.seq}
 	m.logs[conversation] = l
-	stored, _, err := unseal(conversation, at, data)
-	m.tell(conversation, Message{Records: stored})
-	return end, err
+	m.send(conversation, Message{Records: added})
+	return l.end, nil
+}
+
+// numbered returns copies of valid records as they are read back.
+func numbered(conversation string, at Position, records []Record) ([]Record, error) {
+	if err := limit.ID("conversation", conversation); err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%w: append of no records", ErrInvalid)
+	}
+	added, size := slices.Clone(records), 0
+	for i := range added {
+		r := &added[i]
+		if err := limit.Record(r.Turn, r.Type, r.Time, r.Body); err != nil {
+			return nil, err
+		}
+		r.N, r.Time = at.N+1+int64(i), r.Time.Round(0).UTC()
+		if r.Body != nil {
+			var body bytes.Buffer
+			_ = json.Compact(&body, r.Body) // it is valid
+			r.Body = json.RawMessage(body.Bytes())
+		}
+		size += len(r.Body)
+	}
+	if size > limit.Append {
+		return nil, fmt.Errorf("%w: append of %d bytes", ErrTooLarge, size)
+	}
+	return added, nil
 }
 
 func (m *memory) Read(ctx context.Context, conversation string, after int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		entries, err := m.entries(ctx, conversation)
+		l, err := m.log(ctx, conversation)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		var at Position
-		for _, data := range entries {
-			records, next, err := unseal(conversation, at, data)
-			if err != nil {
-				yield(Record{}, err)
+		for _, r := range l.records[min(max(after, 0), l.end.N):] {
+			if !yield(r, nil) {
 				return
 			}
-			for _, r := range records {
-				if r.N > after && !yield(r, nil) {
-					return
-				}
-			}
-			at = next
 		}
 	}
-}
-
-func (m *memory) entries(ctx context.Context, conversation string) ([][]byte, error) {
-	l, err := m.log(ctx, conversation)
-	return l.entries, err
 }
 
 func (m *memory) End(ctx context.Context, conversation string) (Position, error) {
@@ -125,12 +141,12 @@ func (m *memory) End(ctx context.Context, conversation string) (Position, error)
 	return l.end, err
 }
 
-// log gives a log as it is now.
+// log returns a log as it is now.
 func (m *memory) log(ctx context.Context, conversation string) (memoryLog, error) {
-	if err := checkID("conversation", conversation); err != nil {
+	if err := limit.ID("conversation", conversation); err != nil {
 		return memoryLog{}, err
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.lock(ctx); err != nil {
 		return memoryLog{}, err
 	}
 	defer m.mu.Unlock()
@@ -143,7 +159,7 @@ func (m *memory) log(ctx context.Context, conversation string) (memoryLog, error
 
 func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Head, error] {
 	return func(yield func(Head, error) bool) {
-		if err := m.enter(ctx); err != nil {
+		if err := m.lock(ctx); err != nil {
 			yield(Head{}, err)
 			return
 		}
@@ -153,48 +169,43 @@ func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Hea
 			if before != "" && id >= before {
 				continue
 			}
-			h, err := m.head(ctx, id)
-			if errors.Is(err, ErrDeleted) {
+			l, err := m.log(ctx, id)
+			switch {
+			case errors.Is(err, ErrDeleted):
 				continue
-			}
-			if !yield(h, err) || err != nil {
+			case err != nil:
+				yield(Head{}, err)
+				return
+			case !yield(Head{ID: id, End: l.end, First: l.records[0], Last: l.records[len(l.records)-1]}, nil):
 				return
 			}
 		}
 	}
 }
 
-func (m *memory) head(ctx context.Context, conversation string) (Head, error) {
-	records, end, err := Load(ctx, m, conversation, 0)
-	if err != nil {
-		return Head{}, err
-	}
-	return Head{ID: conversation, End: end, First: records[0], Last: records[len(records)-1]}, nil
-}
-
 func (m *memory) Delete(ctx context.Context, conversation string) error {
-	if err := checkID("conversation", conversation); err != nil {
+	if err := limit.ID("conversation", conversation); err != nil {
 		return err
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.lock(ctx); err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
 	if m.logs[conversation] != nil {
 		m.logs[conversation] = &memoryLog{deleted: true}
-		m.tell(conversation, Message{Gap: true})
+		m.send(conversation, Message{Gap: true})
 	}
 	return nil
 }
 
 func (m *memory) Health(ctx context.Context) (Health, error) {
-	if err := m.enter(ctx); err != nil {
+	if err := m.lock(ctx); err != nil {
 		return Health{}, err
 	}
 	defer m.mu.Unlock()
 	return Health{
 		Mode: "memory", Logs: int64(len(m.logs)),
-		Parked: int64(len(m.parked)), Due: int64(len(m.due)), Held: int64(len(m.held)),
+		Scheduled: int64(len(m.scheduled)), Due: int64(len(m.due)), Leased: int64(len(m.leases)),
 	}, nil
 }
 
@@ -207,7 +218,24 @@ func (m *memory) Close(context.Context) error {
 	default:
 	}
 	close(m.closed)
-	m.rest()
-	m.hush()
+	m.stopTimers()
+	for topic, subs := range m.subs {
+		for s := range subs {
+			m.unsubscribe(topic, s)
+		}
+	}
 	return nil
+}
+
+// stopTimers stops everything that would happen later.
+func (m *memory) stopTimers() {
+	for _, j := range m.scheduled {
+		j.timer.Stop()
+	}
+	for l := range m.leases {
+		l.timer.Stop()
+	}
+	for _, e := range m.entries {
+		e.stop()
+	}
 }

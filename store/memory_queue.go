@@ -4,212 +4,198 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
-const (
-	lease     = 30 * time.Second // how long a claim holds without a sign of life
-	dedupeFor = 2 * time.Minute  // how long an offer's key is remembered
-)
+// memoryJob is a job in the queue: scheduled, due or leased.
+type memoryJob struct {
+	Job
+	timer *time.Timer // of a scheduled one
+	acked bool
+}
 
-func (m *memory) Enqueue(ctx context.Context, t Job) error {
-	if err := checkTicket(t); err != nil {
-		return err
+// lockFor locks the store for a valid job, and returns its copy.
+func (m *memory) lockFor(ctx context.Context, j Job) (*memoryJob, error) {
+	if err := limit.Job(j.Conversation, j.Turn, j.Key, j.Body); err != nil {
+		return nil, err
 	}
-	t.Body = slices.Clone(t.Body)
-	if err := m.enter(ctx); err != nil {
+	j.Body = slices.Clone(j.Body)
+	return &memoryJob{Job: j}, m.lock(ctx)
+}
+
+func (m *memory) Enqueue(ctx context.Context, job Job) error {
+	j, err := m.lockFor(ctx, job)
+	if err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
-	if t.Key != "" && m.twice(t.Turn+"/"+t.Key) {
-		return nil
+	if j.Key == "" || m.isNew(j.Turn+"/"+j.Key) {
+		m.makeDue(j)
 	}
-	m.fallDue(&memoryTicket{Job: t})
 	return nil
 }
 
-// twice tells whether an offer was made a short while ago, and remembers it.
-func (m *memory) twice(key string) bool {
-	for k, at := range m.offered {
-		if time.Since(at) >= dedupeFor {
-			delete(m.offered, k)
+// isNew reports whether no job had the key a short while ago, and remembers it.
+func (m *memory) isNew(key string) bool {
+	for k, at := range m.keys {
+		if time.Since(at) >= limit.Dedupe {
+			delete(m.keys, k)
 		}
 	}
-	_, known := m.offered[key]
+	_, known := m.keys[key]
 	if !known {
-		m.offered[key] = time.Now()
+		m.keys[key] = time.Now()
 	}
-	return known
+	return !known
 }
 
-// memoryTicket is a ticket in the queue, parked, due or held.
-type memoryTicket struct {
-	Job
-	timer *time.Timer // of a parked one
-	done  bool        // nobody needs it any more
+// makeDue makes a job available to Take.
+func (m *memory) makeDue(j *memoryJob) {
+	m.due = append(m.due, j)
+	close(m.arrived)
+	m.arrived = make(chan struct{})
 }
 
-// fallDue gives a ticket to whoever comes first.
-func (m *memory) fallDue(t *memoryTicket) {
-	m.due = append(m.due, t)
-	close(m.came)
-	m.came = make(chan struct{})
-}
-
-func (m *memory) Schedule(ctx context.Context, t Job, at time.Time) error {
-	if err := checkTicket(t); err != nil {
-		return err
-	}
-	t.Body = slices.Clone(t.Body)
-	if err := m.enter(ctx); err != nil {
+func (m *memory) Schedule(ctx context.Context, job Job, at time.Time) error {
+	j, err := m.lockFor(ctx, job)
+	if err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
-	parked := &memoryTicket{Job: t}
-	wait := time.Until(at)
-	if wait <= 0 {
-		m.fallDue(parked)
+	delay := time.Until(at)
+	if delay <= 0 {
+		m.makeDue(j)
 		return nil
 	}
-	m.unpark(t.Turn)
-	parked.timer = time.AfterFunc(wait, func() { m.ring(parked) })
-	m.parked[t.Turn] = parked
+	m.unschedule(j.Turn)
+	j.timer = time.AfterFunc(delay, func() { m.fire(j) })
+	m.scheduled[j.Turn] = j
 	return nil
 }
 
-// ring makes a parked ticket due, unless another parking has taken its place.
-func (m *memory) ring(t *memoryTicket) {
+// fire makes a scheduled job due unless it was replaced.
+func (m *memory) fire(j *memoryJob) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.parked[t.Turn] == t {
-		delete(m.parked, t.Turn)
-		m.fallDue(t)
+	if m.scheduled[j.Turn] == j {
+		delete(m.scheduled, j.Turn)
+		m.makeDue(j)
 	}
 }
 
-// unpark forgets a parking.
-func (m *memory) unpark(turn string) {
-	if t := m.parked[turn]; t != nil {
-		t.timer.Stop()
-		delete(m.parked, turn)
+func (m *memory) unschedule(turn string) {
+	if j := m.scheduled[turn]; j != nil {
+		j.timer.Stop()
+		delete(m.scheduled, turn)
 	}
 }
 
 func (m *memory) Unschedule(ctx context.Context, turn string) error {
-	if err := checkID("turn", turn); err != nil {
+	if err := limit.ID("turn", turn); err != nil {
 		return err
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.lock(ctx); err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
-	m.unpark(turn)
+	m.unschedule(turn)
 	return nil
 }
 
 func (m *memory) Take(ctx context.Context) (Lease, error) {
 	for {
-		if err := m.enter(ctx); err != nil {
+		if err := m.lock(ctx); err != nil {
 			return nil, err
 		}
-		c, came := m.take(), m.came
+		l, arrived := m.leaseNext(), m.arrived
 		m.mu.Unlock()
-		if c != nil {
-			return c, nil
+		if l != nil {
+			return l, nil
 		}
 		select {
-		case <-came:
+		case <-arrived:
 		case <-m.closed:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// take holds the ticket that has been due for the longest, if there is one.
-func (m *memory) take() *memoryClaim {
+// leaseNext leases the job that has been due the longest; nil: none is due.
+func (m *memory) leaseNext() *memoryLease {
 	for len(m.due) > 0 {
-		t := m.due[0]
+		j := m.due[0]
 		m.due = m.due[1:]
-		if !t.done {
-			return m.hold(t)
+		if !j.acked {
+			return m.lease(j)
 		}
 	}
 	return nil
 }
 
-// rest stops everything that would fall due later.
-func (m *memory) rest() {
-	for turn := range m.parked {
-		m.unpark(turn)
-	}
-	for c := range m.held {
-		c.lapse.Stop()
-	}
+// memoryLease is a lease and the timer that expires it.
+type memoryLease struct {
+	m     *memory
+	job   *memoryJob
+	timer *time.Timer
 }
 
-// memoryClaim is a ticket in somebody's hand.
-type memoryClaim struct {
-	m      *memory
-	ticket *memoryTicket
-	lapse  *time.Timer
-}
-
-// hold gives a ticket to somebody, for the time of a lease.
-func (m *memory) hold(t *memoryTicket) *memoryClaim {
-	c := &memoryClaim{m: m, ticket: t}
-	m.held[c] = true
-	c.lapse = time.AfterFunc(lease, func() {
+func (m *memory) lease(j *memoryJob) *memoryLease {
+	l := &memoryLease{m: m, job: j}
+	m.leases[l] = true
+	l.timer = time.AfterFunc(limit.Lease, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.release(c)
+		m.release(l)
 	})
-	return c
+	return l
 }
 
-// release makes a claim's ticket due again, if it is held and not done.
-func (m *memory) release(c *memoryClaim) {
-	held := m.held[c]
-	delete(m.held, c)
-	if held && !c.ticket.done {
-		m.fallDue(c.ticket)
+// release makes the job of a valid lease due again.
+func (m *memory) release(l *memoryLease) {
+	valid := m.leases[l]
+	delete(m.leases, l)
+	if valid && !l.job.acked {
+		m.makeDue(l.job)
 	}
 }
 
-func (c *memoryClaim) Job() Job { return c.ticket.Job }
+func (l *memoryLease) Job() Job { return l.job.Job }
 
-func (c *memoryClaim) Extend() error {
-	return c.act(func() {
-		if c.m.held[c] {
-			c.lapse.Reset(lease)
+func (l *memoryLease) Extend() error {
+	return l.locked(func() {
+		if l.m.leases[l] {
+			l.timer.Reset(limit.Lease)
 		}
 	})
 }
 
-func (c *memoryClaim) Done() error {
-	return c.act(func() {
-		c.ticket.done = true
-		c.lapse.Stop()
-		delete(c.m.held, c)
+func (l *memoryLease) Ack() error {
+	return l.locked(func() {
+		l.job.acked = true
+		l.timer.Stop()
+		delete(l.m.leases, l)
 	})
 }
 
-func (c *memoryClaim) Nack(after time.Duration) error {
-	return c.act(func() {
+func (l *memoryLease) Nack(delay time.Duration) error {
+	return l.locked(func() {
 		switch {
-		case after <= 0:
-			c.lapse.Stop()
-			c.m.release(c)
-		case c.m.held[c]:
-			c.lapse.Reset(after)
+		case delay <= 0:
+			l.timer.Stop()
+			l.m.release(l)
+		case l.m.leases[l]:
+			l.timer.Reset(delay)
 		}
 	})
 }
 
-// act does something with the engine locked, if it is open.
-func (c *memoryClaim) act(do func()) error {
-	if err := c.m.enter(context.Background()); err != nil {
+// locked calls do with the store locked, if it is open.
+func (l *memoryLease) locked(do func()) error {
+	if err := l.m.lock(context.Background()); err != nil {
 		return err
 	}
-	defer c.m.mu.Unlock()
+	defer l.m.mu.Unlock()
 	do()
 	return nil
 }

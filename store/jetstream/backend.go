@@ -1,0 +1,183 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+const (
+	requestTimeout = 15 * time.Second       // three times what a cluster needs to elect a leader
+	retryDelay     = 200 * time.Millisecond // before a request that found no server is repeated
+)
+
+// backend is a store on JetStream, on servers anywhere.
+type backend struct {
+	nc            *nats.Conn
+	js            jetstream.JetStream
+	options       streamOptions
+	lifetime      context.Context // ends with ErrClosed
+	end           context.CancelCauseFunc
+	server        *embeddedServer // nil: the servers are remote
+	takers        takers
+	subscriptions subscriptions
+	goroutines    sync.WaitGroup // end with lifetime
+}
+
+// newBackend creates the streams and returns the back end on them.
+func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embeddedServer) (*backend, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	lifetime, end := context.WithCancelCause(context.Background())
+	b := &backend{nc: nc, js: js, options: o, lifetime: lifetime, end: end, server: s, takers: takers{reset: make(chan struct{}, 1)}}
+	err = b.createStreams(ctx)
+	if err == nil && s != nil {
+		err = b.checkWatermarks(ctx)
+	}
+	if err != nil {
+		end(store.ErrClosed)
+		return nil, err
+	}
+	nc.SetReconnectHandler(func(*nats.Conn) { b.subscriptions.markGaps(); b.takers.refetch() })
+	return b, nil
+}
+
+// begin bounds an operation by the life of the back end. The returned function
+// ends it.
+func (b *backend) begin(ctx context.Context) (context.Context, func(), error) {
+	if ctx.Err() != nil {
+		return ctx, nil, context.Cause(ctx)
+	}
+	if b.lifetime.Err() != nil {
+		return ctx, nil, store.ErrClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.lifetime, func() { cancel(store.ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }, nil
+}
+
+// publish stores a message and returns its sequence number. It waits for the
+// election of a leader.
+func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
+	defer cancel()
+	opts = append(opts, jetstream.WithRetryWait(retryDelay), jetstream.WithRetryAttempts(int(requestTimeout/retryDelay)))
+	ack, err := b.js.PublishMsg(ctx, m, opts...)
+	switch {
+	case err != nil && b.server != nil && b.server.log.writeFailed.Load():
+		return 0, fmt.Errorf("%w: a write has failed", store.ErrFull)
+	case err != nil:
+		return 0, translate(ctx, err)
+	case b.server != nil:
+		b.server.watermarks.raise(ack.Stream, ack.Sequence)
+	}
+	return ack.Sequence, nil
+}
+
+// request sends a request and returns the answer. It waits for the election of a
+// leader.
+func (b *backend) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
+	defer cancel()
+	for {
+		m, err := b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: data})
+		if err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, nats.ErrNoResponders) || !sleep(ctx, retryDelay) {
+			return nil, translate(ctx, err)
+		}
+	}
+}
+
+// api sends a request to the JetStream API, in JSON.
+func (b *backend) api(ctx context.Context, subject string, request, answer any) error {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	m, err := b.request(ctx, "$JS.API."+subject, data)
+	if err != nil {
+		return err
+	}
+	var refusal struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &refusal); err != nil {
+		return err
+	}
+	if refusal.Error != nil {
+		return translate(ctx, refusal.Error)
+	}
+	return json.Unmarshal(m.Data, answer)
+}
+
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// translate returns the errors of package store for those of NATS.
+func translate(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return translateAPI(api)
+	}
+	switch {
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
+		return store.ErrClosed
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
+		errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting):
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// translateAPI returns the errors of package store for refusals of a server.
+func translateAPI(api *jetstream.APIError) error {
+	switch api.ErrorCode {
+	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+		return store.ErrConflict
+	case 10002, 10023, 10028, 10047: // resources of the account, the server, its memory or its disk
+		return fmt.Errorf("%w: %s", store.ErrFull, api.Description)
+	case 10004, 10005, 10007, 10008, 10009: // nodes are missing, or there is no leader
+		return fmt.Errorf("%w: %s", store.ErrUnavailable, api.Description)
+	}
+	if strings.Contains(api.Description, "no space left") || strings.Contains(api.Description, "maximum bytes exceeded") {
+		return fmt.Errorf("%w: %s", store.ErrFull, api.Description)
+	}
+	return api
+}
+
+func (b *backend) Close(context.Context) error {
+	if b.lifetime.Err() != nil {
+		return nil
+	}
+	b.end(store.ErrClosed)
+	b.goroutines.Wait()
+	b.nc.Close()
+	if b.server != nil {
+		return b.server.stop()
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package jetstream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/disk"
+)
+
+// format is the number of what this version writes: directory, streams, subjects
+// and messages. Another number is refused.
+const format = 2
+
+// The files of a directory.
+const (
+	lockName   = "lock"        // locked by the process that has the store; holds its id
+	formatName = "format.json" // a formatMark
+	dataName   = "store"       // the NATS server's files
+	modeName   = "mode"        // format 1 had this in place of a formatMark
+)
+
+// The modes of a store in a directory.
+const (
+	standalone = "standalone"
+	cluster    = "cluster"
+)
+
+// formatMark describes the store in a directory.
+type formatMark struct {
+	Format int    `json:"format"`
+	Mode   string `json:"mode"`
+}
+
+func modeOf(c Config) string {
+	if c.Cluster != nil {
+		return cluster
+	}
+	return standalone
+}
+
+// directory is one that this process has locked. A NATS server does not notice a
+// second one on its directory, and a node of a cluster would delete the streams
+// of a standalone server.
+type directory struct{ lock *os.File }
+
+// openDirectory creates and locks a directory, and checks its format and mode.
+func openDirectory(dir, mode string) (directory, error) {
+	if dir == "" {
+		return directory{}, fmt.Errorf("%w: no directory", store.ErrInvalid)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return directory{}, err
+	}
+	d, err := lockDirectory(dir, os.O_CREATE)
+	if err != nil {
+		return directory{}, err
+	}
+	if err := checkFormat(dir, mode); err != nil {
+		return directory{}, errors.Join(err, d.unlock())
+	}
+	return d, nil
+}
+
+// lockDirectory locks a directory and writes the id of this process into it.
+func lockDirectory(dir string, flag int) (directory, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|flag, 0o600)
+	if err != nil {
+		return directory{}, err
+	}
+	switch err = disk.Lock(f); {
+	case errors.Is(err, disk.ErrLocked):
+		holder, _ := os.ReadFile(f.Name())
+		err = fmt.Errorf("%w: %s, by process %s", store.ErrInUse, dir, strings.TrimSpace(string(holder)))
+	case err == nil:
+		err = errors.Join(f.Truncate(0), write(f, fmt.Appendf(nil, "%d\n", os.Getpid())))
+	}
+	if err != nil {
+		return directory{}, errors.Join(err, f.Close())
+	}
+	return directory{f}, nil
+}
+
+func write(f *os.File, data []byte) error {
+	_, err := f.WriteAt(data, 0)
+	return err
+}
+
+func (d directory) unlock() error { return d.lock.Close() }
+
+// checkFormat marks a new directory, and refuses the store of another version or
+// mode.
+func checkFormat(dir, mode string) error {
+	text, err := os.ReadFile(filepath.Join(dir, formatName))
+	switch {
+	case errors.Is(err, os.ErrNotExist) && holdsFormat1(dir):
+		return fmt.Errorf("%w: %s was written by an earlier version of ridethrough, which this version cannot read; "+
+			"open it with the earlier version, or move it away to start with an empty store", ErrFormat, dir)
+	case errors.Is(err, os.ErrNotExist):
+		return writeMark(dir, formatMark{Format: format, Mode: mode})
+	case err != nil:
+		return err
+	}
+	var mark formatMark
+	if err := json.Unmarshal(text, &mark); err != nil {
+		return fmt.Errorf("%w: %s in %s cannot be decoded: %w", ErrFormat, formatName, dir, err)
+	}
+	if mark.Format != format {
+		return fmt.Errorf("%w: %s has format %d, and this version of ridethrough reads only format %d; "+
+			"open it with the version that wrote it, or move it away to start with an empty store", ErrFormat, dir, mark.Format, format)
+	}
+	if mark.Mode != mode {
+		return fmt.Errorf("%w: %s was made for mode %q, not %q", ErrMode, dir, mark.Mode, mode)
+	}
+	return nil
+}
+
+// holdsFormat1 reports whether a directory without a mark holds a store.
+func holdsFormat1(dir string) bool { return exists(dir, modeName) || exists(dir, dataName) }
+
+// writeMark replaces the mark in one step, so that a crash leaves no half of it.
+func writeMark(dir string, mark formatMark) error {
+	text, err := json.Marshal(mark)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, formatName)
+	if err := os.WriteFile(name+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// Exists reports whether a directory holds a store, of any format.
+func Exists(dir string) bool { return exists(dir, formatName) || exists(dir, modeName) }
+
+func exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// Remove deletes a directory that holds a store, of any format. It fails with
+// store.ErrInUse while a process has the store open. Removing a store that does
+// not exist is no error.
+func Remove(dir string) error {
+	d, err := lockDirectory(dir, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove store: %w", err)
+	}
+	defer func() { _ = d.unlock() }() // a file that is gone
+	if err := removeAll(dir); err != nil {
+		return fmt.Errorf("remove store: %w", err)
+	}
+	return nil
+}
+
+// removeAll deletes the lock and the mark last: a process that opens the store
+// meanwhile finds it in use, and what an interrupted removal leaves is still
+// known as a store.
+func removeAll(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if !Exists(dir) && len(files) > 1 {
+		return fmt.Errorf("%w: %s holds other files", store.ErrInvalid, dir)
+	}
+	last := []string{formatName, modeName, lockName}
+	for _, f := range files {
+		if !slices.Contains(last, f.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, f.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range last[:2] {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}

@@ -1,0 +1,46 @@
+package jetstream
+
+import (
+	"github.com/nats-io/nats.go"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// Format is the number of the format that this version writes.
+const Format = format
+
+// SyncAlways reports whether the embedded server syncs every write before it
+// acknowledges it.
+func SyncAlways(s store.Store) bool {
+	return s.(*backend).server.server.JetStreamConfig().SyncAlways
+}
+
+// SetFreeBytes sets what the disk has free.
+func SetFreeBytes(s store.Store, free int64) {
+	server := s.(*backend).server
+	server.capacity.freeBytes = func(string) (int64, error) { return free, nil }
+	server.capacity.last.Store(nil)
+}
+
+// FailWrite makes the embedded server look like one whose disk has failed.
+func FailWrite(s store.Store) {
+	s.(*backend).server.log.Errorf("Critical write error: %s", "no space left")
+}
+
+// The unexported functions under test.
+var (
+	CheckVersion = checkVersion
+	EncodeEntry  = encodeEntry
+	DecodeEntry  = decodeEntry
+)
+
+// JoinParts joins parts with the same data, each with its header.
+func JoinParts(headers []string, data []byte) []byte {
+	var j joiner
+	for _, h := range headers {
+		if all, complete := j.add(nats.Header{partHeader: {h}}, data); complete {
+			return all
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// slowSync is the fsync latency above which an operator is warned: each append
+// waits for one.
+const slowSync = 5 * time.Millisecond
+
+func (b *backend) Health(ctx context.Context) (store.Health, error) {
+	ctx, done, err := b.begin(ctx)
+	if err != nil {
+		return store.Health{}, err
+	}
+	defer done()
+	h := store.Health{Mode: b.mode(), Server: b.nc.ConnectedServerVersion()}
+	for _, add := range []func(context.Context, *store.Health) error{b.addLogs, b.addJobs} {
+		if err := add(ctx, &h); err != nil {
+			return h, fmt.Errorf("read health: %w", translate(ctx, err))
+		}
+	}
+	if b.server != nil {
+		b.server.addHealth(&h)
+	}
+	return h, nil
+}
+
+func (b *backend) mode() string {
+	switch {
+	case b.server == nil:
+		return "remote"
+	case b.options.standalone:
+		return standalone
+	}
+	return cluster
+}
+
+// addLogs adds the state of the stream of the logs.
+func (b *backend) addLogs(ctx context.Context, h *store.Health) error {
+	stream, err := b.js.Stream(ctx, logStream)
+	if err != nil {
+		return err
+	}
+	state := stream.CachedInfo().State
+	h.Logs, h.Bytes = int64(state.NumSubjects), state.Bytes
+	warnLost(h, state, "logs")
+	return nil
+}
+
+// warnLost adds a warning if the server has lost messages of a stream.
+func warnLost(h *store.Health, state jetstream.StreamState, of string) {
+	if lost := state.Lost; lost != nil && (len(lost.Msgs) > 0 || lost.Bytes > 0) {
+		h.Warnings = append(h.Warnings, fmt.Sprintf("the disk has lost %d messages of the %s (%d bytes)", len(lost.Msgs), of, lost.Bytes))
+	}
+}
+
+// addJobs adds the state of the queue.
+func (b *backend) addJobs(ctx context.Context, h *store.Health) error {
+	stream, err := b.js.Stream(ctx, jobStream)
+	if err != nil {
+		return err
+	}
+	state := stream.CachedInfo().State
+	h.Bytes += state.Bytes
+	warnLost(h, state, "jobs")
+	consumer, err := stream.Consumer(ctx, consumerName)
+	if err != nil {
+		return err
+	}
+	info := consumer.CachedInfo()
+	h.Due, h.Leased = int64(info.NumPending), int64(info.NumAckPending)
+	h.Scheduled = max(0, int64(state.Msgs)-h.Due-h.Leased)
+	return nil
+}
+
+// addHealth adds the state of the embedded server and its disk.
+func (s *embeddedServer) addHealth(h *store.Health) {
+	h.Dir, h.SyncLatency, h.MaxBytes = s.capacity.dir, s.syncLatency, uint64(s.capacity.maxBytes)
+	if err := s.checkCapacity(newWork); err != nil {
+		h.Full = true
+		h.Warnings = append(h.Warnings, err.Error())
+	}
+	if free := s.capacity.last.Load(); free != nil {
+		h.FreeBytes = uint64(max(0, free.disk))
+	}
+	h.Warnings = append(h.Warnings, s.watermarks.warnings()...)
+	if s.syncLatency > slowSync {
+		h.Warnings = append(h.Warnings, fmt.Sprintf("an fsync of the disk takes %v, and every append waits for one", s.syncLatency))
+	}
+}

@@ -1,0 +1,151 @@
+// Package jetstream implements package store on NATS JetStream: on a server inside
+// this process that stores in a directory ([Open]), alone or as a node of a
+// cluster, or on remote servers ([Dial]). It is the only package that links a NATS
+// server.
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/limit"
+)
+
+var (
+	// ErrMode reports that a directory has the store of a standalone process and
+	// was opened for a cluster, or the reverse. Export and import to change that.
+	ErrMode = errors.New("the store has another mode")
+	// ErrFormat reports a store that another version has written, in a format
+	// that this version cannot read.
+	ErrFormat = errors.New("the store has another format")
+	// ErrVersion reports that a NATS server is too old.
+	ErrVersion = errors.New("the NATS server is too old")
+)
+
+// Config configures a store in a directory of this machine.
+type Config struct {
+	Dir     string        // created if it does not exist, for this user only
+	Bytes   int64         // what the store may hold; 0: what the disk has free at the start
+	Reserve int64         // free bytes on the disk that new jobs must leave; turns in progress may use three quarters of them; 0: 256 MiB
+	Lease   time.Duration // how long a lease lasts without Extend; 0: 30 s
+	Cluster *Cluster      // nil: standalone, without a network socket
+	Log     *slog.Logger  // for the server's warnings and errors; nil: none
+}
+
+// Cluster makes a store one node of several. All nodes need the same name and
+// secret.
+type Cluster struct {
+	Name     string
+	Node     string      // this node's name, unique in the cluster
+	Listen   string      // host:port for the other nodes
+	Peers    []string    // host:port of other nodes
+	Clients  string      // host:port for clients that are not nodes
+	Secret   string      // password of the user "ridethrough", who may do everything
+	TLS      *tls.Config // nil: unencrypted, for loopback only
+	Replicas int         // of everything; 0: 3
+}
+
+// Remote configures the use of NATS servers of version 2.14 or later. Their
+// JetStream needs "sync_interval: always", which a client cannot check: without
+// it, a power failure loses acknowledged writes.
+type Remote struct {
+	URL         string        // "nats://host:4222", or several with commas
+	Credentials string        // name of a credentials file; "": only those in the URL
+	TLS         *tls.Config   // nil: as the URL and the servers require
+	Replicas    int           // of everything; 0: as it is, and 1 for what is new
+	Lease       time.Duration // how long a lease lasts without Extend; 0: 30 s
+}
+
+// Open opens the store in a directory, or creates it. A second process gets
+// store.ErrInUse.
+func Open(ctx context.Context, c Config) (store.Store, error) {
+	s, err := startServer(c)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	b, err := s.connect(ctx, c)
+	if err != nil {
+		_ = s.stop()
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return b, nil
+}
+
+// connect returns a back end on the embedded server.
+func (s *embeddedServer) connect(ctx context.Context, c Config) (*backend, error) {
+	options := streamOptions{lease: cmp.Or(c.Lease, limit.Lease), standalone: c.Cluster == nil}
+	connection := append(connectionOptions(), nats.InProcessServer(s))
+	if c.Cluster != nil {
+		options.replicas = cmp.Or(c.Cluster.Replicas, 3)
+		connection = append(connection, nats.UserInfo(user, c.Cluster.Secret))
+	}
+	nc, err := nats.Connect("", connection...)
+	if err != nil {
+		return nil, translate(ctx, err)
+	}
+	s.reconnect = nc.ForceReconnect
+	b, err := newBackend(ctx, nc, options, s)
+	if err != nil {
+		nc.Close()
+	}
+	return b, err
+}
+
+// Dial uses the store on remote servers, or creates it there.
+func Dial(ctx context.Context, r Remote) (store.Store, error) {
+	options := connectionOptions()
+	if r.Credentials != "" {
+		options = append(options, nats.UserCredentials(r.Credentials))
+	}
+	if r.TLS != nil {
+		options = append(options, nats.Secure(r.TLS))
+	}
+	nc, err := nats.Connect(r.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("dial NATS: %w: %w", store.ErrUnavailable, err)
+	}
+	b, err := r.connect(ctx, nc)
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("open store on NATS servers: %w", err)
+	}
+	return b, nil
+}
+
+func (r Remote) connect(ctx context.Context, nc *nats.Conn) (*backend, error) {
+	if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
+		return nil, err
+	}
+	return newBackend(ctx, nc, streamOptions{replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease)}, nil)
+}
+
+// connectionOptions make a connection reconnect forever. The empty error handler
+// keeps the library from writing to standard error.
+func connectionOptions() []nats.Option {
+	return []nats.Option{
+		nats.Name("ridethrough"), nats.MaxReconnects(-1), nats.ReconnectWait(retryDelay),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
+}
+
+// checkVersion refuses servers without the features that the streams need.
+func checkVersion(version string) error {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, err := strconv.Atoi(first)
+	minor, err2 := strconv.Atoi(second)
+	if err != nil || err2 != nil || major < 2 || major == 2 && minor < 14 {
+		return fmt.Errorf("%w: version %q, want 2.14 or later", ErrVersion, version)
+	}
+	return nil
+}

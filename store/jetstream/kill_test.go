@@ -1,0 +1,230 @@
+package jetstream_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/storetest"
+)
+
+// output collects what worker processes printed before they were killed.
+type output struct {
+	mu         sync.Mutex
+	enqueued   map[string]time.Time // by turn: when it may be sealed
+	appended   map[string]int64     // by series: the last number
+	unexpected []string
+}
+
+func newOutput() *output {
+	return &output{enqueued: map[string]time.Time{}, appended: map[string]int64{}}
+}
+
+func (o *output) add(line string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var id string
+	var n int64
+	switch what, rest, _ := strings.Cut(line, " "); what {
+	case "enqueued":
+		_, _ = fmt.Sscan(rest, &id, &n)
+		o.enqueued[id] = time.Unix(0, n)
+	case "appended":
+		_, _ = fmt.Sscan(rest, &id, &n)
+		o.appended[id] = n
+	case "broken", "early", "panic:":
+		o.unexpected = append(o.unexpected, line)
+	}
+}
+
+// process is a worker process.
+type process struct {
+	cmd     *exec.Cmd
+	started chan struct{} // closed when it has opened its store
+	ended   chan struct{}
+}
+
+// start starts a worker process.
+func (o *output) start(t *testing.T, k task) *process {
+	t.Helper()
+	encoded, err := json.Marshal(k)
+	if err != nil {
+		t.Fatalf("encode the task: %v", err)
+	}
+	p := &process{cmd: exec.Command(os.Args[0]), started: make(chan struct{}), ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), taskVariable+"="+string(encoded))
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatalf("open the process's output: %v", err)
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start the process: %v", err)
+	}
+	go o.read(p, bufio.NewReader(out))
+	return p
+}
+
+// read reads the complete lines that a process prints.
+func (o *output) read(p *process, out *bufio.Reader) {
+	defer close(p.ended)
+	for {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if line == "started\n" {
+			close(p.started)
+		}
+		o.add(strings.TrimSpace(line))
+	}
+}
+
+// kill kills a process some time after it has started.
+func (p *process) kill(t *testing.T, after time.Duration) {
+	t.Helper()
+	select {
+	case <-p.started:
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		t.Error("the process did not start within a minute")
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(after):
+	}
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+	_ = p.cmd.Wait()
+}
+
+// check completes the work, and checks that every enqueued turn is sealed once
+// and not early, and that every series is complete.
+func (o *output) check(t *testing.T, s store.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	var printed bytes.Buffer
+	w := &worker{Store: s, out: &printed}
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() { w.work(ctx) })
+	}
+	for turn, at := range o.enqueued {
+		wantSealed(t, ctx, s, turn, at)
+	}
+	cancel()
+	workers.Wait()
+	for id, n := range o.appended {
+		wantSeries(t, s, id, n)
+	}
+	if h, err := s.Health(t.Context()); err != nil || strings.Contains(strings.Join(h.Warnings, " "), "acknowledged") {
+		t.Errorf("health: got warnings %q, error %v; want no loss", h.Warnings, err)
+	}
+	if len(o.unexpected) > 0 || strings.Contains(printed.String(), "early") {
+		t.Errorf("workers printed %q and %q", o.unexpected, printed.String())
+	}
+	if len(o.enqueued) == 0 || len(o.appended) == 0 {
+		t.Errorf("%d turns were enqueued and %d series appended, want some", len(o.enqueued), len(o.appended))
+	}
+}
+
+// wantSealed waits until a turn is sealed, and checks its log.
+func wantSealed(t *testing.T, ctx context.Context, s store.Store, turn string, at time.Time) {
+	t.Helper()
+	messages := storetest.Subscribe(t, ctx, s, turn)
+	for {
+		log, _, err := store.Load(ctx, s, turn, 0)
+		if err != nil {
+			t.Fatalf("load enqueued turn %s: got %v, %v", turn, log, err)
+		}
+		if len(log) > 2 || len(log) == 2 && (log[0].Type != "scheduled" || log[1].Type != "sealed" || log[1].Time.Before(at)) {
+			t.Errorf("log of %s: got %v, want scheduled and sealed not before %v", turn, log, at)
+		}
+		if len(log) >= 2 {
+			return
+		}
+		<-messages
+	}
+}
+
+// wantSeries checks that a series has all acknowledged numbers, and no other.
+func wantSeries(t *testing.T, s store.Store, id string, n int64) {
+	t.Helper()
+	log, end, err := store.Load(t.Context(), s, id, 0)
+	if err != nil || end.N < n {
+		t.Errorf("load %s: got %d records, error %v; want %d", id, end.N, err, n)
+	}
+	for _, r := range log {
+		if string(r.Body) != string(storetest.Records(seriesText(r.N))[0].Body) {
+			t.Errorf("%s: record %d is %.100s", id, r.N, r.Body)
+		}
+	}
+}
+
+func TestOpen_KilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
+	t.Parallel()
+	rounds := 5
+	if *long {
+		rounds = 60
+	}
+	o, c := newOutput(), jetstream.Config{Dir: t.TempDir(), Lease: shortLease}
+	for range rounds {
+		p := o.start(t, taskOn(c, "p", 60))
+		p.kill(t, time.Duration(100+rand.IntN(700))*time.Millisecond)
+	}
+	o.check(t, standalone(t, c))
+	t.Logf("%d turns, series of %v", len(o.enqueued), o.appended)
+}
+
+func TestOpen_SecondProcessLearnsWhichHasTheStore(t *testing.T) {
+	t.Parallel()
+	o, c := newOutput(), jetstream.Config{Dir: t.TempDir()}
+	p := o.start(t, taskOn(c, "p", 0))
+	<-p.started
+	_, err := jetstream.Open(t.Context(), c)
+	storetest.WantError(t, "open", err, store.ErrInUse)
+	if want := fmt.Sprint("process ", p.cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("open: got error %v, want it to name %s", err, want)
+	}
+	p.kill(t, 0)
+	standalone(t, c)
+}
+
+// TestOpen_KilledNodesLoseNoAcknowledgedWrite kills one of three nodes at a time.
+func TestOpen_KilledNodesLoseNoAcknowledgedWrite(t *testing.T) {
+	if !*long {
+		t.Skip("only with -long")
+	}
+	o, configs := newOutput(), clusterConfigs(t, 3)
+	nodes := make([]*process, len(configs))
+	start := func(i int) { nodes[i] = o.start(t, taskOn(configs[i], configs[i].Cluster.Node, 100)) }
+	for i := range nodes {
+		start(i)
+	}
+	for range 15 {
+		i := rand.IntN(len(nodes))
+		nodes[i].kill(t, time.Duration(1000+rand.IntN(5000))*time.Millisecond)
+		start(i)
+	}
+	s := dial(t, jetstream.Remote{URL: clientURL(configs[0]) + "," + clientURL(configs[1]), Lease: shortLease})
+	for i := range nodes {
+		<-nodes[i].started
+	}
+	o.check(t, s)
+	for _, p := range nodes {
+		p.kill(t, 0)
+	}
+	t.Logf("%d turns, series of %v", len(o.enqueued), o.appended)
+}

@@ -1,0 +1,173 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/limit"
+)
+
+// subscriptions are all current ones. After a reconnection each may have missed
+// messages.
+type subscriptions struct {
+	mu      sync.Mutex
+	current map[*subscription]bool
+}
+
+func (s *subscriptions) add(one *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		s.current = map[*subscription]bool{}
+	}
+	s.current[one] = true
+}
+
+func (s *subscriptions) remove(one *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.current, one)
+}
+
+// markGaps marks a gap before the next message of every subscription.
+func (s *subscriptions) markGaps() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for one := range s.current {
+		one.disconnected.Store(true)
+	}
+}
+
+func (b *backend) Publish(ctx context.Context, topic string, data []byte) error {
+	if err := limit.Message(topic, data); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if b.lifetime.Err() != nil {
+		return store.ErrClosed
+	}
+	if err := b.nc.Publish(subject(publishPrefix, topic), data); err != nil {
+		return fmt.Errorf("publish: %w", translate(ctx, err))
+	}
+	return nil
+}
+
+func (b *backend) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
+	if err := limit.ID("topic", topic); err != nil {
+		return nil, err
+	}
+	ctx, done, err := b.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.subscribe(ctx, topic)
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	b.subscriptions.add(s)
+	b.goroutines.Go(func() {
+		defer done()
+		defer b.subscriptions.remove(s)
+		s.forward(ctx)
+	})
+	return s.out.C, nil
+}
+
+// subscribe returns a subscription that the servers have received.
+func (b *backend) subscribe(ctx context.Context, topic string) (*subscription, error) {
+	s := &subscription{
+		out: limit.NewBuffer(func(m *store.Message) { m.Gap = true }),
+		in:  make(chan *nats.Msg, 4*limit.Backlog),
+	}
+	for _, prefix := range []string{publishPrefix, republishPrefix} {
+		sub, err := b.nc.ChanSubscribe(subject(prefix, topic), s.in)
+		if err != nil {
+			s.unsubscribe()
+			return nil, translate(ctx, err)
+		}
+		s.subs = append(s.subs, sub)
+	}
+	flushCtx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
+	defer cancel()
+	if err := b.nc.FlushWithContext(flushCtx); err != nil {
+		s.unsubscribe()
+		return nil, translate(flushCtx, err)
+	}
+	return s, nil
+}
+
+// subscription forwards messages from the servers to a subscriber.
+type subscription struct {
+	out          *limit.Buffer[store.Message]
+	in           chan *nats.Msg
+	subs         []*nats.Subscription
+	disconnected atomic.Bool // since the last message
+	dropped      int         // by the NATS client, in all
+	parts        joiner
+	last         int64 // number of the last record
+}
+
+// forward forwards messages until ctx ends.
+func (s *subscription) forward(ctx context.Context) {
+	defer close(s.out.C)
+	defer s.unsubscribe()
+	for {
+		received, err := receive(ctx, s.in)
+		if err != nil {
+			return
+		}
+		m, ok := s.decode(received)
+		if s.lost() {
+			m.Gap = true
+		}
+		if ok || m.Gap {
+			s.out.Send(m)
+		}
+	}
+}
+
+func (s *subscription) unsubscribe() {
+	for _, sub := range s.subs {
+		_ = sub.Unsubscribe()
+	}
+}
+
+// decode decodes a message; false: it is one of several parts, or was deleted.
+func (s *subscription) decode(m *nats.Msg) (store.Message, bool) {
+	if !strings.HasPrefix(m.Subject, republishPrefix) {
+		return store.Message{Data: m.Data}, true
+	}
+	data, complete := s.parts.add(m.Header, m.Data)
+	if !complete {
+		return store.Message{}, false
+	}
+	var e logEntry
+	if err := json.Unmarshal(data, &e); err != nil || len(e.Records) == 0 {
+		return store.Message{Gap: true}, false // the log was deleted, or is damaged
+	}
+	gap := s.last > 0 && e.N != s.last+1
+	s.last = e.N + int64(len(e.Records)) - 1
+	return store.Message{Records: e.Records, Gap: gap}, true
+}
+
+// lost reports whether messages were lost since the last call.
+func (s *subscription) lost() bool {
+	dropped := 0
+	for _, sub := range s.subs {
+		n, _ := sub.Dropped()
+		dropped += n
+	}
+	more := dropped > s.dropped
+	s.dropped = dropped
+	return s.disconnected.Swap(false) || more
+}

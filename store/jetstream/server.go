@@ -1,0 +1,204 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/disk"
+)
+
+const (
+	user         = "ridethrough"
+	startTimeout = time.Minute // a store of a million scheduled jobs opens in four seconds
+	memoryLimit  = 64 << 20    // of entries and of the server's other streams in memory
+)
+
+// embeddedServer is a NATS server in this process, on a directory of its own.
+type embeddedServer struct {
+	dir         directory
+	capacity    capacity
+	watermarks  *watermarks
+	syncLatency time.Duration
+	options     *server.Options
+	log         serverLog
+
+	mu        sync.Mutex
+	server    *server.Server // the current one
+	reconnect func() error   // connects the client with the current server
+}
+
+// startServer starts a server on a directory.
+func startServer(c Config) (*embeddedServer, error) {
+	dir, err := openDirectory(c.Dir, modeOf(c))
+	if err != nil {
+		return nil, err
+	}
+	s := &embeddedServer{dir: dir, log: serverLog{c.Log, &atomic.Bool{}}}
+	if err := s.prepare(c); err != nil {
+		return nil, errors.Join(err, dir.unlock())
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.watermarks.close(), dir.unlock())
+	}
+	return s, nil
+}
+
+// prepare inspects the disk and sets the server's options.
+func (s *embeddedServer) prepare(c Config) (err error) {
+	if s.syncLatency, err = disk.SyncLatency(c.Dir); err != nil {
+		return err
+	}
+	if s.capacity, err = newCapacity(c); err != nil {
+		return err
+	}
+	if s.options, err = serverOptions(c, s.capacity.maxBytes); err != nil {
+		return err
+	}
+	s.watermarks, err = openWatermarks(c.Dir)
+	return err
+}
+
+// start starts the server and waits until it is ready.
+func (s *embeddedServer) start() error {
+	started, err := server.NewServer(s.options)
+	if err != nil {
+		return err
+	}
+	started.SetLoggerV2(s.log, false, false, false)
+	started.Start()
+	if !started.ReadyForConnections(startTimeout) || !started.JetStreamEnabled() {
+		started.Shutdown()
+		return fmt.Errorf("%w: the server on %s does not start", store.ErrUnavailable, s.capacity.dir)
+	}
+	s.server = started
+	return nil
+}
+
+// InProcessConn connects with the current server.
+func (s *embeddedServer) InProcessConn() (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server.InProcessConn()
+}
+
+// restartAfterFailure restarts the server after a failed write: until then it refuses all
+// writes, even if there is space again. The client reconnects after the lock is
+// released, because InProcessConn takes it.
+func (s *embeddedServer) restartAfterFailure() error {
+	restarted, err := s.restart()
+	if err != nil || !restarted {
+		return err
+	}
+	return s.reconnect()
+}
+
+// restart restarts the server if that is still necessary.
+func (s *embeddedServer) restart() (restarted bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.log.writeFailed.Load() {
+		return false, nil
+	}
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+	if err := s.start(); err != nil {
+		return false, err
+	}
+	s.log.writeFailed.Store(false)
+	return true, nil
+}
+
+// serverOptions syncs every write before it is acknowledged: otherwise a power
+// failure loses acknowledged writes.
+func serverOptions(c Config, maxBytes int64) (*server.Options, error) {
+	o := &server.Options{
+		JetStream: true, StoreDir: filepath.Join(c.Dir, dataName), SyncAlways: true,
+		JetStreamMaxStore: maxBytes, JetStreamMaxMemory: memoryLimit,
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
+		NoSigs:          true, DisableJetStreamBanner: true,
+		DontListen: true, ServerName: "ridethrough",
+	}
+	if c.Cluster == nil {
+		return o, nil
+	}
+	return o, c.Cluster.apply(o)
+}
+
+// apply makes a server a node of the cluster.
+func (c *Cluster) apply(o *server.Options) (err error) {
+	if c.Name == "" || c.Node == "" || c.Secret == "" {
+		return fmt.Errorf("%w: a cluster needs a name, a node name and a secret", store.ErrInvalid)
+	}
+	o.DontListen, o.ServerName, o.Username, o.Password = false, c.Node, user, c.Secret
+	o.TLSConfig, o.TLS = c.TLS, c.TLS != nil
+	if o.Host, o.Port, err = parseAddress(c.Clients); err != nil {
+		return err
+	}
+	o.Cluster = server.ClusterOpts{Name: c.Name, Username: user, Password: c.Secret, TLSConfig: c.TLS, NoAdvertise: true}
+	if o.Cluster.Host, o.Cluster.Port, err = parseAddress(c.Listen); err != nil {
+		return err
+	}
+	for _, peer := range c.Peers {
+		if _, _, err := parseAddress(peer); err != nil {
+			return err
+		}
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: peer, User: url.UserPassword(user, c.Secret)})
+	}
+	return nil
+}
+
+func parseAddress(s string) (host string, port int, err error) {
+	host, service, err := net.SplitHostPort(s)
+	n, portErr := strconv.ParseUint(service, 10, 16)
+	if err != nil || portErr != nil || host == "" || n == 0 {
+		return "", 0, fmt.Errorf("%w: address %q, want host:port", store.ErrInvalid, s)
+	}
+	return host, int(n), nil
+}
+
+// stop stops the server and unlocks the directory.
+func (s *embeddedServer) stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+	return errors.Join(s.watermarks.close(), s.dir.unlock())
+}
+
+// serverLog passes the server's warnings and errors on, and notices when a write
+// has failed.
+type serverLog struct {
+	log         *slog.Logger // nil: none
+	writeFailed *atomic.Bool
+}
+
+func (l serverLog) Noticef(string, ...any) {}
+func (l serverLog) Debugf(string, ...any)  {}
+func (l serverLog) Tracef(string, ...any)  {}
+
+func (l serverLog) Warnf(format string, args ...any)  { l.write(slog.LevelWarn, format, args) }
+func (l serverLog) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+func (l serverLog) Fatalf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+
+func (l serverLog) write(level slog.Level, format string, args []any) {
+	text := fmt.Sprintf(format, args...)
+	if strings.Contains(strings.ToLower(text), "critical write error") {
+		l.writeFailed.Store(true)
+	}
+	if l.log != nil {
+		l.log.Log(context.Background(), level, text)
+	}
+}

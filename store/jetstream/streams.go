@@ -1,0 +1,173 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/limit"
+)
+
+// The streams and their subjects. A subject is a prefix, the two digits of the
+// id's partition, and the id. Keys of entries have no partition.
+const (
+	logStream       = "CONVERSATIONS"
+	logPrefix       = "conversation." // appended; stored
+	republishPrefix = "appended."     // copies of what is appended; not stored
+	publishPrefix   = "published."    // not stored
+
+	jobStream       = "TURNS"
+	scheduledPrefix = "scheduled." // jobs with an instant
+	duePrefix       = "due."       // jobs for workers
+	consumerName    = "workers"    // shared by all workers
+
+	kvStream = "ENTRIES"
+	kvPrefix = "entry."
+)
+
+const (
+	partitions  = 16
+	maxMessage  = 1 << 20
+	setupTry    = 2 * time.Second // a cluster without a leader does not answer at all
+	formatField = "ridethrough-format"
+)
+
+// streamOptions are the options of all streams.
+type streamOptions struct {
+	replicas   int // of each; 0: as they are, or 1
+	lease      time.Duration
+	standalone bool // the server that answers knows everything, and has no other client
+}
+
+// subject returns the subject of an id.
+func subject(prefix, id string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return fmt.Sprintf("%s%02d.%s", prefix, h.Sum32()%partitions, id)
+}
+
+// createStreams creates or updates the streams and the consumer.
+func (b *backend) createStreams(ctx context.Context) error {
+	configs := []jetstream.StreamConfig{jobConfig(), logConfig(), kvConfig()}
+	for _, c := range configs {
+		if err := b.untilLeader(ctx, func(ctx context.Context) error { return b.checkStream(ctx, c.Name) }); err != nil {
+			return err
+		}
+	}
+	for _, c := range configs {
+		if err := b.untilLeader(ctx, func(ctx context.Context) error { return b.createStream(ctx, c) }); err != nil {
+			return err
+		}
+	}
+	return b.untilLeader(ctx, b.createConsumer)
+}
+
+// logConfig configures the stream of the logs, which holds the truth.
+func logConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: logStream, Subjects: []string{logPrefix + ">"},
+		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
+		MaxMsgSize: maxMessage, Duplicates: limit.Dedupe,
+		AllowDirect: true, AllowRollup: true, AllowAtomicPublish: true,
+		RePublish: &jetstream.RePublish{Source: logPrefix + ">", Destination: republishPrefix + ">"},
+	}
+}
+
+// jobConfig configures the stream of the jobs, each of which is deleted with its
+// acknowledgement. A stream with schedules cannot discard new messages; without a
+// size limit it discards nothing.
+func jobConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: jobStream, Subjects: []string{scheduledPrefix + ">", duePrefix + ">"},
+		Storage: jetstream.FileStorage, Retention: jetstream.WorkQueuePolicy,
+		MaxMsgSize: maxMessage, Duplicates: limit.Dedupe,
+		AllowDirect: true, AllowMsgSchedules: true, AllowMsgTTL: true, AllowRollup: true,
+	}
+}
+
+// kvConfig configures the stream of the entries, in memory.
+func kvConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: kvStream, Subjects: []string{kvPrefix + ">"},
+		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxBytes: 16 << 20,
+		MaxMsgsPerSubject: 1, MaxMsgSize: 128 << 10,
+		AllowDirect: true, AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Minute,
+	}
+}
+
+// checkStream refuses a stream of another format, such as another program's.
+func (b *backend) checkStream(ctx context.Context, name string) error {
+	stream, err := b.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if got := stream.CachedInfo().Config.Metadata[formatField]; got != strconv.Itoa(format) {
+		return fmt.Errorf("%w: the stream %s on the NATS servers has format %q, and this version of ridethrough reads only format %d; "+
+			"use the version that wrote it, or another NATS account", ErrFormat, name, got, format)
+	}
+	return nil
+}
+
+// createStream creates or updates a stream. Without an option it leaves the
+// number of replicas of an existing stream alone.
+func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) error {
+	c.Metadata = map[string]string{formatField: strconv.Itoa(format)}
+	c.Replicas = max(b.options.replicas, 1)
+	if b.options.replicas == 0 {
+		existing, err := b.js.Stream(ctx, c.Name)
+		switch {
+		case err == nil:
+			c.Replicas = existing.CachedInfo().Config.Replicas
+		case !errors.Is(err, jetstream.ErrStreamNotFound):
+			return err
+		}
+	}
+	_, err := b.js.CreateOrUpdateStream(ctx, c)
+	return err
+}
+
+// createConsumer creates the consumer of the workers. In standalone mode the
+// holders of all leases are dead, so it makes their jobs due again.
+func (b *backend) createConsumer(ctx context.Context) error {
+	if b.options.standalone {
+		err := b.js.DeleteConsumer(ctx, jobStream, consumerName)
+		if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+	}
+	_, err := b.js.CreateOrUpdateConsumer(ctx, jobStream, jetstream.ConsumerConfig{
+		Durable: consumerName, FilterSubject: duePrefix + ">",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.options.lease,
+		MaxDeliver: -1, MaxAckPending: -1,
+	})
+	return err
+}
+
+// untilLeader repeats an operation until the cluster has a leader for it, or ctx
+// ends.
+func (b *backend) untilLeader(ctx context.Context, do func(context.Context) error) error {
+	timeout := setupTry
+	if b.options.standalone {
+		timeout = startTimeout
+	}
+	for {
+		tryCtx, cancel := context.WithTimeoutCause(ctx, timeout, store.ErrUnavailable)
+		err := do(tryCtx)
+		if err != nil {
+			err = translate(tryCtx, err)
+		}
+		cancel()
+		if err == nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrFull) || b.options.standalone || !sleep(ctx, retryDelay) {
+			return err
+		}
+	}
+}
