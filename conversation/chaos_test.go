@@ -78,7 +78,7 @@ type mortalClaim struct {
 }
 
 func (c mortalClaim) Extend() error { return c.unless(c.Lease.Extend) }
-func (c mortalClaim) Done() error   { return c.unless(c.Lease.Done) }
+func (c mortalClaim) Ack() error    { return c.unless(c.Lease.Ack) }
 
 func (c mortalClaim) Nack(d time.Duration) error {
 	return c.unless(func() error { return c.Lease.Nack(d) })
@@ -246,7 +246,7 @@ func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
 // sealed tells whether no conversation has anything left to do.
 func (c *chaos) sealed(accepted map[string][]string) bool {
 	h, err := c.engine.Health(c.t.Context())
-	return err == nil && h.Parked+h.Due+h.Held == 0
+	return err == nil && h.Scheduled+h.Due+h.Leased == 0
 }
 
 // check looks at what has become of it all.

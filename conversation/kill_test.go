@@ -30,6 +30,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -67,7 +68,7 @@ func live(config string) error {
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return err
 	}
-	e, err := store.Open(context.Background(), c.config())
+	e, err := jetstream.Open(context.Background(), c.config())
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func tellWhenSettled(ctx context.Context, e store.Store) {
 		if pause(ctx, 100*time.Millisecond) != nil {
 			return
 		}
-		if h, err := e.Health(ctx); err == nil && h.Parked+h.Due+h.Held == 0 {
+		if h, err := e.Health(ctx); err == nil && h.Scheduled+h.Due+h.Leased == 0 {
 			idle++
 		} else {
 			idle = 0
@@ -161,10 +162,10 @@ type place struct {
 // secret is known to all nodes.
 const secret = "known-to-these-processes"
 
-func (p place) config() store.Config {
-	c := store.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
+func (p place) config() jetstream.Config {
+	c := jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
 	if p.Node != "" {
-		c.Cluster = &store.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
+		c.Cluster = &jetstream.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
 	}
 	return c
 }
@@ -267,9 +268,9 @@ func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
 }
 
 // opened opens a store until the test is over.
-func opened(t *testing.T, c store.Config) store.Store {
+func opened(t *testing.T, c jetstream.Config) store.Store {
 	t.Helper()
-	e, err := store.Open(t.Context(), c)
+	e, err := jetstream.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +287,7 @@ func shut(t *testing.T, e store.Store) {
 
 // nodes gives the stores of three nodes of one cluster on this machine, and
 // how to reach it.
-func nodes(t *testing.T) (stores []place, r store.Remote) {
+func nodes(t *testing.T) (stores []place, r jetstream.Remote) {
 	t.Helper()
 	var ports []string
 	for range 6 {
@@ -304,7 +305,7 @@ func nodes(t *testing.T) (stores []place, r store.Remote) {
 		})
 		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])
 	}
-	return stores, store.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
+	return stores, jetstream.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
 }
 
 // The same with three nodes of a cluster, of which one after the other is
@@ -325,7 +326,7 @@ func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
 	for _, p := range alive {
 		p.expect(t, "ready")
 	}
-	e, err := store.Dial(t.Context(), remote)
+	e, err := jetstream.Dial(t.Context(), remote)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
 	}
 	for left := int64(1); left > 0 && pause(t.Context(), 200*time.Millisecond) == nil; {
 		if h, err := e.Health(t.Context()); err == nil {
-			left = h.Parked + h.Due + h.Held
+			left = h.Scheduled + h.Due + h.Leased
 		}
 	}
 	review(t, e, accepted)

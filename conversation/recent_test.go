@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 // newest says briefly which conversations are the newest.
@@ -126,7 +126,7 @@ func BenchmarkRecent(b *testing.B) {
 		read bool
 	}{{"known", false}, {"read", true}} {
 		b.Run(c.name, func(b *testing.B) {
-			store, err := store.Open(b.Context(), store.Config{Dir: b.TempDir()})
+			store, err := jetstream.Open(b.Context(), jetstream.Config{Dir: b.TempDir()})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -146,13 +146,13 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	beat.Wait()
 	switch {
 	case err == nil:
-		err = c.Done()
+		err = c.Ack()
 	case errors.Is(err, retry.ErrParked): // handed back
 		err = c.Nack(0)
 	case errors.Is(err, errElsewhere):
 		return // it is that worker's ticket by now, and for it to be done with
 	case errors.Is(err, store.ErrDeleted):
-		err = c.Done() // nobody needs it any more
+		err = c.Ack() // nobody needs it any more
 	default:
 		h.Log.Error("working on a turn", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
 		err = c.Nack(again)

@@ -40,7 +40,7 @@ var (
 	ErrFull = errors.New("the store is full")
 	// ErrUnavailable reports that the store's servers did not answer in time. The
 	// operation may have taken effect.
-	ErrUnavailable = errors.New("the store is unavailable")
+	ErrUnavailable = errors.New("the store does not answer")
 	// ErrInUse reports that another process has the store open.
 	ErrInUse = errors.New("the store is in use")
 	// ErrClosed reports that the store was closed.

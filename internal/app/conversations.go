@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -70,7 +71,7 @@ const endTime = 10 * time.Second
 // ends and end is called: what is under way is then handed back to whoever
 // opens the directory next.
 func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (host *conversation.Runner, end func(), err error) {
-	store, err := store.Open(ctx, store.Config{Dir: dir, Log: log})
+	store, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("the conversations in %s cannot be opened: %w", dir, err)
 	}

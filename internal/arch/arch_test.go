@@ -57,8 +57,12 @@ var house = []row{
 	},
 	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
 	{floor: 2, path: "council", uses: "agent fault fault/classify breaker llm policy retry turn wire"},
+	{floor: 2, path: "store/internal/limit"},
+	{floor: 2, path: "store/internal/disk"},
+	{floor: 2, path: "store", uses: "store/internal/limit"},
+	{floor: 2, path: "store/storetest", uses: "store", parts: "github.com/google/go-cmp"},
 	{
-		floor: 2, path: "store",
+		floor: 2, path: "store/jetstream", uses: "store store/internal/disk store/internal/limit",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry turn wire"},
@@ -78,7 +82,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent council store breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
+		uses: "agent council store store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn"},
 	{
@@ -86,7 +90,7 @@ var house = []row{
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/api", uses: "conversation turn"},
 	{floor: 3, path: "internal/server/description"},
@@ -115,7 +119,7 @@ var house = []row{
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
-	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
@@ -140,7 +144,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/storecmd",
 		uses: "conversation gateway internal/app internal/cli/command internal/cli/configflags internal/cli/storeflags " +
-			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/display store",
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/display store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -208,8 +212,8 @@ var clocks = []clock{
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"council", "AfterFunc", "ends the grace of members that have not answered"},
 	{"council", "NewTicker", "tells that a member is still under way"},
-	{"store", "AfterFunc", "makes parked tickets due and ends leases where nothing is stored"},
-	{"store", "NewTimer", "asks again while servers choose a leader, or do not answer"},
+	{"store", "AfterFunc", "makes scheduled jobs due, and expires leases and entries in memory"},
+	{"store/jetstream", "NewTimer", "repeats a request while servers elect a leader or do not answer"},
 	{"conversation", "NewTicker", "says that a claim is being worked on"},
 	{"gateway", "AfterFunc", "sends keepalives to a client whose request waits, and frees memory"},
 	{"internal/lab/simulator", "NewTimer", "a provider that dawdles on command"},

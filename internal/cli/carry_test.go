@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -30,7 +31,7 @@ import (
 // answers and parks every wait.
 func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
-	e, err := store.Open(t.Context(), store.Config{Dir: dir})
+	e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 			t.Errorf("code %d, %s: no %q in\n%s", code, errs, line, out)
 		}
 	}
-	e, err := store.Dial(t.Context(), store.Remote{URL: s.ClientURL()})
+	e, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: s.ClientURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 		{"", "no such file", []string{dir + "/none"}},
 		{"", "in use", []string{"--data", dir}},
 	}
-	held, err := store.Open(t.Context(), store.Config{Dir: dir})
+	held, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

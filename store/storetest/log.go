@@ -15,7 +15,7 @@ import (
 )
 
 var logCases = map[string]func(*testing.T, Subject){
-	"what was appended is read in order": func(t *testing.T, s Subject) {
+	"appended records are read in order": func(t *testing.T, s Subject) {
 		at := Append(t, s, "c1", store.Position{}, "a", "b")
 		Append(t, s, "other", store.Position{}, "x")
 		at = Append(t, s, "c1", at, "c")
@@ -40,7 +40,7 @@ var logCases = map[string]func(*testing.T, Subject){
 		}
 		Append(t, s, "nobody", store.Position{}, "a")
 	},
-	"an append behind an end that has moved conflicts and leaves nothing": func(t *testing.T, s Subject) {
+	"an append behind an old end conflicts and writes nothing": func(t *testing.T, s Subject) {
 		first := Append(t, s, "c1", store.Position{}, "a")
 		Append(t, s, "c1", first, "b")
 		for _, at := range []store.Position{{}, first} {
@@ -49,19 +49,19 @@ var logCases = map[string]func(*testing.T, Subject){
 		}
 		WantLog(t, s, "c1", 0, append(Numbered(1, "a"), Numbered(2, "b")...)...)
 	},
-	"an append behind an end that never was conflicts": func(t *testing.T, s Subject) {
+	"an append behind an end that never existed conflicts": func(t *testing.T, s Subject) {
 		_, err := s.Append(t.Context(), "c1", store.Position{N: 1, Seq: 1, Hash: "x"}, Records("x")...)
 		WantError(t, "nowhere", err, store.ErrConflict)
 		WantLog(t, s, "c1", 0)
 	},
-	"the same records of two writers are written once": func(t *testing.T, s Subject) {
+	"equal records of two writers conflict": func(t *testing.T, s Subject) {
 		Append(t, s, "c1", store.Position{}, "a")
 		_, err := s.Append(t.Context(), "c1", store.Position{}, Records("a")...)
 		WantError(t, "second", err, store.ErrConflict)
 	},
-	"writers that race leave every record once and no hole": racers,
-	"what cannot be taken is refused and leaves nothing":    refused,
-	"records come back as they were": func(t *testing.T, s Subject) {
+	"concurrent appends leave all records and no gap": racers,
+	"invalid appends are refused and write nothing":   refused,
+	"records are read as they were appended": func(t *testing.T, s Subject) {
 		odd := []store.Record{
 			{Time: time.Date(2026, 11, 21, 18, 0, 0, 123456789, time.UTC), Type: "bare"},
 			{Time: time.Unix(0, 0).UTC(), Type: "odd", Turn: "t-1", Body: json.RawMessage(`{"a":"<&>   é \u0000","n":1e400,"deep":[{}]}`)},
@@ -72,13 +72,13 @@ var logCases = map[string]func(*testing.T, Subject){
 		odd[0].N, odd[1].N = 1, 2
 		WantLog(t, s, "c1", 0, odd...)
 	},
-	"large records are kept whole": func(t *testing.T, s Subject) {
+	"large records are stored whole": func(t *testing.T, s Subject) {
 		texts := []string{strings.Repeat("large ", 60<<10), "small", strings.Repeat("larger ", 600<<10)}
 		at := Append(t, s, "c1", store.Position{}, texts[0])
 		Append(t, s, "c1", at, texts[1:]...)
 		WantLog(t, s, "c1", 0, append(Numbered(1, texts[0]), Numbered(2, texts[1:]...)...)...)
 	},
-	"many records are read whole": func(t *testing.T, s Subject) {
+	"many records are read completely": func(t *testing.T, s Subject) {
 		texts, at := names("text", 700), store.Position{}
 		for i := 0; i < len(texts); i += 2 {
 			at = Append(t, s, "c1", at, texts[i:i+2]...)
@@ -97,7 +97,7 @@ var logCases = map[string]func(*testing.T, Subject){
 			break
 		}
 	},
-	"a deleted log is gone for good": func(t *testing.T, s Subject) {
+	"a deleted log stays deleted": func(t *testing.T, s Subject) {
 		at := Append(t, s, "c1", store.Position{}, "a", strings.Repeat("large ", 60<<10))
 		for range 2 {
 			if err := s.Delete(t.Context(), "c1"); err != nil {
@@ -114,8 +114,8 @@ var logCases = map[string]func(*testing.T, Subject){
 			WantError(t, "read", err, store.ErrDeleted)
 		}
 	},
-	"conversations are listed from the highest id down": listed,
-	"who has left is told why": func(t *testing.T, s Subject) {
+	"conversations are listed by descending id": listed,
+	"operations end with the cause of their context": func(t *testing.T, s Subject) {
 		why := errors.New("left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)

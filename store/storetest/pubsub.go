@@ -23,7 +23,7 @@ func say(t *testing.T, s Subject, topic, text string) {
 }
 
 var pubSubCases = map[string]func(*testing.T, Subject){
-	"who listens hears what is published and appended": func(t *testing.T, s Subject) {
+	"subscribers receive publications and appends": func(t *testing.T, s Subject) {
 		say(t, s, "c1", "before")
 		heard, also := Subscribe(t, t.Context(), s, "c1"), Subscribe(t, t.Context(), s, "c1")
 		say(t, s, "c2", "elsewhere")
@@ -51,7 +51,7 @@ var pubSubCases = map[string]func(*testing.T, Subject){
 			t.Error(diff)
 		}
 	},
-	"a listener that is slow loses the oldest and is told so": func(t *testing.T, s Subject) {
+	"a slow subscriber loses the oldest messages and sees a gap": func(t *testing.T, s Subject) {
 		heard, quick := Subscribe(t, t.Context(), s, "c1"), Subscribe(t, t.Context(), s, "c1")
 		for _, text := range names("text", 999) {
 			say(t, s, "c1", text)
@@ -74,7 +74,7 @@ var pubSubCases = map[string]func(*testing.T, Subject){
 			t.Error(diff)
 		}
 	},
-	"who leaves hears no more": func(t *testing.T, s Subject) {
+	"a canceled subscription receives nothing": func(t *testing.T, s Subject) {
 		ctx, leave := context.WithCancel(t.Context())
 		heard := Subscribe(t, ctx, s, "c1")
 		leave()
@@ -83,7 +83,7 @@ var pubSubCases = map[string]func(*testing.T, Subject){
 		}
 		say(t, s, "c1", "hello")
 	},
-	"what cannot be published is refused": func(t *testing.T, s Subject) {
+	"invalid publications are refused": func(t *testing.T, s Subject) {
 		WantError(t, "topic", s.Publish(t.Context(), "a b", nil), store.ErrInvalid)
 		WantError(t, "size", s.Publish(t.Context(), "a", bytes.Repeat([]byte("a"), 600<<10)), store.ErrTooLarge)
 		_, err := s.Subscribe(t.Context(), ">")
@@ -112,7 +112,7 @@ func get(t *testing.T, s Subject, key string) store.Entry {
 }
 
 var kvCases = map[string]func(*testing.T, Subject){
-	"a fact is what was put last": func(t *testing.T, s Subject) {
+	"an entry has the value that was put last": func(t *testing.T, s Subject) {
 		if f := get(t, s, "a.b"); f.Value != nil || f.Key != "a.b" {
 			t.Error(f)
 		}
@@ -127,7 +127,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 			WantError(t, "put", err, store.ErrConflict)
 		}
 	},
-	"a fact that was taken away can be put anew": func(t *testing.T, s Subject) {
+	"a deleted entry can be created again": func(t *testing.T, s Subject) {
 		first := put(t, s, store.Entry{Key: "a", Value: []byte("1")}, 0)
 		put(t, s, store.Entry{Key: "a", Revision: first.Revision}, 0)
 		if f := get(t, s, "a"); f.Value != nil {
@@ -135,7 +135,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 		}
 		put(t, s, store.Entry{Key: "a", Value: []byte("2")}, 0)
 	},
-	"a fact ends with its life": func(t *testing.T, s Subject) {
+	"an entry expires after its ttl": func(t *testing.T, s Subject) {
 		began := time.Now()
 		put(t, s, store.Entry{Key: "a", Value: []byte("1")}, time.Second)
 		for f, err := range s.Watch(t.Context()) {
@@ -154,7 +154,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 		}
 		put(t, s, store.Entry{Key: "a", Value: []byte("2")}, time.Second)
 	},
-	"one of many becomes the owner": func(t *testing.T, s Subject) {
+	"one of many creates an entry": func(t *testing.T, s Subject) {
 		var all sync.WaitGroup
 		owners := make(chan string, 8)
 		for _, name := range names("n", 8) {
@@ -172,7 +172,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 			t.Error(owner)
 		}
 	},
-	"who watches sees what is and what changes": func(t *testing.T, s Subject) {
+	"a watcher sees entries and their changes": func(t *testing.T, s Subject) {
 		put(t, s, store.Entry{Key: "a", Value: []byte("1")}, 0)
 		ctx, enough := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("late"))
 		defer enough()
@@ -198,7 +198,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 			t.Error(diff)
 		}
 	},
-	"who watches is told why it ends": func(t *testing.T, s Subject) {
+	"a watch ends with the cause of its context": func(t *testing.T, s Subject) {
 		why := errors.New("left")
 		ctx, leave := context.WithCancelCause(t.Context())
 		defer leave(nil)
@@ -210,7 +210,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 		}
 		WantError(t, "watch", last, why)
 	},
-	"facts that cannot be taken are refused": func(t *testing.T, s Subject) {
+	"invalid entries are refused": func(t *testing.T, s Subject) {
 		_, err := s.Put(t.Context(), store.Entry{Key: "a b"}, 0)
 		WantError(t, "key", err, store.ErrInvalid)
 		_, err = s.Put(t.Context(), store.Entry{Key: "a", Value: bytes.Repeat([]byte("a"), 65<<10)}, 0)
@@ -221,7 +221,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 }
 
 var closeCases = map[string]func(*testing.T, Subject){
-	"a closed engine ends what is under way and refuses the rest": func(t *testing.T, s Subject) {
+	"close ends operations in progress and refuses others": func(t *testing.T, s Subject) {
 		heard := Subscribe(t, t.Context(), s, "c1")
 		Append(t, s, "c1", store.Position{}, "a")
 		Receive(t, heard)

@@ -15,7 +15,7 @@ import (
 )
 
 var queueCases = map[string]func(*testing.T, Subject){
-	"a ticket is taken, and done for good": func(t *testing.T, s Subject) {
+	"an acknowledged job is not delivered again": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"), Job("t2"))
 		for _, turn := range []string{"t1", "t2"} {
 			c := Take(t, s)
@@ -26,7 +26,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		}
 		WantNoJob(t, s)
 	},
-	"who waits gets the next one": func(t *testing.T, s Subject) {
+	"a waiting worker gets the next job": func(t *testing.T, s Subject) {
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
 			if c := Take(t, s); c.Job().Turn != "t1" {
@@ -36,7 +36,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Enqueue(t, s, Job("t1"))
 		waiting.Wait()
 	},
-	"an offer made twice under one key is one": func(t *testing.T, s Subject) {
+	"jobs with one key are one job": func(t *testing.T, s Subject) {
 		keyed, other := Job("t1"), Job("t1")
 		keyed.Key, other.Key = "a", "b"
 		Enqueue(t, s, keyed, keyed)
@@ -48,7 +48,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 			Ack(t, Take(t, s))
 		}
 	},
-	"a claim whose worker is silent lapses": func(t *testing.T, s Subject) {
+	"a lease that is not extended expires": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
 		began := time.Now()
 		Take(t, s)
@@ -59,7 +59,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Ack(t, again)
 		WantNoJob(t, s)
 	},
-	"a claim holds as long as its worker is alive": func(t *testing.T, s Subject) {
+	"an extended lease does not expire": func(t *testing.T, s Subject) {
 		for range 3 { // on a machine that stands still for too long it may lapse all the same
 			Enqueue(t, s, Job("t1"))
 			c := Take(t, s)
@@ -71,7 +71,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		}
 		t.Error("it lapsed")
 	},
-	"a claim that is handed back is somebody else's": func(t *testing.T, s Subject) {
+	"a nacked job is delivered again after its delay": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
 		if err := Take(t, s).Nack(0); err != nil {
 			t.Fatal(err)
@@ -86,9 +86,9 @@ var queueCases = map[string]func(*testing.T, Subject){
 		}
 		Ack(t, c)
 	},
-	"each ticket has one worker":                           crowd,
-	"a parked ticket falls due at its instant, not before": parked,
-	"an instant that has passed is now, and leaves a parking where it is": func(t *testing.T, s Subject) {
+	"each job has one worker":                                 crowd,
+	"scheduled jobs become due at their instants, not before": parked,
+	"a job with a past instant is due and replaces no scheduled one": func(t *testing.T, s Subject) {
 		later := Job("t1")
 		later.Body = json.RawMessage(`{"later":true}`)
 		at := Schedule(t, s, later, 8)
@@ -101,7 +101,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Ack(t, c)
 		WantNoJob(t, s)
 	},
-	"a parking takes the place of the former": func(t *testing.T, s Subject) {
+	"a scheduled job replaces the turn's former one": func(t *testing.T, s Subject) {
 		Schedule(t, s, Job("t1"), 7)
 		later := Job("t1")
 		later.Body = json.RawMessage(`{"later":true}`)
@@ -118,7 +118,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		}
 		WantNoJob(t, s)
 	},
-	"a turn that is unparked does not fall due": func(t *testing.T, s Subject) {
+	"an unscheduled job does not become due": func(t *testing.T, s Subject) {
 		Schedule(t, s, Job("t1"), 8)
 		Schedule(t, s, Job("t2"), 9)
 		for _, turn := range []string{"t1", "t1", "nobody"} {
@@ -130,7 +130,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 			t.Error(c.Job())
 		}
 	},
-	"a ticket that falls due takes no other's place": func(t *testing.T, s Subject) {
+	"a scheduled job that becomes due replaces no other": func(t *testing.T, s Subject) {
 		later := Job("t1")
 		later.Body = json.RawMessage(`{"later":true}`)
 		Schedule(t, s, later, 1)
@@ -148,7 +148,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 			t.Error(diff)
 		}
 	},
-	"a turn is parked while its ticket is held": func(t *testing.T, s Subject) {
+	"a turn is scheduled while its job is leased": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
 		for range 3 {
 			c := Take(t, s)
@@ -158,7 +158,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Ack(t, Take(t, s))
 		WantNoJob(t, s)
 	},
-	"tickets that cannot be taken are refused": func(t *testing.T, s Subject) {
+	"invalid jobs are refused": func(t *testing.T, s Subject) {
 		for _, c := range []struct {
 			ticket store.Job
 			want   error
@@ -176,7 +176,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		WantError(t, "unpark", s.Unschedule(t.Context(), "*"), store.ErrInvalid)
 		WantNoJob(t, s)
 	},
-	"health counts tickets": func(t *testing.T, s Subject) {
+	"health counts jobs": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"), Job("t2"), Job("t3"))
 		Schedule(t, s, Job("t4"), 1000)
 		Take(t, s)

@@ -26,6 +26,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/doctor"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 func Doctor(s command.Streams) *cobra.Command {
@@ -136,25 +137,25 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 		if err != nil {
 			return err
 		}
-		mode, err := os.ReadFile(filepath.Join(dir, "mode"))
 		switch {
 		case dir == storeflags.None:
 			c.say("store", doctor.OK, "conversations are kept nowhere, as --data says")
 			return nil
-		case errors.Is(err, os.ErrNotExist):
+		case !jetstream.Exists(dir):
 			c.say("store", doctor.OK, "there is none in %s yet; `ridethrough serve` makes one", dir)
-			return nil
-		case err == nil && strings.TrimSpace(string(mode)) == "cluster":
-			c.say("store", doctor.OK, "%s is that of a node of a cluster; what is in it can be asked of the cluster, with --nats", dir)
 			return nil
 		}
 	}
 	e, err := c.storing.Open(ctx, slog.New(slog.DiscardHandler))
-	if errors.Is(err, store.ErrInUse) {
+	switch {
+	case errors.Is(err, store.ErrInUse):
 		c.held(ctx, t)
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, jetstream.ErrMode):
+		dir, _ := c.storing.Dir()
+		c.say("store", doctor.OK, "%s is that of a node of a cluster; what is in it can be asked of the cluster, with --nats", dir)
+		return nil
+	case err != nil:
 		c.say("store", doctor.Problem, "%v", err)
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 // Flags is where a command keeps conversations: in a directory or on NATS
@@ -87,7 +88,7 @@ func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error)
 	if dir == None {
 		return nil, command.Failed(ErrNone)
 	}
-	e, err := store.Open(ctx, store.Config{Dir: dir, Log: log})
+	e, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
 	if errors.Is(err, store.ErrInUse) {
 		err = fmt.Errorf("%w; end it, or choose another directory with --data", err)
 	}
@@ -103,7 +104,7 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "mode")); dir != None && err != nil {
+	if dir != None && !jetstream.Exists(dir) {
 		return nil, command.Failed(fmt.Errorf("there are no conversations in %s", dir))
 	}
 	return o.Open(ctx, log)
@@ -111,7 +112,7 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 
 // dial uses servers that are there.
 func (o *Flags) dial(ctx context.Context, url string) (store.Store, error) {
-	r := store.Remote{URL: url, Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS"))}
+	r := jetstream.Remote{URL: url, Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS"))}
 	if file := cmp.Or(o.ca, o.Streams.Env("RIDETHROUGH_NATS_CA")); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -122,5 +123,5 @@ func (o *Flags) dial(ctx context.Context, url string) (store.Store, error) {
 			return nil, fmt.Errorf("there is no certificate in %s", file)
 		}
 	}
-	return store.Dial(ctx, r)
+	return jetstream.Dial(ctx, r)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 // lookup returns an environment with one variable, as NAME=VALUE.
@@ -59,8 +60,8 @@ func TestTheStoreIsWhereFlagsOrTheEnvironmentSay(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(tt.place, "mode")); err != nil {
-			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+		if !jetstream.Exists(tt.place) {
+			t.Errorf("%s %s: there is no store in %s", tt.env, tt.flags, tt.place)
 		}
 		if err := e.Close(t.Context()); err != nil {
 			t.Error(err)

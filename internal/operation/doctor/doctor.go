@@ -54,7 +54,7 @@ func Store(ctx context.Context, e store.Store) []Finding {
 	if err != nil {
 		return []Finding{find("store", Problem, "%v", err)}
 	}
-	held := fmt.Sprintf("%d conversations, %s; %d turns wait, %d are due", h.Logs, size(h.Bytes), h.Parked, h.Due+h.Held)
+	held := fmt.Sprintf("%d conversations, %s; %d turns wait, %d are due", h.Logs, size(h.Bytes), h.Scheduled, h.Due+h.Leased)
 	if h.Mode == "remote" {
 		return append([]Finding{
 			find("store", OK, "NATS servers of version %s: %s", h.Server, held),
@@ -62,11 +62,11 @@ func Store(ctx context.Context, e store.Store) []Finding {
 		}, troubles(h)...)
 	}
 	all := []Finding{find("store", OK, "%s, for one process (NATS %s is inside): %s", h.Dir, h.Server, held)}
-	if !h.Full && h.Free > 0 {
-		all = append(all, find("disk", OK, "%s are free", size(h.Free)))
+	if !h.Full && h.FreeBytes > 0 {
+		all = append(all, find("disk", OK, "%s are free", size(h.FreeBytes)))
 	}
-	if h.Sync > 0 && h.Sync <= slow {
-		all = append(all, find("sync", OK, "the disk takes %v to make a write last", h.Sync.Round(10*time.Microsecond)))
+	if h.SyncLatency > 0 && h.SyncLatency <= slow {
+		all = append(all, find("sync", OK, "the disk takes %v to make a write last", h.SyncLatency.Round(10*time.Microsecond)))
 	}
 	return append(all, troubles(h)...)
 }
@@ -77,7 +77,7 @@ func troubles(h store.Health) (all []Finding) {
 	if h.Full {
 		state = Problem
 	}
-	for _, text := range h.Trouble {
+	for _, text := range h.Warnings {
 		all = append(all, find("store", state, "%s", text))
 	}
 	return all

@@ -60,18 +60,18 @@ func TestAStoreIsToldOfInSentences(t *testing.T) {
 	}{
 		{store.Health{}, store.ErrUnavailable, "problem store: the store does not answer\n"},
 		{
-			store.Health{Mode: "alone", Dir: "/data", Server: "2.15.2", Logs: 3, Bytes: 1_234_567, Parked: 2, Due: 1, Free: 56_000_000_000, Sync: 400 * time.Microsecond},
+			store.Health{Mode: "standalone", Dir: "/data", Server: "2.15.2", Logs: 3, Bytes: 1_234_567, Scheduled: 2, Due: 1, FreeBytes: 56_000_000_000, SyncLatency: 400 * time.Microsecond},
 			nil,
 			"ok store: /data, for one process (NATS 2.15.2 is inside): 3 conversations, 1.2 MB; 2 turns wait, 1 are due\n" +
 				"ok disk: 56.0 GB are free\nok sync: the disk takes 400µs to make a write last\n",
 		},
 		{
-			store.Health{Mode: "alone", Dir: "/data", Sync: 9 * time.Millisecond, Trouble: []string{"the disk takes 9ms"}},
+			store.Health{Mode: "standalone", Dir: "/data", SyncLatency: 9 * time.Millisecond, Warnings: []string{"the disk takes 9ms"}},
 			nil,
 			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nwarning store: the disk takes 9ms\n",
 		},
 		{
-			store.Health{Mode: "alone", Dir: "/data", Full: true, Free: 1, Trouble: []string{"no room"}},
+			store.Health{Mode: "standalone", Dir: "/data", Full: true, FreeBytes: 1, Warnings: []string{"no room"}},
 			nil,
 			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nproblem store: no room\n",
 		},
@@ -127,7 +127,7 @@ func TestLogsAreReadAndThoseThatAreDamagedNamed(t *testing.T) {
 		t.Error("a warning is no problem, and a problem is one")
 	}
 	_ = e.Close(t.Context())
-	if got := says(doctor.Logs(t.Context(), e, now)...); got != "problem logs: the engine is closed\n" {
+	if got := says(doctor.Logs(t.Context(), e, now)...); got != "problem logs: the store is closed\n" {
 		t.Error(got)
 	}
 }

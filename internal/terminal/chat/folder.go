@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 // Folder is a directory of conversations, each with a store of its own. The process that has a
@@ -79,8 +80,7 @@ func (f Folder) has(id string) bool {
 	if f.Dir == "" || id == "" || strings.HasPrefix(id, ".") || strings.ContainsAny(id, `/\`) {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(f.path(id), "mode"))
-	return err == nil
+	return jetstream.Exists(f.path(id))
 }
 
 // path is the directory of a conversation; "" in memory.
@@ -96,7 +96,7 @@ func (f Folder) openStore(ctx context.Context, id string) (store.Store, error) {
 	if f.Dir == "" {
 		return store.Memory(), nil
 	}
-	return store.Open(ctx, store.Config{Dir: f.path(id)})
+	return jetstream.Open(ctx, jetstream.Config{Dir: f.path(id)})
 }
 
 // A list opens a store for some milliseconds.
@@ -121,7 +121,7 @@ func (f Folder) remove(id string) error {
 	if f.Dir == "" {
 		return nil
 	}
-	return store.Remove(f.path(id))
+	return jetstream.Remove(f.path(id))
 }
 
 // List yields the conversations that have inputs, the latest first. It does not touch one that is

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -160,7 +161,7 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	send(t, conv, "hello")
 	until(t, conv, sealed)
 	closed(t, conv)
-	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "mode"), []byte("cluster\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "format.json"), []byte(`{"format":2,"mode":"cluster"}`), 0o600); err != nil {
 		t.Fatalf("damage store: %v", err)
 	}
 	if err := os.Remove(filepath.Join(storeDir(dir, conv.ID()), "summary.json")); err != nil {
@@ -169,7 +170,7 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
 		t.Errorf("List: got %+v, want the damaged conversation", all)
 	}
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, store.ErrMode) {
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrMode) {
 		t.Errorf("Open: got %v, want ErrMode", err)
 	}
 }
@@ -177,7 +178,7 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 func TestFolder_RemovesOnlyEmptyStores(t *testing.T) {
 	dir := t.TempDir()
 	for id, holds := range map[string]string{"empty": "", "other": "conv"} {
-		e, err := store.Open(t.Context(), store.Config{Dir: storeDir(dir, id)})
+		e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: storeDir(dir, id)})
 		if err != nil {
 			t.Fatalf("open store %s: %v", id, err)
 		}
