@@ -69,6 +69,7 @@ var house = []row{
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
+	{floor: 3, path: "internal/manual"},
 	{floor: 3, path: "internal/lab/simulator"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{

@@ -1,0 +1,127 @@
+package arch_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDocs_GoCodeIsCompiled checks that every Go block of the README and the manual is, line for line,
+// part of a test file, which the compiler and the tests see.
+func TestDocs_GoCodeIsCompiled(t *testing.T) {
+	compiled := testSources(t)
+	for _, page := range pages(t) {
+		for _, block := range goBlocks(page.text) {
+			if !strings.Contains(compiled, squeeze(block)) {
+				t.Errorf("%s: this Go code is in no test file:\n%s", page.name, block)
+			}
+		}
+	}
+}
+
+// TestDocs_LinksLeadSomewhere checks that every relative link of a page names a file of the repository.
+func TestDocs_LinksLeadSomewhere(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, link := range links(page.text) {
+			target, _, _ := strings.Cut(link, "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page.name), target)); err != nil {
+				t.Errorf("%s: link to %s: %v", page.name, link, err)
+			}
+		}
+	}
+}
+
+// TestDocs_LinesFitTheScreen checks that prose is at most 110 columns wide. Tables, code and links may be wider.
+func TestDocs_LinesFitTheScreen(t *testing.T) {
+	for _, page := range pages(t) {
+		code := false
+		for n, line := range strings.Split(page.text, "\n") {
+			if strings.HasPrefix(line, "```") {
+				code = !code
+			}
+			wide := len([]rune(line)) > 110
+			if wide && !code && !strings.HasPrefix(line, "|") && !strings.Contains(line, "](") {
+				t.Errorf("%s:%d: %d columns, want at most 110", page.name, n+1, len([]rune(line)))
+			}
+		}
+	}
+}
+
+// page is one Markdown file, by its path from here.
+type page struct{ name, text string }
+
+func pages(t *testing.T) (all []page) {
+	t.Helper()
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../bench/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("list %s: got %d files, error %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatalf("read page: %v", err)
+			}
+			if !strings.HasSuffix(name, "CHANGELOG.md") && !strings.HasSuffix(name, "outages.md") { // history, and generated
+				all = append(all, page{name, string(text)})
+			}
+		}
+	}
+	return all
+}
+
+// goBlocks returns the fenced Go code of a page.
+func goBlocks(text string) (blocks []string) {
+	for _, part := range strings.Split(text, "\n```go\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// links returns the targets of a page's links, code left out.
+func links(text string) (all []string) {
+	for i, part := range strings.Split(text, "```") {
+		if i%2 == 1 {
+			continue
+		}
+		for _, after := range strings.Split(part, "](")[1:] {
+			target, _, _ := strings.Cut(after, ")")
+			all = append(all, target)
+		}
+	}
+	return all
+}
+
+// testSources returns all test files of the module, squeezed.
+func testSources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		all.WriteString(squeeze(string(text)))
+		all.WriteString("\n")
+		return err
+	})
+	if err != nil {
+		t.Fatalf("read test files: %v", err)
+	}
+	return all.String()
+}
+
+// squeeze drops the indentation of each line and the alignment within it, so that gofmt's columns do not matter.
+func squeeze(code string) string {
+	lines := strings.Split(code, "\n")
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return strings.Join(lines, "\n")
+}
