@@ -16,10 +16,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// What it costs that three look on while a thousand wait, some of whom change
-// their state every quarter of a second: in percent of a core, with what it
-// takes to change them. An iteration is a quarter of a second.
-func BenchmarkThreeLookOnWhileAThousandWait(b *testing.B) {
+// BenchmarkLive_ThreeReadersThousandWaits measures three readers of a thousand waits, some of which change every
+// quarter of a second: in percent of a core, the changes included. An iteration is a quarter of a second.
+func BenchmarkLive_ThreeReadersThousandWaits(b *testing.B) {
 	for _, change := range []int{0, 25, 250, 1000} {
 		b.Run(fmt.Sprintf("%d change", change), func(b *testing.B) {
 			g := &fake{upstreams: []gateway.Health{{Name: "work"}}}
@@ -55,11 +54,11 @@ func BenchmarkThreeLookOnWhileAThousandWait(b *testing.B) {
 	}
 }
 
-// cpu gives the processor time that the process has used.
+// cpu returns the processor time that the process has used.
 func cpu(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
+		b.Fatalf("getrusage: %v", err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

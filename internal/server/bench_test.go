@@ -15,17 +15,17 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// null is where answers go that nobody looks at.
+// null discards answers.
 type null struct{ header http.Header }
 
 func (n null) Header() http.Header         { return n.header }
 func (n null) Write(p []byte) (int, error) { return len(p), nil }
 func (n null) WriteHeader(int)             {}
 
-// SetReadDeadline is what a connection has.
+// SetReadDeadline makes it a connection.
 func (n null) SetReadDeadline(time.Time) error { return nil }
 
-// What stands in front of the gateway, for a request that passes.
+// BenchmarkServeHTTP measures what the server adds to a request to the gateway.
 func BenchmarkServeHTTP(b *testing.B) {
 	drain := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
 	for _, token := range []string{"", "t0ken"} {
@@ -46,8 +46,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 	}
 }
 
-// Who asks for the list while ten thousand wait.
-func BenchmarkTenThousandWaits(b *testing.B) {
+func BenchmarkWaits_TenThousand(b *testing.B) {
 	g := &fake{}
 	for i := range int64(10_000) {
 		g.waits = append(g.waits, gateway.Wait{Call: gateway.Call{ID: i, Upstream: "work", Model: "claude"}, Fault: busy, State: gateway.Waiting})
@@ -63,25 +62,24 @@ func BenchmarkTenThousandWaits(b *testing.B) {
 // flushed is null for streams.
 type flushed struct{ null }
 
-// Flush is what a connection has.
+// Flush makes it a connection.
 func (flushed) Flush() {}
 
-// Who comes back to a conversation in which a thousand things have happened.
-func BenchmarkAThousandEvents(b *testing.B) {
+func BenchmarkFollowConversation_ThousandEvents(b *testing.B) {
 	kept := store.Memory()
 	host := conversation.New(conversation.Config{Store: kept})
 	if _, err := host.Create(b.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
-		b.Fatal(err)
+		b.Fatalf("create: %v", err)
 	}
 	at, err := kept.End(b.Context(), "c1")
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("end: %v", err)
 	}
 	for n := range 500 {
 		said := store.Record{Turn: fmt.Sprint(n), Type: "input-queued", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d","text":"hello"}`, n)}
 		gone := store.Record{Turn: fmt.Sprint(n), Type: "input-removed", Body: fmt.Appendf(nil, `{"conversationId":"c1","turnId":"%d"}`, n)}
 		if at, err = kept.Append(b.Context(), "c1", at, said, gone); err != nil {
-			b.Fatal(err)
+			b.Fatalf("append: %v", err)
 		}
 	}
 	s := server.New(server.Config{Gateway: &fake{}, Conversations: host})

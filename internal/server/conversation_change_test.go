@@ -12,9 +12,9 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-func TestAConversationIsChangedInWhatIsNamed(t *testing.T) {
+func TestChangeConversation_ChangesNamedSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{Settle: func(s conversation.Settings) (conversation.Settings, error) {
+		p := newConversationServerOn(t, server.Config{Settle: func(s conversation.Settings) (conversation.Settings, error) {
 			if s.Model == "unheard-of" {
 				return s, errors.New("no such model")
 			}
@@ -43,15 +43,15 @@ func TestAConversationIsChangedInWhatIsNamed(t *testing.T) {
 	})
 }
 
-func TestWhatHasFailedIsAskedAgain(t *testing.T) {
+func TestAskAgain_RepeatsFailedTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}), llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}), llmtest.Says("hello you"))
 		c := p.create("")
 		p.refused(409, "answered", "POST", "/"+c+"/again", "")
 		p.say(c, "hello")
 		synctest.Wait()
 		if status, a := p.ask("POST", "/"+c+"/again", `{"id":"a1"}`); status != 202 || a["did"] != "again" || a["turnId"] != "a1" || a["id"] != nil {
-			t.Error(status, a)
+			t.Errorf("status %d: %v", status, a)
 		}
 		synctest.Wait()
 		got := p.ndjson("GET", "/"+c+"/events?until=sealed&after=8", "")

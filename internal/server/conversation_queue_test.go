@@ -11,9 +11,9 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-func TestATurnThatWaitsIsShownAndStopped(t *testing.T) {
+func TestStopTurn_EndsWaitingTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy))
+		p := newConversationServer(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy))
 		c := p.create("")
 		seen := make(chan []string, 1)
 		go func() { seen <- p.ndjson("POST", "/"+c+"/turns", `{"text":"hello","id":"t1"}`) }()
@@ -25,7 +25,7 @@ func TestATurnThatWaitsIsShownAndStopped(t *testing.T) {
 		}
 		p.refused(409, "not-running", "POST", "/"+c+"/stop", `{"turnId":"t2"}`)
 		if status, d := p.ask("POST", "/"+c+"/stop", `{"turnId":"t1"}`); status != 202 || d["did"] != "stop" || d["turnId"] != "t1" {
-			t.Error(status, d)
+			t.Errorf("status %d: %v", status, d)
 		}
 		expect(t, <-seen, `
 			queued: hello
@@ -40,25 +40,25 @@ func TestATurnThatWaitsIsShownAndStopped(t *testing.T) {
 	})
 }
 
-func TestATurnIsStoppedOnce(t *testing.T) {
+func TestStopTurn_SecondStopIsConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("never"))
-		p.end() // nobody works: what was asked for stays to be done
+		p := newConversationServer(t, llmtest.Says("never"))
+		p.end() // without a worker, commands stay pending
 		c := p.create("")
 		p.say(c, "hello")
 		p.refused(409, "not-running", "POST", "/"+c+"/stop", "")
 	})
 }
 
-func TestSomebodyWhoKnowsBetterEndsAWait(t *testing.T) {
+func TestTryNow_EndsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hour := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: time.Hour}
-		p := newParlor(t, llmtest.Fails(hour), llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Fails(hour), llmtest.Says("hello you"))
 		c := p.create("")
 		p.say(c, "hello")
 		time.Sleep(time.Minute)
 		if status, d := p.ask("POST", "/"+c+"/now", ""); status != 202 || d["did"] != "now" {
-			t.Error(status, d)
+			t.Errorf("status %d: %v", status, d)
 		}
 		began := time.Now()
 		p.ndjson("GET", "/"+c+"/events?until=sealed", "")
@@ -68,22 +68,22 @@ func TestSomebodyWhoKnowsBetterEndsAWait(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsIsListedEditedTakenBackAndSteers(t *testing.T) {
+func TestQueue_ListEditRemoveSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Late(time.Minute, llmtest.Says("one")), llmtest.Says("two"), llmtest.Says("four"))
+		p := newConversationServer(t, llmtest.Late(time.Minute, llmtest.Says("one")), llmtest.Says("two"), llmtest.Says("four"))
 		c := p.create("")
 		p.say(c, "1")
 		synctest.Wait()
 		second, third := p.say(c, "2"), p.say(c, "3")
 		p.say(c, "4")
 		if status, in := p.ask("PATCH", "/"+c+"/queue/"+second, `{"text":"two, please"}`); status != 200 || in["id"] != second || in["text"] != "two, please" {
-			t.Error(status, in)
+			t.Errorf("status %d: %v", status, in)
 		}
 		if status, _ := p.ask("DELETE", "/"+c+"/queue/"+third, ""); status != 204 {
-			t.Error(status)
+			t.Errorf("status %d", status)
 		}
 		if status, d := p.ask("POST", "/"+c+"/queue/"+second+"/steer", ""); status != 202 || d["id"] != second {
-			t.Error(status, d)
+			t.Errorf("status %d: %v", status, d)
 		}
 		_, q := p.ask("GET", "/"+c+"/queue", "")
 		var texts []string
@@ -91,7 +91,7 @@ func TestWhatWaitsIsListedEditedTakenBackAndSteers(t *testing.T) {
 			texts = append(texts, in.(map[string]any)["text"].(string))
 		}
 		if !slices.Equal(texts, []string{"two, please", "4"}) {
-			t.Error(texts)
+			t.Errorf("queue %v", texts)
 		}
 		p.refused(409, "not-queued", "PATCH", "/"+c+"/queue/"+third, `{"text":"three"}`)
 		p.refused(400, "invalid-input", "PATCH", "/"+c+"/queue/"+second, `{"text":""}`)
@@ -119,10 +119,9 @@ func TestWhatWaitsIsListedEditedTakenBackAndSteers(t *testing.T) {
 	})
 }
 
-// Whoever has said something that steers another turn is told how that ends.
-func TestAStreamFollowsAnInputIntoTheTurnThatItSteers(t *testing.T) {
+func TestSay_StreamFollowsInputIntoSteeredTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Late(time.Minute, llmtest.Calls(llmtest.Call("1", "look", "{}"))), llmtest.Says("two"))
+		p := newConversationServer(t, llmtest.Late(time.Minute, llmtest.Calls(llmtest.Call("1", "look", "{}"))), llmtest.Says("two"))
 		c := p.create("")
 		p.say(c, "1")
 		synctest.Wait()

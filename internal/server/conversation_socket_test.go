@@ -27,7 +27,7 @@ type socket struct {
 }
 
 // dial opens a WebSocket on a conversation.
-func (p *parlor) dial(path string, headers ...string) (*socket, *http.Response, error) {
+func (p *conversationServer) dial(path string, headers ...string) (*socket, *http.Response, error) {
 	h := http.Header{}
 	for i := 0; i+1 < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
@@ -42,11 +42,11 @@ func (p *parlor) dial(path string, headers ...string) (*socket, *http.Response, 
 func (k *socket) send(text string) {
 	k.t.Helper()
 	if err := k.Write(k.t.Context(), websocket.MessageText, []byte(text)); err != nil {
-		k.t.Fatal(err)
+		k.t.Fatalf("write: %v", err)
 	}
 }
 
-// next gives the next message in words.
+// next describes the next message.
 func (k *socket) next() string {
 	k.t.Helper()
 	_, text, err := k.Read(k.t.Context())
@@ -54,11 +54,11 @@ func (k *socket) next() string {
 		return "closed: " + closed.Reason
 	}
 	if err != nil {
-		k.t.Fatal(err)
+		k.t.Fatalf("read message: %v", err)
 	}
 	var answer struct{ Did, Do, TurnID, Code string }
 	if err := json.Unmarshal(text, &answer); err != nil {
-		k.t.Fatal(err)
+		k.t.Fatalf("unmarshal: %v", err)
 	}
 	switch {
 	case answer.Did != "":
@@ -66,10 +66,10 @@ func (k *socket) next() string {
 	case strings.Contains(string(text), `"status":4`):
 		return strings.TrimSpace("problem " + answer.Code + " " + answer.Do)
 	}
-	return narrate(k.t, string(text))
+	return describeEvent(k.t, string(text))
 }
 
-// read gives messages in words up to one of a beginning.
+// read describes messages up to one with a prefix.
 func (k *socket) read(end string) (all []string) {
 	k.t.Helper()
 	for {
@@ -81,21 +81,21 @@ func (k *socket) read(end string) (all []string) {
 	}
 }
 
-// talk opens a WebSocket that is let in.
-func (p *parlor) talk(path string) *socket {
+// mustDial opens a WebSocket.
+func (p *conversationServer) mustDial(path string) *socket {
 	p.Helper()
 	k, _, err := p.dial(path)
 	if err != nil {
-		p.Fatal(err)
+		p.Fatalf("dial: %v", err)
 	}
 	return k
 }
 
-func TestAWebSocketTellsAndIsTold(t *testing.T) {
+func TestSocket_StreamsEventsAndTakesCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Fails(busy), llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Fails(busy), llmtest.Says("hello you"))
 		c := p.create("")
-		k := p.talk("/" + c + "/socket")
+		k := p.mustDial("/" + c + "/socket")
 		k.send(`{"do":"say","text":"hello","id":"t1"}`)
 		said, answered := k.read("retry"), 0
 		if !slices.Contains(said, "did say t1") {
@@ -129,16 +129,16 @@ func TestAWebSocketTellsAndIsTold(t *testing.T) {
 			t.Error("it has waited")
 		}
 		_, v := p.ask("GET", "/"+c, "")
-		again := p.talk(fmt.Sprintf("/%s/socket?after=%v", c, v["seq"].(float64)-1))
+		again := p.mustDial(fmt.Sprintf("/%s/socket?after=%v", c, v["seq"].(float64)-1))
 		expect(t, again.read("sealed"), "sealed done, 1 retries")
 	})
 }
 
-func TestAWebSocketSaysWhatCannotBeDoneAndGoesOn(t *testing.T) {
+func TestSocket_RejectedCommandLeavesItOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		c := p.create("")
-		k := p.talk("/" + c + "/socket")
+		k := p.mustDial("/" + c + "/socket")
 		for text, want := range map[string]string{
 			`{"do":"stop"}`:                      "problem not-running stop",
 			`{"do":"now"}`:                       "problem not-running now",
@@ -157,19 +157,19 @@ func TestAWebSocketSaysWhatCannotBeDoneAndGoesOn(t *testing.T) {
 			}
 		}
 		if err := k.Write(t.Context(), websocket.MessageBinary, []byte(`{"do":"now"}`)); err != nil {
-			t.Error(err)
+			t.Errorf("write: %v", err)
 		}
-		if got := k.next(); got != "problem invalid-input" {
-			t.Error(got)
+		if got, want := k.next(), "problem invalid-input"; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	})
 }
 
-func TestAWebSocketIsForPagesOfTheServerOnly(t *testing.T) {
+func TestSocket_RefusesOtherOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{Token: "let me in"}, store.Memory())
+		p := newConversationServerOn(t, server.Config{Token: "let me in"}, store.Memory())
 		if _, err := p.host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("create: %v", err)
 		}
 		for _, c := range []struct {
 			path    string
@@ -195,17 +195,17 @@ func TestAWebSocketIsForPagesOfTheServerOnly(t *testing.T) {
 	})
 }
 
-func TestAWebSocketIsClosedWithAReason(t *testing.T) {
+func TestSocket_ClosesWithReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		c := p.create("")
-		k, large := p.talk("/"+c+"/socket"), p.talk("/"+c+"/socket")
+		k, large := p.mustDial("/"+c+"/socket"), p.mustDial("/"+c+"/socket")
 		if err := large.Write(t.Context(), websocket.MessageText, make([]byte, 3<<20)); err == nil {
 			t.Error("too much was taken")
 		}
 		p.ask("DELETE", "/"+c, "")
 		expect(t, k.read("closed"), "problem gone\nclosed: gone")
-		other := p.talk("/" + p.create("") + "/socket")
+		other := p.mustDial("/" + p.create("") + "/socket")
 		read := make(chan []string, 1)
 		go func() { read <- other.read("closed") }()
 		time.Sleep(time.Minute) // a client that reads answers pings
@@ -214,11 +214,11 @@ func TestAWebSocketIsClosedWithAReason(t *testing.T) {
 	})
 }
 
-func TestAWebSocketThatTakesNothingIsCutOff(t *testing.T) {
+func TestSocket_ClosesClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		c := p.create("")
-		k := p.talk("/" + c + "/socket") // nobody reads it
+		k := p.mustDial("/" + c + "/socket") // without a reader
 		p.say(c, "hello")
 		time.Sleep(2 * time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

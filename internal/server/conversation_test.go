@@ -31,9 +31,9 @@ const hello = `
 	usage
 	sealed done, 0 retries`
 
-func TestAConversationIsMadeSpokenToReadAndTakenAway(t *testing.T) {
+func TestConversation_CreateSayGetDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		resp := p.send("POST", "", `{"id":"c1","model":"acme/large","title":"Greetings","system":"Be kind.","fallback":["acme/small"],"patienceMs":1000,"policy":"patient"}`)
 		text, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != 201 || resp.Header.Get("Location") != "/-/conversations/c1" {
@@ -45,16 +45,16 @@ func TestAConversationIsMadeSpokenToReadAndTakenAway(t *testing.T) {
 			t.Errorf("%d %v", status, c)
 		}
 		if status, _ := p.ask("DELETE", "/c1", ""); status != 204 {
-			t.Error(status)
+			t.Errorf("status %d", status)
 		}
 		p.refused(410, "gone", "GET", "/c1", "")
 		p.refused(410, "gone", "POST", "/c1/turns", `{"text":"hello"}`)
 	})
 }
 
-func TestAnInputThatIsTakenIsAnsweredWhoeverReads(t *testing.T) {
+func TestSay_AcceptedInputIsAnsweredWithoutReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		c := p.create("")
 		p.say(c, "hello")
 		synctest.Wait()
@@ -64,13 +64,13 @@ func TestAnInputThatIsTakenIsAnsweredWhoeverReads(t *testing.T) {
 	})
 }
 
-func TestTheSameInputTwiceIsOne(t *testing.T) {
+func TestSay_SameIDTwiceIsOneInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		c := p.create("")
 		for range 2 {
 			if status, a := p.ask("POST", "/"+c+"/turns", `{"text":"hello"}`, "Idempotency-Key", `"k-1"`); status != 202 || a["turnId"] != "k-1" {
-				t.Error(status, a)
+				t.Errorf("status %d: %v", status, a)
 			}
 		}
 		synctest.Wait()
@@ -83,9 +83,9 @@ func TestTheSameInputTwiceIsOne(t *testing.T) {
 	})
 }
 
-func TestAStreamOfServerSentEventsGoesOnBehindWhatWasSeen(t *testing.T) {
+func TestFollowConversation_ContinuesAfterLastEventID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Fails(busy), llmtest.Says("hello you"), llmtest.Says("bye"))
+		p := newConversationServer(t, llmtest.Fails(busy), llmtest.Says("hello you"), llmtest.Says("bye"))
 		c := p.create("")
 		first := p.read("/-/conversations/" + c + "/events")
 		p.say(c, "hello")
@@ -105,7 +105,7 @@ func TestAStreamOfServerSentEventsGoesOnBehindWhatWasSeen(t *testing.T) {
 		var got, ids []string
 		for _, e := range slices.Concat(before, second.seen()) {
 			if e.comment == "" {
-				got = append(got, narrate(t, e.data))
+				got = append(got, describeEvent(t, e.data))
 			}
 			if e.id != "" {
 				ids = append(ids, e.id)
@@ -132,9 +132,9 @@ func TestAStreamOfServerSentEventsGoesOnBehindWhatWasSeen(t *testing.T) {
 	})
 }
 
-func TestASilentStreamIsKeptAliveAndEndsWithTheServer(t *testing.T) {
+func TestFollowConversation_KeepsSilentStreamAliveUntilShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		c := p.create("")
 		r := p.read("/-/conversations/" + c + "/events")
 		time.Sleep(31 * time.Second)
@@ -148,9 +148,9 @@ func TestASilentStreamIsKeptAliveAndEndsWithTheServer(t *testing.T) {
 	})
 }
 
-func TestWhoWatchesAConversationThatIsTakenAwayIsTold(t *testing.T) {
+func TestFollowConversation_EndsWithProblemWhenDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Hangs())
+		p := newConversationServer(t, llmtest.Hangs())
 		c := p.create("")
 		r := p.read("/-/conversations/" + c + "/events")
 		p.say(c, "hello")
@@ -163,16 +163,16 @@ func TestWhoWatchesAConversationThatIsTakenAwayIsTold(t *testing.T) {
 	})
 }
 
-func TestTheListHasTheNewestFirst(t *testing.T) {
+func TestListConversations_NewestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		for i := range 5 {
 			p.create(fmt.Sprintf("c%d", i))
 		}
 		ids := func(query string) (ids []string, before any) {
 			status, page := p.ask("GET", query, "")
 			if status != 200 {
-				t.Error(status, page)
+				t.Errorf("status %d: %v", status, page)
 			}
 			for _, c := range page["conversations"].([]any) {
 				ids = append(ids, c.(map[string]any)["id"].(string))
@@ -198,9 +198,9 @@ func TestTheListHasTheNewestFirst(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoRequestIsRefused(t *testing.T) {
+func TestConversations_RefuseInvalidRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		p.create("c1")
 		for _, c := range []struct {
 			status             int
@@ -251,9 +251,9 @@ type full struct{ store.Store }
 
 func (full) Enqueue(context.Context, store.Job) error { return store.ErrFull }
 
-func TestAFullStoreTakesNothingAndSaysWhenToComeAgain(t *testing.T) {
+func TestSay_FullStoreRefusesWithRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{}, full{store.Memory()})
+		p := newConversationServerOn(t, server.Config{}, full{store.Memory()})
 		c := p.create("")
 		for _, kind := range []string{"application/json", "application/x-ndjson"} {
 			resp := p.send("POST", "/"+c+"/turns", `{"text":"hello"}`, "Accept", kind)
@@ -263,7 +263,7 @@ func TestAFullStoreTakesNothingAndSaysWhenToComeAgain(t *testing.T) {
 			}
 		}
 		if status, _ := p.ask("GET", "/"+c, ""); status != 200 {
-			t.Error(status)
+			t.Errorf("status %d", status)
 		}
 	})
 }
@@ -277,11 +277,11 @@ func (torn) Read(context.Context, string, int64) iter.Seq2[store.Record, error] 
 	}
 }
 
-func TestADamagedConversationIsReported(t *testing.T) {
+func TestConversations_ReportDamage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := furnish(t, server.Config{}, torn{store.Memory()})
+		p := newConversationServerOn(t, server.Config{}, torn{store.Memory()})
 		if _, err := p.host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("create: %v", err)
 		}
 		p.refused(500, "damaged", "GET", "/c1", "")
 		p.refused(500, "damaged", "POST", "/c1/turns", `{"text":"hello"}`)
@@ -289,7 +289,7 @@ func TestADamagedConversationIsReported(t *testing.T) {
 	})
 }
 
-func TestSettingsAreCheckedAndCompleted(t *testing.T) {
+func TestCreateConversation_ChecksAndCompletesSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settle := func(s conversation.Settings) (conversation.Settings, error) {
 			if s.Model != "" {
@@ -298,17 +298,17 @@ func TestSettingsAreCheckedAndCompleted(t *testing.T) {
 			s.Model = "acme/usual"
 			return s, nil
 		}
-		p := furnish(t, server.Config{Settle: settle}, store.Memory())
+		p := newConversationServerOn(t, server.Config{Settle: settle}, store.Memory())
 		if status, c := p.ask("POST", "", ""); status != 201 || c["model"] != "acme/usual" {
-			t.Error(status, c)
+			t.Errorf("status %d: %v", status, c)
 		}
 		p.refused(400, "invalid-input", "POST", "", `{"model":"acme/huge"}`)
 	})
 }
 
-func TestAReaderThatLeavesGivesItsPlaceBack(t *testing.T) {
+func TestReaders_LeavingFreesPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		c := p.create("")
 		for i := range 300 { // there are 256 places
 			resp := p.send("GET", "/"+c+"/events", "")
@@ -321,9 +321,9 @@ func TestAReaderThatLeavesGivesItsPlaceBack(t *testing.T) {
 	})
 }
 
-func TestTooManyReadersAreRefusedBeforeAnythingIsSaid(t *testing.T) {
+func TestReaders_RefusedReaderAddsNoInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says("hello you"))
+		p := newConversationServer(t, llmtest.Says("hello you"))
 		c := p.create("")
 		for range 256 {
 			resp := p.send("GET", "/"+c+"/events", "")
@@ -334,21 +334,21 @@ func TestTooManyReadersAreRefusedBeforeAnythingIsSaid(t *testing.T) {
 		if _, v := p.ask("GET", "/"+c, ""); v["seq"] != 1.0 {
 			t.Errorf("%v", v)
 		}
-		p.say(c, "hello") // whoever does not want to read may speak
+		p.say(c, "hello") // without a stream
 	})
 }
 
-func TestAReaderThatTakesNothingIsCutOffAndHoldsNobodyUp(t *testing.T) {
+func TestReaders_StalledReaderDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Says(strings.Repeat("word ", 1000)))
+		p := newConversationServer(t, llmtest.Says(strings.Repeat("word ", 1000)))
 		c := p.create("")
 		conn, err := p.pipe.DialContext(t.Context(), "tcp", "localhost:80")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("dial context: %v", err)
 		}
 		defer conn.Close()
 		if _, err := io.WriteString(conn, "GET /-/conversations/"+c+"/events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write string: %v", err)
 		}
 		synctest.Wait()
 		began := time.Now()
@@ -363,7 +363,7 @@ func TestAReaderThatTakesNothingIsCutOffAndHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// A body is whatever somebody sends.
+// FuzzBody sends arbitrary bodies.
 func FuzzBody(f *testing.F) {
 	for _, text := range []string{
 		`{"text":"hello","id":"t1"}`, `{"id":"c2","model":"acme/large","fallback":["acme/small"],"patienceMs":1000}`, `{"turnId":"t1"}`, `{"text":`, "\xff", "[]", "null", "",
@@ -374,7 +374,7 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		host := conversation.New(conversation.Config{Store: store.Memory()})
 		if _, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("create: %v", err)
 		}
 		s := server.New(server.Config{Gateway: &fake{}, Conversations: host, Log: log})
 		for _, path := range []string{"", "/c1/turns", "/c1/stop", "/c1/now", "/c1/queue/t1/steer"} {

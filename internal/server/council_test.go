@@ -26,16 +26,16 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// chamber is a server with councils, for a bubble.
-type chamber struct {
-	*world
+// councilServer is a server with councils, for a bubble.
+type councilServer struct {
+	*testServer
 	log    *bytes.Buffer
 	models map[string]*llmtest.Model
 }
 
-// newChamber opens one whose models answer so.
-func newChamber(t *testing.T, c server.Config, answers map[string][]llmtest.Answer) *chamber {
-	h := &chamber{models: map[string]*llmtest.Model{}, log: &bytes.Buffer{}}
+// newCouncilServer starts a server whose models give these answers.
+func newCouncilServer(t *testing.T, c server.Config, answers map[string][]llmtest.Answer) *councilServer {
+	h := &councilServer{models: map[string]*llmtest.Model{}, log: &bytes.Buffer{}}
 	for name, list := range answers {
 		h.models[name] = llmtest.New(llm.Name{Provider: name, Model: "large"}, list...)
 	}
@@ -43,7 +43,7 @@ func newChamber(t *testing.T, c server.Config, answers map[string][]llmtest.Answ
 	c.Council = func(models []string, judge string) (s council.Council, err error) {
 		for _, name := range models {
 			if h.models[name] == nil {
-				return s, errors.New("nobody has the model " + name)
+				return s, errors.New("no provider has the model " + name)
 			}
 			s.Members = append(s.Members, agent.Agent{Model: h.models[name]})
 		}
@@ -52,16 +52,16 @@ func newChamber(t *testing.T, c server.Config, answers map[string][]llmtest.Answ
 		}
 		return s, nil
 	}
-	h.world = run(t, c)
+	h.testServer = run(t, c)
 	return h
 }
 
-// convene asks for a council.
-func (h *chamber) convene(ctx context.Context, body string, headers ...string) *http.Response {
+// convene asks a council.
+func (h *councilServer) convene(ctx context.Context, body string, headers ...string) *http.Response {
 	h.Helper()
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://localhost/-/councils", strings.NewReader(body))
 	if err != nil {
-		h.Fatal(err)
+		h.Fatalf("new request with context: %v", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -69,12 +69,12 @@ func (h *chamber) convene(ctx context.Context, body string, headers ...string) *
 	}
 	resp, err := h.client.Do(req)
 	if err != nil {
-		h.Fatal(err)
+		h.Fatalf("POST /-/councils: %v", err)
 	}
 	return resp
 }
 
-// some are answers of models that differ.
+// some returns the answers of different models.
 func some() map[string][]llmtest.Answer {
 	busy := &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}
 	denied := &fault.Error{Kind: fault.Auth, Status: 401, Message: "who are you?"}
@@ -87,10 +87,10 @@ func some() map[string][]llmtest.Answer {
 	}
 }
 
-const summons = `{"question":"Is it so?","models":["recovers","answers","denies"],"judge":"judge"}`
+const threeMembers = `{"question":"Is it so?","models":["recovers","answers","denies"],"judge":"judge"}`
 
-// told puts a council's event into words.
-func told(t *testing.T, text string) string {
+// describeCouncilEvent describes an event of a council.
+func describeCouncilEvent(t *testing.T, text string) string {
 	t.Helper()
 	var members map[string]any
 	var e wire.Event
@@ -109,8 +109,8 @@ func told(t *testing.T, text string) string {
 	return wire.Type(e.Body)
 }
 
-// after the first moment, in which members begin in any order, this happens.
-const sits = `recovers waiting 1 
+// course is what happens after the first moment, in which members begin in any order.
+const course = `recovers waiting 1 
 answers answered 1 no
 recovers asking 2 
 recovers answered 2 yes
@@ -122,33 +122,33 @@ usage
 turn-sealed
 end done: 2, 1, 0`
 
-func TestACouncilIsFollowedInEvents(t *testing.T) {
+func TestCouncil_StreamsEvents(t *testing.T) {
 	for accept, data := range map[string]string{"*/*": "", "application/x-ndjson": "", "text/event-stream": "data: "} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newChamber(t, server.Config{}, some())
-			resp := h.convene(t.Context(), summons, "Accept", accept)
+			h := newCouncilServer(t, server.Config{}, some())
+			resp := h.convene(t.Context(), threeMembers, "Accept", accept)
 			defer resp.Body.Close()
 			if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || data == "" && kind != "application/x-ndjson" || data != "" && kind != accept {
-				t.Fatal(resp.Status, kind)
+				t.Fatalf("status %s, type %s", resp.Status, kind)
 			}
 			var lines []string
 			for s := bufio.NewScanner(resp.Body); s.Scan(); {
 				if text, ok := strings.CutPrefix(s.Text(), data); ok && text != "" {
-					lines = append(lines, told(t, text))
+					lines = append(lines, describeCouncilEvent(t, text))
 				}
 			}
 			if len(lines) != 16 || lines[0] != "council-start" {
 				t.Fatalf("%q", lines)
 			}
-			if diff := cmp.Diff(strings.Split(sits, "\n"), lines[5:]); diff != "" {
-				t.Error(diff)
+			if diff := cmp.Diff(strings.Split(course, "\n"), lines[5:]); diff != "" {
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
 // minutes asks for a council in one piece.
-func (h *chamber) minutes(status int, body string) map[string]any {
+func (h *councilServer) minutes(status int, body string) map[string]any {
 	h.Helper()
 	resp := h.convene(h.Context(), body, "Accept", "application/json")
 	defer resp.Body.Close()
@@ -166,10 +166,10 @@ func (h *chamber) minutes(status int, body string) map[string]any {
 	return members
 }
 
-func TestACouncilIsHadInOnePiece(t *testing.T) {
+func TestCouncil_WholeAnswerAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
-		m := h.minutes(200, summons)
+		h := newCouncilServer(t, server.Config{}, some())
+		m := h.minutes(200, threeMembers)
 		delete(m, "id")
 		const want = `{"status":"done","answer":"it depends","tookMs":4500,"members":[
 			{"model":"recovers/large","state":"answered","tries":2,"tookMs":3500,"answer":"yes","kind":"overloaded","code":"529","message":"HTTP 529: busy"},
@@ -178,23 +178,23 @@ func TestACouncilIsHadInOnePiece(t *testing.T) {
 			"judge":{"model":"judge/large","state":"answered","tries":1,"tookMs":1000,"answer":"it depends"}}`
 		var wanted map[string]any
 		if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		if diff := cmp.Diff(wanted, m); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 		if q := h.models["judge"].Requests()[0]; !strings.Contains(q.Messages[0].Text(), "Is it so?") {
 			t.Errorf("%+v", q)
 		}
 		if log := h.log.String(); !strings.Contains(log, `msg="council ended"`) || !strings.Contains(log, "status=done members=3 answered=2 took=4.5s") || strings.Contains(log, "so?") {
-			t.Error(log)
+			t.Errorf("log: %s", log)
 		}
 	})
 }
 
-func TestACouncilWithoutAnAnswerHasTheMembers(t *testing.T) {
+func TestCouncil_WithoutAnswerHasMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		m := h.minutes(200, `{"question":"?","models":["answers","denies"]}`)
 		if m["status"] != "failed" || m["answer"] != nil || m["judge"] != nil || m["members"].([]any)[0].(map[string]any)["answer"] != "no" {
 			t.Errorf("%v", m)
@@ -205,9 +205,9 @@ func TestACouncilWithoutAnAnswerHasTheMembers(t *testing.T) {
 	})
 }
 
-func TestTheTermsOfACouncilAreTheClients(t *testing.T) {
+func TestCouncil_UsesTheClientsTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		m := h.minutes(200, `{"question":"?","models":["recovers","answers","hangs"],"judge":"judge","system":"Be brief.","graceMs":2000,"quorum":2,
 			"budgetMs":50000,"reserveMs":1000,"judgeBudgetMs":20000,"capMs":80000,"attemptsInPrompt":true}`)
 		late := m["members"].([]any)[2].(map[string]any)
@@ -223,9 +223,9 @@ func TestTheTermsOfACouncilAreTheClients(t *testing.T) {
 	})
 }
 
-func TestAnAnswerInOnePieceIsNotSilentMeanwhile(t *testing.T) {
+func TestCouncil_WholeAnswerIsKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		resp := h.convene(t.Context(), `{"question":"?","models":["answers","hangs"],"budgetMs":40000}`, "Accept", "application/json")
 		defer resp.Body.Close()
 		text, err := io.ReadAll(resp.Body)
@@ -235,10 +235,10 @@ func TestAnAnswerInOnePieceIsNotSilentMeanwhile(t *testing.T) {
 	})
 }
 
-func TestACouncilIsStoppedWhenItsClientLeaves(t *testing.T) {
+func TestCouncil_StopsWhenClientLeaves(t *testing.T) {
 	for _, accept := range []string{"application/json", "text/event-stream"} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newChamber(t, server.Config{}, some())
+			h := newCouncilServer(t, server.Config{}, some())
 			ctx, leave := context.WithCancel(t.Context())
 			resp := h.convene(ctx, `{"question":"?","models":["answers","hangs"]}`, "Accept", accept)
 			time.Sleep(5 * time.Second)
@@ -253,29 +253,29 @@ func TestACouncilIsStoppedWhenItsClientLeaves(t *testing.T) {
 	}
 }
 
-func TestACouncilEndsInGoodOrderWithTheServer(t *testing.T) {
+func TestCouncil_EndsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		resp := h.convene(t.Context(), `{"question":"?","models":["answers","hangs"]}`)
 		defer resp.Body.Close()
 		time.AfterFunc(5*time.Second, h.stop)
 		text, err := io.ReadAll(resp.Body)
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		if end := told(t, lines[len(lines)-1]); err != nil || end != "end aborted: 1, 0, 1" {
+		if end := describeCouncilEvent(t, lines[len(lines)-1]); err != nil || end != "end aborted: 1, 0, 1" {
 			t.Errorf("%s, %v", end, err)
 		}
 	})
 }
 
-func TestCouncilsAreBounded(t *testing.T) {
+func TestCouncils_AreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		ctx, leave := context.WithCancel(t.Context())
 		for range 8 {
 			resp := h.convene(ctx, `{"question":"?","models":["hangs","hangs"]}`)
 			defer resp.Body.Close()
 		}
-		resp := h.convene(t.Context(), summons)
+		resp := h.convene(t.Context(), threeMembers)
 		text, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"code":"busy"`) {
 			t.Errorf("%s %s", resp.Status, text)
@@ -283,21 +283,21 @@ func TestCouncilsAreBounded(t *testing.T) {
 		leave()
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if m := h.minutes(200, summons); m["status"] != "done" {
-			t.Error(m)
+		if m := h.minutes(200, threeMembers); m["status"] != "done" {
+			t.Errorf("council %v", m)
 		}
 	})
 }
 
-func TestWhatNoCouncilCanBeMadeOfIsRefused(t *testing.T) {
+func TestCouncils_RefuseInvalidRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newChamber(t, server.Config{}, some())
+		h := newCouncilServer(t, server.Config{}, some())
 		many := `"answers"` + strings.Repeat(`,"answers"`, 16)
 		for body, want := range map[string]string{
 			`{"question":" ","models":["answers","denies"]}`:                                               "400 there is no question",
 			`{"question":"?","models":["answers"]}`:                                                        "400 models: want 2 to 16, got 1",
 			`{"question":"?","models":[` + many + `]}`:                                                     "400 models: want 2 to 16, got 17",
-			`{"question":"?","models":["answers","nothing"]}`:                                              "400 nobody has the model nothing",
+			`{"question":"?","models":["answers","nothing"]}`:                                              "400 no provider has the model nothing",
 			`{"question":"?","models":["answers","denies"],"quorum":3}`:                                    "400 a quorum of 3; want from 2 to 2, the number of members",
 			`{"question":"?","models":["answers","denies"],"graceMs":-1}`:                                  "400 want each duration from 0 to 86400000 ms",
 			`{"question":"?","models":["answers","denies"],"capMs":90000000}`:                              "400 want each duration from 0 to 86400000 ms",
@@ -314,8 +314,8 @@ func TestWhatNoCouncilCanBeMadeOfIsRefused(t *testing.T) {
 			}
 			_ = resp.Body.Close()
 		}
-		if resp := h.convene(t.Context(), summons, "Content-Type", "text/plain"); resp.StatusCode != 415 {
-			t.Error(resp.Status)
+		if resp := h.convene(t.Context(), threeMembers, "Content-Type", "text/plain"); resp.StatusCode != 415 {
+			t.Errorf("status %s", resp.Status)
 		}
 		for name, m := range h.models {
 			if len(m.Requests()) > 0 {
@@ -325,7 +325,7 @@ func TestWhatNoCouncilCanBeMadeOfIsRefused(t *testing.T) {
 	})
 }
 
-func TestACouncilIsForThoseWhoMayConveneIt(t *testing.T) {
+func TestCouncils_NeedTokenAndOrigin(t *testing.T) {
 	c := server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler), Token: "secret-secret-secret", Council: func([]string, string) (council.Council, error) {
 		t.Error("it is convened")
 		return council.Council{}, errors.New("no")
@@ -333,16 +333,16 @@ func TestACouncilIsForThoseWhoMayConveneIt(t *testing.T) {
 	s := server.New(c)
 	json := []string{"Content-Type", "application/json"}
 	for want, r := range map[int]*http.Request{
-		401: request("POST", "/-/councils", summons, json...),
+		401: request("POST", "/-/councils", threeMembers, json...),
 		405: request("GET", "/-/councils", "", "X-Ridethrough-Token", c.Token),
-		403: request("POST", "/-/councils", summons, append(json, "X-Ridethrough-Token", c.Token, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")...),
+		403: request("POST", "/-/councils", threeMembers, append(json, "X-Ridethrough-Token", c.Token, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")...),
 	} {
 		if w := ask(s, r); w.Code != want {
 			t.Errorf("%d, want %d: %s", w.Code, want, w.Body)
 		}
 	}
 	without := server.New(server.Config{Gateway: &fake{}, Log: c.Log})
-	if w := ask(without, request("POST", "/-/councils", summons, json...)); w.Code != 404 {
+	if w := ask(without, request("POST", "/-/councils", threeMembers, json...)); w.Code != 404 {
 		t.Errorf("without councils: %d", w.Code)
 	}
 }

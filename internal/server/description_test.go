@@ -61,8 +61,7 @@ func resolved(text string) *jsonschema.Resolved {
 	return r
 }
 
-// template gives the path of a description for an address below
-// /-/conversations.
+// template returns the described path of an address below /-/conversations.
 func template(address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	parts := strings.Split("/-/conversations"+path, "/")
@@ -74,7 +73,7 @@ func template(address string) string {
 	return strings.Join(parts, "/")
 }
 
-// conforms holds an answer against its description.
+// conforms checks an answer against its description.
 func conforms(t *testing.T, method, address string, status int, answer map[string]any) {
 	t.Helper()
 	what := fmt.Sprintf("%s %s %d", method, template(address), status)
@@ -89,7 +88,7 @@ func conforms(t *testing.T, method, address string, status int, answer map[strin
 	}
 }
 
-func TestTheDescriptionsAreServed(t *testing.T) {
+func TestDescriptions_AreServed(t *testing.T) {
 	s := server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
 	for path, want := range map[string]string{"/-/openapi.json": description.OpenAPI(), "/-/events.schema.json": description.Events()} {
 		if w := ask(s, request("GET", path, "")); w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") {

@@ -54,8 +54,8 @@ func bodies(t *testing.T, all []event) (read []wire.Event) {
 	return read
 }
 
-// said writes events briefly.
-func said(all []wire.Event) string {
+// describeAll describes events.
+func describeAll(all []wire.Event) string {
 	var b strings.Builder
 	for _, e := range all {
 		fmt.Fprintf(&b, "%d ", e.Seq)
@@ -80,7 +80,7 @@ func said(all []wire.Event) string {
 	return b.String()
 }
 
-func TestStoryOfACallIsTold(t *testing.T) {
+func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
@@ -102,7 +102,7 @@ func TestStoryOfACallIsTold(t *testing.T) {
 			"5 retry 0 in 1000; 6 error overloaded after 2; 7 error truncated after 0; " +
 			"8 retry 0 in 1000; 9 error canceled after 0; 10 retry 0 in 1000; 11 error overloaded after 0; "
 		all := bodies(t, r.seen())
-		if got := said(all); got != want {
+		if got := describeAll(all); got != want {
 			t.Errorf("\n got %s\nwant %s", got, want)
 		}
 		first := all[0].Body.(wire.Turn)
@@ -115,7 +115,7 @@ func TestStoryOfACallIsTold(t *testing.T) {
 	})
 }
 
-func TestWaitIsToldEveryHalfMinuteWhileItLasts(t *testing.T) {
+func TestFeed_RemindsOfLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
@@ -123,20 +123,20 @@ func TestWaitIsToldEveryHalfMinuteWhileItLasts(t *testing.T) {
 		f.Watch(retrying(1, 5, 100*time.Second))
 		f.Watch(retrying(2, 1, 30*time.Second))
 		time.Sleep(2 * time.Minute)
-		if got := said(bodies(t, r.seen())); got != "1 retry 4 in 100000; 2 retry 0 in 30000; 3 waiting 70000; 4 waiting 40000; 5 waiting 10000; " {
-			t.Error(got)
+		if got, want := describeAll(bodies(t, r.seen())), "1 retry 4 in 100000; 2 retry 0 in 30000; 3 waiting 70000; 4 waiting 40000; 5 waiting 10000; "; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 		f.Watch(retrying(1, 6, time.Hour))
 		time.Sleep(45 * time.Second)
-		f.Watch(happens(gateway.Tried, 1, gateway.Note{})) // somebody said "now"
+		f.Watch(happens(gateway.Tried, 1, gateway.Note{})) // a client sent "now"
 		time.Sleep(time.Hour)
-		if got := said(bodies(t, r.seen())); got != "6 retry 5 in 3600000; 7 waiting 3570000; " {
-			t.Error(got)
+		if got, want := describeAll(bodies(t, r.seen())), "6 retry 5 in 3600000; 7 waiting 3570000; "; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	})
 }
 
-func TestReaderThatComesBackMissesNothing(t *testing.T) {
+func TestFeed_ReconnectingReaderMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
@@ -149,17 +149,17 @@ func TestReaderThatComesBackMissesNothing(t *testing.T) {
 		}
 		r = w.read("/-/events", "Last-Event-ID", first.id)
 		defer r.close()
-		if got := said(bodies(t, r.seen())); got != "2 retry 1 in 1000; 3 retry 2 in 1000; 4 retry 3 in 1000; " {
-			t.Error(got)
+		if got, want := describeAll(bodies(t, r.seen())), "2 retry 1 in 1000; 3 retry 2 in 1000; 4 retry 3 in 1000; "; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 		f.Watch(retrying(1, 5, time.Second))
-		if got := said(bodies(t, r.seen())); got != "5 retry 4 in 1000; " {
+		if got := describeAll(bodies(t, r.seen())); got != "5 retry 4 in 1000; " {
 			t.Errorf("then live: %s", got)
 		}
 	})
 }
 
-func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
+func TestFeed_UnknownIDGetsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
@@ -172,7 +172,7 @@ func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
 			boot: "unknown", "7": "unknown", "-1": "unknown", boot + "--1": "unknown", "🦆": "unknown",
 		} {
 			r := w.read("/-/events", "Last-Event-ID", id)
-			if got := said(bodies(t, r.seen())); got != "0 reset "+want+"; 1 retry 0 in 1000; " {
+			if got := describeAll(bodies(t, r.seen())); got != "0 reset "+want+"; 1 retry 0 in 1000; " {
 				t.Errorf("%q: %s", id, got)
 			}
 			r.close()
@@ -184,12 +184,12 @@ func TestIDsThatCannotBeFollowedAreAnsweredWithAReset(t *testing.T) {
 		defer r.close()
 		all := bodies(t, r.seen())
 		if len(all) != 4097 || all[0].Body != (wire.Reset{Reason: "gap"}) || all[0].Seq != 905 || all[1].Seq != 906 || all[4096].Seq != 5001 {
-			t.Errorf("%d events: %s", len(all), said(all[:2]))
+			t.Errorf("%d events: %s", len(all), describeAll(all[:2]))
 		}
 	})
 }
 
-func TestEventsThatOnlyTellOfTimePushNothingOut(t *testing.T) {
+func TestFeed_RemindersEvictNoOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
@@ -204,18 +204,18 @@ func TestEventsThatOnlyTellOfTimePushNothingOut(t *testing.T) {
 		defer r.close()
 		all := bodies(t, r.seen())
 		if len(all) != 9+512 || all[0].Seq != 2 || all[8].Seq != 10 {
-			t.Errorf("%d events: %s", len(all), said(all[:min(len(all), 10)]))
+			t.Errorf("%d events: %s", len(all), describeAll(all[:min(len(all), 10)]))
 		}
 	})
 }
 
-func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
+func TestFeed_DisconnectsSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("dial context: %v", err)
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -228,7 +228,7 @@ func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
 		for !strings.Contains(got.String(), "0\r\n\r\n") {
 			n, err := conn.Read(buf)
 			if err != nil {
-				t.Fatal(err, got.String())
+				t.Fatalf("read: %v", err)
 			}
 			got.Write(buf[:n])
 		}
@@ -238,13 +238,13 @@ func TestReaderThatIsTooSlowIsSentAwayAndCanComeBack(t *testing.T) {
 	})
 }
 
-func TestReaderThatTakesNothingIsCut(t *testing.T) {
+func TestFeed_DisconnectsStalledReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f, Grace: time.Hour})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("dial context: %v", err)
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -257,7 +257,7 @@ func TestReaderThatTakesNothingIsCut(t *testing.T) {
 	})
 }
 
-func TestManyReadersAllSeeTheSame(t *testing.T) {
+func TestFeed_ManyReadersSeeTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
@@ -269,19 +269,19 @@ func TestManyReadersAllSeeTheSame(t *testing.T) {
 		for i := range 200 {
 			f.Watch(retrying(int64(i), 1, time.Second))
 		}
-		want := said(bodies(t, readers[0].seen()))
+		want := describeAll(bodies(t, readers[0].seen()))
 		if !strings.HasSuffix(want, "200 retry 0 in 1000; ") {
 			t.Errorf("%s", want)
 		}
 		for i, r := range readers[1:] {
-			if said(bodies(t, r.seen())) != want {
+			if describeAll(bodies(t, r.seen())) != want {
 				t.Errorf("reader %d sees something else", i+1)
 			}
 		}
 	})
 }
 
-func TestReadersAreBounded(t *testing.T) {
+func TestReaders_AreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, server.Config{Gateway: &fake{}})
 		var first *reader
@@ -294,11 +294,11 @@ func TestReadersAreBounded(t *testing.T) {
 		}
 		resp, err := w.client.Get("http://localhost/-/events")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("get: %v", err)
 		}
 		_ = resp.Body.Close()
 		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
-			t.Error(resp.Status)
+			t.Errorf("status %s", resp.Status)
 		}
 		first.close()
 		synctest.Wait()
@@ -307,13 +307,13 @@ func TestReadersAreBounded(t *testing.T) {
 		for range 300 { // a HEAD takes no place
 			resp, err := w.client.Head("http://localhost/-/events")
 			if err != nil || resp.StatusCode != 200 {
-				t.Fatal(resp, err)
+				t.Fatalf("response %v, error %v", resp, err)
 			}
 		}
 	})
 }
 
-func BenchmarkFeedOfACallThatIsAnsweredAtOnce(b *testing.B) {
+func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
 	f := feed.New()
 	events := []gateway.Event{happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{})}
 	b.ReportAllocs()
@@ -324,7 +324,7 @@ func BenchmarkFeedOfACallThatIsAnsweredAtOnce(b *testing.B) {
 	}
 }
 
-func BenchmarkFeedOfARetry(b *testing.B) {
+func BenchmarkFeed_Retry(b *testing.B) {
 	f := feed.New()
 	e := retrying(1, 1, time.Second)
 	b.ReportAllocs()

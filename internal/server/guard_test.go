@@ -16,7 +16,7 @@ import (
 
 var messages = "/v1/messages"
 
-func TestOnlyNamesOfThisServerAreAnswered(t *testing.T) {
+func TestServer_RefusesOtherHosts(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Hosts: []string{"Gate.example", "10.1.1.1"}})
 	here := &net.TCPAddr{IP: net.ParseIP("192.168.1.5"), Port: 8484}
 	for host, want := range map[string]int{
@@ -37,7 +37,7 @@ func TestOnlyNamesOfThisServerAreAnswered(t *testing.T) {
 	}
 }
 
-func TestTokenStandsWhereClientsCanPutIt(t *testing.T) {
+func TestServer_TakesTokenFromAnyCredential(t *testing.T) {
 	const token = "t0ken"
 	tests := []struct {
 		name    string
@@ -100,7 +100,7 @@ func TestTokenStandsWhereClientsCanPutIt(t *testing.T) {
 	}
 }
 
-func TestWhoTriesManyTokensDoesNotFillTheLog(t *testing.T) {
+func TestServer_LimitsLogOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := server.New(server.Config{Gateway: &fake{}, Token: "t", Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -116,7 +116,7 @@ func TestWhoTriesManyTokensDoesNotFillTheLog(t *testing.T) {
 	})
 }
 
-func TestWithoutATokenAllCredentialsPass(t *testing.T) {
+func TestServer_WithoutTokenForwardsCredentials(t *testing.T) {
 	g := &fake{serve: func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer " || r.Header["X-Ridethrough-Token"] != nil || r.URL.RawQuery != "key=" {
 			w.WriteHeader(500)
@@ -124,11 +124,11 @@ func TestWithoutATokenAllCredentialsPass(t *testing.T) {
 	}}
 	w := ask(server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g}), request("POST", messages+"?key=", "", "Authorization", "Bearer ", "X-Ridethrough-Token", "x"))
 	if w.Code != 200 {
-		t.Error(w.Code)
+		t.Errorf("status %d", w.Code)
 	}
 }
 
-func TestPagesOfOtherSitesAreRefused(t *testing.T) {
+func TestServer_RefusesPagesOfOtherSites(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Hosts: []string{"gate.example"}})
 	for origin, want := range map[string]int{
 		"http://localhost:3000": 200, "https://127.0.0.1": 200, "https://gate.example": 200,
@@ -152,7 +152,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-func TestRefusalsHaveTheFormOfTheAPI(t *testing.T) {
+func TestServer_RefusesInTheFormOfTheAPI(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Token: "t"})
 	for target, want := range map[string]string{
 		"/v1/messages":              `"type":"authentication_error"`,
@@ -172,7 +172,7 @@ func TestRefusalsHaveTheFormOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestOtherMachinesNeedAToken(t *testing.T) {
+func TestRun_RefusesReachableListenerWithoutToken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -199,7 +199,7 @@ func TestOtherMachinesNeedAToken(t *testing.T) {
 	}
 }
 
-// nowhere is a listener that nobody calls.
+// nowhere is a listener without connections.
 type nowhere struct {
 	addr   net.Addr
 	closed chan struct{}

@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// names gives the events by name, and of those that only beat nothing.
+// names returns the names of events, without beats.
 func names(all []event) string {
 	var b strings.Builder
 	for _, e := range all {
@@ -30,14 +30,14 @@ func names(all []event) string {
 	return b.String()
 }
 
-func TestOneStreamShowsAllThereIs(t *testing.T) {
+func TestLive_StreamsAllLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}, upstreams: []gateway.Health{{Name: "work"}}}
 		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
-		if got := names(all); got != "hello waits turns counts upstreams incidents conversations " {
-			t.Fatal(got)
+		if got, want := names(all), "hello waits turns counts upstreams incidents conversations "; got != want {
+			t.Fatalf("got %s, want %s", got, want)
 		}
 		var hello struct {
 			Version, Boot        string
@@ -47,10 +47,10 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 			t.Errorf("%+v, %v", hello, err)
 		}
 		if !strings.HasPrefix(all[1].data, `{"waits":[{"id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
-			t.Error(all[1].data)
+			t.Errorf("waits %s", all[1].data)
 		}
 		g.show(nil, []gateway.Health{{Name: "work", Breaker: breaker.State{Waiting: 1, Outages: []breaker.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
-		time.Sleep(500 * time.Millisecond) // nobody says how the wait ended, which might come late
+		time.Sleep(500 * time.Millisecond) // the end of the wait is unknown, and might come late
 		if all := r.seen(); names(all) != "upstream gone upstream " || all[1].data != `{"wait":17}` || !strings.Contains(all[0].data, `"state":"waiting"`) {
 			t.Errorf("%+v", all)
 		}
@@ -61,7 +61,7 @@ func TestOneStreamShowsAllThereIs(t *testing.T) {
 	})
 }
 
-func TestThreeReadersSeeTheSame(t *testing.T) {
+func TestLive_ThreeReadersSeeTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{}
 		w := run(t, server.Config{Gateway: g})
@@ -87,8 +87,7 @@ func TestThreeReadersSeeTheSame(t *testing.T) {
 	})
 }
 
-// shown gives the waits that a reader is left with, by id, and how often each
-// was told of.
+// shown returns the waits that a reader has in the end, by id, and how often each was sent.
 func shown(t *testing.T, all []event) map[string]int {
 	t.Helper()
 	left := map[string]int{}
@@ -100,7 +99,7 @@ func shown(t *testing.T, all []event) map[string]int {
 		}
 		if e.comment == "" && e.data != "" {
 			if err := json.Unmarshal([]byte(e.data), &v); err != nil {
-				t.Fatal(e, err)
+				t.Fatalf("unmarshal: %v", err)
 			}
 		}
 		switch {
@@ -118,7 +117,7 @@ func shown(t *testing.T, all []event) map[string]int {
 	return left
 }
 
-func TestAReaderWhoHasMissedTooMuchGetsTheListAnew(t *testing.T) {
+func TestLive_SlowReaderGetsWholeList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{}
 		w := run(t, server.Config{Gateway: g})
@@ -154,7 +153,7 @@ func TestAReaderWhoHasMissedTooMuchGetsTheListAnew(t *testing.T) {
 	})
 }
 
-func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
+func TestLive_UnknownConversationLeavesTheLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}}
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
@@ -171,15 +170,15 @@ func TestAConversationThatIsNotThereLeavesTheRestOfTheStream(t *testing.T) {
 	})
 }
 
-func TestLiveWantsANumber(t *testing.T) {
+func TestLive_RefusesInvalidAfter(t *testing.T) {
 	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/-/live?after=x", "")); w.Code != 400 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
-func TestAPageFollowsAConversationInTheSameStream(t *testing.T) {
+func TestLive_StreamsConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, down(1, llmtest.Says("hello you"))...)
+		p := newConversationServer(t, down(1, llmtest.Says("hello you"))...)
 		p.create("c1")
 		r := p.read("/-/live?conversation=c1")
 		r.seen()
@@ -187,7 +186,7 @@ func TestAPageFollowsAConversationInTheSameStream(t *testing.T) {
 		time.Sleep(time.Second)
 		all := r.seen()
 		if got := names(all); !strings.HasPrefix(got, "input-queued turn-start user-message provider-retry ") {
-			t.Error(got)
+			t.Errorf("events %s", got)
 		}
 		var last string
 		for _, e := range all {
@@ -206,20 +205,20 @@ func TestAPageFollowsAConversationInTheSameStream(t *testing.T) {
 		defer r.close()
 		got := names(r.seen())
 		if !strings.HasPrefix(got, "hello waits turns counts upstreams incidents conversations assistant-message usage turn-sealed ") {
-			t.Error(got)
+			t.Errorf("events %s", got)
 		}
 	})
 }
 
-func TestAConversationThatIsDeletedEndsItsPartOfTheStream(t *testing.T) {
+func TestLive_DeletedConversationEndsItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t)
+		p := newConversationServer(t)
 		p.create("c1")
 		r := p.read("/-/live?conversation=c1")
 		defer r.close()
 		r.seen()
 		if status, _ := p.ask("DELETE", "/c1", ""); status != 204 {
-			t.Fatal(status)
+			t.Fatalf("status %d", status)
 		}
 		time.Sleep(time.Second)
 		all := r.seen()
@@ -229,7 +228,7 @@ func TestAConversationThatIsDeletedEndsItsPartOfTheStream(t *testing.T) {
 	})
 }
 
-func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
+func TestLive_RemovedWaitHasEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f := &fake{}, feed.New()
 		var all []gateway.Wait
@@ -264,7 +263,7 @@ func TestWhoLeavesTheListHasAnEnd(t *testing.T) {
 			`gone {"how":"recovered","retries":3,"wait":5,"waitedMs":22000}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func paged(token string) *server.Server {
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Page: files(), Token: token})
 }
 
-func TestThePageIsServedWithWhatItMayDo(t *testing.T) {
+func TestPage_HasContentSecurityPolicy(t *testing.T) {
 	w := ask(paged(""), request("GET", "/-/ui/", ""))
 	if w.Code != 200 || w.Body.String() != shell {
 		t.Fatalf("%d %q", w.Code, w.Body)
@@ -52,11 +52,11 @@ func TestThePageIsServedWithWhatItMayDo(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "data:") {
-		t.Error(policy)
+		t.Errorf("policy %s", policy)
 	}
 }
 
-func TestWhateverIsAnsweredBelowTheBoardRunsNothing(t *testing.T) {
+func TestRoutes_AnswersRunNoScripts(t *testing.T) {
 	for _, path := range []string{"/-/", "/-/ui/none.js", "/-/waits", "/-/waits/1", "/-/incidents/x", "/-/policies", "/-/conversations", "/-/openapi.json", "/-/livez", "/-/none", "/"} {
 		for _, token := range []string{"", "t0ken"} {
 			r := request("GET", path, "")
@@ -77,7 +77,7 @@ func TestWhateverIsAnsweredBelowTheBoardRunsNothing(t *testing.T) {
 	}
 }
 
-func TestFilesOfThePage(t *testing.T) {
+func TestPage_ServesFiles(t *testing.T) {
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -104,7 +104,7 @@ func TestFilesOfThePage(t *testing.T) {
 	}
 }
 
-func TestAFileComesCompressedToThoseWhoTakeThat(t *testing.T) {
+func TestPage_CompressesForClientsThatAccept(t *testing.T) {
 	for coding, want := range map[string]bool{
 		"gzip": true, "br, gzip": true, "br;q=1.0, gzip;q=0.5": true, "*": true, "GZIP ; q=1": true,
 		"": false, "br": false, "identity": false, "gzip;q=0": false, "gzip; q=0.0": false, "xgzip": false,
@@ -121,7 +121,7 @@ func TestAFileComesCompressedToThoseWhoTakeThat(t *testing.T) {
 			}
 			z, err := gzip.NewReader(w.Body)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("new reader: %v", err)
 			}
 			text, _ = io.ReadAll(z)
 		}
@@ -134,7 +134,7 @@ func TestAFileComesCompressedToThoseWhoTakeThat(t *testing.T) {
 	}
 }
 
-func TestAFileThatSomebodyHasIsNotSentAgain(t *testing.T) {
+func TestPage_RevalidatesWithETag(t *testing.T) {
 	s := paged("")
 	plain := ask(s, request("GET", "/-/ui/app.js", "")).Header().Get("ETag")
 	packed := ask(s, request("GET", "/-/ui/app.js", "", "Accept-Encoding", "gzip")).Header().Get("ETag")
@@ -146,11 +146,11 @@ func TestAFileThatSomebodyHasIsNotSentAgain(t *testing.T) {
 		t.Errorf("%d, %d bytes", w.Code, w.Body.Len())
 	}
 	if w := ask(s, request("GET", "/-/ui/app.js", "", "If-None-Match", `"another"`)); w.Code != 200 {
-		t.Error(w.Code)
+		t.Errorf("status %d", w.Code)
 	}
 }
 
-func TestThePageNeedsNoTokenAndWhatItAsksForDoes(t *testing.T) {
+func TestPage_NeedsNoTokenUnlikeItsData(t *testing.T) {
 	s := paged("t0ken")
 	if w := ask(s, request("GET", "/-/ui/", "")); w.Code != 200 {
 		t.Errorf("the page: %d", w.Code)
@@ -162,7 +162,7 @@ func TestThePageNeedsNoTokenAndWhatItAsksForDoes(t *testing.T) {
 	}
 }
 
-func TestThePageIsOnlyForThoseWhoNameTheServer(t *testing.T) {
+func TestPage_RefusesOtherHostsAndOrigins(t *testing.T) {
 	r := request("GET", "/-/ui/", "")
 	r.Host = "evil.example"
 	if w := ask(paged(""), r); w.Code != 421 || strings.Contains(w.Body.String(), shell) {
@@ -176,7 +176,7 @@ func TestThePageIsOnlyForThoseWhoNameTheServer(t *testing.T) {
 	}
 }
 
-func TestABrowserIsLedToThePage(t *testing.T) {
+func TestPage_BrowserIsRedirected(t *testing.T) {
 	html := "text/html,application/xhtml+xml,*/*;q=0.8"
 	for _, c := range []struct {
 		method, path, accept string
@@ -184,7 +184,7 @@ func TestABrowserIsLedToThePage(t *testing.T) {
 	}{
 		{"GET", "/", html, true},
 		{"HEAD", "/", html, true},
-		{"GET", "/", "*/*", false}, // an SDK that looks whether somebody is there
+		{"GET", "/", "*/*", false}, // an SDK that checks the server
 		{"GET", "/", "", false},
 		{"POST", "/", html, false},
 		{"GET", "/v1/models", html, false},

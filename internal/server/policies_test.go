@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-func TestPoliciesShowWhenTheyTryAgain(t *testing.T) {
+func TestPolicies_ListSchedules(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Policies: func() []server.Policy {
 		return []server.Policy{
 			{Name: "interactive", Preset: true, UsedBy: []string{"anthropic"}, Sentence: "10 retries.", Policy: policy.Interactive()},
@@ -30,7 +30,7 @@ func TestPoliciesShowWhenTheyTryAgain(t *testing.T) {
 	first := all["interactive"]
 	want := map[string]any{"n": 1.0, "waitMs": 1000.0, "leastMs": 900.0, "mostMs": 1100.0, "atMs": 1000.0}
 	if diff := cmp.Diff(want, first["retries"].([]any)[0]); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	for _, c := range []struct {
 		name, member string

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-func TestShutdownRefusesNewRequestsAndLetsTheOthersFinish(t *testing.T) {
+func TestRun_ShutdownLetsRequestsFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{serve: func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(5 * time.Second)
@@ -41,7 +41,7 @@ func TestShutdownRefusesNewRequestsAndLetsTheOthersFinish(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		if text := <-got; text != "whole" {
-			t.Error(text)
+			t.Errorf("answer %s", text)
 		}
 		if err := <-w.ended; err != nil || time.Since(before) > 6*time.Second || g.drained != 1 || g.closed != 0 {
 			t.Errorf("after %v: %v, drained %d times, closed %d times", time.Since(before), err, g.drained, g.closed)
@@ -49,7 +49,7 @@ func TestShutdownRefusesNewRequestsAndLetsTheOthersFinish(t *testing.T) {
 	})
 }
 
-func TestWhatOutlastsTheGraceIsClosed(t *testing.T) {
+func TestRun_ClosesRequestsAfterGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := make(chan struct{})
 		g := &fake{serve: func(_ http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestWhatOutlastsTheGraceIsClosed(t *testing.T) {
 	})
 }
 
-func TestWhileItEndsRequestsAreToldToComeBack(t *testing.T) {
+func TestRun_ShutdownRefusesWithRetryAfter(t *testing.T) {
 	s := server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
 	if got := ask(s, request("GET", "/-/readyz", "")); got.Code != 200 {
 		t.Errorf("readyz before: %d", got.Code)
@@ -81,7 +81,7 @@ func TestWhileItEndsRequestsAreToldToComeBack(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Run(over, &nowhere{addr: &net.UnixAddr{}, closed: make(chan struct{})}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	if got := ask(s, request("GET", "/-/readyz", "")); got.Code != 503 || got.Body.String() != "{\"status\":\"draining\"}\n" {
 		t.Errorf("readyz: %d %s", got.Code, got.Body)
@@ -99,18 +99,18 @@ func TestWhileItEndsRequestsAreToldToComeBack(t *testing.T) {
 }
 
 // raw opens a connection that a test writes to by hand.
-func (w *world) raw(text string) (io.WriteCloser, *bufio.Reader) {
+func (w *testServer) raw(text string) (io.WriteCloser, *bufio.Reader) {
 	w.Helper()
 	conn, err := w.pipe.DialContext(w.Context(), "tcp", "")
 	if err != nil {
-		w.Fatal(err)
+		w.Fatalf("dial context: %v", err)
 	}
 	w.Cleanup(func() { _ = conn.Close() })
 	go func() { _, _ = io.WriteString(conn, text) }()
 	return conn, bufio.NewReader(conn)
 }
 
-func TestClientsThatNeverFinishAreCut(t *testing.T) {
+func TestRun_ClosesClientsThatNeverFinish(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		after      time.Duration
@@ -135,7 +135,7 @@ func TestClientsThatNeverFinishAreCut(t *testing.T) {
 	}
 }
 
-func TestWhoIsRefusedCannotKeepAConnectionByWithholdingABody(t *testing.T) {
+func TestRun_ClosesRefusedClientThatWithholdsBody(t *testing.T) {
 	for name, header := range map[string]string{
 		"another host":         "POST /v1/messages HTTP/1.1\r\nHost: evil.example\r\n",
 		"no token":             "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n",
@@ -155,9 +155,9 @@ func TestWhoIsRefusedCannotKeepAConnectionByWithholdingABody(t *testing.T) {
 	}
 }
 
-// TestRestOfABodyIsNeverARequest holds where the gateway answers before it has
+// TestRun_RestOfBodyIsNeverARequest holds where the gateway answers before it has
 // read all, which net/http then leaves to us.
-func TestRestOfABodyIsNeverARequest(t *testing.T) {
+func TestRun_RestOfBodyIsNeverARequest(t *testing.T) {
 	const next = "POST /v1/models HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
 	for _, c := range []struct {
 		name, text string
@@ -198,7 +198,7 @@ func TestRestOfABodyIsNeverARequest(t *testing.T) {
 	}
 }
 
-func TestSlowAndHonestClientsAreServed(t *testing.T) {
+func TestRun_ServesSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{serve: func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -212,7 +212,7 @@ func TestSlowAndHonestClientsAreServed(t *testing.T) {
 		}
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("read response: %v", err)
 		}
 		if body, _ := io.ReadAll(resp.Body); string(body) != "10 bytes, <nil>, <nil>" {
 			t.Errorf("%s", body)
@@ -220,12 +220,12 @@ func TestSlowAndHonestClientsAreServed(t *testing.T) {
 	})
 }
 
-func TestHeadersAreBounded(t *testing.T) {
+func TestRun_BoundsHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, in := run(t, server.Config{Gateway: &fake{}}).raw("GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 80<<10) + "\r\n\r\n")
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil || resp.StatusCode != 431 {
-			t.Error(resp, err)
+			t.Errorf("response %v, error %v", resp, err)
 		}
 	})
 }

@@ -15,15 +15,15 @@ import (
 // required is the environment variable that makes skipping a failure.
 const required = "RIDETHROUGH_BROWSER"
 
-// needed says what is missing; "": nothing is.
-func needed() string {
+// missing returns what the tests need and is not installed; "": nothing.
+func missing() string {
 	if _, err := exec.LookPath(chromium()); err != nil {
 		return "there is no Chromium: " + err.Error()
 	}
 	if _, err := exec.LookPath("node"); err != nil {
 		return "there is no node: " + err.Error()
 	}
-	for _, part := range []string{"package-lock.json", "world.mjs", "fake.mjs", "node_modules/playwright-core", "node_modules/axe-core"} { // all of them, so that no cached result is another's
+	for _, part := range []string{"package-lock.json", "world.mjs", "fake.mjs", "node_modules/playwright-core", "node_modules/axe-core"} { // all of them, so that no result is cached for others
 		if _, err := os.Stat(part); err != nil {
 			return "the packages are missing, npm ci --prefix test/browser --ignore-scripts installs them: " + err.Error()
 		}
@@ -33,42 +33,41 @@ func needed() string {
 
 func chromium() string { return cmp.Or(os.Getenv("CHROMIUM"), "/usr/bin/chromium") }
 
-// TestThePageInABrowser has a test for each file, one after the other: what they
-// measure is measured alone.
-func TestThePageInABrowser(t *testing.T) {
-	if why := needed(); why != "" {
+// TestPage_InBrowser runs the files one after the other: what they measure is not disturbed by others.
+func TestPage_InBrowser(t *testing.T) {
+	if why := missing(); why != "" {
 		if os.Getenv(required) != "" {
-			t.Fatal(why)
+			t.Fatalf("cannot run: %s", why)
 		}
 		t.Skip(why)
 	}
-	binary := filepath.Join(t.TempDir(), "ridethrough") // built with the GOFLAGS of the tests: with -race, what the detector says of it fails a test
+	binary := filepath.Join(t.TempDir(), "ridethrough") // built with the GOFLAGS of the tests: with -race, a report of the detector fails a test
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
 	files, err := filepath.Glob("*.test.mjs")
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("test files %v: %v", files, err)
 	}
 	for _, file := range files {
-		if _, err := os.ReadFile(file); err != nil { // read by this process: a cached result is not that of an older file
-			t.Fatal(err)
+		if _, err := os.ReadFile(file); err != nil { // read by this process, so that no result is cached for an older file
+			t.Fatalf("read file: %v", err)
 		}
 		t.Run(strings.TrimSuffix(file, ".test.mjs"), func(t *testing.T) { node(t, binary, file) })
 	}
 }
 
-// node runs a file of tests and shows what it says.
+// node runs a file of tests and logs its output.
 func node(t *testing.T, binary, file string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
 	cmd.Env = append(os.Environ(), "RIDETHROUGH_BINARY="+binary, "CHROMIUM="+chromium())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its browser and its servers go with it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its browser and its servers end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
-		t.Error(err)
+		t.Errorf("combined output: %v", err)
 	}
 }

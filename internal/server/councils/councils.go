@@ -1,4 +1,4 @@
-// Package councils is the HTTP API of councils, at /-/councils. docs/council.md is the manual. It asks nobody
+// Package councils is the HTTP API of councils, at /-/councils. docs/council.md is the manual. It asks no model
 // itself: package council does.
 package councils
 

@@ -1,11 +1,8 @@
-// Package web holds the page that `serve` shows people: who waits and for what,
-// how the upstreams are, what has happened, and conversations. Whoever looks at
-// a terminal less gladly than at a page needs nothing else.
+// Package web embeds the web page of `ridethrough serve`: waits, upstreams, incidents, conversations, councils and
+// policies. Package server serves its files.
 //
-// The sources are in src, in TypeScript; what they are built into is in dist
-// and committed, so that building the program takes Go and nothing else.
-// .ci/run checks that the one still gives the other, byte for byte. Package
-// server hands the files out; there is no other Go in here.
+// The sources are in src, in TypeScript. The built files in dist are committed, so that building the program needs
+// only Go; .ci/run checks that the sources still build them, byte for byte.
 package web
 
 import (
@@ -16,7 +13,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Files gives the page: index.html, and what it asks for beside itself.
+// Files returns the page: index.html and the files that it needs.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/web"
 )
 
-// most is what the page may weigh as it goes over the wire, in bytes.
-const most = 40 << 10
+// sizeBound is the largest size of the page as it is sent, in bytes.
+const sizeBound = 40 << 10
 
-// files gives the page's files by their names.
+// files returns the page's files by name.
 func files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -32,32 +32,32 @@ func files(t *testing.T) map[string]string {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read files: %v", err)
 	}
 	return all
 }
 
-func TestThePageWeighsLittle(t *testing.T) {
+func TestFiles_StayWithinSizeBudget(t *testing.T) {
 	sum := 0
 	for name, text := range files(t) {
 		var packed bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 		if _, err := io.WriteString(w, text); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write string: %v", err)
 		}
 		if err := w.Close(); err != nil {
-			t.Fatal(err)
+			t.Fatalf("close: %v", err)
 		}
 		t.Logf("%6d %6d %s", len(text), packed.Len(), name)
 		sum += packed.Len()
 	}
-	t.Logf("%d of %d bytes compressed", sum, most)
-	if sum > most {
-		t.Errorf("the page has %d bytes compressed, want at most %d", sum, most)
+	t.Logf("%d of %d bytes compressed", sum, sizeBound)
+	if sum > sizeBound {
+		t.Errorf("the page has %d bytes compressed, want at most %d", sum, sizeBound)
 	}
 }
 
-func TestWhatThePageAsksForIsThere(t *testing.T) {
+func TestFiles_IncludeAllReferences(t *testing.T) {
 	all := files(t)
 	asked := regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 	for _, match := range asked.FindAllStringSubmatch(all["index.html"], -1) {
@@ -70,19 +70,19 @@ func TestWhatThePageAsksForIsThere(t *testing.T) {
 	}
 }
 
-// A strict Content-Security-Policy would refuse what stands in the document itself.
-func TestTheDocumentHasNoScriptAndNoStyleOfItsOwn(t *testing.T) {
+// The Content-Security-Policy refuses inline scripts and styles.
+func TestFiles_DocumentHasNoInlineScriptOrStyle(t *testing.T) {
 	inside := regexp.MustCompile(`(?i)<style|\sstyle=|\son\w+=|<script[^>]*>[^<]|javascript:|//`)
 	if found := inside.FindString(files(t)["index.html"]); found != "" {
 		t.Errorf("index.html has %q", found)
 	}
 }
 
-// The words are those of package fault, so that all views say the same.
-func TestThePageHasTheWordsForEveryKind(t *testing.T) {
+// The words are those of package fault, so that all views agree.
+func TestWords_NameEveryKind(t *testing.T) {
 	source, err := os.ReadFile("src/words.ts")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	words := map[string]string{}
 	for _, match := range regexp.MustCompile(`(?m)^  '([a-z-]+)': '([^']+)',$`).FindAllStringSubmatch(string(source), -1) {

@@ -35,7 +35,7 @@ type said struct {
 	More  string         `json:"more,omitzero"`
 }
 
-func TestThePageSpeaksAsTheTerminalDoes(t *testing.T) {
+func TestWords_MatchTheTerminal(t *testing.T) {
 	local := time.Local
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = local })
@@ -43,18 +43,18 @@ func TestThePageSpeaksAsTheTerminalDoes(t *testing.T) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(spoken{causes(), waits(), durations(), recoveries(), ends(), lines()}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode: %v", err)
 	}
 	text := bytes.ReplaceAll(b.Bytes(), []byte(`"},{"`), []byte("\"},\n{\""))
 	const name = "test/words.json"
 	if *update {
 		if err := os.WriteFile(name, text, 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 	}
 	kept, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	if !bytes.Equal(kept, text) {
 		t.Errorf("package display says something else than %s: go test ./internal/server/web -run Speaks -update writes it anew, and then npm test --prefix internal/server/web says what the page has to say otherwise", name)

@@ -22,26 +22,26 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// parlor is a server with conversations, for a bubble.
-type parlor struct {
-	*world
-	engine store.Store
-	host   *conversation.Runner
-	model  *llmtest.Model
-	end    func() // of the host: it hands back what it is at
+// conversationServer is a server with conversations, for a bubble.
+type conversationServer struct {
+	*testServer
+	store store.Store
+	host  *conversation.Runner
+	model *llmtest.Model
+	end   func() // stops the runner, which hands back its turns
 }
 
-// newParlor opens a server whose model gives these answers.
-func newParlor(t *testing.T, answers ...llmtest.Answer) *parlor {
-	return furnish(t, server.Config{}, store.Memory(), answers...)
+// newConversationServer starts a server whose model gives these answers.
+func newConversationServer(t *testing.T, answers ...llmtest.Answer) *conversationServer {
+	return newConversationServerOn(t, server.Config{}, store.Memory(), answers...)
 }
 
-// furnish opens a server on an engine.
-func furnish(t *testing.T, c server.Config, e store.Store, answers ...llmtest.Answer) *parlor {
+// newConversationServerOn starts a server on a store.
+func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answers ...llmtest.Answer) *conversationServer {
 	if c.Feed == nil {
 		c.Feed = feed.New()
 	}
-	p := &parlor{engine: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
+	p := &conversationServer{store: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
 	p.host = conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		w := agent.Agent{Model: p.model}
 		w.Retry.Policy = policy.Patient()
@@ -56,17 +56,16 @@ func furnish(t *testing.T, c server.Config, e store.Store, answers ...llmtest.An
 	p.end = func() { cancel(); <-done }
 	t.Cleanup(func() { p.end(); _ = e.Close(context.Background()) })
 	c.Gateway, c.Conversations = &fake{}, p.host
-	p.world = run(t, c)
+	p.testServer = run(t, c)
 	return p
 }
 
-// send makes a request below /-/conversations. A body is JSON unless a header
-// says otherwise.
-func (p *parlor) send(method, path, body string, headers ...string) *http.Response {
+// send sends a request below /-/conversations. A body is JSON unless a header says otherwise.
+func (p *conversationServer) send(method, path, body string, headers ...string) *http.Response {
 	p.Helper()
 	req, err := http.NewRequestWithContext(p.Context(), method, "http://localhost/-/conversations"+path, strings.NewReader(body))
 	if err != nil {
-		p.Fatal(err)
+		p.Fatalf("new request with context: %v", err)
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -76,13 +75,13 @@ func (p *parlor) send(method, path, body string, headers ...string) *http.Respon
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		p.Fatal(err)
+		p.Fatalf("%s %s: %v", method, path, err)
 	}
 	return resp
 }
 
-// ask gives the status of an answer and its members, those of an object.
-func (p *parlor) ask(method, path, body string, headers ...string) (int, map[string]any) {
+// ask returns the status of an answer and its members.
+func (p *conversationServer) ask(method, path, body string, headers ...string) (int, map[string]any) {
 	p.Helper()
 	resp := p.send(method, path, body, headers...)
 	defer resp.Body.Close()
@@ -105,8 +104,8 @@ func (p *parlor) ask(method, path, body string, headers ...string) (int, map[str
 	return resp.StatusCode, members
 }
 
-// refused wants a problem.
-func (p *parlor) refused(status int, code, method, path, body string, headers ...string) {
+// refused checks that a request is answered with a problem.
+func (p *conversationServer) refused(status int, code, method, path, body string, headers ...string) {
 	p.Helper()
 	got, problem := p.ask(method, path, body, headers...)
 	if got != status || problem["code"] != code || problem["status"] != float64(status) || problem["detail"] == "" {
@@ -114,28 +113,28 @@ func (p *parlor) refused(status int, code, method, path, body string, headers ..
 	}
 }
 
-// create makes a conversation.
-func (p *parlor) create(id string) string {
+// create creates a conversation.
+func (p *conversationServer) create(id string) string {
 	p.Helper()
 	status, c := p.ask("POST", "", `{"id":"`+id+`","model":"acme/large"}`)
 	if status != 201 {
-		p.Fatal(status, c)
+		p.Fatalf("status %d: %v", status, c)
 	}
 	return c["id"].(string)
 }
 
-// say says something and does not wait for the answer.
-func (p *parlor) say(conversation, text string) (turnID string) {
+// say adds a user message and does not wait for the answer.
+func (p *conversationServer) say(conversation, text string) (turnID string) {
 	p.Helper()
 	status, answer := p.ask("POST", "/"+conversation+"/turns", `{"text":"`+text+`"}`)
 	if status != 202 {
-		p.Fatal(status, answer)
+		p.Fatalf("status %d: %v", status, answer)
 	}
 	return answer["turnId"].(string)
 }
 
-// ndjson gives the lines of a stream in words, until it ends.
-func (p *parlor) ndjson(method, path, body string) (lines []string) {
+// ndjson returns the events of a stream until it ends.
+func (p *conversationServer) ndjson(method, path, body string) (lines []string) {
 	p.Helper()
 	resp := p.send(method, path, body, "Accept", "application/x-ndjson")
 	defer resp.Body.Close()
@@ -144,14 +143,14 @@ func (p *parlor) ndjson(method, path, body string) (lines []string) {
 	}
 	for s := bufio.NewScanner(resp.Body); s.Scan(); {
 		if s.Text() != "" {
-			lines = append(lines, narrate(p.T, s.Text()))
+			lines = append(lines, describeEvent(p.T, s.Text()))
 		}
 	}
 	return lines
 }
 
-// narrate puts an event into words.
-func narrate(t *testing.T, text string) string {
+// describeEvent describes an event.
+func describeEvent(t *testing.T, text string) string {
 	t.Helper()
 	var e wire.Event
 	if err := json.Unmarshal([]byte(text), &e); err != nil || e.Seq == 0 {
@@ -160,7 +159,7 @@ func narrate(t *testing.T, text string) string {
 	}
 	var members map[string]any
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
-		t.Error(err)
+		t.Errorf("unmarshal: %v", err)
 	}
 	if err := eventSchema().Validate(members); err != nil {
 		t.Errorf("%s: %v", text, err)
@@ -185,7 +184,7 @@ func narrate(t *testing.T, text string) string {
 	return wire.Type(e.Body)
 }
 
-// expect compares lines with a text that has one in each of its own.
+// expect compares lines with the lines of a text.
 func expect(t *testing.T, got []string, want string) {
 	t.Helper()
 	var all []string

@@ -27,7 +27,7 @@ func waiting(id int64, due time.Duration) gateway.Wait {
 	}
 }
 
-func TestWaitsAreListedWithTheServersOwnCountdown(t *testing.T) {
+func TestWaits_ListRemainingTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // virtual time begins at midnight UTC 2000-01-01
 		g := &fake{waits: []gateway.Wait{waiting(17, 30*time.Second)}}
 		s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g})
@@ -50,7 +50,7 @@ func TestWaitsAreListedWithTheServersOwnCountdown(t *testing.T) {
 	}
 }
 
-func TestUpstreamsSayHowTheyAre(t *testing.T) {
+func TestUpstreams_ListStates(t *testing.T) {
 	at := time.Date(2026, time.November, 2, 12, 0, 0, 0, time.UTC)
 	busy := &fault.Error{Kind: fault.Overloaded, Status: 529}
 	open := []breaker.Outage{{Level: "model", Scope: breaker.Scope{Model: "claude", Credential: "c4e1"}, Since: at, Fault: busy, Probes: 2, Waiting: 3}}
@@ -70,7 +70,7 @@ func TestUpstreamsSayHowTheyAre(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(ask(s, request("GET", "/-/upstreams", "")).Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	for i, want := range []string{"no-data", "operational", "waiting", "waiting", "recovering", "paused"} {
 		if u := got.Upstreams[i]; u.State != want || (len(u.Outages) > 0) != (i > 1 && i != 3) {
@@ -88,7 +88,7 @@ func TestUpstreamsSayHowTheyAre(t *testing.T) {
 	}
 }
 
-func TestActionsAreStrictAndPassedOn(t *testing.T) {
+func TestActions_AreValidatedAndForwarded(t *testing.T) {
 	const js = "application/json"
 	tests := []struct {
 		target, kind, body string
@@ -144,7 +144,7 @@ func TestActionsAreStrictAndPassedOn(t *testing.T) {
 	}
 }
 
-func TestIndexNamesWhatThereIs(t *testing.T) {
+func TestIndex_ListsRoutes(t *testing.T) {
 	numbers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "numbers") })
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Metrics: numbers, Version: "v1.2.3"})
 	var got struct {
@@ -162,7 +162,7 @@ func TestIndexNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestWhoFollowsTheWaitsSeesEachChangeOnce(t *testing.T) {
+func TestWaits_StreamSendsEachChangeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}}
 		r := run(t, server.Config{Gateway: g}).read("/-/waits")
@@ -182,7 +182,7 @@ func TestWhoFollowsTheWaitsSeesEachChangeOnce(t *testing.T) {
 		}
 		second.State = gateway.Trying
 		g.show([]gateway.Wait{second}, nil)
-		time.Sleep(500 * time.Millisecond) // nobody says how it ended, which might come late
+		time.Sleep(500 * time.Millisecond) // its end is unknown, and might come late
 		all := r.seen()
 		if len(all) != 2 || !strings.Contains(all[0].data, `"state":"trying"`) || all[1] != (event{name: "gone", data: `{"wait":17}`}) {
 			t.Errorf("one changed, one gone: %+v", all)
@@ -194,7 +194,7 @@ func TestWhoFollowsTheWaitsSeesEachChangeOnce(t *testing.T) {
 	})
 }
 
-func TestWhoFollowsTheUpstreamsSeesAnOutageBegin(t *testing.T) {
+func TestUpstreams_StreamSendsBeginOfOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{upstreams: []gateway.Health{{Name: "work"}, {Name: "spare"}}}
 		r := run(t, server.Config{Gateway: g}).read("/-/upstreams")

@@ -20,20 +20,20 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// ride is a server in front of a gateway in front of a provider.
-type ride struct {
-	*world
+// gatewayServer is a server in front of a gateway in front of a provider.
+type gatewayServer struct {
+	*testServer
 	provider *simulator.Provider
 	spans    *tracetest.InMemoryExporter
 	told     *telemetry.Telemetry
 }
 
-func newRide(t *testing.T, script simulator.Script, c server.Config) *ride {
-	r := &ride{provider: simulator.New(script), spans: tracetest.NewInMemoryExporter()}
+func newGatewayServer(t *testing.T, script simulator.Script, c server.Config) *gatewayServer {
+	r := &gatewayServer{provider: simulator.New(script), spans: tracetest.NewInMemoryExporter()}
 	t.Cleanup(func() { _ = r.provider.Close() })
 	told, err := telemetry.New(t.Context(), telemetry.Config{Spans: r.spans})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new telemetry: %v", err)
 	}
 	r.told = told
 	t.Cleanup(func() { _ = told.Close(context.Background()) })
@@ -43,16 +43,16 @@ func newRide(t *testing.T, script simulator.Script, c server.Config) *ride {
 		OnEvent: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new gateway: %v", err)
 	}
 	told.Show(g)
 	c.Gateway = g
-	r.world = run(t, c)
+	r.testServer = run(t, c)
 	return r
 }
 
-// ask sends a prompt and gives its whole answer, in its own time.
-func (r *ride) ask(path, body string, headers ...string) <-chan string {
+// ask sends a prompt and returns a channel that gets its whole answer.
+func (r *gatewayServer) ask(path, body string, headers ...string) <-chan string {
 	got := make(chan string, 1)
 	req, _ := http.NewRequestWithContext(r.Context(), "POST", "http://localhost"+path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
@@ -72,8 +72,8 @@ func (r *ride) ask(path, body string, headers ...string) <-chan string {
 	return got
 }
 
-// board gives what is below /-/.
-func (r *ride) board(method, path, body string) string {
+// below returns the answer of a path below /-/.
+func (r *gatewayServer) below(method, path, body string) string {
 	r.Helper()
 	req, _ := http.NewRequestWithContext(r.Context(), method, "http://localhost/-/"+path, strings.NewReader(body))
 	if body != "" {
@@ -81,7 +81,7 @@ func (r *ride) board(method, path, body string) string {
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		r.Fatal(err)
+		r.Fatalf("%s /-/%s: %v", method, path, err)
 	}
 	text, _ := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -90,22 +90,22 @@ func (r *ride) board(method, path, body string) string {
 
 const streamed = `{"model":"claude","stream":true,"messages":[{"role":"user","content":"hi"}]}`
 
-func TestOutageIsSeenFromAllSides(t *testing.T) {
+func TestServer_OutageShowsInAllViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 100 * time.Second}}}, server.Config{})
+		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{To: 100 * time.Second}}}, server.Config{})
 		events, waits := r.read("/-/events"), r.read("/-/waits")
 		defer events.close()
 		defer waits.close()
 		answer := r.ask("/v1/messages", streamed, "X-Claude-Code-Session-Id", "s-1")
 		time.Sleep(110 * time.Second) // tries come after 0, 5, 15, 45 and 105 s
-		if got := r.board("GET", "waits", ""); !strings.Contains(got, `"waits":[]`) {
+		if got := r.below("GET", "waits", ""); !strings.Contains(got, `"waits":[]`) {
 			t.Errorf("the outage was over at the try of 105 s: %s", got)
 		}
 		if text := <-answer; !strings.Contains(text, "event: message_stop") {
 			t.Errorf("%s", text)
 		}
 		synctest.Wait()
-		if got, want := said(bodies(t, events.seen())), "1 retry 0 in 5000; 2 retry 1 in 10000; 3 retry 2 in 30000; 4 retry 3 in 60000; 5 waiting 30000; 6 recovered after 4; "; got != want {
+		if got, want := describeAll(bodies(t, events.seen())), "1 retry 0 in 5000; 2 retry 1 in 10000; 3 retry 2 in 30000; 4 retry 3 in 60000; 5 waiting 30000; 6 recovered after 4; "; got != want {
 			t.Errorf("\n got %s\nwant %s", got, want)
 		}
 		var names []string
@@ -115,7 +115,7 @@ func TestOutageIsSeenFromAllSides(t *testing.T) {
 		if got := strings.Join(names, " "); !strings.HasPrefix(got, "snapshot wait wait") || !strings.HasSuffix(got, " gone") {
 			t.Errorf("who follows the waits sees %s", got)
 		}
-		numbers := r.board("GET", "metrics", "")
+		numbers := r.below("GET", "metrics", "")
 		for _, line := range []string{
 			`ridethrough_tries_total{kind="overloaded",model="claude",upstream="anthropic"} 4`,
 			`ridethrough_tries_total{kind="none",model="claude",upstream="anthropic"} 1`,
@@ -130,9 +130,9 @@ func TestOutageIsSeenFromAllSides(t *testing.T) {
 	})
 }
 
-func TestSomebodySaysNowAndTheAnswerComes(t *testing.T) {
+func TestServer_RetryNowEndsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 50 * time.Second}}}, server.Config{})
+		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{To: 50 * time.Second}}}, server.Config{})
 		answer := r.ask("/v1/messages", streamed, "X-Claude-Code-Session-Id", "s-1")
 		time.Sleep(60 * time.Second) // the next try is due in 45 s
 		var got struct {
@@ -144,7 +144,7 @@ func TestSomebodySaysNowAndTheAnswerComes(t *testing.T) {
 				RemainingMs                           int64
 			}
 		}
-		_, text, _ := strings.Cut(r.board("GET", "waits", ""), "OK ")
+		_, text, _ := strings.Cut(r.below("GET", "waits", ""), "OK ")
 		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Waits) != 1 {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -153,25 +153,25 @@ func TestSomebodySaysNowAndTheAnswerComes(t *testing.T) {
 			!w.Held || w.Retries != 3 || w.RemainingMs <= 40_000 || w.RemainingMs > 46_000 {
 			t.Errorf("%+v", w)
 		}
-		if text := r.board("GET", "upstreams/anthropic", ""); !strings.HasPrefix(text, "200 OK ") || !strings.Contains(text, `"name":"anthropic"`) {
+		if text := r.below("GET", "upstreams/anthropic", ""); !strings.HasPrefix(text, "200 OK ") || !strings.Contains(text, `"name":"anthropic"`) {
 			t.Errorf("%s", text)
 		}
-		if text := r.board("POST", "waits/1", `{"do":"now"}`); text != "200 OK {\"do\":\"now\"}\n" {
+		if text := r.below("POST", "waits/1", `{"do":"now"}`); text != "200 OK {\"do\":\"now\"}\n" {
 			t.Errorf("%s", text)
 		}
 		before := time.Now()
 		if text := <-answer; !strings.Contains(text, "event: message_stop") || time.Since(before) > time.Second {
 			t.Errorf("after %v: %s", time.Since(before), text)
 		}
-		if text := r.board("POST", "waits/1", `{"do":"now"}`); !strings.HasPrefix(text, "404") {
+		if text := r.below("POST", "waits/1", `{"do":"now"}`); !strings.HasPrefix(text, "404") {
 			t.Errorf("it waits no more: %s", text)
 		}
 	})
 }
 
-func TestHeldRequestsEndInTheirOwnFormAtShutdown(t *testing.T) {
+func TestRun_ShutdownEndsHeldRequestsInTheirForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{}}}, server.Config{})
+		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{}}}, server.Config{})
 		held := r.ask("/v1/messages", streamed)
 		plain := r.ask("/v1/chat/completions", `{"model":"gpt","messages":[]}`)
 		time.Sleep(20 * time.Second)
@@ -189,9 +189,9 @@ func TestHeldRequestsEndInTheirOwnFormAtShutdown(t *testing.T) {
 	})
 }
 
-func TestTokenOpensTheGatewayAndReachesNoProvider(t *testing.T) {
+func TestServer_TokenReachesNoProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{}, server.Config{Token: "t0ken"})
+		r := newGatewayServer(t, simulator.Script{}, server.Config{Token: "t0ken"})
 		for _, c := range []struct{ name, value, begins string }{
 			{"X-Api-Key", "sk", "401 "},
 			{"X-Api-Key", "t0ken", "200 "},
@@ -214,9 +214,9 @@ func TestTokenOpensTheGatewayAndReachesNoProvider(t *testing.T) {
 	})
 }
 
-func TestSpansCoverTheWholeRide(t *testing.T) {
+func TestServer_SpansCoverAllTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{Outages: []simulator.Outage{{To: 10 * time.Second}}}, server.Config{})
+		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{To: 10 * time.Second}}}, server.Config{})
 		<-r.ask("/v1/messages", streamed, "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 		time.Sleep(10 * time.Second) // a batch is exported every 5 s
 		spans := r.spans.GetSpans()
@@ -235,9 +235,9 @@ func TestSpansCoverTheWholeRide(t *testing.T) {
 	})
 }
 
-func TestRefusalOfARequestWithoutAKeySaysWhy(t *testing.T) {
+func TestServer_ExplainsRefusalWithoutKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{Then: simulator.Status{Code: 401}}, server.Config{Token: "t0ken"})
+		r := newGatewayServer(t, simulator.Script{Then: simulator.Status{Code: 401}}, server.Config{Token: "t0ken"})
 		for _, c := range []struct {
 			headers  []string
 			explains bool
@@ -262,9 +262,9 @@ func TestRefusalOfARequestWithoutAKeySaysWhy(t *testing.T) {
 	})
 }
 
-func TestBodyThatCannotBeReadIsRefusedAndEndsItsConnection(t *testing.T) {
+func TestServer_InvalidBodyClosesConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, in := newRide(t, simulator.Script{}, server.Config{}).raw("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n" +
+		_, in := newGatewayServer(t, simulator.Script{}, server.Config{}).raw("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\nzz\r\nPOST /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		answer, _ := io.ReadAll(in)
 		if got := string(answer); !strings.HasPrefix(got, "HTTP/1.1 400") || strings.Count(got, "HTTP/1.1") != 1 ||
@@ -274,13 +274,13 @@ func TestBodyThatCannotBeReadIsRefusedAndEndsItsConnection(t *testing.T) {
 	})
 }
 
-func TestRequestThatIsGivenUpBeforeItWasSentSaysSo(t *testing.T) {
+func TestServer_GivenUpBeforeFirstTrySaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRide(t, simulator.Script{}, server.Config{})
-		_ = r.board("POST", "upstreams/anthropic", `{"do":"hold"}`)
+		r := newGatewayServer(t, simulator.Script{}, server.Config{})
+		_ = r.below("POST", "upstreams/anthropic", `{"do":"hold"}`)
 		answer := r.ask("/v1/messages", `{"model":"claude"}`)
 		time.Sleep(time.Second)
-		_ = r.board("POST", "waits/1", `{"do":"give-up"}`)
+		_ = r.below("POST", "waits/1", `{"do":"give-up"}`)
 		if text := <-answer; !strings.HasPrefix(text, "503") || !strings.Contains(text, `"ridethrough: given up by command before it was sent"`) {
 			t.Errorf("%s", text)
 		}

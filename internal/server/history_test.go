@@ -39,7 +39,7 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
 }
 
-func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
+func TestUpstream_StatesReason(t *testing.T) {
 	at := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	open := []breaker.Outage{{Level: "model", Fault: busy, Next: at.Add(time.Hour)}}
 	for _, c := range []struct {
@@ -55,8 +55,8 @@ func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
 		{name: "long ago", gate: breaker.State{LastSuccess: at}, state: "operational", reason: "The last request succeeded."},
 		{name: "one fails", waits: []gateway.Wait{waiting(1, time.Minute)}, failed: 1, state: "waiting", reason: "Server overloaded: 1 request waiting.", next: true},
 		{name: "an outage", gate: breaker.State{Outages: open, Waiting: 3}, state: "waiting", reason: "Server overloaded: 3 requests waiting.", next: true},
-		{name: "an outage for nobody", gate: breaker.State{Outages: open}, state: "down", reason: "Server overloaded at the last request; nothing waits for it.", next: true},
-		{name: "an incident for nobody", failed: 3, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
+		{name: "an outage without waits", gate: breaker.State{Outages: open}, state: "down", reason: "Server overloaded at the last request; nothing waits for it.", next: true},
+		{name: "an incident without waits", failed: 3, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
 		{name: "less than an incident", failed: 2, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
 		{name: "all that is known", failed: 1, state: "down", reason: "Server overloaded at the last request; nothing waits for it."},
 		{name: "an incident that is over", failed: 3, answered: 1, state: "operational", reason: "It answers: 1 answer in the last hour."},
@@ -73,7 +73,7 @@ func TestAnUpstreamSaysWhyItIsAsItIs(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamShowsWhatWasMeasured(t *testing.T) {
+func TestUpstream_ShowsMeasurements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := measured(&fake{upstreams: []gateway.Health{{Name: "work"}}}, 3, 2)
 		var got struct {
@@ -86,7 +86,7 @@ func TestAnUpstreamShowsWhatWasMeasured(t *testing.T) {
 			Saved              map[string]int64
 		}
 		if err := json.Unmarshal(ask(s, request("GET", "/-/upstreams/work", "")).Body.Bytes(), &got); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		if got.Source != "gateway" || got.Samples != 2 || got.FirstTokenMs < 480 || got.FirstTokenMs > 520 || got.FirstTokenBeforeMs != nil || !got.LastSuccess.Equal(time.Now()) {
 			t.Errorf("%+v", got)
@@ -100,7 +100,7 @@ func TestAnUpstreamShowsWhatWasMeasured(t *testing.T) {
 	})
 }
 
-func TestIncidentsAreListedAndToldOnAPage(t *testing.T) {
+func TestIncidents_ListAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := measured(&fake{}, 3, 1)
 		list := ask(s, request("GET", "/-/incidents", ""))
@@ -131,7 +131,7 @@ func TestIncidentsAreListedAndToldOnAPage(t *testing.T) {
 	}
 }
 
-func TestAnIncidentIsToldOfAsItGrows(t *testing.T) {
+func TestLive_SendsGrowingIncident(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
 		r := run(t, server.Config{Gateway: &fake{}, History: h}).read("/-/live")
@@ -154,10 +154,10 @@ func TestAnIncidentIsToldOfAsItGrows(t *testing.T) {
 	})
 }
 
-func TestUpstreamsThatWereAskedBeforeAreShown(t *testing.T) {
+func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
-		p := furnish(t, server.Config{History: h}, store.Memory())
+		p := newConversationServerOn(t, server.Config{History: h}, store.Memory())
 		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: history.OfTurns("acme"), Began: time.Now()}})
 		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: "removed", Began: time.Now()}})
 		r := p.read("/-/live")

@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// fake is a gateway that notes what it is asked.
+// fake is a gateway that records its actions.
 type fake struct {
 	mu        sync.Mutex
 	waits     []gateway.Wait
@@ -71,7 +71,7 @@ func (f *fake) show(waits []gateway.Wait, upstreams []gateway.Health) {
 	f.waits, f.upstreams = waits, upstreams
 }
 
-// request makes a request that is let in; headers are names and values.
+// request returns a request that the server admits; headers are names and values.
 func request(method, target, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host = "127.0.0.1:8484"
@@ -81,14 +81,14 @@ func request(method, target, body string, headers ...string) *http.Request {
 	return r
 }
 
-// ask gives the answer of a handler.
+// ask returns the answer of a handler.
 func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
 }
 
-// message gives the words of an error below /-/.
+// message returns the detail of a problem.
 func message(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var body struct{ Detail string }
@@ -98,21 +98,21 @@ func message(t *testing.T, w *httptest.ResponseRecorder) string {
 	return body.Detail
 }
 
-// world is a server that runs on a pipe, for a bubble.
-type world struct {
+// testServer is a server that runs on a pipe, for a bubble.
+type testServer struct {
 	*testing.T
 	pipe   *simulator.Pipe
 	client *http.Client
 	stop   context.CancelFunc
-	ended  chan error // what Run gives
+	ended  chan error // the result of Run
 }
 
-func run(t *testing.T, c server.Config) *world {
+func run(t *testing.T, c server.Config) *testServer {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &world{T: t, pipe: simulator.NewPipe(), stop: cancel, ended: make(chan error, 1)}
+	w := &testServer{T: t, pipe: simulator.NewPipe(), stop: cancel, ended: make(chan error, 1)}
 	w.client = &http.Client{Transport: &http.Transport{DialContext: w.pipe.DialContext}}
 	s := server.New(c)
 	over := make(chan struct{})
@@ -125,7 +125,7 @@ func run(t *testing.T, c server.Config) *world {
 	return w
 }
 
-// reader is somebody who reads a stream of events.
+// reader reads a stream of events.
 type reader struct {
 	t      *testing.T
 	body   io.ReadCloser
@@ -137,7 +137,7 @@ type reader struct {
 type event struct{ id, name, data, comment string }
 
 // read opens a stream.
-func (w *world) read(path string, headers ...string) *reader {
+func (w *testServer) read(path string, headers ...string) *reader {
 	w.Helper()
 	req, _ := http.NewRequestWithContext(w.Context(), "GET", "http://localhost"+path, nil)
 	req.Header.Set("Accept", "text/event-stream")
@@ -146,7 +146,7 @@ func (w *world) read(path string, headers ...string) *reader {
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
-		w.Fatal(err)
+		w.Fatalf("GET %s: %v", path, err)
 	}
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		w.Fatalf("%s: %s", path, resp.Status)
@@ -185,7 +185,7 @@ func (r *reader) follow() {
 // next waits for an event; the zero event is the end.
 func (r *reader) next() event { return <-r.events }
 
-// seen gives what has come so far, without waiting.
+// seen returns the events so far, without waiting.
 func (r *reader) seen() (all []event) {
 	synctest.Wait()
 	for {

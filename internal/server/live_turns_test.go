@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// down gives answers that fail.
+// down returns n failures and then other answers.
 func down(n int, then ...llmtest.Answer) []llmtest.Answer {
 	var all []llmtest.Answer
 	for range n {
@@ -23,7 +23,7 @@ func down(n int, then ...llmtest.Answer) []llmtest.Answer {
 	return append(all, then...)
 }
 
-// of gives the data of the events of a name.
+// of returns the data of the events with a name.
 func of(all []event, name string) (data []string) {
 	for _, e := range all {
 		if e.name == name {
@@ -33,7 +33,7 @@ func of(all []event, name string) (data []string) {
 	return data
 }
 
-// decoded gives the members of an event's data.
+// decoded returns the members of an event.
 func decoded(t *testing.T, data string) map[string]any {
 	t.Helper()
 	var v map[string]any
@@ -43,9 +43,9 @@ func decoded(t *testing.T, data string) map[string]any {
 	return v
 }
 
-func TestATurnThatWaitsIsShownAndItsEndIsToo(t *testing.T) {
+func TestLive_ShowsWaitingTurnAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, down(2, llmtest.Late(10*time.Second, llmtest.Says("hi")))...)
+		p := newConversationServer(t, down(2, llmtest.Late(10*time.Second, llmtest.Says("hi")))...)
 		r := p.read("/-/live")
 		defer r.close()
 		if got := r.seen(); names(got) != "hello waits turns counts upstreams incidents conversations " || of(got, "turns")[0] != `{"turns":[]}` || of(got, "counts")[0] != `{"counts":[{"of":"turns","all":0}]}` {
@@ -87,9 +87,9 @@ func TestATurnThatWaitsIsShownAndItsEndIsToo(t *testing.T) {
 	})
 }
 
-func TestItIsSaidHowTheWaitOfATurnHasEnded(t *testing.T) {
+func TestLive_RemovedTurnHasEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, down(60)...)
+		p := newConversationServer(t, down(60)...)
 		r := p.read("/-/live")
 		defer r.close()
 		ended := func(what string) string {
@@ -99,7 +99,7 @@ func TestItIsSaidHowTheWaitOfATurnHasEnded(t *testing.T) {
 			time.Sleep(time.Second)
 			if what == "stop" {
 				if err := p.host.Stop(t.Context(), "c1", ""); err != nil {
-					t.Fatal(err)
+					t.Fatalf("stop: %v", err)
 				}
 			}
 			time.Sleep(10 * time.Hour)
@@ -119,9 +119,9 @@ func TestItIsSaidHowTheWaitOfATurnHasEnded(t *testing.T) {
 	})
 }
 
-func TestWhoCannotBeReachedIsToldByTheNameThatCallsHave(t *testing.T) {
+func TestLive_TurnHasTheCauseOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, llmtest.Fails(&fault.Error{Kind: fault.Unavailable, Code: "ECONNREFUSED", Message: "refused"}))
+		p := newConversationServer(t, llmtest.Fails(&fault.Error{Kind: fault.Unavailable, Code: "ECONNREFUSED", Message: "refused"}))
 		r := p.read("/-/live")
 		defer r.close()
 		p.create("c1")
@@ -133,27 +133,27 @@ func TestWhoCannotBeReachedIsToldByTheNameThatCallsHave(t *testing.T) {
 	})
 }
 
-func TestAServerThatBeginsShowsTheTurnsThatWaited(t *testing.T) {
+func TestLive_ShowsWaitingTurnsAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := store.Memory()
-		p := furnish(t, server.Config{}, store, down(9)...)
+		p := newConversationServerOn(t, server.Config{}, store, down(9)...)
 		p.create("c1")
 		p.say("c1", "hello")
 		time.Sleep(time.Hour)
 		p.end()
-		p = furnish(t, server.Config{}, store)
+		p = newConversationServerOn(t, server.Config{}, store)
 		synctest.Wait()
 		r := p.read("/-/live")
 		defer r.close()
 		if got := of(r.seen(), "turns")[0]; !strings.Contains(got, `"conversation":"c1"`) || !strings.Contains(got, `"retries":7`) {
-			t.Error(got)
+			t.Errorf("turns %s", got)
 		}
 	})
 }
 
-func TestSomebodyActsOnAllTurnsThatWaitForAProvider(t *testing.T) {
+func TestActions_RetryNowForAllTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, down(2, llmtest.Says("hi"), llmtest.Says("hi"))...)
+		p := newConversationServer(t, down(2, llmtest.Says("hi"), llmtest.Says("hi"))...)
 		for _, c := range []string{"c1", "c2"} {
 			p.create(c)
 			p.say(c, "hello")
@@ -162,7 +162,7 @@ func TestSomebodyActsOnAllTurnsThatWaitForAProvider(t *testing.T) {
 		act := func(name, do string) int {
 			resp, err := p.client.Post("http://localhost/-/upstreams/"+name, "application/json", strings.NewReader(`{"do":"`+do+`"}`))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("post: %v", err)
 			}
 			_ = resp.Body.Close()
 			return resp.StatusCode
@@ -178,7 +178,7 @@ func TestSomebodyActsOnAllTurnsThatWaitForAProvider(t *testing.T) {
 			}
 		}
 		if got := act("conversations:acme", "now"); got != http.StatusOK {
-			t.Fatal(got)
+			t.Fatalf("status %d", got)
 		}
 		time.Sleep(4 * time.Second) // less than the first wait
 		if all, n := p.host.Pending(10); n > 0 {
@@ -187,15 +187,15 @@ func TestSomebodyActsOnAllTurnsThatWaitForAProvider(t *testing.T) {
 	})
 }
 
-func TestSomebodyGivesUpAllTurnsThatWaitForAProvider(t *testing.T) {
+func TestActions_GiveUpAllTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newParlor(t, down(9)...)
+		p := newConversationServer(t, down(9)...)
 		p.create("c1")
 		p.say("c1", "hello")
 		time.Sleep(time.Hour)
 		resp, err := p.client.Post("http://localhost/-/upstreams/conversations:acme", "application/json", strings.NewReader(`{"do":"give-up"}`))
 		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatal(resp, err)
+			t.Fatalf("response %v, error %v", resp, err)
 		}
 		_ = resp.Body.Close()
 		time.Sleep(time.Second)
