@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,7 +152,7 @@ func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
 type closed struct{ opens }
 
 func (closed) Wait(context.Context, time.Duration) error {
-	return fmt.Errorf("given up: %w", busy)
+	return retry.ErrGivenUp
 }
 
 func TestWhoGivesUpDoesNotWantAnotherModel(t *testing.T) {
