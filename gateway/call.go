@@ -19,7 +19,7 @@ import (
 type call struct {
 	gateway       *Gateway
 	setup         *setup
-	upstream      *upstream // that it is for
+	upstream      *upstream // that the request is for
 	endpoint      endpoint
 	dialect       *dialect.Dialect
 	w             http.ResponseWriter
@@ -29,19 +29,19 @@ type call struct {
 	info          Call
 	parsed        dialect.Request
 	body          *spool.Body
-	carried       policy.Run // where an earlier request like it has left off; zero: there was none
+	carried       policy.Run // the run of the same request before; zero: there was none
 	shared        *sharedRequest
-	keepalive     *keepalive // keeps the client alive while it waits
-	outcome       Note       // the flight's last, when it has landed
-	status        int        // that was answered; 0: none, or the connection is to be cut
-	writeDeadline time.Time  // until when the client may take nothing; zero: it has had nothing
-	answering     bool       // part of an answer is out
-	unreadable    bool       // its body cannot be read: nobody knows whether it asks for a stream
+	keepalive     *keepalive  // keeps the client alive while it waits
+	outcome       policy.Wait // the shared request's last, once it is finished
+	status        int         // of the answer; 0: none, or the connection is cut
+	writeDeadline time.Time   // until when the client may read nothing; zero: nothing has been sent
+	answering     bool        // part of an answer is out
+	unreadable    bool        // the encoding of its body is unknown, and so is the form of its answer
 
-	credential string // names its credentials, without being them
+	credential string // identifies its credentials, without holding them
 }
 
-// newCall makes the call for a request.
+// newCall returns the call of a request.
 func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	return &call{
 		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, r: r,
@@ -49,8 +49,8 @@ func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect
 	}
 }
 
-// serve takes the request to its end. This and what is below it down to the
-// wait is on the stack of every request that waits, so it is kept small.
+// serve takes the request to its end. It is on the stack of every request that
+// waits, like all calls from here to the wait: these are kept small.
 func (c *call) serve() {
 	if !c.read() || c.refusedBefore() {
 		return
@@ -62,66 +62,65 @@ func (c *call) serve() {
 	}
 }
 
-// summed looks for the same request a moment ago. It tells whether that
-// one has been given up, and answers then; else the call goes on with what is
-// left of its budget.
+// refusedBefore looks for the same request a moment ago. It reports whether that
+// one was given up, and answers then; else the call continues its budget.
 func (c *call) refusedBefore() bool {
-	past := c.gateway.coalescer.lookup(c)
+	before := c.gateway.coalescer.lookup(c)
 	switch {
-	case past == nil:
+	case before == nil:
 		return false
-	case past.gaveUp():
-		c.refuseResend(past)
+	case before.gaveUp():
+		c.refuseResend(before)
 		return true
 	}
-	c.carried = past.note.Run
+	c.carried = before.last.Run
 	return false
 }
 
-// load gets ready to wait.
+// begin prepares for a wait.
 func (c *call) begin() {
 	c.keepalive = newKeepalive(c)
 	c.tell(Event{Type: Began})
 }
 
-// finish lets go of what the call has.
+// finish releases what the call holds.
 func (c *call) finish() {
 	c.tell(Event{Type: Ended, Status: c.status})
 	c.keepalive.stop()
 	c.body.Release()
 	if !c.writeDeadline.IsZero() {
-		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may have other requests
+		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
 	}
 }
 
-// takePart takes part in a flight and answers with its outcome; false: another call
-// has taken the answer, and this one needs one of its own.
+// takePart leads or joins a shared request and answers with its outcome; false:
+// another call has taken the answer, and this one needs its own.
 func (c *call) takePart() bool {
-	f, lead := c.gateway.coalescer.join(c)
-	c.shared = f
-	defer f.release(c)
-	defer context.AfterFunc(c.r.Context(), func() { f.leave(c) })()
-	if lead {
-		f.run()
+	s, leads := c.gateway.coalescer.enter(c)
+	c.shared = s
+	defer s.release(c)
+	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
+	if leads {
+		s.run()
 	} else {
 		c.await()
 	}
 	if c.r.Context().Err() != nil {
 		c.clientLeft()
 	}
-	c.outcome = f.withAllTries(f.note)
+	c.outcome = s.overall()
 	switch {
-	case f.winner == c:
-		c.answer(f.resp, f.err)
-	case f.gaveUp() || f.err != nil:
-		c.answer(nil, f.err)
+	case s.winner == c:
+		c.answer(s.resp, s.err)
+	case s.gaveUp() || s.err != nil:
+		c.answer(nil, s.err)
 	default:
 		return false
 	}
 	return true
 }
 
-// await waits for the flight that the call has joined.
+// await waits for the shared request that the call has joined.
 func (c *call) await() {
 	c.tell(Event{Type: Joined})
 	c.body.Compress()
@@ -132,17 +131,17 @@ func (c *call) await() {
 	}
 }
 
-// clientLeft ends a call whose client has left.
+// clientLeft ends a call whose client has disconnected.
 func (c *call) clientLeft() {
-	f := c.shared
-	f.mu.Lock()
-	n := f.withAllTries(f.note)
-	f.mu.Unlock()
-	c.tell(Event{Type: Left, Note: n})
+	s := c.shared
+	s.mu.Lock()
+	last := s.overall()
+	s.mu.Unlock()
+	c.tell(Event{Type: Left, Note: noteOfWait(last)})
 	c.cut()
 }
 
-// read takes the request's body and what it asks for; false: it is answered.
+// read reads and parses the request; false: it is answered with an error.
 func (c *call) read() bool {
 	c.info = Call{
 		ID: c.gateway.requests.Add(1), Session: sessionOf(c.r.Header), Client: clientOf(c.r.Header),
@@ -154,13 +153,13 @@ func (c *call) read() bool {
 	err := c.readBody()
 	switch {
 	case errors.Is(err, spool.ErrTooLarge):
-		c.w.Header().Set("Connection", "close") // the rest of it is not read
+		c.w.Header().Set("Connection", "close") // its rest is not read
 		c.w.Header().Set(shouldRetryHeader, "false")
 		c.reply(http.StatusRequestEntityTooLarge, c.dialect.ErrorBody(&fault.Error{Kind: fault.TooLong},
 			fmt.Sprintf("ridethrough: the request is larger than %d bytes, the bound of the upstream %s", c.upstream.Body, c.upstream.Name)))
 		return false
-	case err != nil: // the client has broken off, or does not know how to send a body
-		c.w.Header().Set("Connection", "close") // what comes behind it is no request
+	case err != nil: // the client has disconnected, or the body is malformed
+		c.w.Header().Set("Connection", "close") // what follows is no request
 		c.reply(http.StatusBadRequest, c.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
 			"ridethrough: the request's body cannot be read: "+err.Error()))
 		return false
@@ -169,12 +168,12 @@ func (c *call) read() bool {
 	return true
 }
 
-// buffer reads the request. While its upstream is out a crowd may come at once,
-// all of which will wait: then only some are read at a time, and each is packed
+// readBody reads the request. While its upstream fails, many may arrive at once,
+// all of which will wait: then a few are read at a time, and each is compressed
 // before the next.
 func (c *call) readBody() (err error) {
-	troubled := c.upstream.breaker.Degraded()
-	if troubled {
+	degraded := c.upstream.breaker.Degraded()
+	if degraded {
 		select {
 		case c.gateway.readSlots <- struct{}{}:
 			defer func() { <-c.gateway.readSlots }()
@@ -186,14 +185,13 @@ func (c *call) readBody() (err error) {
 		return err
 	}
 	c.parsed = c.parse()
-	if troubled {
+	if degraded {
 		c.body.Compress()
 	}
 	return nil
 }
 
-// send reads what the body asks for. A compressed one is unpacked for that, and
-// sent on as it is.
+// parse parses the body. An encoded one is decoded for that, and sent unchanged.
 func (c *call) parse() dialect.Request {
 	plain := c.body.Plain()
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -203,7 +201,7 @@ func (c *call) parse() dialect.Request {
 	return c.dialect.Read(c.r.URL, plain)
 }
 
-// answer ends a call with the outcome of its flight.
+// answer answers a call with the outcome of its shared request.
 func (c *call) answer(resp *http.Response, err error) {
 	c.gateway.waits.remove(c)
 	committed := c.keepalive.stop()
@@ -222,21 +220,21 @@ func (c *call) answer(resp *http.Response, err error) {
 	}
 }
 
-// gaveUp tells that there is no other try.
+// gaveUp reports that there is no other try.
 func (c *call) gaveUp() {
 	if c.shared.leader == c {
-		c.tell(Event{Type: GaveUp, Note: c.outcome})
+		c.tell(Event{Type: GaveUp, Note: noteOfWait(c.outcome)})
 	}
 }
 
-// What is said to those whose request ends with the gateway.
+// The answer to requests that end with the gateway.
 var (
 	closingFault   = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
 	closingMessage = "ridethrough: " + errClosing.Error() + "; try again"
 )
 
-// unanswered ends a call that has no response: the gateway is closing, somebody
-// has given it up, or it shares the outcome of a call that has taken it.
+// unanswered ends a call without a response: the gateway is closing, it was given
+// up by command, or another call has taken the response.
 func (c *call) unanswered(err error, committed bool) {
 	switch {
 	case errors.Is(err, errClosing) && committed:
@@ -251,14 +249,14 @@ func (c *call) unanswered(err error, committed bool) {
 	}
 }
 
-// refuse answers that there is no answer to be had from the upstream.
+// refuse answers with the error of an upstream that gave no answer.
 func (c *call) refuse() {
 	c.w.Header().Set(shouldRetryHeader, "false")
 	c.reply(statusOf(c.outcome.Fault), c.dialect.ErrorBody(c.outcome.Fault, c.giveUpMessage()))
 }
 
-// statusOf gives the status for a fault: the provider's, or 503 where it had
-// none that says so.
+// statusOf returns the status for a fault: the provider's, or 503 if that is no
+// error.
 func statusOf(f *fault.Error) int {
 	if f.Status < http.StatusBadRequest {
 		return http.StatusServiceUnavailable
@@ -266,19 +264,19 @@ func statusOf(f *fault.Error) int {
 	return f.Status
 }
 
-// reply answers with a JSON body of ours.
+// reply answers with a JSON body of the gateway.
 func (c *call) reply(status int, body []byte) {
 	c.status = status
 	reply(c.w, status, body)
 }
 
-// giveUpMessage say that there is no other try, and why.
+// giveUpMessage is the text of the error after the last try.
 func (c *call) giveUpMessage() string {
 	why := c.outcome.Fault.Error()
 	if c.outcome.Fault.Status == 0 {
 		why = c.shared.upstream.noAnswer(c.outcome.Fault)
 	}
-	n := c.outcome.Retries()
+	n := retries(c.outcome)
 	switch {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"

@@ -78,7 +78,7 @@ func (u *Upstream) check() (wrong []error) {
 	return wrong
 }
 
-// upstream tells whether a name can stand at the front of a path.
+// validName reports whether a name can stand at the front of a path.
 func validName(name string) bool {
 	for i, c := range name {
 		letter := 'a' <= c && c <= 'z'

@@ -3,9 +3,82 @@ package gateway
 import (
 	"net/http"
 	"slices"
+	"sync"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// join puts a call among those who wait for the outcome; false: it has landed.
+// coalescer holds the shared requests in progress and those that have just
+// failed, so that a request sent again is recognised. It joins the one in
+// progress, continues with the budget of the one that its client has left, and is
+// answered at once after one that was given up.
+type coalescer struct {
+	mu     sync.Mutex
+	active map[requestKey][]*sharedRequest
+	failed []failedRequest // the oldest first
+}
+
+// requestKey is what a request and its re-send have in common at first sight.
+// Their bodies are compared only if it is equal.
+type requestKey struct {
+	dialect *dialect.Dialect
+	path    string // with the query, and with the upstream's name if the path has it
+	size    int
+}
+
+// key returns the call's.
+func (c *call) key() requestKey {
+	return requestKey{c.dialect, c.r.RequestURI, c.body.Size()}
+}
+
+// isResend reports whether the client says that it has sent the request before.
+func (c *call) isResend() bool {
+	count := c.r.Header["X-Stainless-Retry-Count"]
+	return len(count) > 0 && count[0] != "0"
+}
+
+// enter returns the shared request that answers a call: the one that it joins, or
+// a new one that it leads.
+func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
+	key := c.key()
+	if c.isResend() {
+		for _, s := range co.candidates(key) {
+			if s.leader.credential == c.credential && s.body.Digest() == c.body.Digest() && s.join(c) {
+				return s, false
+			}
+		}
+	}
+	s = c.newShared()
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	if co.active == nil {
+		co.active = make(map[requestKey][]*sharedRequest)
+	}
+	co.active[key] = append(co.active[key], s)
+	return s, true
+}
+
+// candidates returns the shared requests in progress with a key.
+func (co *coalescer) candidates(key requestKey) []*sharedRequest {
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	return slices.Clone(co.active[key])
+}
+
+// remove forgets a shared request that is finished.
+func (co *coalescer) remove(s *sharedRequest) {
+	key := s.leader.key()
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	rest := slices.DeleteFunc(co.active[key], func(other *sharedRequest) bool { return other == s })
+	if len(rest) == 0 {
+		delete(co.active, key)
+		return
+	}
+	co.active[key] = rest
+}
+
+// join adds a call to those that wait for the outcome; false: it is finished.
 func (s *sharedRequest) join(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,14 +92,14 @@ func (s *sharedRequest) join(c *call) bool {
 	return true
 }
 
-// catchUp tells a call that has just joined what it has missed. A first try that
-// is merely slow holds nobody.
+// catchUp brings the keepalive of a call that has just joined up to date. A first
+// try that is merely slow starts none.
 func (s *sharedRequest) catchUp(c *call) {
 	s.mu.Lock()
-	failed, open := s.note.Fault != nil || s.state != Trying, s.open
+	waits, open := s.last.Fault != nil || s.state != Trying, s.open
 	s.mu.Unlock()
 	switch {
-	case failed:
+	case waits:
 		s.waits.add(c, s)
 		c.keepalive.waiting()
 	case open:
@@ -34,7 +107,8 @@ func (s *sharedRequest) catchUp(c *call) {
 	}
 }
 
-// leave takes a call out whose client has left. The last one ends the flight.
+// leave removes a call whose client has disconnected. The last one ends the
+// shared request.
 func (s *sharedRequest) leave(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +119,8 @@ func (s *sharedRequest) leave(c *call) {
 	}
 }
 
-// release ends a call's part in the flight. Where the lead has panicked, the others
-// go on without it.
+// release ends a call's part in the shared request. After a panic of the leader
+// the others go on without it.
 func (s *sharedRequest) release(c *call) {
 	s.leave(c)
 	s.mu.Lock()
@@ -60,7 +134,8 @@ func (s *sharedRequest) release(c *call) {
 	}
 }
 
-// finish publishes the outcome. The first client that is there takes it.
+// finish publishes the outcome. The first connected client is the winner, which
+// takes the response.
 func (s *sharedRequest) finish(resp *http.Response, err error) {
 	if s.worthRemembering() {
 		s.coalescer.remember(s)
@@ -71,12 +146,12 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 		s.winner = s.calls[0]
 	}
 	if s.winner == nil && resp != nil {
-		_ = resp.Body.Close() // nobody is left to read it
+		_ = resp.Body.Close() // no client is left to read it
 	}
 	s.publish(resp, err)
 }
 
-// publish lets go of the body and wakes those who have joined. mu is held.
+// publish releases the body and wakes the calls that have joined. mu is held.
 func (s *sharedRequest) publish(resp *http.Response, err error) {
 	s.finished, s.resp, s.err = true, resp, err
 	s.body.Release()

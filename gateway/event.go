@@ -103,8 +103,8 @@ func (c *call) tell(e Event) {
 // tellBrokeOff tells of a fault that is not tried again because part of the answer is
 // out.
 func (c *call) tellBrokeOff(f *fault.Error) {
-	n := c.outcome
-	n.Run.Tries++
-	n.Fault, n.Verdict = f, policy.Verdict{Stop: policy.Committed}
-	c.tell(Event{Type: BrokeOff, Note: n})
+	last := c.outcome
+	last.Run.Tries++
+	last.Fault, last.Verdict = f, policy.Verdict{Stop: policy.Committed}
+	c.tell(Event{Type: BrokeOff, Note: noteOfWait(last)})
 }

@@ -7,44 +7,44 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
-// The clock of a hold. Most clients give up after 60 to 300 s without a byte,
-// and some count only events; see docs/holding.md for who does what.
+// The schedule of a keepalive. Most clients give up after 60 to 300 s without a
+// byte, and some count only events; see docs/holding.md for their limits.
 const (
-	commitAfter      = 10 * time.Second // after the request came in, once a fault has happened
-	lateCommitAfter  = 45 * time.Second // as late as clients bear: for an answer that is not streamed, whose only failure from then on is a cut, and for one that has opened and is silent
+	commitAfter      = 10 * time.Second // after the request arrived, once a fault has happened
+	lateCommitAfter  = 45 * time.Second // as late as clients bear: for an answer without a stream, which can only be cut from then on, and for one that has opened and is silent
 	pingEvery        = 10 * time.Second
-	heartbeatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are never more than 60 s apart
-	pingWriteTimeout = 10 * time.Second // for a ping: a client that takes none for so long is gone
+	heartbeatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are at most 60 s apart
+	pingWriteTimeout = 10 * time.Second // a client that reads no ping for so long is gone
 )
 
-// acquire keeps the connection of a client alive that waits for its answer. It
-// sends nothing before a fault has happened, its own or another's, so that a
-// slow first try keeps its true status. It commits, with status 200 and the
-// first ping, when the next try of a stream fails too, or some time after the
-// request came in; from then on it writes whole frames until it is stopped.
+// keepalive keeps a client's connection open while its request waits. It sends
+// nothing before a fault has happened to this or a shared request, so that a slow
+// first try keeps its true status. It commits, with status 200 and the first ping,
+// when the next try of a stream fails too, or some time after the request arrived.
+// From then on it writes whole frames until it is stopped.
 //
-// It has no goroutine of its own while it waits, and only the timer's writes:
-// a stack that has written stays twice as large for as long as its request
-// waits. The nil hold does nothing.
+// It has no goroutine while it waits, and only the timer's goroutine writes: a
+// stack that has written stays twice as large for as long as its request waits.
+// The nil keepalive does nothing.
 type keepalive struct {
 	call   *call
 	client dialect.Client
 
 	mu        sync.Mutex  // also keeps frames from mixing
-	timer     *time.Timer // nil: no fault yet
-	first     time.Time   // when it first fires
-	latest    Note
-	due       time.Time // the next try
+	timer     *time.Timer // nil: no fault so far
+	first     time.Time   // when the timer first fires
+	wait      policy.Wait // the latest
 	faults    int
 	pings     int
 	committed bool
 	stopped   bool
 }
 
-// newKeepalive makes the hold of a call; nil where nobody knows in which form its
-// client would take a sign of life.
+// newKeepalive returns the keepalive of a call; nil if the form of the answer is
+// not known.
 func newKeepalive(c *call) *keepalive {
 	if c.unreadable {
 		return nil
@@ -54,34 +54,33 @@ func newKeepalive(c *call) *keepalive {
 	}}
 }
 
-// failed is told of each failed try that is followed by another.
-func (k *keepalive) failed(n Note) {
+// failed notes a failed try that another follows.
+func (k *keepalive) failed(w policy.Wait) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.latest, k.due = n, time.Now().Add(n.Verdict.Wait)
+	k.wait = w
 	if k.faults++; k.faults > 1 && k.call.parsed.Form != dialect.JSON {
 		k.schedule(0)
 		return
 	}
-	k.schedule(k.firstPingAfter())
+	k.schedule(k.commitAfterFault())
 }
 
-// load is told that the request waits for another's try.
+// waiting notes that the request waits for another one's try.
 func (k *keepalive) waiting() {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.schedule(k.firstPingAfter())
+	k.schedule(k.commitAfterFault())
 }
 
-// opened is told that the upstream has said 200 and begun, and that its first
-// content is still to come: there is no other status to lose, and what it sends
-// meanwhile is kept back.
+// opened notes that the upstream has answered 200, without content so far: there
+// is no other status to lose, and what it sends meanwhile is held back.
 func (k *keepalive) opened() {
 	if k == nil {
 		return
@@ -91,15 +90,15 @@ func (k *keepalive) opened() {
 	k.schedule(lateCommitAfter)
 }
 
-// firstPingAfter is how soon after the request came in a fault is answered with a hold.
-func (k *keepalive) firstPingAfter() time.Duration {
+// commitAfterFault returns how long after the arrival a fault commits.
+func (k *keepalive) commitAfterFault() time.Duration {
 	if k.call.parsed.Form == dialect.JSON {
 		return lateCommitAfter
 	}
 	return commitAfter
 }
 
-// schedule sets the timer for the first frame, or sets it to an earlier time.
+// schedule sets the timer for the first frame, or to an earlier time.
 func (k *keepalive) schedule(after time.Duration) {
 	first := k.call.arrived.Add(after)
 	switch {
@@ -113,7 +112,7 @@ func (k *keepalive) schedule(after time.Duration) {
 	}
 }
 
-// tick is the timer's: it writes what is due and sets the timer anew.
+// tick writes what is due and resets the timer.
 func (k *keepalive) tick() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,7 +135,7 @@ func (k *keepalive) ping() {
 	if frame == nil {
 		frame = d.Ping(form, k.comment())
 	}
-	_ = k.call.write(frame, pingWriteTimeout) // what cannot be written ends the request's context
+	_ = k.call.write(frame, pingWriteTimeout) // a failed write ends the request's context
 }
 
 // commit writes the headers of an answer.
@@ -149,19 +148,19 @@ func (k *keepalive) commit() {
 	k.call.w.WriteHeader(http.StatusOK)
 }
 
-// comment says where the call stands, for those who watch the bytes.
+// comment describes the wait, for a reader of the raw stream.
 func (k *keepalive) comment() string {
-	if k.latest.Fault == nil {
+	if k.wait.Fault == nil {
 		return "ridethrough waits"
 	}
 	in := "now"
-	if left := time.Until(k.due); left > 0 {
+	if left := time.Until(k.wait.Due); left > 0 {
 		in = "in " + (left + time.Second - 1).Truncate(time.Second).String()
 	}
-	return fmt.Sprintf("ridethrough retry %d %s %v", k.latest.Run.Tries, in, k.latest.Fault.Kind)
+	return fmt.Sprintf("ridethrough retry %d %s %v", k.wait.Retry(), in, k.wait.Fault.Kind)
 }
 
-// isCommitted tells whether the headers are out.
+// isCommitted reports whether the headers are out.
 func (k *keepalive) isCommitted() bool {
 	if k == nil {
 		return false
@@ -171,8 +170,8 @@ func (k *keepalive) isCommitted() bool {
 	return k.committed
 }
 
-// stop ends the hold, before anything else is written. It tells whether the
-// headers are out. It may be called again.
+// stop ends the keepalive, before anything else is written, and reports whether
+// the headers are out. It may be called again.
 func (k *keepalive) stop() (committed bool) {
 	if k == nil {
 		return false

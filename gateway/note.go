@@ -5,7 +5,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/retry"
 )
 
 // Note is where a request stands after a try.
@@ -24,11 +23,6 @@ func (n Note) Retries() int {
 		return n.Run.Tries // each failed try was followed by another
 	}
 	return max(0, n.Run.Tries-1) // it may have been given up before the first
-}
-
-// noteOfTry returns the note of a try that no other follows.
-func noteOfTry(t retry.Try) Note {
-	return Note{Run: t.Run, Fault: t.Fault, Verdict: policy.Verdict{Stop: t.Stop}, Waited: t.Waited}
 }
 
 // noteOfWait returns the note of a wait.

@@ -100,7 +100,7 @@ func removeParam(query, name string) string {
 	return strings.Join(rest, "&")
 }
 
-// credential stands for what an upstream is sent.
+// credentialFor identifies the credential that an upstream is sent.
 func (c *call) credentialFor(up *upstream) string {
 	if up.Key != nil || up.NoKey {
 		return "own"

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// reclaimer gives memory back to the system when many requests have begun to wait,
-// or to wait again. What that took is garbage by then, as much again as what
-// they keep, and nothing collects it: a process that waits allocates nothing.
+// memoryReclaimer returns memory to the system when many requests have begun to
+// wait. That leaves as much garbage as they keep, and nothing would collect it: a
+// process that waits allocates nothing.
 type memoryReclaimer struct {
 	mu    sync.Mutex
 	since int       // waits that have begun since the last collection

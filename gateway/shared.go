@@ -10,24 +10,24 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// The causes that end a flight besides its faults.
+// What ends a shared request besides its faults.
 var (
 	errLeft    = errors.New("the client has left")
-	errSwitch  = errors.New("the call goes on at another upstream")
-	errGivenUp = errors.New("given up") // not retry.ErrGivenUp: the transport is to return it as it is
+	errGivenUp = errors.New("given up") // in place of retry.ErrGivenUp, which package transport would answer
 )
 
-// sharedRequest is one logical request on its way to an answer, over all its tries and
-// upstreams. The call that began it leads: it runs the flight. A call that is
-// the same request, sent again, joins and waits for the outcome.
+// sharedRequest is one logical request on its way to an answer, over all its
+// tries and upstreams. The call that began it is its leader, which runs it. A
+// call that is the same request, sent again, joins and waits for the outcome.
 //
-// A flight ends when the last of its clients leaves.
+// A shared request ends when the last of its clients disconnects.
 type sharedRequest struct {
 	*Gateway
 	setup     *setup
@@ -36,100 +36,127 @@ type sharedRequest struct {
 	ctx       context.Context // ends with the last client and with the gateway
 	cancel    context.CancelCauseFunc
 	failover  failover
-	stopDrain func() bool // ends what a drained gateway does to a try that waits at the gate; nil: none does
+	stopDrain func() bool // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
+	tries     int         // at all upstreams, early probes included
 
 	mu          sync.Mutex
-	calls       []*call         // whose clients are there; the lead first, if it is
+	calls       []*call         // whose clients are connected; the leader first, if it is
 	upstream    *upstream       // where it is
-	caller      *breaker.Caller // there
-	state       string          // of waiting
-	paused      bool            // somebody said Hold, wherever it goes
-	givenUp     bool            // somebody gave it up
-	note        Note            // the latest that the engine has told
-	since       time.Time       // when it was told
-	due         time.Time       // of the next try, here or elsewhere
-	open        bool            // an answer has begun, and its content has not
-	triesBefore int             // tries at other upstreams
-	tries       int             // tries that went out or shared another's outcome
-	tryStarted  time.Time       // of the try under way; zero: none
-	done        chan struct{}   // closed when it has landed; made when the first call joins
-	finished    bool            // there will be no other try
-	winner      *call           // who takes the response; nil: nobody, or it has not landed
+	caller      *breaker.Caller // at the upstream's breaker
+	state       string          // of a Wait
+	paused      bool            // by command, at every upstream
+	givenUp     bool            // by command
+	last        policy.Wait     // after the latest failed try, with a Stop if it is the last
+	open        bool            // an answer has begun, without content so far
+	triesBefore int             // failed tries at other upstreams
+	done        chan struct{}   // closed when it is finished; nil: no call has joined
+	finished    bool            // there is no other try
+	winner      *call           // takes the response; nil: none, or it is not finished
 	resp        *http.Response  // the outcome; nil: there is none
 	err         error
 }
 
-// newShared makes the flight of a call.
+// newShared returns the shared request that a call leads.
 func (c *call) newShared() *sharedRequest {
-	f := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: Trying}
-	f.ctx, f.cancel = context.WithCancelCause(f.closing)
-	f.body.OnLost = f.cancel
-	f.failover = newFailover(c)
-	f.calls = append(f.calls, c)
-	f.enterBreaker()
-	return f
+	s := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: Trying}
+	s.ctx, s.cancel = context.WithCancelCause(s.closing)
+	s.body.OnLost = s.cancel
+	s.failover = newFailover(c)
+	s.calls = append(s.calls, c)
+	s.enterBreaker()
+	return s
 }
 
-// run takes the flight from upstream to upstream until one has answered or
-// none is left, and hands the outcome to a client that is there.
+// enterBreaker gets a caller at the upstream's breaker, where earlier commands
+// hold as well. No other goroutine knows the request yet, or mu is held.
+func (s *sharedRequest) enterBreaker() {
+	s.caller = s.upstream.breaker.Caller(breaker.Scope{Model: s.leader.parsed.Model, Credential: s.leader.credentialFor(s.upstream)})
+	s.caller.OnBlock = s.blocked
+	if s.paused {
+		s.caller.Pause()
+	}
+	if s.givenUp {
+		s.caller.GiveUp()
+	}
+}
+
+// run sends the request to one upstream after the other until one has answered
+// or none is left, and finishes it.
 func (s *sharedRequest) run() {
 	for {
 		resp, err := s.send()
 		if err != nil && s.ctx.Err() != nil {
-			err = context.Cause(s.ctx) // whatever the transport calls it
+			err = context.Cause(s.ctx) // whatever the transport returns
 		}
-		s.conclude(err)
-		next := s.failover.next(&s.note, err)
+		next := s.next(err)
 		if next == nil {
-			s.arrive(err)
+			if err == nil && s.last.Fault != nil && s.last.Verdict.Stop == "" { // by the first try at another upstream
+				s.recovered(s.failover.Run, s.failover.Run.Slept)
+			}
 			s.finish(resp, err)
 			return
 		}
 		if resp != nil {
-			_ = resp.Body.Close() // it is an error's
+			_ = resp.Body.Close() // an error
 		}
 		s.switchTo(next)
 	}
 }
 
-// conclude makes sure that a run that has ended without a response says why.
+// next returns the upstream where the request goes on after a run; nil: it ends.
+func (s *sharedRequest) next(err error) *upstream {
+	if left, ok := errors.AsType[*route.Left](err); ok {
+		s.last.Run = left.Run // what was not slept does not count
+		return s.failover.next(left.End)
+	}
+	if s.conclude(err); s.last.Verdict.Stop == "" {
+		return nil
+	}
+	return s.failover.next(route.End{Run: s.last.Run, Fault: s.last.Fault, Stop: s.last.Verdict.Stop})
+}
+
+// conclude makes sure that a run without an answer has a fault and a Stop.
 func (s *sharedRequest) conclude(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	last := &s.last
 	switch {
-	case errors.Is(err, errSwitch): // the rest of the wait is not slept
-		s.note.Run.Slept -= max(0, s.note.Verdict.Wait-time.Since(s.since))
-		return
 	case errors.Is(err, errGivenUp):
-		if !s.since.IsZero() {
-			s.note.Waited += time.Since(s.since)
-		}
-		s.note.Verdict = policy.Verdict{Stop: policy.GivenUp}
+		last.Waited += sinceWaitBegan(*last)
+		last.Verdict = policy.Verdict{Stop: policy.GivenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
 	case errors.Is(err, spool.ErrLost):
-		s.note.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body"}
-		s.note.Verdict = policy.Verdict{Stop: policy.Final}
-	case s.note.Fault == nil: // a request that is sent once only
-		s.note.Run.Tries, s.note.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
+		last.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body"}
+		last.Verdict = policy.Verdict{Stop: policy.Final}
+	case last.Fault == nil: // a request that is sent once only
+		last.Run.Tries, last.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}
 	}
-	if s.note.Fault == nil {
-		s.note.Fault = s.setup.faults.Of(err, time.Now())
+	if last.Fault == nil {
+		last.Fault = s.setup.faults.Of(err, time.Now())
 	}
 }
 
-// send sends the request to the upstream where the flight is, until that has
-// answered or its policy says stop.
+// send sends the request to its upstream until that has answered or its policy
+// gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
 	req, err := s.leader.newOutgoing(s.ctx, s.upstream)
-	if err != nil {
-		s.refuse(err)
+	if err != nil { // the upstream cannot even be asked
+		run := s.failover.Run
+		run.Tries++
+		s.setLast(policy.Wait{
+			Run: run, Fault: s.setup.faults.Of(err, time.Now()),
+			Verdict: policy.Verdict{Stop: policy.Final}, Waited: run.Slept,
+		})
 		return nil, err
 	}
 	defer s.caller.Close()
 	t := &transport.Transport{
-		Base:   s.upstream.transport,
-		Retry:  retry.Retrier{Policy: s.failover.settings.policy, Start: s.failover.start, Breaker: s, OnTry: s.onTry, OnWait: s.onWait, Sleep: s.wait},
+		Base: s.upstream.transport,
+		Retry: retry.Retrier{
+			Policy: s.failover.settings.policy, Start: s.failover.Run, Breaker: bareCaller{s.caller},
+			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
+		},
 		Faults: s.setup.faults,
 		Limits: s.failover.settings.limits.perTry(),
 		Opened: s.opened,
@@ -138,15 +165,99 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// refuse ends the run at an upstream that cannot even be asked.
-func (s *sharedRequest) refuse(err error) {
-	n := Note{Run: s.failover.start, Waited: s.failover.start.Slept, Verdict: policy.Verdict{Stop: policy.Final}}
-	n.Run.Tries++
-	n.Fault = s.setup.faults.Of(err, time.Now())
-	s.watch(n)
+// bareCaller is a caller that ends a run given up by command with errGivenUp.
+type bareCaller struct{ *breaker.Caller }
+
+// Acquire implements retry.Breaker.
+func (b bareCaller) Acquire(ctx context.Context) (retry.Permit, error) {
+	p, err := b.Caller.Acquire(ctx)
+	return p, bare(err)
 }
 
-// opened is told that an answer has begun whose content is still to come.
+func bare(err error) error {
+	if errors.Is(err, retry.ErrGivenUp) {
+		return errGivenUp
+	}
+	return err
+}
+
+// onTry reports a try, and notes one that no other follows.
+func (s *sharedRequest) onTry(t retry.Try) {
+	s.tries++
+	s.mu.Lock()
+	s.open = false
+	s.mu.Unlock()
+	if s.setup.onEvent != nil {
+		s.leader.tell(Event{Type: Tried, Try: Try{
+			N: s.tries, Upstream: s.upstream.Name, Began: t.Start, Took: t.Took, Fault: t.Fault, Shared: t.Shared,
+		}})
+	}
+	switch {
+	case t.Stop != "":
+		s.setLast(policy.Wait{Run: t.Run, Fault: t.Fault, Verdict: policy.Verdict{Stop: t.Stop}, Waited: t.Waited})
+	case t.Recovered():
+		s.recovered(t.Run, t.Waited)
+	}
+}
+
+// recovered notes and reports that a try passed after others had failed.
+func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
+	s.setLast(policy.Wait{Run: r, Waited: waited})
+	s.leader.tell(Event{Type: Recovered, Note: noteOfWait(s.overall())})
+}
+
+// onWait notes and reports a wait, as much of it as the request stays for.
+func (s *sharedRequest) onWait(w policy.Wait) {
+	w, _ = s.failover.Bound(w, time.Now())
+	s.setLast(w)
+	for _, c := range s.callsWaiting() {
+		c.keepalive.failed(w)
+	}
+	s.leader.tell(Event{Type: Retrying, Note: noteOfWait(s.overall())})
+}
+
+// sleep waits until the next try. It ends early when the upstream is back, by
+// command, when the gateway drains, and when patience with the upstream ends.
+func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
+	if s.draining.Err() != nil {
+		return errClosing
+	}
+	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
+		s.body.Compress()
+		s.setState(Waiting)
+		defer s.setState(Trying)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
+		return bare(s.caller.Wait(ctx, w.Verdict.Wait))
+	})
+}
+
+// blocked notes that the breaker blocks a try. There is no try in progress, so
+// that Drain may end the whole request.
+func (s *sharedRequest) blocked(why breaker.BlockReason) {
+	state := Queued
+	if why == breaker.Paused {
+		state = Paused
+	}
+	s.setState(state)
+	if s.stopDrain == nil {
+		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })
+		s.caller.OnUnblock = s.unblocked
+	}
+	for _, c := range s.callsWaiting() {
+		c.keepalive.waiting()
+	}
+}
+
+// unblocked notes that the breaker has let the try go, or has ended it.
+func (s *sharedRequest) unblocked() {
+	s.stopDrain()
+	s.stopDrain = nil
+	s.setState(Trying)
+}
+
+// opened notes that an answer has begun without content so far.
 func (s *sharedRequest) opened() {
 	s.mu.Lock()
 	s.open = true
@@ -157,27 +268,36 @@ func (s *sharedRequest) opened() {
 	}
 }
 
-// arrive tells of an answer that came at once from an upstream where the flight
-// had gone on: there the engine has nothing to tell.
-func (s *sharedRequest) arrive(err error) {
-	if err == nil && s.note.Fault != nil && s.note.Verdict.Stop == "" {
-		s.watch(Note{Run: s.failover.start, Waited: s.failover.start.Slept})
-	}
-}
-
-// switchTo goes on at another upstream.
+// switchTo moves the request to another upstream.
 func (s *sharedRequest) switchTo(next *upstream) {
 	s.mu.Lock()
 	from := s.upstream
-	s.triesBefore += s.note.Run.Tries - s.failover.start.Tries
-	s.upstream, s.note = next, Note{Run: s.failover.start, Waited: s.failover.start.Slept, Fault: s.note.Fault}
-	s.since = time.Time{}
+	s.triesBefore += s.last.Run.Tries - s.failover.Run.Tries
+	s.upstream, s.last = next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
 	s.leader.tell(Event{Type: Switched, From: from.Name})
 }
 
-// upstreamName names the upstream where the flight is.
+// callsWaiting lists the connected calls among the waiting ones, and returns them.
+func (s *sharedRequest) callsWaiting() []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		s.waits.add(c, s)
+	}
+	return slices.Clone(s.calls)
+}
+
+// overall returns the last wait with the failed tries at all upstreams. mu is
+// held, or the caller is the leader.
+func (s *sharedRequest) overall() policy.Wait {
+	w := s.last
+	w.Run.Tries += s.triesBefore
+	return w
+}
+
+// upstreamName returns the name of the upstream where the request is.
 func (s *sharedRequest) upstreamName() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,5 +310,27 @@ func (s *sharedRequest) setState(state string) {
 	s.state = state
 }
 
-// gaveUp tells whether the flight has ended without an answer.
-func (s *sharedRequest) gaveUp() bool { return s.note.Verdict.Stop != "" }
+func (s *sharedRequest) setLast(w policy.Wait) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = w
+}
+
+// gaveUp reports whether the request has ended without an answer.
+func (s *sharedRequest) gaveUp() bool { return s.last.Verdict.Stop != "" }
+
+// retries returns how many retries have been made of a call.
+func retries(last policy.Wait) int {
+	if last.Fault == nil {
+		return last.Run.Tries // each failed try was followed by another
+	}
+	return max(0, last.Run.Tries-1) // it may have been given up before the first
+}
+
+// sinceWaitBegan returns for how long a wait has lasted; 0: none has begun.
+func sinceWaitBegan(w policy.Wait) time.Duration {
+	if w.Due.IsZero() {
+		return 0
+	}
+	return time.Since(w.Due.Add(-w.Verdict.Wait))
+}

@@ -7,18 +7,17 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Command is what can be done about a request that waits, or about all of an
-// upstream.
+// Command is an action on a request that waits, or on an upstream.
 type Command string
 
 // The commands.
 const (
 	RetryNow Command = "now"     // try at once
 	Pause    Command = "hold"    // wait until Resume, whatever the policy says
-	Resume   Command = "resume"  // end the Hold
+	Resume   Command = "resume"  // end Pause
 	GiveUp   Command = "give-up" // end it with the last fault
 )
 
@@ -26,52 +25,47 @@ const (
 const (
 	Waiting = "waiting" // for its next try
 	Trying  = "trying"  // again
-	Queued  = "queued"  // behind another request that finds out whether the upstream is back, or behind those that were here before
-	Paused  = "paused"  // until somebody resumes it
+	Queued  = "queued"  // at the breaker: behind a probe, or behind earlier requests
+	Paused  = "paused"  // until Resume
 )
 
-// Wait is a request that waits for its answer, for people.
+// Wait is a request that waits for its answer.
 type Wait struct {
 	Call
-	State    string       // Waiting, Trying, Queued or Paused
-	Fault    *fault.Error // the latest; nil: none yet
-	Retries  int          // made so far
-	Limit    int          // how many the policy allows; policy.Unlimited for no limit
-	Due      time.Time    // the next try; zero: it is not known
-	Deadline time.Time    // the latest end of waiting; zero: no budget bounds it
-	Waited   time.Duration
-	Held     bool // its client is being kept alive: the headers are out
+	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
+	State       string // Waiting, Trying, Queued or Paused
+	Retries     int    // made so far
+	Held        bool   // the headers are out, and a keepalive is sent
 }
 
-// Health is an upstream, for people.
+// Health is the state of an upstream.
 type Health struct {
 	Name, API string
 	Base      string // its base URL
 	Breaker   breaker.State
 }
 
-// waits holds the requests that wait.
+// waitList holds the requests that wait.
 type waitList struct {
 	mu        sync.Mutex
 	all       map[int64]waitingCall
 	reclaimer memoryReclaimer
 }
 
-// waitingCall is a call and the flight that it waits for. A call may wait for one
-// after the other.
+// waitingCall is a call and the shared request that it waits for. A call may
+// wait for one after the other.
 type waitingCall struct {
 	*call
 	shared *sharedRequest
 }
 
-// add and remove keep the list.
-func (w *waitList) add(c *call, f *sharedRequest) {
+func (w *waitList) add(c *call, s *sharedRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
 		w.all = make(map[int64]waitingCall)
 	}
-	w.all[c.info.ID] = waitingCall{c, f}
+	w.all[c.info.ID] = waitingCall{c, s}
 	w.reclaimer.waitStarted()
 }
 
@@ -81,7 +75,7 @@ func (w *waitList) remove(c *call) {
 	delete(w.all, c.info.ID)
 }
 
-// list gives the requests that wait, the oldest first.
+// list returns the requests that wait, the oldest first.
 func (w *waitList) list() []waitingCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,8 +87,8 @@ func (w *waitList) list() []waitingCall {
 	return all
 }
 
-// Waits lists the requests that wait for their answer after something has
-// failed, the oldest first.
+// Waits returns the requests that wait for their answer after a fault, the oldest
+// first.
 func (g *Gateway) Waits() []Wait {
 	all := g.waits.list()
 	waits := make([]Wait, len(all))
@@ -104,30 +98,27 @@ func (g *Gateway) Waits() []Wait {
 	return waits
 }
 
-// view gives the call as one that waits.
+// view returns the call as one that waits.
 func (w waitingCall) view() Wait {
 	held := w.keepalive.isCommitted()
-	f := w.shared
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := Wait{
-		Call: w.info, State: f.state, Fault: f.note.Fault,
-		Limit: f.note.Limit, Deadline: f.note.Deadline, Waited: f.note.Waited,
-		Held: held,
+	s := w.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
+	out.Upstream = s.upstream.Name
+	if out.Fault != nil {
+		out.Retries = retries(out.Wait)
 	}
-	out.Upstream = f.upstream.Name
-	if f.note.Fault != nil {
-		out.Retries = max(0, f.withAllTries(f.note).Retries())
-	}
-	if f.state == Waiting {
-		out.Due = f.due
-		out.Waited += time.Since(f.since)
+	if out.State == Waiting {
+		out.Waited += sinceWaitBegan(out.Wait)
+	} else {
+		out.Due = time.Time{}
 	}
 	return out
 }
 
-// Act does something about one request that waits; false: none of that number
-// does, or there is no such command.
+// Act executes a command on one request that waits; false: no request of that ID
+// does, or the command is unknown.
 func (g *Gateway) Act(id int64, do Command) bool {
 	g.waits.mu.Lock()
 	w, ok := g.waits.all[id]
@@ -135,7 +126,7 @@ func (g *Gateway) Act(id int64, do Command) bool {
 	return ok && w.shared.act(do)
 }
 
-// act does something about the flight; false: there is no such command.
+// act executes a command; false: it is unknown.
 func (s *sharedRequest) act(do Command) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +148,8 @@ func (s *sharedRequest) act(do Command) bool {
 	return true
 }
 
-// ActOn does something about an upstream and all that wait for it; false: none
-// has that name, or there is no such command.
+// ActOn executes a command on an upstream and all that wait for it; false: the
+// upstream or the command is unknown.
 func (g *Gateway) ActOn(upstream string, do Command) bool {
 	up := g.setup.Load().upstream(upstream)
 	if up == nil {
@@ -179,7 +170,7 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 	return true
 }
 
-// Upstreams lists the upstreams in the order of the configuration.
+// Upstreams returns the state of the upstreams, in the order of the configuration.
 func (g *Gateway) Upstreams() []Health {
 	s := g.setup.Load()
 	all := make([]Health, len(s.upstreams))

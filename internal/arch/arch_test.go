@@ -28,7 +28,7 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/spool"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/route internal/spool"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
