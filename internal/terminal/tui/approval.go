@@ -30,66 +30,86 @@ func (m *model) waitForApproval() tea.Cmd {
 	}
 }
 
+// questions are the open questions about tool calls, and the tools that are always allowed.
+type questions struct {
+	open   []Approval
+	always map[string]bool
+}
+
+// add opens a question, unless the tool is always allowed.
+func (q *questions) add(a Approval) {
+	if q.always[a.Call.Name] {
+		a.Answer(true)
+		return
+	}
+	q.open = append(q.open, a)
+}
+
+// answer answers the first question by y, n or a, which allows the tool always, and returns its tool.
+func (q *questions) answer(key byte) (tool string) {
+	first := q.open[0]
+	q.open = q.open[1:]
+	first.Answer(key != 'n')
+	if key == 'a' {
+		if q.always == nil {
+			q.always = map[string]bool{}
+		}
+		q.always[first.Call.Name] = true
+		open := q.open
+		q.open = nil
+		for _, a := range open {
+			q.add(a)
+		}
+	}
+	return first.Call.Name
+}
+
+// refuse answers every question with no.
+func (q *questions) refuse() {
+	for len(q.open) > 0 {
+		q.answer('n')
+	}
+}
+
+// text is the first question.
+func (q *questions) text() string {
+	call := q.open[0].Call
+	return "? May " + display.OneLine(call.Name) + " run with " + display.Truncate(display.Arguments(call), 2000) + "?"
+}
+
 // onApproval asks the user whether a tool may run.
 func (m *model) onApproval(a Approval) tea.Cmd {
-	if m.alwaysAllowed[a.Call.Name] {
-		a.Answer(true)
+	before := len(m.questions.open)
+	m.questions.add(a)
+	switch len(m.questions.open) {
+	case before:
 		return nil
-	}
-	if m.questions = append(m.questions, a); len(m.questions) == 1 {
+	case 1:
 		m.askedAt = time.Now()
 	}
 	return m.notifyUser("A tool call needs approval")
 }
 
 // answerQuestion answers the question that is shown.
-func (m *model) answerQuestion(k string) (cmd tea.Cmd, taken bool) {
-	if k != "y" && k != "n" && k != "a" {
-		return nil, false
-	}
-	if time.Since(m.askedAt) < answerDelay {
-		return nil, true
-	}
-	a := m.questions[0]
-	m.questions, m.askedAt = m.questions[1:], time.Now()
-	a.Answer(k != "n")
+func (m *model) answerQuestion(k string) (taken bool) {
 	verdict := map[string]string{"y": "allowed", "n": "refused", "a": "allowed from now on"}[k]
-	m.emit(m.paint.faint(truncate("· "+verdict+": "+display.OneLine(a.Call.Name), m.width)))
-	if k == "a" {
-		m.alwaysAllowed[a.Call.Name] = true
-		m.answerAllowed()
+	if verdict == "" {
+		return false
 	}
-	return nil, true
-}
-
-// answerAllowed answers the questions about tools that are always allowed.
-func (m *model) answerAllowed() {
-	var open []Approval
-	for _, a := range m.questions {
-		if m.alwaysAllowed[a.Call.Name] {
-			a.Answer(true)
-		} else {
-			open = append(open, a)
-		}
+	if time.Since(m.askedAt) >= answerDelay {
+		m.askedAt = time.Now()
+		tool := m.questions.answer(k[0])
+		m.emit(m.paint.faint(truncate("· "+verdict+": "+display.OneLine(tool), m.width)))
 	}
-	m.questions = open
-}
-
-// refuseAll answers every question with no.
-func (m *model) refuseAll() {
-	for _, a := range m.questions {
-		a.Answer(false)
-	}
-	m.questions = nil
+	return true
 }
 
 // questionLines are the lines about the tool call that needs approval.
 func (m *model) questionLines() []string {
-	if len(m.questions) == 0 {
+	if len(m.questions.open) == 0 {
 		return nil
 	}
-	call := m.questions[0].Call
-	lines := wrap("? May "+display.OneLine(call.Name)+" run with "+display.Truncate(display.Arguments(call), 2000)+"?", m.width)
+	lines := wrap(m.questions.text(), m.width)
 	if most := max(2, m.height/3); len(lines) > most {
 		lines = append(lines[:most], "… (the arguments are longer than the screen has room for)")
 	}

@@ -51,7 +51,7 @@ func (m *model) windowTitle() string {
 	}
 	state := ""
 	switch {
-	case len(m.questions) > 0:
+	case len(m.questions.open) > 0:
 		state = "? "
 	case m.wait != nil || m.lost != nil:
 		state = "▲ "

@@ -236,7 +236,7 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
 	m.turn = turnState{retryable: e.Status == turn.Failed}
-	m.refuseAll()
+	m.questions.refuse()
 	if m.replay.printing {
 		return nil
 	}

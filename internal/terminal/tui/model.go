@@ -39,21 +39,20 @@ type model struct {
 	knownInputs map[string]bool // ids of the inputs that events have mentioned
 	replay      replay
 
-	turn          turnState
-	queue         []input
-	answer        stream
-	tail          renderedTail // the unfinished end of the answer, rendered
-	calls         []llm.ToolCall
-	questions     []Approval
-	askedAt       time.Time // since when the first question is shown
-	alwaysAllowed map[string]bool
-	wait          *shownWait
-	lost          *wire.ConnectionLost
-	lostDue       time.Time
-	failure       *shownFailure
-	showDetails   bool
-	hint          string // one line about what just happened
-	hintEnds      time.Time
+	turn        turnState
+	queue       []input
+	answer      stream
+	tail        renderedTail // the unfinished end of the answer, rendered
+	calls       []llm.ToolCall
+	questions   questions
+	askedAt     time.Time // since when the first question is shown
+	wait        *shownWait
+	lost        *wire.ConnectionLost
+	lostDue     time.Time
+	failure     *shownFailure
+	showDetails bool
+	hint        string // one line about what just happened
+	hintEnds    time.Time
 
 	pending    []string // lines to print
 	printing   bool
@@ -93,7 +92,7 @@ type renderedTail struct {
 func newModel(ctx context.Context, c Config, printAbove func(string, tea.Msg) tea.Cmd) *model {
 	m := &model{
 		Config: c, ctx: ctx, paint: newPalette(c.Env), width: 80, height: 24, printAbove: printAbove,
-		prompts: loadPrompts(c.History), pastes: map[string]string{}, alwaysAllowed: map[string]bool{}, knownInputs: map[string]bool{}, settings: c.Settings,
+		prompts: loadPrompts(c.History), pastes: map[string]string{}, knownInputs: map[string]bool{}, settings: c.Settings,
 	}
 	m.md.paint = m.paint
 	m.composer = m.newComposer()

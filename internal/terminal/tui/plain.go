@@ -30,17 +30,16 @@ type plainSession struct {
 	settings   conversation.Settings
 	lastBefore int64 // the last record from before it was opened
 
-	openTurns     int             // turns that were sent and are not sealed
-	expected      map[string]bool // the ids of these turns
-	turnID        string
-	streamed      string
-	midline       bool
-	calls         []llm.ToolCall
-	wait          *policy.Wait
-	failed        *Failure
-	questions     []Approval
-	alwaysAllowed map[string]bool
-	writeErr      error
+	openTurns int             // turns that were sent and are not sealed
+	expected  map[string]bool // the ids of these turns
+	turnID    string
+	streamed  string
+	midline   bool
+	calls     []llm.ToolCall
+	wait      *policy.Wait
+	failed    *Failure
+	questions questions
+	writeErr  error
 }
 
 // runPlain shows a conversation line by line.
@@ -49,7 +48,7 @@ func runPlain(ctx context.Context, c Config) error {
 	defer cancel()
 	ps := &plainSession{
 		Config: c, paint: palette{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
-		expected: map[string]bool{}, alwaysAllowed: map[string]bool{},
+		expected: map[string]bool{},
 	}
 	err := ps.loop(ctx)
 	if ps.feed != nil {
@@ -83,13 +82,13 @@ func (ps *plainSession) loop(ctx context.Context) error {
 		return err
 	}
 	lines := ps.readLines(ctx)
-	for lines != nil || ps.openTurns > 0 || len(ps.questions) > 0 {
+	for lines != nil || ps.openTurns > 0 || len(ps.questions.open) > 0 {
 		var events chan wire.Event
 		if ps.feed != nil {
 			events = ps.feed.events
 		}
 		more := lines
-		if ps.openTurns >= conversation.QueueBound/2 && len(ps.questions) == 0 {
+		if ps.openTurns >= conversation.QueueBound/2 && len(ps.questions.open) == 0 {
 			more = nil // the writer of the pipe can wait
 		}
 		select {
@@ -184,7 +183,7 @@ func (ps *plainSession) readLines(ctx context.Context) <-chan inputLine {
 
 // onLine handles a line of the input: an answer, a command or a prompt.
 func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err error) {
-	if len(ps.questions) > 0 {
+	if len(ps.questions.open) > 0 {
 		ps.answerQuestion(strings.ToLower(strings.TrimSpace(text)))
 		return false, nil
 	}
@@ -204,7 +203,7 @@ func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
 			ps.line("× The conversation could not be closed: " + err.Error())
 		}
 	}
-	ps.conv, ps.openTurns, ps.failed, ps.turnID, ps.wait = conv, 0, nil, "", nil
+	ps.conv, ps.openTurns, ps.failed, ps.turnID, ps.wait, ps.questions = conv, 0, nil, "", nil, questions{}
 	view, err := conv.Get(ctx)
 	if err != nil {
 		return err

@@ -80,50 +80,34 @@ func (ps *plainSession) put(text string) {
 
 // onApproval asks whether a tool may run. Without an input to answer on, the tool is refused.
 func (ps *plainSession) onApproval(a Approval, inputEnded bool) {
+	before := len(ps.questions.open)
+	ps.questions.add(a)
 	switch {
-	case ps.alwaysAllowed[a.Call.Name]:
-		a.Answer(true)
+	case len(ps.questions.open) == before:
 	case inputEnded:
-		ps.line("· refused, because the input has ended: " + display.OneLine(a.Call.Name))
-		a.Answer(false)
-	default:
-		if ps.questions = append(ps.questions, a); len(ps.questions) == 1 {
-			ps.printQuestion()
-		}
+		ps.onInputEnd()
+	case before == 0:
+		ps.printQuestion()
 	}
 }
 
 // onInputEnd refuses the open questions.
 func (ps *plainSession) onInputEnd() {
-	questions := ps.questions
-	ps.questions = nil
-	for _, a := range questions {
-		ps.onApproval(a, true)
+	for len(ps.questions.open) > 0 {
+		ps.line("· refused, because the input has ended: " + display.OneLine(ps.questions.answer('n')))
 	}
 }
 
 func (ps *plainSession) printQuestion() {
-	call := ps.questions[0].Call
-	ps.line("? May " + display.OneLine(call.Name) + " run with " + display.Truncate(display.Arguments(call), 2000) + "? (y, n, or a for always in this conversation)")
+	ps.line(ps.questions.text() + " (y, n, or a for always in this conversation)")
 }
 
 // answerQuestion answers the first open question.
 func (ps *plainSession) answerQuestion(word string) {
-	if word == "" || !strings.Contains("y yes n no a always", word) {
-		ps.printQuestion()
-		return
+	if word != "" && strings.Contains("y yes n no a always", word) {
+		ps.questions.answer(word[0])
 	}
-	first := ps.questions[0]
-	ps.questions = ps.questions[1:]
-	if word[0] == 'a' {
-		ps.alwaysAllowed[first.Call.Name] = true
-	}
-	first.Answer(word[0] != 'n')
-	for len(ps.questions) > 0 && ps.alwaysAllowed[ps.questions[0].Call.Name] {
-		ps.questions[0].Answer(true)
-		ps.questions = ps.questions[1:]
-	}
-	if len(ps.questions) > 0 {
+	if len(ps.questions.open) > 0 {
 		ps.printQuestion()
 	}
 }

@@ -145,7 +145,7 @@ func openOutcome(conv Conversation, err error) outcome {
 // fails to open.
 func (m *model) showConversation(conv Conversation) tea.Cmd {
 	closing := m.leaveConversation()
-	m.conv, m.knownInputs, m.alwaysAllowed = conv, map[string]bool{}, map[string]bool{}
+	m.conv, m.knownInputs = conv, map[string]bool{}
 	ctx := m.ctx
 	return tea.Batch(closing, async(func() outcome {
 		view, err := conv.Get(ctx)
@@ -177,7 +177,7 @@ func (m *model) leaveConversation() tea.Cmd {
 	if m.conv != nil && (m.turn.id != "" || len(m.queue) > 0) {
 		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume "+m.conv.ID()+" continues it")
 	}
-	m.questions = nil // unanswered: they are asked again when the conversation continues
+	m.questions = questions{} // unanswered: they are asked again when the conversation continues
 	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = nil, replay{}, turnState{}, nil, nil, nil, nil
 	conv := m.conv
 	m.conv = nil

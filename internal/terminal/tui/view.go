@@ -115,7 +115,7 @@ func (m *model) statusLine(now time.Time) string {
 			keys = []string{"r now", "d details"}
 		}
 		return m.paint.amber(display.WaitLine(m.wait.Wait, now, m.width, keys...))
-	case m.turn.id != "" && m.answer.tail == "" && len(m.questions) == 0:
+	case m.turn.id != "" && m.answer.tail == "" && len(m.questions.open) == 0:
 		return m.paint.faint(workingLine(now.Sub(m.turn.started)))
 	case m.opening:
 		return m.paint.faint("· opening…")
