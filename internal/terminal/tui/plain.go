@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -30,12 +28,9 @@ type plainSession struct {
 	settings   conversation.Settings
 	lastBefore int64 // the last record from before it was opened
 
-	openTurns int             // turns that were sent and are not sealed
-	expected  map[string]bool // the ids of these turns
-	turnID    string
-	streamed  string
+	openTurns map[string]bool // ids of the turns that were sent and are not sealed
+	streamed  string          // the answer that is streaming
 	midline   bool
-	calls     []llm.ToolCall
 	wait      *policy.Wait
 	failed    *Failure
 	questions questions
@@ -48,7 +43,7 @@ func runPlain(ctx context.Context, c Config) error {
 	defer cancel()
 	ps := &plainSession{
 		Config: c, paint: palette{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
-		expected: map[string]bool{},
+		openTurns: map[string]bool{},
 	}
 	err := ps.loop(ctx)
 	if ps.feed != nil {
@@ -71,7 +66,7 @@ func runPlain(ctx context.Context, c Config) error {
 
 // printFarewell prints how to resume if a turn failed or is in progress.
 func (ps *plainSession) printFarewell() {
-	if command := ps.Resume(ps.conv.ID()); command != "" && (ps.openTurns > 0 || ps.failed != nil) {
+	if command := ps.Resume(ps.conv.ID()); command != "" && (len(ps.openTurns) > 0 || ps.failed != nil) {
 		ps.line("To resume: " + command)
 	}
 }
@@ -82,13 +77,13 @@ func (ps *plainSession) loop(ctx context.Context) error {
 		return err
 	}
 	lines := ps.readLines(ctx)
-	for lines != nil || ps.openTurns > 0 || len(ps.questions.open) > 0 {
+	for lines != nil || len(ps.openTurns) > 0 || len(ps.questions.open) > 0 {
 		var events chan wire.Event
 		if ps.feed != nil {
 			events = ps.feed.events
 		}
 		more := lines
-		if ps.openTurns >= conversation.QueueBound/2 && len(ps.questions.open) == 0 {
+		if len(ps.openTurns) >= conversation.QueueBound/2 && len(ps.questions.open) == 0 {
 			more = nil // the writer of the pipe can wait
 		}
 		select {
@@ -195,41 +190,21 @@ func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err
 
 // attach shows a conversation and closes the one before.
 func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
-	if ps.feed != nil {
-		ps.feed.cancel()
-	}
-	if ps.conv != nil {
-		if err := ps.conv.Close(); err != nil {
-			ps.line("× The conversation could not be closed: " + err.Error())
-		}
-	}
-	ps.conv, ps.openTurns, ps.failed, ps.turnID, ps.wait, ps.questions = conv, 0, nil, "", nil, questions{}
+	ps.closeConversation()
+	ps.conv = conv
 	view, err := conv.Get(ctx)
 	if err != nil {
 		return err
 	}
 	ps.settings, ps.lastBefore = view.Settings, view.Last
 	ps.feed = follow(ctx, conv)
-	for _, id := range append(inputIDs(view.Inputs), view.Turn) {
-		ps.expect(id)
+	if view.Turn != "" {
+		ps.openTurns[view.Turn] = true
+	}
+	for _, in := range view.Inputs {
+		ps.openTurns[in.ID] = true
 	}
 	return nil
-}
-
-func inputIDs(inputs []conversation.Input) []string {
-	var ids []string
-	for _, in := range inputs {
-		ids = append(ids, in.ID)
-	}
-	return ids
-}
-
-// expect counts a turn as open.
-func (ps *plainSession) expect(id string) {
-	if id != "" && !ps.expected[id] {
-		ps.expected[id] = true
-		ps.openTurns++
-	}
 }
 
 // send sends a prompt, to a new conversation if none is open.
@@ -245,9 +220,9 @@ func (ps *plainSession) send(ctx context.Context, text string) error {
 		}
 	}
 	id := conversation.NewID()
-	ps.expect(id)
+	ps.openTurns[id] = true
 	if err := ps.conv.Do(ctx, Send{id, text}); err != nil {
-		ps.openTurns--
+		delete(ps.openTurns, id)
 		return fmt.Errorf("send prompt: %w", err)
 	}
 	return nil
@@ -260,7 +235,7 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	case wire.ConversationChanged:
 		ps.settings.Model = b.Model
 	case wire.InputRemoved:
-		ps.turnDone(b.TurnID)
+		delete(ps.openTurns, b.TurnID)
 	case wire.ConnectionLost:
 		if b.Attempt == 0 {
 			ps.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now(), unlimitedWidth))
@@ -268,16 +243,8 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	case wire.ConnectionBack:
 		ps.line("✓ Reconnected to the server")
 	}
-	if t, ok := e.Body.(wire.Turn); ok && (e.Seq > ps.lastBefore || !wire.Kept(t) || ps.expected[t.TurnID]) {
+	if t, ok := e.Body.(wire.Turn); ok && (e.Seq > ps.lastBefore || !wire.Kept(t) || ps.openTurns[t.TurnID]) {
 		ps.onTurnEvent(t.TurnID, t.Event)
-	}
-}
-
-// turnDone counts a turn as closed.
-func (ps *plainSession) turnDone(id string) {
-	if ps.expected[id] {
-		delete(ps.expected, id)
-		ps.openTurns--
 	}
 }
 
@@ -285,7 +252,7 @@ func (ps *plainSession) turnDone(id string) {
 func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	switch e := e.(type) {
 	case turn.Start:
-		ps.turnID, ps.failed = e.ID, nil
+		ps.failed = nil
 	case turn.TextDelta:
 		ps.write(e.Text)
 		ps.streamed += e.Text
@@ -297,10 +264,8 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	case turn.AssistantMessage:
 		ps.onAnswer(e)
 	case turn.ToolCall:
-		ps.calls = append(ps.calls, e.ToolCall)
 		ps.line(toolCallLine("·", e.ToolCall))
 	case turn.ToolResult:
-		ps.calls = slices.DeleteFunc(ps.calls, func(c llm.ToolCall) bool { return c.ID == e.ID })
 		if e.Failed {
 			ps.line("· " + display.OneLine(e.Name) + " failed: " + display.OneLine(e.Output))
 		}
@@ -330,9 +295,9 @@ func (ps *plainSession) onAnswer(e turn.AssistantMessage) {
 
 func (ps *plainSession) onSealed(id string, e turn.Sealed) {
 	ps.finishLine()
-	ps.turnID, ps.wait, ps.streamed = "", nil, ""
+	ps.wait, ps.streamed = nil, ""
 	if e.Status == turn.Aborted {
 		ps.line(display.Canceled)
 	}
-	ps.turnDone(id)
+	delete(ps.openTurns, id)
 }

@@ -153,7 +153,7 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 	id := conversation.NewID()
 	err := ps.conv.Do(ctx, Retry{id})
 	if err == nil {
-		ps.expect(id)
+		ps.openTurns[id] = true
 	}
 	return err
 }
@@ -180,12 +180,14 @@ func (ps *plainSession) closeConversation() {
 	if ps.conv == nil {
 		return
 	}
-	ps.feed.cancel()
+	if ps.feed != nil {
+		ps.feed.cancel()
+	}
 	if err := ps.conv.Close(); err != nil {
 		ps.line("× Could not close the conversation: " + err.Error())
 	}
-	ps.conv, ps.feed, ps.openTurns, ps.failed = nil, nil, 0, nil
-	ps.expected = map[string]bool{}
+	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.questions = nil, nil, nil, nil, "", questions{}
+	clear(ps.openTurns)
 }
 
 func (ps *plainSession) resume(ctx context.Context, id string) error {

@@ -92,15 +92,11 @@ func (m *model) printReplay() tea.Cmd {
 func lastTurns(events []wire.Event, n int) int {
 	begin := len(events)
 	for i := len(events) - 1; i >= 0 && n > 0; i-- {
-		if t, ok := events[i].Body.(wire.Turn); ok && isStart(t.Event) {
+		t, _ := events[i].Body.(wire.Turn)
+		if _, starts := t.Event.(turn.Start); starts {
 			begin = i
 			n--
 		}
 	}
 	return begin
-}
-
-func isStart(e turn.Event) bool {
-	_, ok := e.(turn.Start)
-	return ok
 }
