@@ -48,14 +48,14 @@ type Agent struct {
 	// what gives it back. nil: Retry's Gate is that of every model.
 	Breaker func(llm.Name) (g retry.Breaker, leave func())
 
-	// Spread makes a wait a little longer before anybody is told of it, so that
+	// SpreadWait makes a wait a little longer before anybody is told of it, so that
 	// many do not fall due at the same moment. It does not count against the
 	// budget. nil: it is as the policy says.
-	Spread func(time.Duration) time.Duration
+	SpreadWait func(time.Duration) time.Duration
 
-	// Before is what the turn has taken in other processes: it is added to what
+	// Prior is what the turn has taken in other processes: it is added to what
 	// it takes here. Tokens are known from the events, and not looked at.
-	Before turn.Metrics
+	Prior turn.Metrics
 
 	// Fallback are the models that take over, in this order, each with a fresh
 	// run of the policy, when the faults of one turn last for longer than
@@ -81,9 +81,9 @@ type Agent struct {
 	// before each question to a model. nil: nothing.
 	Steering func() []turn.UserMessage
 
-	Activity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
-	Log      *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
-	Steps    int            // the most answers in a turn; 0: 100
+	OnActivity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
+	Log        *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
+	MaxSteps   int            // the most answers in a turn; 0: 100
 }
 
 // Activity is what goes on.
@@ -91,14 +91,14 @@ type Activity string
 
 // The activities.
 const (
-	Step     Activity = "step"      // a model is asked
-	ToolRun  Activity = "tool-call" // a tool is run
-	Retried  Activity = "retry"     // a wait begins
-	Recovery Activity = "recovery"  // a model answers again
+	Step      Activity = "step"      // a model is asked
+	ToolRun   Activity = "tool-call" // a tool is run
+	Retrying  Activity = "retry"     // a wait begins
+	Recovered Activity = "recovery"  // a model answers again
 )
 
-// steps is how many answers a turn may have where nothing is said.
-const steps = 100
+// defaultMaxSteps is how many answers a turn may have where nothing is said.
+const defaultMaxSteps = 100
 
 // errLeft: whoever ranged over the events has broken off.
 var errLeft = errors.New("the reader has left")
@@ -117,7 +117,7 @@ var errLeft = errors.New("the reader has left")
 // turn open as well.
 func (w Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		r := &run{Agent: w, ctx: ctx, state: s.Clone(), yield: yield, began: time.Now(), start: w.Retry.Start, metrics: w.Before}
+		r := &run{Agent: w, ctx: ctx, state: s.Clone(), yield: yield, started: time.Now(), start: w.Retry.Start, metrics: w.Prior}
 		r.faulty = r.start.Started
 		err := w.check()
 		if err == nil {
@@ -140,7 +140,7 @@ func (w Agent) check() error {
 	seen := map[string]bool{}
 	for _, t := range w.Tools {
 		switch {
-		case t.Name == "" || len(t.Name) > 64 || strings.ContainsFunc(t.Name, unfit):
+		case t.Name == "" || len(t.Name) > 64 || strings.ContainsFunc(t.Name, notInToolName):
 			return fmt.Errorf("agent: a tool is named %q: want at most 64 letters, digits, _ and -", t.Name)
 		case seen[t.Name]:
 			return fmt.Errorf("agent: two tools are named %q", t.Name)
@@ -150,8 +150,8 @@ func (w Agent) check() error {
 	return nil
 }
 
-// unfit tells whether no provider takes a letter in a tool's name.
-func unfit(r rune) bool {
+// notInToolName tells whether no provider takes a letter in a tool's name.
+func notInToolName(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
 }
 
@@ -163,7 +163,7 @@ type run struct {
 	yield func(turn.Event, error) bool
 	left  bool // yield has said so: it must not be called again
 
-	began   time.Time
+	started time.Time
 	first   time.Time  // the turn's first content; zero: none yet
 	faulty  time.Time  // the turn's first fault with this model; zero: none yet
 	start   policy.Run // of the next run of the policy: a stored one goes on once
@@ -180,9 +180,9 @@ func (r *run) drive() error {
 		case turn.Seal:
 			err = r.seal(need.Status)
 		case turn.Ask:
-			err = r.unless(r.ask)
+			err = r.unlessStopped(r.ask)
 		case turn.Use:
-			err = r.unless(func() error { return r.use(need.Calls) })
+			err = r.unlessStopped(func() error { return r.useTools(need.Calls) })
 		}
 		if err != nil {
 			return err
@@ -205,8 +205,8 @@ func (r *run) ask() error {
 	return r.step(question.Messages)
 }
 
-// unless does something unless the turn has been stopped.
-func (r *run) unless(do func() error) error {
+// unlessStopped does something unless the turn has been stopped.
+func (r *run) unlessStopped(do func() error) error {
 	if r.ctx.Err() != nil {
 		return r.stopped()
 	}
@@ -217,20 +217,20 @@ func (r *run) unless(do func() error) error {
 func (r *run) stopped() error { return r.attempt(r.model()).stopped() }
 
 // seal ends the turn.
-func (r *run) seal(status turn.Status) error { return r.keep(r.end(status, nil)) }
+func (r *run) seal(status turn.Status) error { return r.keep(r.sealed(status, nil)) }
 
-// end gives the turn's last event, for when these events are kept as well.
-func (r *run) end(status turn.Status, pending []turn.Event) turn.Sealed {
+// sealed gives the turn's last event, for when these events are kept as well.
+func (r *run) sealed(status turn.Status, pending []turn.Event) turn.Sealed {
 	m, spent := r.metrics, r.state.Spent()
 	for _, e := range pending {
 		if u, ok := e.(turn.Usage); ok {
 			spent = spent.Add(u.Usage)
 		}
 	}
-	m.Duration += time.Since(r.began)
+	m.Duration += time.Since(r.started)
 	m.InputTokens, m.OutputTokens = spent.Input, spent.Output
 	if m.TimeToFirstToken == 0 && !r.first.IsZero() {
-		m.TimeToFirstToken = r.Before.Duration + r.first.Sub(r.began)
+		m.TimeToFirstToken = r.Prior.Duration + r.first.Sub(r.started)
 	}
 	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", m.TotalRetryDelay)
 	return turn.Sealed{Status: status, Metrics: m}
@@ -266,10 +266,10 @@ func (r *run) show(e turn.Event) error {
 	return nil
 }
 
-// act tells that something goes on.
-func (r *run) act(a Activity) {
-	if r.Activity != nil {
-		r.Activity(a)
+// reportActivity tells that something goes on.
+func (r *run) reportActivity(a Activity) {
+	if r.OnActivity != nil {
+		r.OnActivity(a)
 	}
 }
 
@@ -279,5 +279,5 @@ func (r *run) log(level slog.Level, message string, args ...any) {
 	}
 }
 
-// most gives how many answers the turn may have.
-func (w Agent) most() int { return cmp.Or(w.Steps, steps) }
+// maxSteps gives how many answers the turn may have.
+func (w Agent) maxSteps() int { return cmp.Or(w.MaxSteps, defaultMaxSteps) }

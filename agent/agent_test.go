@@ -416,7 +416,7 @@ func TestAWorldThatCannotWorkSaysSo(t *testing.T) {
 }
 
 func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
-	w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, Steps: 3}
+	w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, MaxSteps: 3}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
 		t.Errorf("%q", p.lines)
@@ -453,8 +453,8 @@ func TestWhatATurnTookBeforeCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient(),
-			Before: turn.Metrics{RetryCount: 3, TotalRetryDelay: 45 * time.Second, Duration: 50 * time.Second},
-			Spread: func(d time.Duration) time.Duration { return d + time.Second },
+			Prior:      turn.Metrics{RetryCount: 3, TotalRetryDelay: 45 * time.Second, Duration: 50 * time.Second},
+			SpreadWait: func(d time.Duration) time.Duration { return d + time.Second },
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		want := turn.Metrics{RetryCount: 4, TotalRetryDelay: 51 * time.Second, TimeToFirstToken: 56 * time.Second, Duration: 56 * time.Second, InputTokens: 10, OutputTokens: 1}

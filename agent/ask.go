@@ -29,15 +29,15 @@ func Ask(ctx context.Context, m llm.Model, tools []llm.Tool, messages []llm.Mess
 
 // AskWith is Ask with any engine and everything that a request can hold.
 func AskWith(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (Answer, error) {
-	c, err := gather(ctx, e, m, q)
+	c, err := collect(ctx, e, m, q)
 	if err != nil {
 		return Answer{}, err
 	}
 	return Answer{Message: llm.AssistantMessage(speaker(m, c), c.Content()...), Reason: c.End.Reason, Usage: c.Usage}, nil
 }
 
-// gather gives a whole answer.
-func gather(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (llm.Collector, error) {
+// collect gives a whole answer.
+func collect(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (llm.Collector, error) {
 	return retry.Do(ctx, e, func(ctx context.Context, _ int) (llm.Collector, error) {
 		var c llm.Collector
 		for part, err := range m.Stream(ctx, q) {

@@ -74,9 +74,9 @@ func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
 		var acts []agent.Activity
 		var log bytes.Buffer
 		w := agent.Agent{
-			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a secret")),
-			Tools:    []tool.Tool{gives("look", 0, "secret")},
-			Activity: func(a agent.Activity) { acts = append(acts, a) },
+			Model:      llmtest.New(large, llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a secret")),
+			Tools:      []tool.Tool{gives("look", 0, "secret")},
+			OnActivity: func(a agent.Activity) { acts = append(acts, a) },
 			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == slog.TimeKey {
 					return slog.Attr{}
@@ -86,7 +86,7 @@ func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
 			Retry: patient(),
 		}
 		play(t.Context(), w, turn.State{}, turn.Begin("", "my secret")...)
-		want := []agent.Activity{agent.Step, agent.Retried, agent.Recovery, agent.ToolRun, agent.Step}
+		want := []agent.Activity{agent.Step, agent.Retrying, agent.Recovered, agent.ToolRun, agent.Step}
 		if diff := cmp.Diff(want, acts); diff != "" {
 			t.Error(diff)
 		}

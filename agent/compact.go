@@ -7,15 +7,15 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// orders are for the model that sums up.
-const orders = "You sum up conversations between a user and an assistant with tools. Write down what the assistant needs " +
+// summaryPrompt are for the model that sums up.
+const summaryPrompt = "You sum up conversations between a user and an assistant with tools. Write down what the assistant needs " +
 	"to go on with its work as if it remembered everything: what the user wants, in their words where these matter; what has been " +
 	"found out and decided, with names, paths and figures; what has been done and what is left to do. Write nothing else."
 
 // How much of a conversation is told to the model that sums up, in bytes.
 const (
-	excerpt = 4 << 10   // of one piece
-	story   = 128 << 10 // of all
+	maxPiece      = 4 << 10   // of one piece
+	maxTranscript = 128 << 10 // of all
 )
 
 // compact makes the history smaller after it did not fit. If that is not
@@ -30,28 +30,28 @@ func (a *attempt) compact() error {
 		return a.keep(e)
 	}
 	sum := a.attempt(a.model)
-	sum.sum(messages)
+	sum.summarize(messages)
 	switch {
 	case sum.err != nil:
 		sum.answer = llm.Collector{} // nobody is to see half a summary
-		return sum.broke()
+		return sum.stopOrFail()
 	case sum.fault != nil:
 		return sum.failed()
 	}
 	if e.Summary = sum.answer.Content().Text(); e.Summary == "" || sum.answer.End.Reason == llm.Refusal {
 		return a.failed() // better no answer than one that has forgotten everything
 	}
-	return a.keep(append(sum.spent(), e)...)
+	return a.keep(append(sum.usageEvents(), e)...)
 }
 
-// sum asks the model to sum messages up.
-func (a *attempt) sum(messages []llm.Message) {
-	q := llm.Request{System: orders, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.Whole}
-	engine, leave := a.engine()
+// summarize asks the model to sum messages up.
+func (a *attempt) summarize(messages []llm.Message) {
+	q := llm.Request{System: summaryPrompt, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.Whole}
+	engine, leave := a.retrier()
 	defer leave()
-	c, err := gather(a.ctx, engine, a.model, q)
+	c, err := collect(a.ctx, engine, a.model, q)
 	if err != nil {
-		a.ended(err)
+		a.noteEnd(err)
 		return
 	}
 	a.answer = c
@@ -64,19 +64,19 @@ func transcript(messages []llm.Message) string {
 		for _, block := range m.Content {
 			switch block := block.(type) {
 			case llm.Text:
-				b.WriteString(string(m.Role) + ": " + short(block.Text, excerpt) + "\n\n")
+				b.WriteString(string(m.Role) + ": " + truncateMiddle(block.Text, maxPiece) + "\n\n")
 			case llm.ToolCall:
-				b.WriteString("assistant runs " + block.Name + " " + short(string(block.Arguments), excerpt) + "\n\n")
+				b.WriteString("assistant runs " + block.Name + " " + truncateMiddle(string(block.Arguments), maxPiece) + "\n\n")
 			case llm.ToolResult:
-				b.WriteString(block.Name + " gives: " + short(block.Output, excerpt) + "\n\n")
+				b.WriteString(block.Name + " gives: " + truncateMiddle(block.Output, maxPiece) + "\n\n")
 			}
 		}
 	}
-	return short(b.String(), story)
+	return truncateMiddle(b.String(), maxTranscript)
 }
 
-// short leaves out the middle of what is too long.
-func short(s string, most int) string {
+// truncateMiddle leaves out the middle of what is too long.
+func truncateMiddle(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

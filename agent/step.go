@@ -16,28 +16,28 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// qualifies are the faults for which another model may be asked.
-const qualifies = fault.Transient | 1<<fault.Quota
+// switchable are the faults for which another model may be asked.
+const switchable = fault.Transient | 1<<fault.Quota
 
 // step has a model answer.
 func (r *run) step(messages []llm.Message) error {
 	a := r.attempt(r.model())
-	if r.state.Steps() >= r.most() {
+	if r.state.Steps() >= r.maxSteps() {
 		endless := &fault.Error{
 			Kind:    fault.Invalid,
-			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.most()),
+			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.maxSteps()),
 			Rule:    "agent/steps",
 		}
-		return r.keep(a.failure(endless))
+		return r.keep(a.errorEvent(endless))
 	}
-	r.act(Step)
-	a.listen(r.request(messages))
+	r.reportActivity(Step)
+	a.stream(r.request(messages))
 	switch f := a.fault; {
 	case a.err != nil:
-		return a.broke()
+		return a.stopOrFail()
 	case f == nil:
 		return a.answered()
-	case f.Kind == fault.TooLong && !a.begun && !r.state.Compacted():
+	case f.Kind == fault.TooLong && !a.committed && !r.state.Compacted():
 		return a.compact()
 	}
 	return a.failed()
@@ -46,19 +46,19 @@ func (r *run) step(messages []llm.Message) error {
 // failed goes on after a fault with the next model, or ends the turn.
 func (a *attempt) failed() error {
 	next := a.next()
-	if next != nil && !a.begun && !a.givenUp && qualifies.Has(a.fault.Kind) {
+	if next != nil && !a.committed && !a.givenUp && switchable.Has(a.fault.Kind) {
 		a.faulty = time.Time{} // of the next one nothing is known yet
 		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Redacted()})
 	}
-	return a.keep(append(a.said(true), a.failure(a.fault))...)
+	return a.keep(append(a.answerEvents(true), a.errorEvent(a.fault))...)
 }
 
-// failure gives the event of a fault that ends a turn.
-func (a *attempt) failure(f *fault.Error) turn.Error {
+// errorEvent gives the event of a fault that ends a turn.
+func (a *attempt) errorEvent(f *fault.Error) turn.Error {
 	who, retries := a.model.Name(), max(0, a.last.N-1)
 	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", retries)
 	e := turn.NewError(f, retries, a.last.Waited)
-	e.Name, e.Committed = who, a.begun
+	e.Name, e.Committed = who, a.committed
 	return e
 }
 
@@ -90,29 +90,29 @@ func (r *run) next() llm.Model {
 // attempt is one run of the policy with one model, and what comes of it.
 type attempt struct {
 	*run
-	model   llm.Model
-	last    retry.Try     // the last that counts
-	told    int           // the last failed try of which somebody was told
-	answer  llm.Collector // as far as it has come
-	begun   bool          // content has come
-	givenUp bool          // the gate has ended it: somebody does not want to wait any more
-	fault   *fault.Error  // what it has failed of; nil: nothing
-	err     error         // what has ended it besides: the reader, ctx, or whoever waits
+	model     llm.Model
+	last      retry.Try     // the last that counts
+	announced int           // the last failed try of which somebody was told
+	answer    llm.Collector // as far as it has come
+	committed bool          // content has come
+	givenUp   bool          // the gate has ended it: somebody does not want to wait any more
+	fault     *fault.Error  // what it has failed of; nil: nothing
+	err       error         // what has ended it besides: the reader, ctx, or whoever waits
 }
 
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
 
-// listen asks the model and shows what it says.
-func (a *attempt) listen(q llm.Request) {
+// stream asks the model and shows what it says.
+func (a *attempt) stream(q llm.Request) {
 	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return a.model.Stream(ctx, q) }
-	engine, leave := a.engine()
+	engine, leave := a.retrier()
 	defer leave()
 	for part, err := range retry.Stream(a.ctx, engine, llm.IsContent, open) {
 		if err != nil {
-			a.ended(err)
+			a.noteEnd(err)
 			return
 		}
-		a.take(part)
+		a.addPart(part)
 		if a.left {
 			a.err = errLeft
 			return
@@ -120,11 +120,11 @@ func (a *attempt) listen(q llm.Request) {
 	}
 }
 
-// take adds a part to the answer and shows what streams.
-func (a *attempt) take(p llm.Part) {
+// addPart adds a part to the answer and shows what streams.
+func (a *attempt) addPart(p llm.Part) {
 	a.answer.Add(p)
-	if !a.begun && llm.IsContent(p) {
-		a.begun = true
+	if !a.committed && llm.IsContent(p) {
+		a.committed = true
 		if a.first.IsZero() {
 			a.first = time.Now()
 		}
@@ -141,8 +141,8 @@ func (a *attempt) take(p llm.Part) {
 	}
 }
 
-// ended notes how a run of the policy has ended without an answer.
-func (a *attempt) ended(err error) {
+// noteEnd notes how a run of the policy has ended without an answer.
+func (a *attempt) noteEnd(err error) {
 	f, ok := errors.AsType[*fault.Error](err)
 	switch {
 	case errors.Is(err, errSwitch):
@@ -156,10 +156,10 @@ func (a *attempt) ended(err error) {
 }
 
 // answered keeps a whole answer.
-func (a *attempt) answered() error { return a.keep(a.said(false)...) }
+func (a *attempt) answered() error { return a.keep(a.answerEvents(false)...) }
 
-// broke ends an answer for which nobody waits any more.
-func (a *attempt) broke() error {
+// stopOrFail ends an answer for which nobody waits any more.
+func (a *attempt) stopOrFail() error {
 	if a.ctx.Err() == nil || errors.Is(a.err, errLeft) || errors.Is(a.err, retry.ErrParked) {
 		return a.err
 	}
@@ -173,17 +173,17 @@ func (a *attempt) stopped() error {
 	if errors.Is(cause, retry.ErrParked) {
 		return cause
 	}
-	events := a.said(true)
+	events := a.answerEvents(true)
 	if f, ok := errors.AsType[*fault.Error](cause); ok {
-		return a.keep(append(events, a.failure(f))...)
+		return a.keep(append(events, a.errorEvent(f))...)
 	}
-	return a.keep(append(events, a.end(turn.Aborted, events))...)
+	return a.keep(append(events, a.sealed(turn.Aborted, events))...)
 }
 
-// said gives the events of an answer. Of one that broke off only the text is
+// answerEvents gives the events of an answer. Of one that broke off only the text is
 // good for anything.
-func (a *attempt) said(partial bool) []turn.Event {
-	content := a.apart(a.answer.Content())
+func (a *attempt) answerEvents(partial bool) []turn.Event {
+	content := a.uniqueIDs(a.answer.Content())
 	var events []turn.Event
 	if text := content.Text(); partial {
 		content = nil
@@ -194,13 +194,13 @@ func (a *attempt) said(partial bool) []turn.Event {
 	if !partial || content != nil {
 		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial})
 	}
-	return append(events, a.spent()...)
+	return append(events, a.usageEvents()...)
 }
 
-// apart gives calls that have no id, or one that another has already, an id of
+// uniqueIDs gives calls that have no id, or one that another has already, an id of
 // their own: some servers count from 0 in each answer, and results are told
 // apart by nothing else.
-func (r *run) apart(content llm.Content) llm.Content {
+func (r *run) uniqueIDs(content llm.Content) llm.Content {
 	if len(content.Calls()) == 0 {
 		return content
 	}
@@ -222,8 +222,8 @@ func (r *run) apart(content llm.Content) llm.Content {
 	return content
 }
 
-// spent gives the event of what an answer has cost.
-func (a *attempt) spent() []turn.Event {
+// usageEvents gives the event of what an answer has cost.
+func (a *attempt) usageEvents() []turn.Event {
 	if a.answer.Usage == (llm.Usage{}) {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// atOnce is how many tools run side by side.
-const atOnce = 8
+// maxParallel is how many tools run side by side.
+const maxParallel = 8
 
 // job is a tool to be run for a call.
 type job struct {
@@ -22,13 +22,13 @@ type job struct {
 	call llm.ToolCall
 }
 
-// use has the tools answer the calls that have no result. What reads runs side
+// useTools has the tools answer the calls that have no result. What reads runs side
 // by side; what writes runs by itself, in the order of the calls, since the
 // second may build on the first.
-func (r *run) use(calls []turn.Call) error {
+func (r *run) useTools(calls []turn.Call) error {
 	var reads []job
 	for _, c := range calls {
-		t, err := r.may(c)
+		t, err := r.findTool(c)
 		if r.ctx.Err() != nil {
 			return r.stopped()
 		}
@@ -46,15 +46,15 @@ func (r *run) use(calls []turn.Call) error {
 			return err
 		}
 	}
-	return r.work(reads)
+	return r.runTools(reads)
 }
 
 // inOrder runs what reads, and then what writes.
 func (r *run) inOrder(reads []job, write job) error {
-	if err := r.work(reads); err != nil {
+	if err := r.runTools(reads); err != nil {
 		return err
 	}
-	return r.work([]job{write})
+	return r.runTools([]job{write})
 }
 
 // refuse answers a call in the place of the tool.
@@ -62,10 +62,10 @@ func (r *run) refuse(c turn.Call, why error) error {
 	return r.keep(turn.ToolResult{ToolResult: llm.ToolResult{ID: c.ID, Name: c.Name, Output: why.Error(), Failed: true}})
 }
 
-// may finds the tool for a call, or the reason why it is not run. One that
+// findTool finds the tool for a call, or the reason why it is not run. One that
 // may have been run already, by a worker that died of it, is run again only
 // if that does no harm.
-func (r *run) may(c turn.Call) (tool.Tool, error) {
+func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 	i := slices.IndexFunc(r.Tools, func(t tool.Tool) bool { return t.Name == c.Name })
 	if i < 0 {
 		return tool.Tool{}, fmt.Errorf("there is no tool named %q", c.Name)
@@ -85,9 +85,9 @@ func (r *run) may(c turn.Call) (tool.Tool, error) {
 	return t, nil
 }
 
-// work runs tools side by side and keeps each result as it comes. Those under
+// runTools runs tools side by side and keeps each result as it comes. Those under
 // way when the turn is stopped are told so, and waited for.
-func (r *run) work(jobs []job) error {
+func (r *run) runTools(jobs []job) error {
 	if len(jobs) == 0 || r.ctx.Err() != nil {
 		return nil // whoever has stopped the turn is told so where it ends
 	}
@@ -101,11 +101,11 @@ func (r *run) work(jobs []job) error {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 	results := make(chan llm.ToolResult, len(jobs))
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, j := range jobs {
-		r.act(ToolRun)
+		r.reportActivity(ToolRun)
 		all.Go(func() {
 			free <- struct{}{}
 			results <- j.tool.Run(ctx, j.call)

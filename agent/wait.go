@@ -11,15 +11,15 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// heartbeat is how often a wait is heard of.
-const heartbeat = 30 * time.Second
+// waitingEvery is how often a wait is heard of.
+const waitingEvery = 30 * time.Second
 
 // errSwitch ends the run of a policy: the next model takes over.
 var errSwitch = errors.New("the next model takes over")
 
-// engine gives the engine for one run of the policy: the world's, with events.
+// retrier gives the engine for one run of the policy: the world's, with events.
 // leave is to be called when the run is over.
-func (a *attempt) engine() (e retry.Retrier, leave func()) {
+func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 	e, leave = a.Retry, func() {}
 	if a.Breaker != nil {
 		e.Breaker, leave = a.Breaker(a.model.Name())
@@ -58,7 +58,7 @@ func (a *attempt) onTry(t retry.Try) {
 	a.last = t
 	if t.Recovered() {
 		name := a.model.Name()
-		a.act(Recovery)
+		a.reportActivity(Recovered)
 		a.log(slog.LevelInfo, "provider recovered", "provider", name.Provider, "model", name.Model,
 			"retries", t.Run.Tries, "waited", t.Waited)
 		_ = a.show(turn.Recovered{Name: name, Retries: t.Run.Tries, Waited: t.Waited}) // the reader who leaves is noticed
@@ -72,22 +72,22 @@ func (a *attempt) onTry(t retry.Try) {
 // the end of patience: the try that follows is the model's last chance. One
 // that asks to be left alone for longer has none.
 func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
-	if a.next() != nil && qualifies.Has(n.Fault.Kind) {
+	if a.next() != nil && switchable.Has(n.Fault.Kind) {
 		left := a.Patience - time.Since(a.faulty)
 		if left <= 0 || n.Verdict.Hinted && n.Verdict.Wait > left {
 			return errSwitch
 		}
 		n.Verdict.Wait = min(n.Verdict.Wait, left)
 	}
-	if a.Spread != nil && n.Run.Tries != a.told {
-		n.Verdict.Wait = a.Spread(n.Verdict.Wait)
+	if a.SpreadWait != nil && n.Run.Tries != a.announced {
+		n.Verdict.Wait = a.SpreadWait(n.Verdict.Wait)
 	}
 	n.Due = time.Now().Add(n.Verdict.Wait)
 	if err := a.announce(n); err != nil {
 		return err
 	}
 	began := time.Now()
-	err := a.beat(ctx, n, wait)
+	err := a.waitVisibly(ctx, n, wait)
 	a.metrics.TotalRetryDelay += time.Since(began)
 	if err == nil {
 		a.metrics.RetryCount++
@@ -98,27 +98,27 @@ func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Con
 // announce tells of a wait that begins. One that goes on, after a scout has
 // broken it off in vain, has been told of.
 func (a *attempt) announce(n policy.Wait) error {
-	if n.Run.Tries == a.told {
+	if n.Run.Tries == a.announced {
 		return nil
 	}
-	a.told = n.Run.Tries
-	a.act(Retried)
+	a.announced = n.Run.Tries
+	a.reportActivity(Retrying)
 	name := a.model.Name()
 	a.log(slog.LevelWarn, "provider retry", "provider", name.Provider, "model", name.Model,
 		"delay", n.Verdict.Wait, "attempt", n.Run.Tries-1, "kind", n.Fault.Kind.String())
 	return a.show(turn.Retry{Name: name, Wait: n})
 }
 
-// beat waits, and is heard of meanwhile.
-func (a *attempt) beat(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
-	if n.Verdict.Wait <= heartbeat {
+// waitVisibly waits, and is heard of meanwhile.
+func (a *attempt) waitVisibly(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
+	if n.Verdict.Wait <= waitingEvery {
 		return wait(ctx, n)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over := make(chan error, 1)
 	go func() { over <- wait(ctx, n) }()
-	tick := time.NewTicker(heartbeat)
+	tick := time.NewTicker(waitingEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -169,7 +169,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	if err != nil {
 		return &failed{err}
 	}
-	world.Persist, world.Steering, world.Spread, world.Retry.Sleep, world.Breaker = w.keep, w.inbox, spread, w.wait, w.enter
+	world.Persist, world.Steering, world.SpreadWait, world.Retry.Sleep, world.Breaker = w.keep, w.inbox, spread, w.wait, w.enter
 	for {
 		err := w.drive(ctx, world, input)
 		if !errors.Is(err, errChanged) {
@@ -183,7 +183,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 func (w *worker) drive(ctx context.Context, world agent.Agent, input []turn.Event) error {
 	w.mu.Lock()
 	state := w.log.state
-	world.Before, world.Retry.Start = w.log.spent(time.Now()), w.log.now.run
+	world.Prior, world.Retry.Start = w.log.spent(time.Now()), w.log.now.run
 	w.mu.Unlock()
 	for e, err := range world.Run(ctx, state, input...) {
 		switch {

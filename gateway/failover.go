@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"github.com/ridethrough/ridethrough/internal/route"
-	"github.com/ridethrough/ridethrough/policy"
 )
 
 // failover is the route of a shared request: the upstream that it is for, then
@@ -39,7 +38,7 @@ func (f Fallback) hop() route.Hop {
 // next returns the upstream where the request goes after the end of a run; nil:
 // it ends too.
 func (f *failover) next(e route.End) *upstream {
-	if e.Stop == policy.GivenUp || !f.Go(e) {
+	if !f.Go(e) {
 		return nil
 	}
 	to := f.origin

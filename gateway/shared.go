@@ -20,7 +20,7 @@ import (
 // What ends a shared request besides its faults.
 var (
 	errLeft    = errors.New("the client has left")
-	errGivenUp = errors.New("given up") // in place of retry.ErrGivenUp, which package transport would answer
+	errGivenUp = errors.New("given up") // not retry.ErrGivenUp, whose last fault package transport would answer with
 )
 
 // sharedRequest is one logical request on its way to an answer, over all its

@@ -142,10 +142,11 @@ func (r *Route) Go(e End) bool {
 	return true
 }
 
-// takesOver reports whether the next one takes over after the end of a run.
+// takesOver reports whether the next one takes over after the end of a run. A
+// command to give up is meant for all of them.
 func (r *Route) takesOver(e End) bool {
 	switch {
-	case r.Last():
+	case r.Last(), e.Stop == policy.GivenUp:
 		return false
 	case e.Stop == "" || r.Hops[r.At].AtOnce.Has(e.Fault.Kind):
 		return true

@@ -108,6 +108,7 @@ func TestRoute_GoAfterTheEndOfARun(t *testing.T) {
 		{"gateway, exhausted", ofGateway, fault.Overloaded, policy.Exhausted, true},
 		{"gateway, final", ofGateway, fault.Invalid, policy.Final, false},
 		{"gateway, final and at once", ofGateway, fault.Auth, policy.Final, true},
+		{"gateway, given up", ofGateway, fault.Overloaded, policy.GivenUp, false},
 		{"agent, exhausted", ofAgent, fault.Overloaded, policy.Exhausted, true},
 		{"agent, final quota", ofAgent, fault.Quota, policy.Final, true},
 		{"agent, invalid", ofAgent, fault.Invalid, policy.Final, false},
