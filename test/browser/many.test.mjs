@@ -10,7 +10,7 @@ after(close)
 const thousand = (more) => Array.from({ length: 1000 }, (_, i) => wait(i + 1, { upstream: i % 2 ? 'anthropic' : 'openai', ...more(i) }))
 const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1]
 
-// spent gives how many milliseconds of script and of layout something has taken.
+// spent returns the milliseconds of script and of layout of an action.
 async function spent(session, act) {
   const read = async () => Object.fromEntries((await session.send('Performance.getMetrics')).metrics.map((m) => [m.name, m.value * 1000]))
   const before = await read()
