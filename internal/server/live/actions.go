@@ -59,8 +59,8 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost {
-		all := l.loadWaits()
-		if i := slices.IndexFunc(all, func(v wait) bool { return v.ID == id }); i >= 0 {
+		all := l.loadCalls()
+		if i := slices.IndexFunc(all, func(v callWait) bool { return v.ID == id }); i >= 0 {
 			rest.Answer(w, http.StatusOK, all[i])
 			return
 		}

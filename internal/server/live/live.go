@@ -38,7 +38,7 @@ type Config struct {
 // Live answers the routes of this package. Its methods may be called concurrently.
 type Live struct {
 	Config
-	waits         list[int64, wait]
+	waits         list[int64, callWait]
 	turns         list[string, turnWait]
 	tallies       list[string, tally]
 	upstreams     list[string, upstream]
@@ -50,7 +50,7 @@ type Live struct {
 // New returns the routes' handlers. All of the configuration is needed but what says otherwise.
 func New(c Config) *Live {
 	l := &Live{Config: c}
-	l.waits = list[int64, wait]{one: "wait", all: "waits", load: l.loadWaits, same: wait.same, end: c.Feed.CallEnd}
+	l.waits = list[int64, callWait]{one: "wait", all: "waits", load: l.loadCalls, same: callWait.same, end: c.Feed.CallEnd}
 	l.turns = list[string, turnWait]{one: "turn", all: "turns", load: l.loadTurns, same: turnWait.same, end: c.Feed.TurnEnd}
 	l.tallies = list[string, tally]{one: "count", all: "counts", load: l.loadTallies, same: equal[tally]}
 	l.upstreams = list[string, upstream]{one: "upstream", all: "upstreams", load: l.loadUpstreams, same: upstream.same}

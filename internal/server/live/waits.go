@@ -1,68 +1,159 @@
 package live
 
 import (
+	"strconv"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// wait is a request that waits, as JSON.
-type wait struct {
-	ID         int64     `json:"id"`
-	State      string    `json:"state"` // "waiting", "trying", "queued", "paused"
-	Session    string    `json:"session,omitzero"`
-	Client     string    `json:"client,omitzero"`
-	API        string    `json:"api"`
-	Upstream   string    `json:"upstream"`
-	Model      string    `json:"model,omitzero"`
-	Stream     bool      `json:"stream"`
-	Held       bool      `json:"held"`           // keepalives go to the client
-	Kind       string    `json:"kind,omitzero"`  // of the latest fault
-	Cause      string    `json:"cause,omitzero"` // the same in plain words
-	Message    string    `json:"message,omitzero"`
-	Retries    int       `json:"retries"`             // made so far
-	MaxRetries int       `json:"maxRetries,omitzero"` // left out: no limit
-	Began      time.Time `json:"began"`
-	Due        time.Time `json:"due,omitzero"`      // of the next try; left out: it is not known
-	Deadline   time.Time `json:"deadline,omitzero"` // left out: none
-	Remaining  int64     `json:"remainingMs"`       // until due; 0: now, or unknown
-	Waited     int64     `json:"waitedMs"`
+// waitView is the wait of a call or a turn for its next try, as JSON.
+type waitView struct {
+	Kind        string    `json:"kind,omitzero"`       // of the latest fault
+	Cause       string    `json:"cause,omitzero"`      // the same in plain words
+	Message     string    `json:"message,omitzero"`    // the provider's text
+	Code        string    `json:"code,omitzero"`       // of a turn, such as "529"
+	Retries     int       `json:"retries"`             // made so far
+	MaxRetries  int       `json:"maxRetries,omitzero"` // left out: no limit
+	Began       time.Time `json:"began"`
+	Due         time.Time `json:"due,omitzero"`      // of the next try; left out: unknown, or in progress
+	Deadline    time.Time `json:"deadline,omitzero"` // left out: none
+	RemainingMs int64     `json:"remainingMs"`       // until due; 0: now, or unknown
+	WaitedMs    int64     `json:"waitedMs"`
+}
+
+// viewWait returns the view of a wait after so many retries, of a call or turn that began at a time.
+func viewWait(w *policy.Wait, retries int, began, now time.Time) waitView {
+	v := waitView{
+		Retries: retries, MaxRetries: w.Limit, Began: rest.Time(began), Due: rest.Time(w.Due), Deadline: rest.Time(w.Deadline),
+		RemainingMs: rest.Remaining(w.Due, now), WaitedMs: w.Waited.Milliseconds(),
+	}
+	if w.Limit == policy.Unlimited {
+		v.MaxRetries = 0
+	}
+	if f := w.Fault; f != nil {
+		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
+	}
+	return v
+}
+
+// withTimeOf returns the view with the time of another one, to compare the rest.
+func (v waitView) withTimeOf(o waitView) waitView {
+	v.RemainingMs, v.WaitedMs = o.RemainingMs, o.WaitedMs
+	return v
+}
+
+// callWait is a call that waits, as JSON.
+type callWait struct {
+	ID       int64  `json:"id"`
+	State    string `json:"state"` // "waiting", "trying", "queued", "paused"
+	Session  string `json:"session,omitzero"`
+	Client   string `json:"client,omitzero"`
+	API      string `json:"api"`
+	Upstream string `json:"upstream"`
+	Model    string `json:"model,omitzero"`
+	Stream   bool   `json:"stream"`
+	Held     bool   `json:"held"` // keepalives go to the client
+	waitView
 }
 
 // key returns the id.
-func (v wait) key() int64 { return v.ID }
+func (v callWait) key() int64 { return v.ID }
 
 // same reports whether nothing has changed but the time.
-func (v wait) same(other wait) bool {
-	v.Remaining, v.Waited = other.Remaining, other.Waited
-	return v == other
+func (v callWait) same(o callWait) bool {
+	v.waitView = v.withTimeOf(o.waitView)
+	return v == o
 }
 
-// loadWaits returns the gateway's waits.
-func (l *Live) loadWaits() []wait {
+// loadCalls returns the gateway's waits.
+func (l *Live) loadCalls() []callWait {
 	now := time.Now()
 	from := l.Gateway.Waits()
-	all := make([]wait, len(from))
+	all := make([]callWait, len(from))
 	for i := range from {
-		all[i] = viewWait(&from[i], now)
+		w := &from[i]
+		all[i] = callWait{
+			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
+			Model: w.Model, Stream: w.Stream, Held: w.Held, waitView: viewWait(&w.Wait, w.Retries, w.Began, now),
+		}
 	}
 	return all
 }
 
-func viewWait(g *gateway.Wait, now time.Time) wait {
-	v := wait{
-		ID: g.ID, State: g.State, Session: g.Session, Client: g.Client, API: g.API, Upstream: g.Upstream,
-		Model: g.Model, Stream: g.Stream, Held: g.Held, Retries: g.Retries, MaxRetries: g.Limit,
-		Began: rest.Time(g.Began), Due: rest.Time(g.Due), Deadline: rest.Time(g.Deadline),
-		Remaining: rest.Remaining(g.Due, now), Waited: g.Waited.Milliseconds(),
+// turnsBound is how many waiting turns are shown.
+const turnsBound = 500
+
+// turnWait is a turn that waits, as JSON.
+type turnWait struct {
+	Conversation string `json:"conversation"`
+	Title        string `json:"title,omitzero"`
+	Turn         string `json:"turn"`
+	State        string `json:"state"` // "waiting", "trying"
+	Provider     string `json:"provider"`
+	Model        string `json:"model"`
+	Upstream     string `json:"upstream"` // its name among the upstreams
+	waitView
+}
+
+// key returns the conversation's id: it has one turn at a time.
+func (v turnWait) key() string { return v.Conversation }
+
+// same reports whether nothing has changed but the time.
+func (v turnWait) same(o turnWait) bool {
+	v.waitView = v.withTimeOf(o.waitView)
+	return v == o
+}
+
+// loadTurns returns the turns that wait.
+func (l *Live) loadTurns() []turnWait {
+	if l.Conversations == nil {
+		return []turnWait{}
 	}
-	if g.Limit == policy.Unlimited {
-		v.MaxRetries = 0
+	now := time.Now()
+	from, _ := l.Conversations.Pending(turnsBound)
+	all := make([]turnWait, len(from))
+	for i := range from {
+		all[i] = viewTurn(&from[i], now)
 	}
-	if f := g.Fault; f != nil {
-		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
+	return all
+}
+
+func viewTurn(p *conversation.Pending, now time.Time) turnWait {
+	v := turnWait{
+		Conversation: p.Conversation, Title: p.Title, Turn: p.Turn, State: "waiting", Provider: p.Name.Provider, Model: p.Name.Model,
+		Upstream: history.OfTurns(p.Name.Provider), waitView: viewWait(&policy.Wait{
+			Due: p.Due, Limit: p.Limit, Deadline: p.Deadline, Waited: p.Slept,
+		}, p.Retries, p.Began, now),
 	}
+	status, _ := strconv.Atoi(p.Code) // not a number where no server has answered
+	v.Kind, v.Cause = p.Kind, (&fault.Error{Kind: fault.KindOf(p.Kind), Status: status}).Label()
+	v.Code, v.Message = p.Code, p.Message
+	if p.Trying {
+		v.State, v.Due, v.RemainingMs = "trying", time.Time{}, 0
+	}
+	v.WaitedMs = max(0, v.WaitedMs-v.RemainingMs)
 	return v
+}
+
+// tally is the size of a list of which only some items are shown, as JSON.
+type tally struct {
+	Of  string `json:"of"`
+	All int    `json:"all"`
+}
+
+// key returns the name of the list.
+func (v tally) key() string { return v.Of }
+
+// loadTallies counts the turns that wait.
+func (l *Live) loadTallies() []tally {
+	if l.Conversations == nil {
+		return []tally{}
+	}
+	_, n := l.Conversations.Pending(turnsBound)
+	return []tally{{"turns", n}}
 }
