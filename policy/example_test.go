@@ -27,7 +27,7 @@ func ExamplePolicy_Next() {
 	// 3 10s
 }
 
-// A provider that asks for more than we obey ends the run at once.
+// A provider that asks for a longer wait than the policy allows ends the run.
 func ExamplePolicy_Next_hint() {
 	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 	limit := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 2 * time.Minute}
@@ -48,9 +48,9 @@ func ExampleBackoff_At() {
 	// Output: 1s 5s 15s 45s 1m0s
 }
 
-// What a policy comes to is known before an outage shows it.
-func ExamplePolicy_Outlook() {
-	o := policy.Simple().Outlook(100)
+// A policy can be tried out before an outage does it.
+func ExamplePolicy_Forecast() {
+	o := policy.Simple().Forecast(100)
 	for _, r := range o.Retries {
 		fmt.Println(r.N, r.Wait, r.At)
 	}

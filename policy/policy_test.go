@@ -11,7 +11,7 @@ import (
 // start is the moment at which every script of this file begins.
 var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 
-// failure is one failed try of a script and what the policy must say to it.
+// failure is one failed try of a script and the verdict that must follow.
 type failure struct {
 	at    time.Duration // when the try failed, since the start
 	fault fault.Error
@@ -19,7 +19,7 @@ type failure struct {
 	stop  policy.Stop
 }
 
-// run plays the failures against the policy, with dice that move nothing.
+// run plays the failures against the policy, with a random number that moves nothing.
 func run(t *testing.T, p policy.Policy, script []failure) policy.Run {
 	t.Helper()
 	r := policy.Run{Started: start}
@@ -49,14 +49,14 @@ func spent(reset time.Duration) fault.Error {
 	return fault.Error{Kind: fault.Quota, Status: 429, ResetAt: start.Add(reset)}
 }
 
-// waits gives all waits of a policy against an outage without end in which
+// waits returns all waits of a policy against an outage without end in which
 // each try fails at once.
-func waits(p policy.Policy, f fault.Error, dice float64) ([]time.Duration, policy.Run, policy.Stop) {
+func waits(p policy.Policy, f fault.Error, random float64) ([]time.Duration, policy.Run, policy.Stop) {
 	var all []time.Duration
 	r, now := policy.Run{Started: start}, start
 	for {
 		var v policy.Verdict
-		r, v = p.Next(r, &f, false, now, dice)
+		r, v = p.Next(r, &f, false, now, random)
 		if v.Stop != "" {
 			return all, r, v.Stop
 		}
@@ -65,7 +65,7 @@ func waits(p policy.Policy, f fault.Error, dice float64) ([]time.Duration, polic
 	}
 }
 
-func TestPatientGivesTwentyOneRetriesInEightHours(t *testing.T) {
+func TestPatient_WaitsTwentyOneTimesInEightHours(t *testing.T) {
 	all, r, stop := waits(policy.Patient(), overloaded, 0.5)
 	if len(all) != 21 || r.Slept != 27105*time.Second || stop != policy.OverBudget {
 		t.Errorf("%d retries, %v slept, %q; want 21, 27105s, over budget", len(all), r.Slept, stop)
@@ -78,11 +78,11 @@ func TestPatientGivesTwentyOneRetriesInEightHours(t *testing.T) {
 	}
 }
 
-func TestPresetsKeepTheirNumbers(t *testing.T) {
+func TestPreset_KeepsItsNumbers(t *testing.T) {
 	s := time.Second
 	tests := []struct {
 		name    string
-		dice    float64
+		random  float64
 		retries int
 		slept   time.Duration
 		stop    policy.Stop
@@ -100,26 +100,26 @@ func TestPresetsKeepTheirNumbers(t *testing.T) {
 		if !ok {
 			t.Fatalf("no preset %q", tt.name)
 		}
-		all, r, stop := waits(p, overloaded, tt.dice)
+		all, r, stop := waits(p, overloaded, tt.random)
 		if len(all) != tt.retries || r.Slept != tt.slept || stop != tt.stop {
-			t.Errorf("%s, dice %v: %d retries, %v, %q; want %d, %v, %q",
-				tt.name, tt.dice, len(all), r.Slept, stop, tt.retries, tt.slept, tt.stop)
+			t.Errorf("%s, random %v: %d retries, %v, %q; want %d, %v, %q",
+				tt.name, tt.random, len(all), r.Slept, stop, tt.retries, tt.slept, tt.stop)
 		}
 	}
 }
 
-func TestZeroPolicyNeverTriesAgain(t *testing.T) {
+func TestPolicy_ZeroNeverRetries(t *testing.T) {
 	run(t, policy.Policy{}, []failure{{0, overloaded, 0, policy.Exhausted}})
 }
 
-func TestCommittedAnswerIsNeverTriedAgain(t *testing.T) {
+func TestNext_CommittedAnswerIsNotRetried(t *testing.T) {
 	_, v := policy.Patient().Next(policy.Run{}, &overloaded, true, start, 0)
 	if v.Stop != policy.Committed {
 		t.Errorf("stop %q, want committed", v.Stop)
 	}
 }
 
-func TestHintReplacesAShorterWaitExactly(t *testing.T) {
+func TestNext_RetryAfterReplacesAShorterWait(t *testing.T) {
 	s := time.Second
 	run(t, policy.Interactive(), []failure{
 		{0 * s, limited(7 * s), 7 * s, ""},
@@ -129,7 +129,7 @@ func TestHintReplacesAShorterWaitExactly(t *testing.T) {
 	})
 }
 
-func TestHintBeyondTheBudgetStops(t *testing.T) {
+func TestNext_RetryAfterBeyondTheBudgetStops(t *testing.T) {
 	p := policy.Policy{Retries: 9, MaxWait: time.Minute}
 	run(t, p, []failure{
 		{0, limited(40 * time.Second), 40 * time.Second, ""},
@@ -137,7 +137,7 @@ func TestHintBeyondTheBudgetStops(t *testing.T) {
 	})
 }
 
-func TestQuotaPassesOnlyWithAResetInsideTheBudget(t *testing.T) {
+func TestNext_QuotaIsRetriedOnlyAtItsReset(t *testing.T) {
 	h := time.Hour
 	run(t, policy.Patient(), []failure{{0, spent(5 * h), 5 * h, ""}, {5 * h, spent(9 * h), 0, policy.RetryAfterTooLong}})
 	run(t, policy.Patient(), []failure{{0, fault.Error{Kind: fault.Quota}, 0, policy.Final}})
@@ -145,7 +145,7 @@ func TestQuotaPassesOnlyWithAResetInsideTheBudget(t *testing.T) {
 	run(t, policy.Interactive(), []failure{{0, spent(time.Minute), 0, policy.Final}})
 }
 
-func TestOnlyPatientTriesUnknownFailuresAgain(t *testing.T) {
+func TestPreset_OnlyPatientRetriesUnknownFaults(t *testing.T) {
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
 		_, v := p.Next(policy.Run{Started: start}, &unknown, false, start, 0)
@@ -155,7 +155,7 @@ func TestOnlyPatientTriesUnknownFailuresAgain(t *testing.T) {
 	}
 }
 
-func TestFinalFaultsEndEveryPreset(t *testing.T) {
+func TestPreset_FinalFaultsAreNotRetried(t *testing.T) {
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
 		for _, k := range []fault.Kind{fault.Auth, fault.Invalid, fault.Refused, fault.TooLong, fault.Canceled} {
@@ -165,7 +165,7 @@ func TestFinalFaultsEndEveryPreset(t *testing.T) {
 	}
 }
 
-func TestCouncilRetriesOnlyWhileItsReserveIsLeft(t *testing.T) {
+func TestCouncil_RetriesOnlyWhileMinRemainingIsLeft(t *testing.T) {
 	p := policy.Council(270 * time.Second)
 	w, late := 1500*time.Millisecond, 240*time.Second
 	run(t, p, []failure{{late - 1, overloaded, w, ""}})
@@ -174,7 +174,7 @@ func TestCouncilRetriesOnlyWhileItsReserveIsLeft(t *testing.T) {
 	run(t, p, []failure{{0, overloaded, w, ""}, {time.Minute, overloaded, 0, policy.Exhausted}})
 }
 
-func TestWaitNeverReachesTheWall(t *testing.T) {
+func TestNext_WaitEndsBeforeTheDeadline(t *testing.T) {
 	p := policy.Policy{Retries: 9, Deadline: 10 * time.Second, Backoff: policy.Backoff{Steps: []time.Duration{4 * time.Second}}}
 	run(t, p, []failure{
 		{1 * time.Second, overloaded, 4 * time.Second, ""},
@@ -182,7 +182,7 @@ func TestWaitNeverReachesTheWall(t *testing.T) {
 	})
 }
 
-func TestDeadlineIsTheNearestBudget(t *testing.T) {
+func TestLatestWait_IsTheNearestBudget(t *testing.T) {
 	r := policy.Run{Tries: 8, Started: start, Slept: 3705 * time.Second}
 	now := start.Add(2 * time.Hour)
 	tests := []struct {
@@ -197,17 +197,17 @@ func TestDeadlineIsTheNearestBudget(t *testing.T) {
 	}
 	for i, tt := range tests {
 		if got := tt.p.LatestWait(r, now); !got.Equal(tt.want) {
-			t.Errorf("row %d: %v, want %v", i, got, tt.want)
+			t.Errorf("row %d: latest wait at %v, want %v", i, got, tt.want)
 		}
 	}
 }
 
-// FuzzNext looks for a schedule, a budget and a hint that make a wait negative
+// FuzzNext looks for a backoff, a budget and a stated wait that make a wait negative
 // or overrun the budget.
 func FuzzNext(f *testing.F) {
 	f.Add(int64(5e9), 2.0, 0.1, 0.1, int64(30e9), int64(60e9), int64(7e9), 0.5, 3)
 	f.Add(int64(1<<62), 1e300, -5.0, 9.0, int64(0), int64(1), int64(-1), 1.0, 1<<40)
-	f.Fuzz(func(t *testing.T, step int64, factor, down, up float64, most, sleep, hint int64, dice float64, tries int) {
+	f.Fuzz(func(t *testing.T, step int64, factor, down, up float64, most, sleep, hint int64, random float64, tries int) {
 		sleep = max(sleep, 1)
 		p := policy.Policy{
 			Retries: policy.Unlimited,
@@ -218,9 +218,9 @@ func FuzzNext(f *testing.F) {
 			},
 		}
 		f := fault.Error{Kind: fault.RateLimited, Wait: time.Duration(hint)}
-		r, v := p.Next(policy.Run{Started: start, Tries: min(max(tries, 0), 1<<50)}, &f, false, start, dice)
+		r, v := p.Next(policy.Run{Started: start, Tries: min(max(tries, 0), 1<<50)}, &f, false, start, random)
 		if v.Wait < 0 || r.Slept < 0 || r.Slept > p.MaxWait {
-			t.Fatalf("%+v to %+v gives %+v, %+v", p, f, r, v)
+			t.Fatalf("policy %+v after %+v: run %+v, verdict %+v; want nothing negative or over the budget", p, f, r, v)
 		}
 	})
 }

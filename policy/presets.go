@@ -22,8 +22,8 @@ func Patient() Policy {
 	}
 }
 
-// Interactive is for somebody who watches: ten retries, 1 s doubling to 30 s,
-// ±10 %. It obeys hints up to five minutes.
+// Interactive is for a user who watches: ten retries, 1 s doubling to 30 s, ±10 %.
+// A provider may ask for waits of up to five minutes.
 func Interactive() Policy {
 	return Policy{
 		Retries: 10,
@@ -37,9 +37,9 @@ func Interactive() Policy {
 	}
 }
 
-// Worker is for the supervisor of a long session: waits of 3 s, 5 s, 10 s,
-// 30 s, then 60 s each, up to 10 % longer, ten retries. It obeys hints up to
-// fifteen minutes. A session without end sets Retries to Unlimited.
+// Worker is for a long unattended task: waits of 3 s, 5 s, 10 s,
+// 30 s, then 60 s each, up to 10 % longer, ten retries. A provider may ask for
+// waits of up to fifteen minutes.
 func Worker() Policy {
 	return Policy{
 		Retries: 10,
@@ -54,7 +54,7 @@ func Worker() Policy {
 }
 
 // Simple is for one call in a script: three retries after 1 s, 2 s and 4 s.
-// It obeys hints up to a minute.
+// A provider may ask for waits of up to a minute.
 func Simple() Policy {
 	return Policy{
 		Retries:       3,
@@ -63,12 +63,11 @@ func Simple() Policy {
 	}
 }
 
-// CouncilBudget is the usual budget of a council's member over all its tries.
+// CouncilBudget is the usual budget of a council's member for all its tries.
 const CouncilBudget = 270 * time.Second
 
-// Council is for one voice among several: one retry after 1.5 s inside the
-// member's budget, only while more than 30 s of it remain when the try has
-// failed, and never after a limit of ours expired.
+// Council is for one model among several: one retry after 1.5 s, only while more
+// than 30 s of the budget remain, and never after a limit of ours expired.
 func Council(budget time.Duration) Policy {
 	return Policy{
 		Retries:      1,
@@ -79,7 +78,7 @@ func Council(budget time.Duration) Policy {
 	}
 }
 
-// presets holds the presets by name, in the order in which people see them.
+// presets are the presets by name, in the order in which they are shown.
 var presets = []struct {
 	name string
 	make func() Policy
@@ -91,7 +90,7 @@ var presets = []struct {
 	{"council", func() Policy { return Council(CouncilBudget) }},
 }
 
-// Preset gives a preset by its lower-case name, Council with its usual budget;
+// Preset returns a preset by its lower-case name, Council with its usual budget;
 // false: there is none of that name.
 func Preset(name string) (Policy, bool) {
 	for _, p := range presets {
@@ -102,7 +101,7 @@ func Preset(name string) (Policy, bool) {
 	return Policy{}, false
 }
 
-// Presets lists the presets' names.
+// Presets returns the presets' names.
 func Presets() []string {
 	names := make([]string, len(presets))
 	for i, p := range presets {

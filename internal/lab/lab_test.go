@@ -224,7 +224,7 @@ func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
 		if s.Source == "" || s.Seen == "" || s.Policy.Retries < 1 || len(s.Statuses) == 0 || !strings.Contains(s.Seen, "2026") {
 			t.Errorf("%s: %q, %q", s.Name, s.Source, s.Seen)
 		}
-		if o := s.Policy.Outlook(100); o.Stop != policy.Exhausted || len(o.Retries) != s.Policy.Retries {
+		if o := s.Policy.Forecast(100); o.Stop != policy.Exhausted || len(o.Retries) != s.Policy.Retries {
 			t.Errorf("%s ends with %q after %d retries", s.Name, o.Stop, len(o.Retries))
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Server) servePolicies(w http.ResponseWriter, _ *http.Request) {
 }
 
 func viewPolicy(p Policy) outlook {
-	o := p.Policy.Outlook(outlookBound)
+	o := p.Policy.Forecast(outlookBound)
 	shown := o.Retries[:min(retriesShown, len(o.Retries))]
 	v := outlook{
 		Name: p.Name, Source: "configuration", UsedBy: p.UsedBy, Sentence: p.Sentence, Retries: []schedule{}, Kinds: kinds(p.Policy),

@@ -53,7 +53,7 @@ func (c *serveCmd) follow(ctx context.Context, g *following) (stop func()) {
 func (g *following) policies() []server.Policy {
 	var all []server.Policy
 	for _, u := range g.shown.Load().Uses() {
-		o := u.Policy.Outlook(outlook.MaxRetries)
+		o := u.Policy.Forecast(outlook.MaxRetries)
 		first := outlook.Summary(u.Policy, o)
 		all = append(all, server.Policy{
 			Name: u.Name, Preset: u.Preset, UsedBy: u.By, Policy: u.Policy,

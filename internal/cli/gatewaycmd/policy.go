@@ -50,7 +50,7 @@ func policyList(s command.Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(w, "%s\t%s\n", name, outlook.Summary(p, p.Outlook(outlook.MaxRetries)))
+				fmt.Fprintf(w, "%s\t%s\n", name, outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
 			}
 			return command.Failed(w.Flush())
 		},
@@ -94,7 +94,7 @@ func policyCheck(s command.Streams) *cobra.Command {
 			if doubt != "" {
 				fmt.Fprintf(s.Out, "%s: warning: %s\n", args[0], doubt)
 			}
-			_, err = fmt.Fprintf(s.Out, "%s is right: %s\n", args[0], outlook.Summary(p, p.Outlook(outlook.MaxRetries)))
+			_, err = fmt.Fprintf(s.Out, "%s is right: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
 			return command.Failed(err)
 		},
 	}
@@ -123,7 +123,7 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	if err != nil {
 		return err
 	}
-	o := p.Outlook(outlook.MaxRetries)
+	o := p.Forecast(outlook.MaxRetries)
 	if c.json {
 		return command.Failed(writeJSON(s.Out, describePolicy(name, o, now)))
 	}
@@ -154,7 +154,7 @@ func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 }
 
 // Print writes for people.
-func (c *policyShowCmd) print(out *screen.Screen, name string, p policy.Policy, o policy.Outlook, now time.Time) {
+func (c *policyShowCmd) print(out *screen.Screen, name string, p policy.Policy, o policy.Forecast, now time.Time) {
 	out.Wrap("", name+": "+outlook.Summary(p, o))
 	shown := o.Retries[:min(len(o.Retries), c.most)]
 	if len(shown) > 0 {
@@ -176,7 +176,7 @@ const (
 )
 
 // table writes the retries, with a bar for each wait where there is room.
-func (c *policyShowCmd) table(out *screen.Screen, shown []policy.Retry, moved bool, now time.Time) {
+func (c *policyShowCmd) table(out *screen.Screen, shown []policy.PlannedRetry, moved bool, now time.Time) {
 	longest := time.Duration(1)
 	for _, r := range shown {
 		longest = max(longest, r.Wait)
@@ -200,7 +200,7 @@ func (c *policyShowCmd) table(out *screen.Screen, shown []policy.Retry, moved bo
 }
 
 // span says between which waits chance may put one.
-func span(r policy.Retry) string {
+func span(r policy.PlannedRetry) string {
 	if r.Least == r.Most {
 		return ""
 	}
@@ -235,7 +235,7 @@ type describedRetry struct {
 // endlessShown is how many retries of a policy without end programs are told.
 const endlessShown = 100
 
-func describePolicy(name string, o policy.Outlook, now time.Time) describedPolicy {
+func describePolicy(name string, o policy.Forecast, now time.Time) describedPolicy {
 	d := describedPolicy{Policy: name, Retries: []describedRetry{}, Stop: string(o.Stop)}
 	if o.Stop == "" {
 		o.Retries = o.Retries[:min(len(o.Retries), endlessShown)]

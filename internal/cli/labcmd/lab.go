@@ -283,7 +283,7 @@ func (c *labCmd) sources() error {
 	out := screen.New(c.s, false)
 	width := min(out.Columns(), 100)
 	for _, s := range lab.All() {
-		out.Print("", "%-18s %s: %s", s.Name, s.Title, outlook.Summary(s.Policy, s.Policy.Outlook(outlook.MaxRetries)))
+		out.Print("", "%-18s %s: %s", s.Name, s.Title, outlook.Summary(s.Policy, s.Policy.Forecast(outlook.MaxRetries)))
 		for _, line := range []struct{ name, text string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
 			if line.text != "" {
 				out.Print(screen.Faint, "    %s", strings.Join(screen.Fold(line.name+line.text, max(20, width-4)), "\n    "))

@@ -14,7 +14,7 @@ import (
 const MaxRetries = 10_000
 
 // Summary says in a line what a policy does in an outage without end.
-func Summary(p policy.Policy, o policy.Outlook) string {
+func Summary(p policy.Policy, o policy.Forecast) string {
 	switch {
 	case p.Retries == 0, len(o.Retries) == 0 && o.Stop == policy.OverBudget:
 		return "never tries again"
@@ -25,7 +25,7 @@ func Summary(p policy.Policy, o policy.Outlook) string {
 }
 
 // End says where a policy ends and why.
-func End(p policy.Policy, o policy.Outlook) string {
+func End(p policy.Policy, o policy.Forecast) string {
 	n := len(o.Retries)
 	switch first := p.Backoff.At(1, 0.5); {
 	case p.Retries == 0:

@@ -88,7 +88,7 @@ func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, 
 
 // doubtful tells what is odd about a policy; "": nothing.
 func doubtful(p policy.Policy) string {
-	switch o := p.Outlook(1); {
+	switch o := p.Forecast(1); {
 	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
 		return "this policy never retries, since retries is 0; its backoff is unused"
 	case p.Retries == 0:
