@@ -14,27 +14,43 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
+// laterJob differs from Job in its body.
+func laterJob(turn string) store.Job {
+	j := Job(turn)
+	j.Body = json.RawMessage(`{"later":true}`)
+	return j
+}
+
+// wantJob takes the next job, checks that it is the wanted one and not early, and
+// acknowledges it.
+func wantJob(t *testing.T, s Subject, want store.Job, at time.Time) {
+	t.Helper()
+	l := Take(t, s)
+	if early := time.Until(at); early > 0 {
+		t.Errorf("job of %s is due %v early", want.Turn, early)
+	}
+	if diff := cmp.Diff(want, l.Job()); diff != "" {
+		t.Errorf("next job (-want +got):\n%s", diff)
+	}
+	Ack(t, l)
+}
+
 var queueCases = map[string]func(*testing.T, Subject){
 	"an acknowledged job is not delivered again": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"), Job("t2"))
-		for _, turn := range []string{"t1", "t2"} {
-			c := Take(t, s)
-			if diff := cmp.Diff(Job(turn), c.Job()); diff != "" {
-				t.Error(diff)
-			}
-			Ack(t, c)
-		}
+		wantJob(t, s, Job("t1"), time.Time{})
+		wantJob(t, s, Job("t2"), time.Time{})
 		WantNoJob(t, s)
 	},
 	"a waiting worker gets the next job": func(t *testing.T, s Subject) {
-		var waiting sync.WaitGroup
-		waiting.Go(func() {
-			if c := Take(t, s); c.Job().Turn != "t1" {
-				t.Error(c.Job())
+		var worker sync.WaitGroup
+		worker.Go(func() {
+			if l := Take(t, s); l.Job().Turn != "t1" {
+				t.Errorf("took %v, want t1", l.Job())
 			}
 		})
 		Enqueue(t, s, Job("t1"))
-		waiting.Wait()
+		worker.Wait()
 	},
 	"jobs with one key are one job": func(t *testing.T, s Subject) {
 		keyed, other := Job("t1"), Job("t1")
@@ -50,90 +66,66 @@ var queueCases = map[string]func(*testing.T, Subject){
 	},
 	"a lease that is not extended expires": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
-		began := time.Now()
+		start := time.Now()
 		Take(t, s)
-		again := Take(t, s)
-		if held := time.Since(began); held < s.Lease-s.Lease/20 {
-			t.Errorf("it lapsed after %v", held)
+		second := Take(t, s)
+		if lasted := time.Since(start); lasted < s.Lease-s.Lease/20 {
+			t.Errorf("the lease expired after %v, want %v", lasted, s.Lease)
 		}
-		Ack(t, again)
+		Ack(t, second)
 		WantNoJob(t, s)
 	},
 	"an extended lease does not expire": func(t *testing.T, s Subject) {
-		for range 3 { // on a machine that stands still for too long it may lapse all the same
+		for range 3 { // it may expire on a machine that pauses for too long
 			Enqueue(t, s, Job("t1"))
-			c := Take(t, s)
-			if holds(t, s, c) {
-				Ack(t, c)
+			l := Take(t, s)
+			extended := extend(t, s, l)
+			Ack(t, l)
+			if extended {
 				return
 			}
-			Ack(t, c)
 		}
-		t.Error("it lapsed")
+		t.Error("the extended lease has expired three times")
 	},
 	"a nacked job is delivered again after its delay": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
 		if err := Take(t, s).Nack(0); err != nil {
-			t.Fatal(err)
+			t.Fatalf("nack: %v", err)
 		}
-		began := time.Now()
+		start := time.Now()
 		if err := Take(t, s).Nack(2 * s.Tick); err != nil {
-			t.Fatal(err)
+			t.Fatalf("nack with a delay: %v", err)
 		}
-		c := Take(t, s)
-		if waited := time.Since(began); waited < 2*s.Tick {
-			t.Errorf("it came after %v", waited)
-		}
-		Ack(t, c)
+		wantJob(t, s, Job("t1"), start.Add(2*s.Tick))
 	},
-	"each job has one worker":                                 crowd,
-	"scheduled jobs become due at their instants, not before": parked,
+	"each job has one worker":                                 manyWorkers,
+	"scheduled jobs become due at their instants, not before": scheduleOrder,
 	"a job with a past instant is due and replaces no scheduled one": func(t *testing.T, s Subject) {
-		later := Job("t1")
-		later.Body = json.RawMessage(`{"later":true}`)
-		at := Schedule(t, s, later, 8)
+		at := Schedule(t, s, laterJob("t1"), 8)
 		Schedule(t, s, Job("t1"), -1000)
-		Ack(t, Take(t, s))
-		c := Take(t, s)
-		if diff := cmp.Diff(later, c.Job()); diff != "" || time.Now().Before(at) {
-			t.Error(diff, time.Until(at))
-		}
-		Ack(t, c)
+		wantJob(t, s, Job("t1"), time.Time{})
+		wantJob(t, s, laterJob("t1"), at)
 		WantNoJob(t, s)
 	},
 	"a scheduled job replaces the turn's former one": func(t *testing.T, s Subject) {
 		Schedule(t, s, Job("t1"), 7)
-		later := Job("t1")
-		later.Body = json.RawMessage(`{"later":true}`)
-		at := Schedule(t, s, later, 9)
-		c := Take(t, s)
-		if diff := cmp.Diff(later, c.Job()); diff != "" || time.Now().Before(at) {
-			t.Error(diff, time.Until(at))
-		}
-		Ack(t, c)
+		wantJob(t, s, laterJob("t1"), Schedule(t, s, laterJob("t1"), 9))
 		Schedule(t, s, Job("t2"), 1000)
-		at = Schedule(t, s, Job("t2"), 2)
-		if Ack(t, Take(t, s)); time.Now().Before(at) {
-			t.Error(time.Until(at))
-		}
+		wantJob(t, s, Job("t2"), Schedule(t, s, Job("t2"), 2))
 		WantNoJob(t, s)
 	},
 	"an unscheduled job does not become due": func(t *testing.T, s Subject) {
 		Schedule(t, s, Job("t1"), 8)
 		Schedule(t, s, Job("t2"), 9)
-		for _, turn := range []string{"t1", "t1", "nobody"} {
+		for _, turn := range []string{"t1", "t1", "unknown"} {
 			if err := s.Unschedule(t.Context(), turn); err != nil {
-				t.Fatal(err)
+				t.Fatalf("unschedule %s: %v", turn, err)
 			}
 		}
-		if c := Take(t, s); c.Job().Turn != "t2" {
-			t.Error(c.Job())
-		}
+		wantJob(t, s, Job("t2"), time.Time{})
 	},
 	"a scheduled job that becomes due replaces no other": func(t *testing.T, s Subject) {
-		later := Job("t1")
-		later.Body = json.RawMessage(`{"later":true}`)
-		Schedule(t, s, later, 1)
+		Schedule(t, s, laterJob("t1"), 1)
 		Enqueue(t, s, Job("t1"), Job("t2"))
 		var got []string
 		for range 2 {
@@ -145,23 +137,23 @@ var queueCases = map[string]func(*testing.T, Subject){
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff([]string{`{"later":true}`, `{"of":"t1"}`, `{"of":"t1"}`, `{"of":"t2"}`}, got); diff != "" {
-			t.Error(diff)
+			t.Errorf("bodies of the jobs (-want +got):\n%s", diff)
 		}
 	},
 	"a turn is scheduled while its job is leased": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
 		for range 3 {
-			c := Take(t, s)
-			Schedule(t, s, c.Job(), 2)
-			Ack(t, c)
+			l := Take(t, s)
+			Schedule(t, s, l.Job(), 2)
+			Ack(t, l)
 		}
 		Ack(t, Take(t, s))
 		WantNoJob(t, s)
 	},
 	"invalid jobs are refused": func(t *testing.T, s Subject) {
-		for _, c := range []struct {
-			ticket store.Job
-			want   error
+		for _, tt := range []struct {
+			job  store.Job
+			want error
 		}{
 			{store.Job{Turn: "t1"}, store.ErrInvalid},
 			{store.Job{Conversation: "c1"}, store.ErrInvalid},
@@ -170,10 +162,10 @@ var queueCases = map[string]func(*testing.T, Subject){
 			{store.Job{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`1`)}, store.ErrInvalid},
 			{store.Job{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`{"a":"` + strings.Repeat("a", 600<<10) + `"}`)}, store.ErrTooLarge},
 		} {
-			WantError(t, "offer", s.Enqueue(t.Context(), c.ticket), c.want)
-			WantError(t, "park", s.Schedule(t.Context(), c.ticket, time.Now()), c.want)
+			WantError(t, "enqueue", s.Enqueue(t.Context(), tt.job), tt.want)
+			WantError(t, "schedule", s.Schedule(t.Context(), tt.job, time.Now()), tt.want)
 		}
-		WantError(t, "unpark", s.Unschedule(t.Context(), "*"), store.ErrInvalid)
+		WantError(t, "unschedule", s.Unschedule(t.Context(), "*"), store.ErrInvalid)
 		WantNoJob(t, s)
 	},
 	"health counts jobs": func(t *testing.T, s Subject) {
@@ -183,13 +175,14 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Append(t, s, "c1", store.Position{}, "a")
 		h, err := s.Health(t.Context())
 		if err != nil || h.Due != 2 || h.Scheduled != 1 || h.Leased != 1 || h.Logs != 1 {
-			t.Errorf("%+v, %v", h, err)
+			t.Errorf("health: got %+v, %v; want 2 due, 1 scheduled, 1 leased and 1 log", h, err)
 		}
 	},
 }
 
-// holds tells whether nobody else gets a claim whose worker says it is alive.
-func holds(t *testing.T, s Subject, c store.Lease) bool {
+// extend extends a lease for a while, and reports whether no other worker got its
+// job.
+func extend(t *testing.T, s Subject, l store.Lease) bool {
 	t.Helper()
 	for range 12 {
 		ctx, cancel := context.WithTimeout(t.Context(), s.Lease/8)
@@ -198,36 +191,36 @@ func holds(t *testing.T, s Subject, c store.Lease) bool {
 		if err == nil {
 			return false
 		}
-		if err := c.Extend(); err != nil {
-			t.Fatal(err)
+		if err := l.Extend(); err != nil {
+			t.Fatalf("extend the lease: %v", err)
 		}
 	}
 	return true
 }
 
-// crowd has many workers take many tickets, due and parked.
-func crowd(t *testing.T, s Subject) {
+// manyWorkers has many workers take due and scheduled jobs.
+func manyWorkers(t *testing.T, s Subject) {
 	var mu sync.Mutex
 	taken := map[string]int{}
 	left := 60
-	ctx, enough := context.WithTimeout(t.Context(), 20*time.Second+20*s.Tick)
-	defer enough()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second+20*s.Tick)
+	defer stop()
 	var workers sync.WaitGroup
 	for range 8 {
 		workers.Go(func() {
 			for {
-				c, err := s.Take(ctx)
+				l, err := s.Take(ctx)
 				if err != nil {
 					return
 				}
 				mu.Lock()
-				taken[c.Job().Turn]++
+				taken[l.Job().Turn]++
 				if left--; left == 0 {
-					enough()
+					stop()
 				}
 				mu.Unlock()
-				if err := c.Ack(); err != nil {
-					t.Error(err)
+				if err := l.Ack(); err != nil {
+					t.Errorf("acknowledge %s: %v", l.Job().Turn, err)
 				}
 			}
 		})
@@ -235,35 +228,35 @@ func crowd(t *testing.T, s Subject) {
 	for _, turn := range names("due", 30) {
 		Enqueue(t, s, Job(turn))
 	}
-	for _, turn := range names("parked", 30) {
+	for _, turn := range names("scheduled", 30) {
 		Schedule(t, s, Job(turn), 2)
 	}
 	workers.Wait()
 	for turn, n := range taken {
 		if n != 1 {
-			t.Errorf("%s was taken %d times", turn, n)
+			t.Errorf("the job of %s was taken %d times, want once", turn, n)
 		}
 	}
 	if len(taken) != 60 {
-		t.Errorf("%d were taken", len(taken))
+		t.Errorf("%d jobs were taken, want 60", len(taken))
 	}
 }
 
-// parked parks tickets in another order than they fall due in. Those whose
-// instants are near each other may come in any order.
-func parked(t *testing.T, s Subject) {
+// scheduleOrder schedules jobs in another order than that of their instants. Jobs
+// with instants near each other may come in any order.
+func scheduleOrder(t *testing.T, s Subject) {
 	at := map[string]time.Time{}
 	for turn, ticks := range map[string]int{"t5": 5, "t1": 1, "t3": 3} {
 		at[turn] = Schedule(t, s, Job(turn), ticks)
 	}
 	for range 3 {
-		c := Take(t, s)
-		turn := c.Job().Turn
-		if diff := cmp.Diff(Job(turn), c.Job()); diff != "" || time.Now().Before(at[turn]) {
-			t.Error(diff, time.Until(at[turn]))
+		l := Take(t, s)
+		turn := l.Job().Turn
+		if diff := cmp.Diff(Job(turn), l.Job()); diff != "" || time.Now().Before(at[turn]) {
+			t.Errorf("job of %s, %v before its instant (-want +got):\n%s", turn, time.Until(at[turn]), diff)
 		}
 		delete(at, turn)
-		Ack(t, c)
+		Ack(t, l)
 	}
 	if len(at) > 0 {
 		t.Errorf("not taken: %v", at)
