@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Arguments gives a tool call's arguments as [llm.ToolCall] has them: the JSON
-// object that the model has written, {} where it has written nothing, and
-// anything else as a JSON string.
+// Arguments returns a tool call's arguments as in [llm.ToolCall]: the JSON object that the model wrote, {}
+// where it wrote nothing, and anything else as a JSON string.
 func Arguments(written string) json.RawMessage {
 	text := strings.TrimSpace(written)
 	switch {
@@ -18,13 +17,12 @@ func Arguments(written string) json.RawMessage {
 	case text[0] == '{' && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
-	quoted, _ := json.Marshal(written) // a string always can
+	quoted, _ := json.Marshal(written) // a string can always be encoded
 	return quoted
 }
 
-// ArgumentsObject gives a call's arguments for an API that takes nothing but objects:
-// what is none becomes the value of "arguments", so that the model sees what it
-// has written.
+// ArgumentsObject returns a call's arguments for an API that takes only objects: any other value becomes
+// the member "arguments", so that the model sees what it wrote.
 func ArgumentsObject(arguments json.RawMessage) json.RawMessage {
 	text := bytes.TrimSpace(arguments)
 	switch {
@@ -38,12 +36,11 @@ func ArgumentsObject(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"arguments":` + string(text) + `}`)
 }
 
-// generatedPrefix begins the ids that we make.
+// generatedPrefix begins generated ids.
 const generatedPrefix = "made_"
 
-// newID makes an id for a call to which its provider has given none.
+// newID generates an id for a call to which its provider gave none.
 func newID() string { return generatedPrefix + rand.Text() }
 
-// IsGeneratedID tells whether an id is one that was made for a call, of which its
-// provider knows nothing.
+// IsGeneratedID reports whether an id was generated here, so that its provider does not know it.
 func IsGeneratedID(id string) bool { return strings.HasPrefix(id, generatedPrefix) }

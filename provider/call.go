@@ -5,27 +5,25 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Call is one question to a provider. It belongs to the goroutine that ranges
-// over the answer.
+// Call is one request to a provider. It belongs to the goroutine that ranges over the answer.
 type Call struct {
 	by       llm.Name
 	faults   classify.Classifier
 	yield    func(llm.Part, error) bool
 	observed observation
 
-	hasContent bool // something of the answer has been handed on
-	hasCalls   bool // a tool call among it
-	left       bool // whoever ranges has broken off
-	ended      bool // the proper end has been seen
+	hasContent bool // some of the answer has been yielded
+	hasCalls   bool // including a tool call
+	left       bool // the caller has left the loop
+	ended      bool // the proper end has come
 	end        llm.End
 
-	initialUsage, finalUsage *llm.Usage // before the first content, at the end; nil: not told
+	initialUsage, finalUsage *llm.Usage // yielded with the first content, and at the end; nil: none
 }
 
-// Yield hands on text, reasoning or a tool call as it comes; false: nobody
-// wants more, and ask returns whatever it likes. What is empty is left out. A
-// call without an id gets one, and its arguments may be as the model has
-// written them ([Arguments]).
+// Yield passes on text, reasoning or a tool call as it comes; false: the caller has left, and ask returns
+// any value. Empty parts are dropped. A call without an id gets one, and its arguments may be as the model
+// wrote them ([Arguments]).
 func (c *Call) Yield(p llm.Part) bool {
 	if call, ok := p.(llm.ToolCall); ok {
 		c.hasCalls = true
@@ -47,33 +45,31 @@ func (c *Call) Yield(p llm.Part) bool {
 	return c.forward(u)
 }
 
-// forward hands on a part and remembers who left.
+// forward yields a part and notes whether the caller has left.
 func (c *Call) forward(p llm.Part) bool {
 	c.left = !c.yield(p, nil)
 	return !c.left
 }
 
-// InitialUsage says what the answer has cost before it has begun. That is no content:
-// it is handed on with the first.
+// InitialUsage sets the usage known before the answer begins. That is not content: it is passed on with the
+// first content.
 func (c *Call) InitialUsage(u llm.Usage) {
 	if !c.hasContent {
 		c.initialUsage = &u
 	}
 }
 
-// Usage says what the answer has cost so far. The last word is handed on before
-// the end.
+// Usage sets the usage so far. The latest is passed on before the end.
 func (c *Call) Usage(u llm.Usage) { c.finalUsage = &u }
 
-// End says that the answer's proper end has come, why it came and which model
-// has spoken; "": the provider does not say. What follows may still be heard:
-// the end is handed on when ask has returned nil. After tool calls the reason is
-// theirs.
+// End notes that the answer's proper end has come, its reason and the model that answered; "": not stated.
+// Further data may follow: the end is passed on when ask has returned nil. After tool calls the reason is
+// llm.Calls.
 func (c *Call) End(reason llm.Reason, model string) {
 	c.ended, c.end = true, llm.End{Reason: reason, Model: model}
 }
 
-// finish hands on how the answer has ended.
+// finish yields the end of the answer.
 func (c *Call) finish() {
 	if c.hasCalls {
 		c.end.Reason = llm.Calls

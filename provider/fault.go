@@ -12,9 +12,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// ErrorEvent gives the fault of an error event inside a stream, for ask to return:
-// the event's text or its data, as of classify.FromEvent, and the SDK's error; nil:
-// it has none. Where the response itself is an error, that says more.
+// ErrorEvent returns the fault of an error event inside a stream, for ask to return: the event's text or
+// its data, as for classify.FromEvent, and the SDK's error; nil: none. Where the response itself is an
+// error, that one is returned.
 func (c *Call) ErrorEvent(event []byte, err error) error {
 	if err != nil && c.observed.status >= http.StatusMultipleChoices {
 		return err
@@ -24,8 +24,7 @@ func (c *Call) ErrorEvent(event []byte, err error) error {
 	return f
 }
 
-// fault names what has gone wrong. err is what the SDK says; nil: that all is
-// well, although the end is missing.
+// fault returns the fault of a failed call. err is the SDK's error; nil: none, although the end is missing.
 func (c *Call) fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -37,20 +36,20 @@ func (c *Call) fault(ctx context.Context, err error) error {
 	if !known {
 		f = c.classify(err)
 	}
-	signed := *f // one that is known already may be somebody's
+	signed := *f // a fault that is known already may be shared
 	if signed.Provider == "" {
 		signed.Provider = c.by.Provider
 	}
 	if err != nil && !known {
 		signed.Err = err
 	}
-	if signed.Message == "" && signed.Code == "" { // else the SDK's words are shown, which may have the address in them
+	if signed.Message == "" && signed.Code == "" { // else the SDK's text would be shown, which may contain the URL
 		signed.Message = http.StatusText(signed.Status)
 	}
 	return &signed
 }
 
-// classify names a fault that nobody has named yet.
+// classify classifies an error that has not been classified yet.
 func (c *Call) classify(err error) *fault.Error {
 	now := time.Now()
 	w := &c.observed
@@ -62,26 +61,26 @@ func (c *Call) classify(err error) *fault.Error {
 	case w.err != nil && w.err != io.EOF:
 		return c.faults.Broken(w.err, now)
 	}
-	return c.faults.Broken(nil, now) // the SDK's words are none of the provider's, and may quote the answer
+	return c.faults.Broken(nil, now) // the SDK's text is not the provider's, and may quote the answer
 }
 
-// classifyUnanswered names what has failed without a response. What the SDK would not
-// even send fails again.
+// classifyUnanswered classifies a failure without a response. A request that the SDK would not even send
+// fails again.
 func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 	f := c.faults.Of(err, now)
 	if !c.observed.sent && f.Kind == fault.Unknown {
-		f.Kind, f.Rule, f.Reason = fault.Invalid, "provider/unsent", "the SDK has not sent the request"
+		f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the SDK has not sent the request"
 	}
 	return f
 }
 
-// isNotAnswer tells whether a body with a good status is something else than an
-// answer, whole or not: an error, a page, a sentence of a proxy.
+// isNotAnswer reports whether a body with a success status is not an answer, whole or not: an error, a
+// page, a proxy's text.
 func (w *observation) isNotAnswer() bool {
 	for _, field := range [...]string{"data:", "event:", ":"} {
 		if bytes.HasPrefix(bytes.TrimSpace(w.body), []byte(field)) {
-			return false // a stream under another name
+			return false // a stream with another content type
 		}
 	}
-	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // as of any dialect
+	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // the same in every dialect
 }

@@ -5,9 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// FitID gives a tool call's id as an API takes it: what does not fit, since another
-// provider has made it, becomes one of 37 letters, digits and underscores, for
-// the call and its result the same.
+// FitID returns a tool call's id as an API accepts it: an id that does not fit, since another provider made
+// it, becomes one of 37 letters, digits and underscores, the same for the call and its result.
 func FitID(id string, fits func(string) bool) string {
 	if fits(id) {
 		return id

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Folder lets a model look at what is in a folder and below it. Nothing leads
-// out: neither "..", nor an absolute path, nor a symbolic link.
+// Folder lets a model read a folder and everything below it. Nothing outside can be reached: not by "..",
+// an absolute path or a symbolic link.
 type Folder struct {
 	root *os.Root
 }
@@ -28,8 +28,8 @@ func Files(root string) (*Folder, error) {
 	return &Folder{opened}, nil
 }
 
-// Tools gives the tools: list_files, read_file and search_files. They write
-// nothing and see what is there when they run.
+// Tools returns the tools list_files, read_file and search_files. They change nothing and read the current
+// files.
 func (f *Folder) Tools() []Tool {
 	return []Tool{
 		Func("list_files", "Lists a directory: subdirectories end with a slash, files have their size in bytes.", f.list),
@@ -39,16 +39,16 @@ func (f *Folder) Tools() []Tool {
 	}
 }
 
-// Close ends the access to the folder. Tools that are run later fail.
+// Close ends the access to the folder. Later runs of its tools fail.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// name gives a path as the model wrote it in the form of package io/fs.
+// name converts the model's path to a path of package io/fs.
 func (f *Folder) name(path string) (string, error) {
 	if path == "" {
 		return ".", nil
 	}
 	name := filepath.FromSlash(path)
-	if filepath.IsAbs(name) { // they like to write it out
+	if filepath.IsAbs(name) { // models often write the full path
 		inside, err := filepath.Rel(f.root.Name(), name)
 		if err != nil {
 			return "", errors.New(path + " is outside the folder")
@@ -61,20 +61,20 @@ func (f *Folder) name(path string) (string, error) {
 	return filepath.ToSlash(name), nil
 }
 
-// open opens a file for reading. What is no regular file could block for ever.
+// open opens a regular file for reading; others could block forever.
 func (f *Folder) open(name string) (*os.File, fs.FileInfo, error) {
 	info, err := f.root.Stat(name)
 	if err != nil {
 		return nil, nil, plain(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New(name + " is no file")
+		return nil, nil, errors.New(name + " is not a file")
 	}
 	file, err := f.root.Open(name)
 	return file, info, plain(name, err)
 }
 
-// plain takes the system's call out of an error.
+// plain removes the system call from an error.
 func plain(name string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", name, p.Err)
@@ -107,12 +107,12 @@ func (f *Folder) list(_ context.Context, in listing) (string, error) {
 		out = append(append(out, entry(e)...), '\n')
 	}
 	if len(all) == 0 {
-		return "[nothing in it]", nil
+		return "[empty]", nil
 	}
 	return string(out), nil
 }
 
-// entry describes what a directory holds.
+// entry describes a directory entry.
 func entry(e fs.DirEntry) string {
 	info, err := e.Info()
 	switch {
@@ -123,7 +123,7 @@ func entry(e fs.DirEntry) string {
 	case e.Type()&fs.ModeSymlink != 0:
 		return e.Name() + " (link)"
 	case !e.Type().IsRegular():
-		return e.Name() + " (no file)"
+		return e.Name() + " (not a file)"
 	}
 	return fmt.Sprintf("%s (%d)", e.Name(), info.Size())
 }

@@ -12,18 +12,16 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Func makes a tool of a function. In is a struct: its fields are the arguments
-// as encoding/json names them, required unless their tag says omitempty or
-// omitzero, and a tag such as `jsonschema:"where to look"` tells the model what
-// a field is. Arguments of another form, or with members that In does not have,
-// never reach f: the model learns what was wrong with them.
+// Func makes a tool of a function. In is a struct: its fields are the arguments as encoding/json names
+// them, required unless their tag says omitempty or omitzero. A tag such as `jsonschema:"where to look"`
+// describes a field to the model. Arguments of another form, or with unknown members, never reach f: the
+// model gets the reason as a failed result.
 //
-// The tool counts as one that only reads; set Writes otherwise. An In that JSON
-// Schema cannot describe is a mistake in the program, and Func panics.
+// The tool is taken to read only; set Writes otherwise. Func panics if JSON Schema cannot describe In.
 func Func[In any](name, description string, f func(context.Context, In) (string, error)) Tool {
 	schema, err := jsonschema.For[In](nil)
 	if err == nil && schema.Type != "object" {
-		err = fmt.Errorf("%T is no struct", *new(In))
+		err = fmt.Errorf("%T is not a struct", *new(In))
 	}
 	if err != nil {
 		panic("tool " + name + ": " + err.Error())
@@ -44,8 +42,8 @@ func Func[In any](name, description string, f func(context.Context, In) (string,
 	}
 }
 
-// schemaJSON gives a schema as JSON, nil where it has no members: some providers
-// refuse an object without properties.
+// schemaJSON returns a schema as JSON, nil if it has no members: some providers reject an object without
+// properties.
 func schemaJSON(schema *jsonschema.Schema) json.RawMessage {
 	if len(schema.Properties) == 0 {
 		return nil
@@ -57,7 +55,7 @@ func schemaJSON(schema *jsonschema.Schema) json.RawMessage {
 	return text
 }
 
-// decodeArguments holds the arguments against the schema and gives them as an In.
+// decodeArguments validates the arguments and decodes them.
 func decodeArguments[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (In, error) {
 	var in In
 	var given any

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	lines  = 2000     // that are read where nobody says how many
-	wide   = 4 << 10  // the longest line that is shown whole
-	amount = 48 << 10 // of text that is read at once: what is left is another call, and no hole in the middle
-	sniff  = 8 << 10  // in which a zero byte makes a file binary, as git has it
+	lines  = 2000     // read by default
+	wide   = 4 << 10  // bytes of a line that are shown
+	amount = 48 << 10 // bytes of text per call; the rest is left to another call
+	sniff  = 8 << 10  // a zero byte in the first 8 KiB makes a file binary, as in git
 )
 
 type reading struct {
@@ -47,7 +47,7 @@ func (f *Folder) read(ctx context.Context, in reading) (string, error) {
 
 func binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
-// window is the part of a file that somebody wants to see.
+// window is the range of lines to read.
 type window struct{ first, count int }
 
 func (w window) read(ctx context.Context, r *bufio.Reader) (string, error) {
@@ -68,10 +68,10 @@ func (w window) read(ctx context.Context, r *bufio.Reader) (string, error) {
 	if _, err := r.Peek(1); err != nil {
 		return w.whole(out, n-1)
 	}
-	return fmt.Sprintf("%s[the file goes on: read from offset %d]", out, n), nil
+	return fmt.Sprintf("%s[the file continues: read from offset %d]", out, n), nil
 }
 
-// whole ends a reading that has come to the end of the file.
+// whole returns the result of a reading up to the end of the file.
 func (w window) whole(out []byte, lines int) (string, error) {
 	switch {
 	case lines == 0:
@@ -82,7 +82,7 @@ func (w window) whole(out []byte, lines int) (string, error) {
 	return string(out), nil
 }
 
-// appendLine adds a line, or its beginning.
+// appendLine appends a line, or its beginning.
 func appendLine(out, text []byte, more int) []byte {
 	out = append(out, text...)
 	if more > 0 {
@@ -91,7 +91,7 @@ func appendLine(out, text []byte, more int) []byte {
 	return append(out, '\n')
 }
 
-// next reads a line without its end, and says how much of it is too much.
+// next reads a line without its end, and returns how many bytes of it were cut off.
 func next(r *bufio.Reader) (text []byte, more int, err error) {
 	piece, err := r.ReadSlice('\n')
 	if len(piece) == 0 {

@@ -15,7 +15,7 @@ const (
 	found   = 200     // matches that are shown
 	excerpt = 300     // bytes of a line that are shown
 	huge    = 4 << 20 // a file above it is not searched
-	history = ".git"  // a directory with everybody's past in it
+	history = ".git"  // git's directory, which is not searched
 )
 
 type searching struct {
@@ -46,14 +46,14 @@ func (f *Folder) search(ctx context.Context, in searching) (string, error) {
 	return s.result(), err
 }
 
-// search is one walk through a folder.
+// search is one search through a folder.
 type search struct {
 	folder  *Folder
 	pattern *regexp.Regexp
 	files   string
 
 	out                             []byte
-	matches, looked, passed, closed int // lines; files that were read, that were no text or huge, that could not be read
+	matches, looked, passed, closed int // matching lines; files that were searched, that were binary or too large, that could not be read
 }
 
 func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err error) error {
@@ -81,13 +81,13 @@ func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err erro
 	return s.scan(name, text)
 }
 
-// wanted tells whether the file's name is one that is asked for.
+// wanted reports whether the file's name matches the request.
 func (s *search) wanted(name string) bool {
 	ok, err := path.Match(s.files, name)
 	return s.files == "" || ok && err == nil
 }
 
-// text gives what is in a file; nil: it is no text, or too much of it.
+// text returns the content of a file; nil: it is binary or too large.
 func (f *Folder) text(name string) ([]byte, error) {
 	file, info, err := f.open(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *Folder) text(name string) ([]byte, error) {
 	return text, nil
 }
 
-// scan notes the lines that match, and ends the walk when there are enough.
+// scan adds the lines that match, and ends the search when there are enough.
 func (s *search) scan(name string, text []byte) error {
 	n := 0
 	for l := range bytes.Lines(text) {
@@ -122,7 +122,7 @@ func (s *search) scan(name string, text []byte) error {
 	return nil
 }
 
-// result says what was found, and what was not looked at.
+// result returns the matches, and what was not searched.
 func (s *search) result() string {
 	var b strings.Builder
 	b.Write(s.out)

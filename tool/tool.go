@@ -1,11 +1,9 @@
-// Package tool is what a model may call: Go functions and the files below a
-// folder. Package mcp below it adds the tools of MCP servers.
+// Package tool is what a model may call: Go functions and the files below a folder. Package mcp below it
+// adds the tools of MCP servers.
 //
-// Whatever a tool does, [Tool.Run] comes back with a result that the model can
-// read: in time, bounded, and with the reason where it failed. A tool that
-// fails is no failure of the turn, so nothing here returns an error to the
-// agent, and nothing is run twice. Whether a tool may run at all is for package
-// agent to ask, by [Tool.Writes].
+// Whatever a tool does, [Tool.Run] returns a result that the model can read: in time, bounded, and with the
+// reason of a failure. A failed tool does not fail the turn, so nothing here returns an error to the agent,
+// and nothing is run twice. Package agent decides whether a tool may run at all, by [Tool.Writes].
 package tool
 
 import (
@@ -22,24 +20,21 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Tool is a function for a model, and the terms on which it runs. It may run
-// several times at once.
+// Tool is a function for a model, and how it is run. It may run several times at once.
 type Tool struct {
 	llm.Tool // how the model sees it
 
-	Writes     bool          // it may change something: somebody is asked first
-	Idempotent bool          // it writes, but twice has the effect of once
-	Timeout    time.Duration // of a run; 0: two minutes
-	MaxOutput  int           // of the output, in bytes; 0: 64 KiB. Of what is longer the middle is left out, and a line says how much
+	Writes     bool          // it may change something: the user is asked first
+	Idempotent bool          // it writes, but running it twice has the effect of once
+	Timeout    time.Duration // limit of a run; 0: two minutes
+	MaxOutput  int           // limit of the output, in bytes; 0: 64 KiB. A longer output loses its middle, and a line says how much
 
-	// Func does the work. The arguments are a JSON object, not yet held against
-	// Schema. An error makes the result a failed one that says both what Func
-	// has given and the error. Func ends when ctx does: see Run.
+	// Func does the work. The arguments are a JSON object, not yet validated against Schema. An error makes a
+	// failed result that contains both the output and the error. Func must end when ctx does: see Run.
 	Func func(ctx context.Context, arguments json.RawMessage) (string, error)
 }
 
-// Repeatable tells whether the tool may run again where nobody knows if it has
-// run before.
+// Repeatable reports whether the tool may run again if it is not known whether it has run.
 func (t Tool) Repeatable() bool { return !t.Writes || t.Idempotent }
 
 const (
@@ -53,11 +48,10 @@ var (
 	errExit      = errors.New("the tool ended its own goroutine")
 )
 
-// Run runs the tool for a call. It always gives the call's result, by the time
-// that Timeout or ctx is over and 50 ms more: a Func that goes on regardless is
-// left behind in its goroutine, and the result says so. A panic in Func is a
-// failed result as well. The output is valid UTF-8; bytes that are not are
-// question marks.
+// Run runs the tool for a call. It always returns the call's result, at the latest 50 ms after Timeout or
+// the end of ctx: a Func that continues regardless is left behind in its goroutine, and the result says so.
+// A panic in Func is a failed result as well. The output is valid UTF-8; invalid bytes become question
+// marks.
 func (t Tool) Run(ctx context.Context, call llm.ToolCall) llm.ToolResult {
 	output, err := t.run(ctx, call.Arguments)
 	if err != nil {
@@ -97,8 +91,7 @@ func (t Tool) run(ctx context.Context, arguments json.RawMessage) (string, error
 	}
 }
 
-// stopReason gives the reason of a run that was ended in the middle, and tells the
-// model what that leaves open.
+// stopReason returns the reason of a run that was stopped, and tells the model what that leaves open.
 func (t Tool) stopReason(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -108,7 +101,7 @@ func (t Tool) stopReason(ctx context.Context, err error) error {
 		why = fmt.Errorf("%w; %w", why, err)
 	}
 	if !t.Repeatable() {
-		why = fmt.Errorf("%w; what it has done until then is not known", why)
+		why = fmt.Errorf("%w; its effects until then are not known", why)
 	}
 	return why
 }
@@ -119,7 +112,7 @@ type funcResult struct {
 	err    error
 }
 
-// call sends what Func returns, whichever way it leaves.
+// call sends what Func returns, however it ends.
 func (t Tool) call(ctx context.Context, arguments json.RawMessage, answer chan<- funcResult) {
 	o := funcResult{err: errExit}
 	defer func() {
@@ -131,8 +124,7 @@ func (t Tool) call(ctx context.Context, arguments json.RawMessage, answer chan<-
 	o.output, o.err = t.Func(ctx, arguments)
 }
 
-// panicSite gives the line that has panicked, for the one who wrote it. It is to be
-// called by the function that recovers.
+// panicSite returns the line that panicked. The function that recovers must call it.
 func panicSite() string {
 	stack := make([]uintptr, 16)
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack)])
@@ -147,19 +139,19 @@ func panicSite() string {
 	}
 }
 
-// argumentsObject gives the arguments as Func may expect them.
+// argumentsObject returns the arguments in the form that Func expects.
 func argumentsObject(arguments json.RawMessage) (json.RawMessage, error) {
 	text := bytes.TrimSpace(arguments)
 	if len(text) == 0 || string(text) == "null" {
 		return json.RawMessage("{}"), nil
 	}
 	var written string
-	if json.Unmarshal(text, &written) == nil { // no JSON, as package llm hands it on
+	if json.Unmarshal(text, &written) == nil { // invalid JSON is a JSON string in package llm
 		text = []byte(written)
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, fmt.Errorf("the arguments are no JSON object: %w", err)
+		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 	}
 	return text, nil
 }

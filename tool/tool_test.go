@@ -44,10 +44,10 @@ func TestArgumentsAreAJSONObjectWhateverTheModelWrote(t *testing.T) {
 		`{}`:              `{}`,
 		` {"a": 1} `:      `{"a": 1}`,
 		`"{\"a\":1}"`:     `{"a":1}`,
-		`"{\"a\":"`:       `!the arguments are no JSON object: unexpected end of JSON input`,
-		`"a"`:             `!the arguments are no JSON object: invalid character 'a' looking for beginning of value`,
-		`[1]`:             `!the arguments are no JSON object: json: cannot unmarshal array into Go value of type map[string]json.RawMessage`,
-		`{"a":1} {"b":2}`: `!the arguments are no JSON object: invalid character '{' after top-level value`,
+		`"{\"a\":"`:       `!the arguments are not a JSON object: unexpected end of JSON input`,
+		`"a"`:             `!the arguments are not a JSON object: invalid character 'a' looking for beginning of value`,
+		`[1]`:             `!the arguments are not a JSON object: json: cannot unmarshal array into Go value of type map[string]json.RawMessage`,
+		`{"a":1} {"b":2}`: `!the arguments are not a JSON object: invalid character '{' after top-level value`,
 	} {
 		if got := run(t.Context(), tool.Tool{Func: echo}, given); got != want {
 			t.Errorf("%s: got %s, want %s", given, got, want)
@@ -128,7 +128,7 @@ func TestWhatWasStoppedInTheMiddleMayHaveHadAnEffect(t *testing.T) {
 		stopped := does(func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 		stopped.Timeout = time.Second
 		stopped.Writes = true
-		if got, want := run(t.Context(), stopped, ""), "!stopped: no answer within 1s; what it has done until then is not known"; got != want {
+		if got, want := run(t.Context(), stopped, ""), "!stopped: no answer within 1s; its effects until then are not known"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		stopped.Idempotent = true

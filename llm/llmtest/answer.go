@@ -12,15 +12,15 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Answer is what a scripted model does with one request. Tests that need more
-// than what is below write their own.
+// Answer is a scripted model's answer to one request. A test that needs more than the functions below
+// writes its own.
 type Answer func(context.Context, llm.Request) iter.Seq2[llm.Part, error]
 
-// prompt is what every request to a scripted model costs.
+// prompt is the input usage of every request to a scripted model, in tokens.
 const prompt = 10
 
-// Says gives an answer of text, a word at a time, with usage and an end: 10
-// tokens in, one out for each word.
+// Says returns an answer of text, a word at a time, with usage and an end: 10 tokens in, one out for each
+// word.
 func Says(text string) Answer {
 	words := spoken(text)
 	return Parts(slices.Concat(words, []llm.Part{
@@ -28,7 +28,7 @@ func Says(text string) Answer {
 	})...)
 }
 
-// spoken gives the words of a text.
+// spoken returns the words of a text.
 func spoken(text string) []llm.Part {
 	var parts []llm.Part
 	for word := range strings.SplitAfterSeq(text, " ") {
@@ -39,7 +39,7 @@ func spoken(text string) []llm.Part {
 	return parts
 }
 
-// Calls gives an answer of tool calls, with usage and an end.
+// Calls returns an answer of tool calls, with usage and an end.
 func Calls(calls ...llm.ToolCall) Answer {
 	var parts []llm.Part
 	for _, c := range calls {
@@ -48,20 +48,20 @@ func Calls(calls ...llm.ToolCall) Answer {
 	return Parts(append(parts, llm.Usage{Input: prompt, Output: len(calls)}, llm.End{Reason: llm.Calls})...)
 }
 
-// Call gives a tool call with its arguments as JSON.
+// Call returns a tool call with its arguments as JSON.
 func Call(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// Fails gives a failure before the first part. An error that is no *fault.Error
-// is something that a model must not give.
+// Fails returns a failure before the first part. A model must only return errors of type *fault.Error, or
+// the caller's cause.
 func Fails(err error) Answer {
 	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) { yield(nil, err) }
 	}
 }
 
-// Breaks gives an answer that fails after some of its text.
+// Breaks returns an answer that fails after the text.
 func Breaks(text string, f *fault.Error) Answer {
 	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) {
@@ -75,7 +75,7 @@ func Breaks(text string, f *fault.Error) Answer {
 	}
 }
 
-// Parts gives an answer of these parts and no others.
+// Parts returns an answer of exactly these parts.
 func Parts(parts ...llm.Part) Answer {
 	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) {
@@ -88,8 +88,7 @@ func Parts(parts ...llm.Part) Answer {
 	}
 }
 
-// Hangs gives an answer that has come to a halt after some parts, until the
-// caller leaves.
+// Hangs returns an answer that stops after the parts, until the caller leaves.
 func Hangs(parts ...llm.Part) Answer {
 	return func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) {
@@ -104,7 +103,7 @@ func Hangs(parts ...llm.Part) Answer {
 	}
 }
 
-// Late gives an answer that keeps one waiting for its first part.
+// Late delays the first part of an answer.
 func Late(d time.Duration, a Answer) Answer {
 	return func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) {

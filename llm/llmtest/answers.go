@@ -114,14 +114,14 @@ func (s Suite) usage(r *room) {
 	}
 }
 
-// thinking gives a request for an answer with reasoning.
+// thinking returns a request for an answer with reasoning.
 func thinking() llm.Request {
 	q := say("Is it so?")
 	q.Effort = llm.High
 	return q
 }
 
-// words gives what an answer thinks and what it says.
+// words returns the reasoning and the text of an answer.
 func words(h *heard) (thought, said string) {
 	for _, b := range h.Content() {
 		if r, ok := b.(llm.Reasoning); ok {

@@ -94,8 +94,8 @@ func (s Suite) oddCalls(t *testing.T) {
 	})
 }
 
-// order gives the places of an answer's blocks in a proper one: it thinks, it
-// says, it calls. A signature without words may stand anywhere.
+// order returns the positions of an answer's blocks in the expected order: reasoning, text, calls. A
+// signature without text may be anywhere.
 func order(h *heard) (places []int) {
 	for _, b := range h.Content() {
 		switch b := b.(type) {

@@ -13,13 +13,12 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Suite is what the suite has to know about a provider.
+// Suite describes a provider to the conformance suite.
 type Suite struct {
 	Model string                // its name for a model that reasons and calls tools
 	Open  func(Place) llm.Model // gives the model of a case
 
-	// Own tells whether an error is the SDK's own for a response that is none;
-	// nil: there is no SDK.
+	// Own reports whether an error is the SDK's own for an error response; nil: there is no SDK.
 	Own func(error) bool
 
 	Sealed     bool // reasoning is never shown, only given to be sent back
@@ -27,8 +26,8 @@ type Suite struct {
 	Unfiltered bool // the API has no filter that would end an answer
 }
 
-// Place is where a model is asked, and as whom. The client reaches the provider
-// whatever the host is: a provider that is known by its port may use that.
+// Place is where a model is reached, and with which credentials. The client reaches the provider whatever
+// the host is: a provider that is known by its port may use that.
 type Place struct {
 	Client *http.Client
 	Base   string // scheme and host alone
@@ -36,10 +35,9 @@ type Place struct {
 	Key    string
 }
 
-// Conform holds a provider against everything that [llm.Model] promises. It
-// asks a provider in memory that speaks the vendor's API and fails on command,
-// in a testing/synctest bubble for each case, for an answer that streams and for
-// one in one piece.
+// Conform tests a provider's model against everything that [llm.Model] promises. Its server is a provider
+// in memory that implements the vendor's API and fails on command. Each case runs in a testing/synctest
+// bubble, for a streamed answer and for one in one response.
 func Conform(t *testing.T, s Suite) {
 	t.Run("answers", s.answers)
 	t.Run("calls", s.calls)
@@ -55,7 +53,7 @@ const (
 	key  = "sk-proj-AbCdEf0123456789abcdefXYZ"
 )
 
-// room is one case: a provider, a model that asks it, and a look at the wire.
+// room is one case: a provider in memory, a model that uses it, and the observed responses.
 type room struct {
 	*testing.T
 	suite Suite
@@ -95,7 +93,7 @@ func (s Suite) in(t *testing.T, model, replies string, whole bool, test func(*ro
 	})
 }
 
-// say gives a request of one message.
+// say returns a request of one message.
 func say(text string) llm.Request { return llm.Request{Messages: []llm.Message{llm.UserMessage(text)}} }
 
 // heard is what came of a request.

@@ -82,7 +82,7 @@ func (s Suite) strangers(t *testing.T) {
 // signatures begins what the simulator signs with, in base64.
 var signatures = base64.StdEncoding.EncodeToString([]byte("signature of "))[:16]
 
-// signature gives what has to go back with a block.
+// signature returns what has to be sent back with a block.
 func signature(b llm.Block) string {
 	switch b := b.(type) {
 	case llm.Reasoning:

@@ -38,7 +38,7 @@ func (s Suite) faults(t *testing.T) {
 			r.asked(1)
 		})
 	}
-	t.Run("a model that nobody has", func(t *testing.T) {
+	t.Run("an unknown model", func(t *testing.T) {
 		for _, whole := range []bool{false, true} {
 			s.in(t, "no-such-model", "", whole, func(r *room) {
 				if _, f := r.fault(say("Hi")); f.Kind != fault.Invalid || f.Retryable() {
@@ -167,7 +167,7 @@ func (s Suite) limits(t *testing.T) {
 	}
 }
 
-// only gives a set of kinds.
+// only returns a set of kinds.
 func only(kinds ...fault.Kind) (set fault.Set) {
 	for _, k := range kinds {
 		set = set.With(k)

@@ -10,10 +10,10 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Model is a language model that answers as it was told, each request with the
-// next answer. Its methods may run concurrently.
+// Model is a scripted language model: it answers each request with the next answer. Its methods may run
+// concurrently.
 type Model struct {
-	Then Answer // when the answers are used up; nil: a final fault that says so
+	Then Answer // the answer once the others are used up; nil: a final fault
 
 	name    llm.Name
 	answers []Answer
@@ -22,24 +22,23 @@ type Model struct {
 	asked []llm.Request
 }
 
-// New gives a model that answers in this order.
+// New returns a model with the given answers, in order.
 func New(name llm.Name, answers ...Answer) *Model {
 	return &Model{name: name, answers: answers}
 }
 
-// Name gives the name that it was made with.
+// Name returns the model's name.
 func (m *Model) Name() llm.Name { return m.name }
 
-// Requests gives what it was asked, in order.
+// Requests returns the requests so far, in order.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.asked)
 }
 
-// Stream gives the next answer. Who has left before is not answered; who leaves
-// on the way gets context.Cause in place of the next part. An End that names no
-// model is given the name of this one.
+// Stream yields the next answer. A caller that left before gets no answer; one that leaves in between gets
+// context.Cause instead of the next part. An End without a model gets the name of this one.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		if ctx.Err() != nil {
@@ -60,7 +59,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	}
 }
 
-// take puts a request on record and gives the answer whose turn it is.
+// take records a request and returns the next answer.
 func (m *Model) take(r llm.Request) Answer {
 	r.Messages, r.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
 	m.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// rides are what a caller who is patient gets.
+// rides are what a caller gets under the policy Interactive.
 var rides = []struct {
 	replies string
 	tries   int
@@ -65,13 +65,13 @@ func (s Suite) retries(t *testing.T) {
 	s.in(t, "no-such-model", "", false, func(r *room) { r.rides(1, fault.Invalid, "") })
 }
 
-// rides asks under the policy for somebody who watches.
+// rides sends a request under the policy Interactive.
 func (r *room) rides(tries int, kind fault.Kind, said string) {
 	r.Helper()
 	q := thinking()
 	q.NoStream = r.whole
-	engine := retry.Retrier{Policy: policy.Interactive()}
-	answer := retry.Stream(r.Context(), engine, llm.IsContent, func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
+	retrier := retry.Retrier{Policy: policy.Interactive()}
+	answer := retry.Stream(r.Context(), retrier, llm.IsContent, func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
 		return r.model.Stream(ctx, q)
 	})
 	var c llm.Collector

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// wire is a look at what comes over the wire. Its methods may run concurrently.
+// wire records responses. Its methods may run concurrently.
 type wire struct {
 	base http.RoundTripper
 
@@ -16,7 +16,7 @@ type wire struct {
 	all  []*response
 }
 
-// response is one that has come.
+// response is a recorded response.
 type response struct {
 	io.ReadCloser
 	status int
@@ -27,8 +27,8 @@ type response struct {
 	closed bool
 }
 
-// RoundTrip hands on a request and notes the response. The body of an error is
-// read first, so that all of it is known whatever an SDK reads.
+// RoundTrip records the response. The body of an error is read first, so that all of it is known whatever
+// an SDK reads.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Close notes that nobody reads on.
+// Close records that the body is closed.
 func (r *response) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -55,7 +55,7 @@ func (r *response) Close() error {
 	return r.ReadCloser.Close()
 }
 
-// open counts the responses that nobody has closed.
+// open counts the responses that have not been closed.
 func (w *wire) open() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,7 +69,7 @@ func (w *wire) open() (n int) {
 	return n
 }
 
-// answered gives the last response; nil: there is none.
+// answered returns the last response; nil: there is none.
 func (w *wire) answered() *response {
 	w.mu.Lock()
 	defer w.mu.Unlock()

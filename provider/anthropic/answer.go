@@ -9,26 +9,26 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// streamReader is an answer that streams.
+// streamReader reads an answer that streams.
 type streamReader struct {
 	call    *provider.Call
-	blocks  map[int64]*block // that have begun and not ended, by their index
+	blocks  map[int64]*block // open blocks by index
 	tokens  tokenCounts
 	model   string
 	reason  llm.Reason
 	stopped bool // message_stop has come
 }
 
-// block is what has come of a content block that is handed on at its end.
+// block is a content block that is yielded when it is complete.
 type block struct {
 	kind      string
 	id, name  string // of a tool call
-	given     string // its arguments, where they come at once
-	arguments []byte // where they come piece by piece
+	given     string // its arguments, if they come at once
+	arguments []byte // if they come in pieces
 	signature string // of thinking
 }
 
-// event takes the next event; false: nobody wants more.
+// event handles the next event; false: the caller has left.
 func (a *streamReader) event(e *sdk.MessageStreamEventUnion) bool {
 	switch e.Type {
 	case "message_start":
@@ -52,8 +52,7 @@ func (a *streamReader) event(e *sdk.MessageStreamEventUnion) bool {
 	return true
 }
 
-// startBlock begins a block. What an API of another vendor puts into its start is
-// handed on like a delta.
+// startBlock begins a block. What another vendor's API puts into its start is yielded like a delta.
 func (a *streamReader) startBlock(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) bool {
 	switch b.Type {
 	case "text":
@@ -70,7 +69,7 @@ func (a *streamReader) startBlock(index int64, b *sdk.ContentBlockStartEventCont
 	return true
 }
 
-// extendBlock hands on a piece of a block, or keeps it where only the whole is of use.
+// extendBlock yields a piece of a block, or keeps it where only the whole is useful.
 func (a *streamReader) extendBlock(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
 	switch d.Type {
 	case "text_delta":
@@ -85,7 +84,7 @@ func (a *streamReader) extendBlock(index int64, d *sdk.MessageStreamEventUnionDe
 	return true
 }
 
-// endBlock hands on what is only of use when it is whole.
+// endBlock yields what is useful only when it is complete.
 func (a *streamReader) endBlock(index int64) bool {
 	b := a.blocks[index]
 	delete(a.blocks, index)
@@ -100,7 +99,7 @@ func (a *streamReader) endBlock(index int64) bool {
 	return a.call.Yield(llm.ToolCall{ID: b.id, Name: b.name, Arguments: b.arguments})
 }
 
-// part gives a block of an answer in one piece; empty text: nothing that we know.
+// part returns a block of an unstreamed answer as a part; an unknown one is an empty text.
 func part(b *sdk.ContentBlockUnion) llm.Part {
 	switch b.Type {
 	case "thinking":
@@ -113,7 +112,7 @@ func part(b *sdk.ContentBlockUnion) llm.Part {
 	return llm.Text{Text: b.Text}
 }
 
-// reason gives why an answer has ended.
+// reason returns why an answer ended.
 func reason(r sdk.StopReason) llm.Reason {
 	switch r {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
@@ -128,17 +127,15 @@ func reason(r sdk.StopReason) llm.Reason {
 	return llm.Other
 }
 
-// tokenCounts is what an answer costs, as the API counts: what was read from a cache or
-// written to one is no input.
+// tokenCounts is an answer's usage as the API counts: input excludes cache reads and writes.
 type tokenCounts struct{ input, read, written, output, thought int64 }
 
-// start takes what message_start says.
+// start sets the counts from message_start.
 func (b *tokenCounts) start(u *sdk.Usage) {
 	*b = tokenCounts{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens}
 }
 
-// update takes what message_delta says. It is the sum so far, but need not say
-// all again.
+// update sets the counts from message_delta. They are totals, but some may be missing.
 func (b *tokenCounts) update(u *sdk.MessageDeltaUsage) {
 	b.input = max(b.input, u.InputTokens)
 	b.read = max(b.read, u.CacheReadInputTokens)
@@ -147,7 +144,7 @@ func (b *tokenCounts) update(u *sdk.MessageDeltaUsage) {
 	b.thought = max(b.thought, u.OutputTokensDetails.ThinkingTokens)
 }
 
-// usage gives the bill in our terms.
+// usage converts the counts.
 func (b tokenCounts) usage() llm.Usage {
 	return llm.Usage{
 		Input: int(b.input + b.read + b.written), Output: int(b.output),

@@ -1,8 +1,7 @@
-// Package anthropic is Claude, and what else speaks the Messages API, over
-// Anthropic's own SDK.
+// Package anthropic is [llm.Model] for Claude and others behind the Messages API, over Anthropic's SDK.
 //
-// The SDK's retries are off, it reads nothing of the environment and reports to
-// no tracer. What it leaves in the dark, package provider finds out.
+// The SDK's retries are off; it reads nothing from the environment and reports to no tracer. Package
+// provider detects the failures that the SDK does not report.
 package anthropic
 
 import (
@@ -23,14 +22,14 @@ import (
 // name is the provider's, in llm.Name.
 const name = "anthropic"
 
-// Config says which model is asked, where and as whom.
+// Config identifies the model, its address and the credentials.
 type Config struct {
-	Model   string              // as the API calls it, such as "claude-opus-4-5"
+	Model   string              // as in the API, such as "claude-opus-4-5"
 	Key     string              // sent as X-Api-Key; "": none
 	Token   string              // sent as Authorization: Bearer, as ANTHROPIC_AUTH_TOKEN is; "": none
-	BaseURL string              // as ANTHROPIC_BASE_URL has it, without /v1; "": Anthropic's own
+	BaseURL string              // as in ANTHROPIC_BASE_URL, without /v1; "": Anthropic's own
 	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
-	Faults  classify.Classifier // names what goes wrong; zero: the built-in rules
+	Faults  classify.Classifier // classifies failures; zero: the built-in rules
 }
 
 // Model is a model behind the Messages API. Its methods may run concurrently.
@@ -39,9 +38,8 @@ type Model struct {
 	messages sdk.MessageService
 }
 
-// New gives a model. What is wrong with the Config the first question will tell.
-// It makes a service and no client of the SDK: that one would read the
-// environment, and bring all of the vendor's services into the program.
+// New returns a model. An invalid Config is reported by the first request. The SDK's services are used
+// without its client, which would read the environment and link all of the vendor's services.
 func New(c Config) *Model {
 	options := []option.RequestOption{
 		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(),
@@ -59,10 +57,10 @@ func New(c Config) *Model {
 	return &Model{c, sdk.NewMessageService(options...)}
 }
 
-// Name gives the model's name at "anthropic".
+// Name returns the model's name at "anthropic".
 func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
 
-// Stream asks once, as [llm.Model] says.
+// Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
 		if err := provider.CheckURL(m.config.BaseURL); err != nil {
@@ -75,19 +73,18 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	})
 }
 
-// unaryTimeout is the SDK's bound on an answer in one piece. It is out of the way:
-// below it the SDK's own bound would refuse to ask for long answers, and what
-// counts is the silence that the client bears.
+// unaryTimeout replaces the SDK's limit on an unstreamed answer, which would reject requests for long
+// answers. The client's limit on silence applies instead.
 const unaryTimeout = 24 * time.Hour
 
-// unary asks for the answer in one piece.
+// unary asks for the answer in one response.
 func (m *Model) unary(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
 	message, err := m.messages.New(ctx, params, option.WithRequestTimeout(unaryTimeout), option.WithHeaderDel("X-Stainless-Timeout"))
 	if err != nil {
 		return err
 	}
 	if message.StopReason == "" && len(message.Content) == 0 {
-		return nil // an error, or something else that is no message
+		return nil // an error, or another body that is not a message
 	}
 	for i := range message.Content {
 		if !c.Yield(part(&message.Content[i])) {
@@ -101,14 +98,13 @@ func (m *Model) unary(ctx context.Context, c *provider.Call, params sdk.MessageN
 	return nil
 }
 
-// stream asks for the answer as it comes, and reads on behind its end so that
-// the connection can be used again.
+// stream asks for a streamed answer, and reads past its end so that the connection can be reused.
 func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
 	events := m.messages.NewStreaming(ctx, params)
 	defer events.Close()
 	a := streamReader{call: c}
 	for events.Next() {
-		event := events.Current() // large: not to be copied again
+		event := events.Current() // large: avoid another copy
 		if !a.event(&event) {
 			return nil
 		}

@@ -11,12 +11,11 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// redactedPrefix begins the signature of thoughts that the provider keeps to itself.
+// redactedPrefix begins the signature of redacted thinking.
 const redactedPrefix = "redacted:"
 
-// messages gives a conversation as the API takes it: the user and the tools are
-// one party, whose messages in a row are one message, tool results first. What
-// is empty is left out, because the API refuses it.
+// messages converts a conversation. User and tools are one role, whose consecutive messages become one
+// message, tool results first. Empty content is dropped, because the API rejects it.
 func messages(conversation []llm.Message) (all []sdk.MessageParam) {
 	for _, m := range conversation {
 		role, content := sdk.MessageParamRoleUser, contentBlocks(m)
@@ -35,7 +34,7 @@ func messages(conversation []llm.Message) (all []sdk.MessageParam) {
 	return all
 }
 
-// joinBlocks adds blocks to those of a message, tool results before the rest.
+// joinBlocks appends blocks to those of a message, tool results before the rest.
 func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.ContentBlockParamUnion) {
 	var rest []sdk.ContentBlockParamUnion
 	for _, some := range [...][]sdk.ContentBlockParamUnion{blocks, more} {
@@ -50,7 +49,7 @@ func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.Content
 	return append(joined, rest...)
 }
 
-// contentBlocks gives the blocks of a message that the API takes.
+// contentBlocks returns the blocks of a message that the API accepts.
 func contentBlocks(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	for _, b := range m.Content {
 		switch b := b.(type) {
@@ -71,7 +70,7 @@ func contentBlocks(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	return blocks
 }
 
-// thinkingBlock gives reasoning back as it came: the API checks the signature.
+// thinkingBlock returns reasoning unchanged: the API checks the signature.
 func thinkingBlock(r llm.Reasoning) sdk.ContentBlockParamUnion {
 	if data, ok := strings.CutPrefix(r.Signature, redactedPrefix); ok {
 		return sdk.NewRedactedThinkingBlock(data)
@@ -79,7 +78,7 @@ func thinkingBlock(r llm.Reasoning) sdk.ContentBlockParamUnion {
 	return sdk.NewThinkingBlock(r.Signature, r.Text)
 }
 
-// toolResult gives a tool's result; one that says nothing has no content.
+// toolResult returns a tool's result; an empty one has no content.
 func toolResult(r llm.ToolResult) *sdk.ToolResultBlockParam {
 	p := &sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
 	if r.Failed {
@@ -91,10 +90,10 @@ func toolResult(r llm.ToolResult) *sdk.ToolResultBlockParam {
 	return p
 }
 
-// callID gives a call's id as the API takes it.
+// callID returns a call's id as the API accepts it.
 func callID(s string) string { return provider.FitID(s, isValidID) }
 
-// isValidID tells whether the API takes an id: it knows fewer characters than others.
+// isValidID reports whether the API accepts an id: it allows fewer characters than others.
 func isValidID(id string) bool {
 	const known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	return id != "" && len(id) <= 64 && strings.Trim(id, known) == ""

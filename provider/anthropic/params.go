@@ -11,11 +11,11 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// defaultMaxTokens is the bound on an answer where the request has none. The API wants
-// one, and every model since Claude 4 can answer at this length.
+// defaultMaxTokens is the limit on an answer where the request has none. The API requires one; every model
+// since Claude 4 allows this.
 const defaultMaxTokens = 32_000
 
-// params gives a request as the API takes it.
+// params converts a request.
 func (m *Model) params(r llm.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: defaultMaxTokens, Messages: messages(r.Messages)}
 	if r.MaxTokens > 0 {
@@ -32,7 +32,7 @@ func (m *Model) params(r llm.Request) sdk.MessageNewParams {
 	return p
 }
 
-// tool gives a tool with its schema as it stands.
+// tool converts a tool, with its schema unchanged.
 func tool(t llm.Tool) *sdk.ToolParam {
 	p := &sdk.ToolParam{Name: t.Name}
 	if t.Description != "" {
@@ -45,21 +45,20 @@ func tool(t llm.Tool) *sdk.ToolParam {
 	return p
 }
 
-// budgets are what an effort means to a model that is told how many tokens it
-// may think. Every budget is below the default bound on the answer.
+// budgets are the efforts as a thinking budget in tokens. Every budget is below the default limit on the
+// answer.
 var budgets = map[llm.Effort]int64{llm.Low: 2048, llm.Medium: 8192, llm.High: 24_000}
 
-// leastBudget is the smallest that the API takes.
+// leastBudget is the smallest budget that the API accepts.
 const leastBudget = 1024
 
-// setThinking asks for the effort in the model's own terms: the newer ones are told how
-// hard to think and decide themselves when to, the older ones and those of other
-// vendors how many tokens they may think.
+// setThinking sets the effort in the model's own terms: newer models take an effort and decide themselves
+// when to think, older ones and those of other vendors take a budget of tokens.
 func setThinking(p *sdk.MessageNewParams, r llm.Request) {
 	switch {
 	case r.Effort == "":
 	case takesEffort(p.Model):
-		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized} // since 4.7 nothing shows by itself
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized} // since 4.7 thinking is hidden by default
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(r.Effort)
 	case p.MaxTokens > leastBudget && mayThink(p.Messages):
 		budget := min(budgets[r.Effort], p.MaxTokens/4*3) // the rest is for the answer
@@ -67,16 +66,15 @@ func setThinking(p *sdk.MessageNewParams, r llm.Request) {
 	}
 }
 
-// takesEffort tells whether a model takes an effort and refuses a budget, as Claude
-// does from 4.6 on.
+// takesEffort reports whether a model takes an effort and rejects a budget, as Claude does from 4.6 on.
 func takesEffort(model string) bool {
 	older := func(mark string) bool { return strings.Contains(model, mark) }
 	return strings.Contains(model, "claude") && !slices.ContainsFunc([]string{"claude-3", "-4-0", "-4-1", "-4-20", "-4-5"}, older)
 }
 
-// mayThink tells whether a model with a budget may think about a conversation. In
-// the middle of a step with tools it may only if that step began with thoughts
-// of its own: it did not if another provider's model has made the calls.
+// mayThink reports whether a model with a budget may think about a conversation. In the middle of a step
+// with tools it may only if that step began with its own thinking, which is not so if another provider's
+// model made the calls.
 func mayThink(conversation []sdk.MessageParam) bool {
 	last := len(conversation) - 1
 	if last < 1 || !slices.ContainsFunc(conversation[last].Content, func(b sdk.ContentBlockParamUnion) bool { return b.OfToolResult != nil }) {
@@ -86,10 +84,9 @@ func mayThink(conversation []sdk.MessageParam) bool {
 	return len(before) > 0 && (before[0].OfThinking != nil || before[0].OfRedactedThinking != nil)
 }
 
-// markCacheable marks how far a request may be kept in the provider's cache: an agent
-// sends the same again and again with a little more at the end, and pays a tenth
-// for what is found there. The message before the last is marked too, because
-// the cache is searched only 20 blocks back from a mark.
+// markCacheable marks how far a request may be cached by the provider: an agent sends the same prefix again
+// and again, and cached tokens cost a tenth. The last two user messages are marked, because the cache is
+// searched only 20 blocks back from a mark.
 func markCacheable(p *sdk.MessageNewParams) {
 	mark := sdk.NewCacheControlEphemeralParam()
 	if n := len(p.System); n > 0 {

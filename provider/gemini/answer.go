@@ -13,14 +13,13 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// responseReader is an answer as it comes. The API has no terminator: an answer has its
-// proper end with a reason to finish.
+// responseReader reads an answer as it comes. The API has no terminator: a finish reason is the proper end.
 type responseReader struct {
 	call  *provider.Call
 	unary bool
 }
 
-// chunk takes the next chunk; false: nobody wants more.
+// chunk handles the next chunk; false: the caller has left.
 func (a *responseReader) chunk(chunk *genai.GenerateContentResponse) (more bool, err error) {
 	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" && len(chunk.Candidates) == 0 {
 		return false, blocked(a.call, f)
@@ -31,7 +30,7 @@ func (a *responseReader) chunk(chunk *genai.GenerateContentResponse) (more bool,
 	if len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil {
 		return true, nil
 	}
-	first := chunk.Candidates[0] // there is one: no more are asked for
+	first := chunk.Candidates[0] // the only one: no more are requested
 	if first.Content != nil {
 		for _, p := range first.Content.Parts {
 			if p != nil && !a.part(p) {
@@ -51,8 +50,7 @@ func (a *responseReader) chunk(chunk *genai.GenerateContentResponse) (more bool,
 	return true, nil
 }
 
-// part hands on a part. The signature of a text, which may come without any, is
-// handed on behind it, as reasoning.
+// part yields a part. The signature of a text is yielded after it, as reasoning.
 func (a *responseReader) part(p *genai.Part) bool {
 	signature := ""
 	if len(p.ThoughtSignature) > 0 {
@@ -61,7 +59,7 @@ func (a *responseReader) part(p *genai.Part) bool {
 	switch {
 	case p.FunctionCall != nil:
 		f := p.FunctionCall
-		arguments, _ := json.Marshal(f.Args) // it came as JSON
+		arguments, _ := json.Marshal(f.Args) // it was decoded from JSON
 		return a.call.Yield(llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: arguments, Signature: signature})
 	case p.Thought:
 		return a.call.Yield(llm.Reasoning{Text: p.Text, Signature: signature})
@@ -69,21 +67,20 @@ func (a *responseReader) part(p *genai.Part) bool {
 	return a.call.Yield(llm.Text{Text: p.Text}) && a.call.Yield(llm.Reasoning{Signature: signature})
 }
 
-// blocked is the fault of a prompt that is not answered. It would not be another
-// time either.
+// blocked returns the fault of a blocked prompt. It is final.
 func blocked(c *provider.Call, f *genai.GenerateContentResponsePromptFeedback) error {
 	return newFault(c, fault.Refused, string(f.BlockReason), cmp.Or(f.BlockReasonMessage, "the prompt was blocked: "+string(f.BlockReason)), "")
 }
 
-// malformedCall is the fault of a model that has not got its call right.
+// malformedCall returns the fault of a malformed tool call.
 func malformedCall(c *provider.Call, first *genai.Candidate) error {
-	return newFault(c, fault.Unknown, "", "the model has not got its call right", string(first.FinishReason))
+	return newFault(c, fault.Unknown, "", "the model made a malformed tool call", string(first.FinishReason))
 }
 
-// newFault gives a fault by the API's own words, as package fault knows them; what
-// it does not know is of the given kind.
+// newFault returns a fault from the API's own codes, classified by package classify; one that it does not
+// know gets the given kind.
 func newFault(c *provider.Call, kind fault.Kind, status, message, finish string) error {
-	type words struct {
+	type cause struct {
 		Message string `json:"message"`
 		Status  string `json:"status,omitzero"`
 	}
@@ -91,9 +88,9 @@ func newFault(c *provider.Call, kind fault.Kind, status, message, finish string)
 		Finish string `json:"finishReason,omitzero"`
 	}
 	event, _ := json.Marshal(struct {
-		Error      words       `json:"error"`
+		Error      cause       `json:"error"`
 		Candidates []candidate `json:"candidates"`
-	}{words{message, status}, []candidate{{finish}}})
+	}{cause{message, status}, []candidate{{finish}}})
 	err := c.ErrorEvent(event, nil)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Unknown {
 		f.Kind = kind
@@ -101,7 +98,7 @@ func newFault(c *provider.Call, kind fault.Kind, status, message, finish string)
 	return err
 }
 
-// reason gives why an answer has ended.
+// reason returns why an answer ended.
 func reason(r genai.FinishReason) llm.Reason {
 	switch r {
 	case genai.FinishReasonStop:
@@ -115,8 +112,8 @@ func reason(r genai.FinishReason) llm.Reason {
 	return llm.Other
 }
 
-// usage gives the costs in our terms: the API counts thoughts beside the answer,
-// and what tools of its own have read beside the prompt.
+// usage converts the usage: the API counts reasoning beside the output, and the input of its own tools
+// beside the prompt.
 func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
 	return llm.Usage{
 		Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Output: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),

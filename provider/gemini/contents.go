@@ -10,9 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// contents gives a conversation as the API takes it. What stands between two
-// answers of the model is at most two contents: the results of its calls, which
-// have to follow them, and what the user says.
+// contents converts a conversation. Between two answers of the model are at most two contents: the results
+// of its calls, which must follow them, and the user's messages.
 func contents(model string, conversation []llm.Message) []*genai.Content {
 	w := contentWriter{ids: map[string]bool{}, names: map[string]string{}, needsSignature: !isBeforeGemini3(model)}
 	for _, m := range conversation {
@@ -35,17 +34,17 @@ func contents(model string, conversation []llm.Message) []*genai.Content {
 	return w.all
 }
 
-// contentWriter writes contents.
+// contentWriter converts messages to contents.
 type contentWriter struct {
 	all                []*genai.Content
 	results, userParts []*genai.Part // since the last answer
 
-	ids            map[string]bool   // of the calls: those that the API has given
-	names          map[string]string // of their tools
-	needsSignature bool              // the model wants a signature with the first call of an answer
+	ids            map[string]bool   // the call ids made by the API
+	names          map[string]string // the tools of all calls, by id
+	needsSignature bool              // the model requires a signature with the first call of an answer
 }
 
-// flush writes what stands before an answer.
+// flush writes the contents before an answer.
 func (w *contentWriter) flush() {
 	for _, parts := range [...][]*genai.Part{w.results, w.userParts} {
 		if len(parts) > 0 {
@@ -55,11 +54,11 @@ func (w *contentWriter) flush() {
 	w.results, w.userParts = nil, nil
 }
 
-// responseReader writes an answer of a model, if it says anything.
+// answer writes an answer of a model, unless it is empty.
 func (w *contentWriter) answer(m llm.Message) {
 	own := m.By.Provider == name
 	var parts []*genai.Part
-	signed := false // the calls of this answer
+	signed := false // a call of this answer has been written
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case llm.Text:
@@ -85,12 +84,11 @@ func (w *contentWriter) answer(m llm.Message) {
 	}
 }
 
-// skipSignature stands for the signature of a call that another provider's model has
-// made: without any, models since Gemini 3 refuse it. It is documented at ai.google.dev/gemini-api/docs/thought-signatures.
+// skipSignature replaces the signature of a call by another provider's model: models since Gemini 3 reject
+// a call without one. Source: ai.google.dev/gemini-api/docs/thought-signatures.
 const skipSignature = "skip_thought_signature_validator"
 
-// withSignature gives a signature back: with the thought that it is of, or else with the
-// text that it came behind.
+// withSignature returns a signature to the API: with its thought, or with the text before it.
 func withSignature(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
 	signature := decodeSignature(r.Signature)
 	switch {
@@ -103,10 +101,10 @@ func withSignature(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
 	return parts
 }
 
-// call writes a call. An id goes back only to where it comes from.
+// call writes a call. Its id is sent only to the provider that made it.
 func (w *contentWriter) call(b llm.ToolCall, own bool) *genai.Part {
 	f := &genai.FunctionCall{Name: b.Name}
-	_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &f.Args) // an object always can
+	_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &f.Args) // an object always decodes
 	w.names[b.ID] = b.Name
 	p := &genai.Part{FunctionCall: f}
 	if own {
@@ -118,8 +116,7 @@ func (w *contentWriter) call(b llm.ToolCall, own bool) *genai.Part {
 	return p
 }
 
-// result writes a tool's result, in the words that the API's documentation
-// proposes for an output and for an error.
+// result writes a tool's result, with the member names of the API's documentation.
 func (w *contentWriter) result(b llm.ToolResult) *genai.FunctionResponse {
 	r := &genai.FunctionResponse{Name: b.Name, Response: map[string]any{"output": b.Output}}
 	if b.Failed {
@@ -134,7 +131,7 @@ func (w *contentWriter) result(b llm.ToolResult) *genai.FunctionResponse {
 	return r
 }
 
-// decodeSignature gives a signature as the API gave it; nil: there is none.
+// decodeSignature returns a signature as the API sent it; nil: there is none.
 func decodeSignature(signature string) []byte {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(raw) == 0 {

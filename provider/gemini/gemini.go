@@ -1,9 +1,7 @@
-// Package gemini is Google's Gemini over its own SDK, with a key of the Gemini
-// API.
+// Package gemini is [llm.Model] for Google's Gemini over its SDK, with a key of the Gemini API.
 //
-// The SDK's retries are off and nothing of the environment is used. What the SDK
-// leaves in the dark, package provider finds out; see hush and answer for what
-// else it takes.
+// The SDK's retries are off and nothing is read from the environment. Package provider detects the failures
+// that the SDK does not report.
 package gemini
 
 import (
@@ -27,40 +25,40 @@ const (
 	google = "https://generativelanguage.googleapis.com/"
 )
 
-// Config says which model is asked, where and as whom.
+// Config identifies the model, its address and the credentials.
 type Config struct {
-	Model   string              // as the API calls it, such as "gemini-3-pro"
+	Model   string              // as in the API, such as "gemini-3-pro"
 	Key     string              // sent as X-Goog-Api-Key; "": none
-	BaseURL string              // as GOOGLE_GEMINI_BASE_URL has it, without /v1beta; "": Google's own
+	BaseURL string              // as in GOOGLE_GEMINI_BASE_URL, without /v1beta; "": Google's own
 	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
-	Faults  classify.Classifier // names what goes wrong; zero: the built-in rules
+	Faults  classify.Classifier // classifies failures; zero: the built-in rules
 }
 
 // Model is a model behind the Gemini API. Its methods may run concurrently.
 type Model struct {
 	config Config
-	client *genai.Client // nil: err says why
+	client *genai.Client // nil: see err
 	err    error
 }
 
-// New gives a model. What is wrong with the Config the first question will tell.
+// New returns a model. An invalid Config is reported by the first request.
 func New(c Config) *Model {
 	client := provider.Observe(c.Client)
 	client.Transport = quietTransport{client.Transport, c.Key == ""}
 	m := &Model{config: c}
 	m.client, m.err = genai.NewClient(context.Background(), &genai.ClientConfig{
 		Backend:     genai.BackendGeminiAPI,
-		APIKey:      cmp.Or(c.Key, "none"), // without one the SDK takes the environment's, or refuses to ask
+		APIKey:      cmp.Or(c.Key, "none"), // without one the SDK reads the environment, or refuses to send
 		HTTPClient:  client,
 		HTTPOptions: genai.HTTPOptions{BaseURL: cmp.Or(c.BaseURL, google)},
 	})
 	return m
 }
 
-// Name gives the model's name at "gemini".
+// Name returns the model's name at "gemini".
 func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
 
-// Stream asks once, as [llm.Model] says.
+// Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
 		if err := cmp.Or(provider.CheckURL(m.config.BaseURL), m.err); err != nil {
@@ -70,12 +68,11 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	})
 }
 
-// errPanic is what the SDK has panicked over: an answer in a form that it does
-// not expect.
+// errPanic means that the SDK panicked over an answer in an unexpected form.
 var errPanic = errors.New("the SDK panicked")
 
-// ask ranges over the answer, of which one in one piece has one chunk. A panic of
-// the SDK becomes an error, one of whoever ranges over the parts does not.
+// ask reads the answer; an unstreamed one is one chunk. A panic of the SDK becomes an error, a panic of the
+// caller's loop does not.
 func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err error) {
 	inside := true // the SDK
 	defer func() {
@@ -101,7 +98,7 @@ func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err e
 	return nil
 }
 
-// chunks asks in the way that the request wants.
+// chunks sends the request, streamed or not.
 func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.GenerateContentResponse, error] {
 	if !r.NoStream {
 		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r))
@@ -111,8 +108,7 @@ func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.Gene
 	}
 }
 
-// sdkError gives the SDK's error; one that came as an event is read as an event,
-// with its details.
+// sdkError returns the SDK's error; one that came as an event is classified as an event, with its details.
 func sdkError(c *provider.Call, err error) error {
 	e, ok := errors.AsType[genai.APIError](err)
 	if !ok {

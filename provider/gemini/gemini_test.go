@@ -179,7 +179,7 @@ func TestWhatIsNoAnswerIsAFault(t *testing.T) {
 	}{
 		{"a prompt that is blocked", "", stream(`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":9}}`), fault.Refused, "error in a 200: the prompt was blocked: SAFETY"},
 		{"a prompt that is blocked with words", "", stream(`{"promptFeedback":{"blockReason":"JAILBREAK","blockReasonMessage":"No."}}`), fault.Refused, "error in a 200: No."},
-		{"a call that is none", "", stream(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print()"}]}`), fault.Unknown, "error in a 200: the model has not got its call right"},
+		{"a call that is none", "", stream(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print()"}]}`), fault.Unknown, "error in a 200: the model made a malformed tool call"},
 		{"costs of nothing", "", stream(`{"usageMetadata":{"promptTokenCount":9}}`), fault.Truncated, ""},
 		{"an answer without its end", "", stream(chunk(`{"text":"a"}`, "")), fault.Truncated, ""},
 		{"half of a chunk that speaks of quotas", "", stream(chunk(`{"text":"a"}`, "")) + `data: {"candidates":[{"content":{"parts":[{"text":"rate limit exceeded, overloaded"`, fault.Truncated, "the answer broke off: it ended without its terminator"},

@@ -10,11 +10,11 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// settings gives all of a request but its messages, as the API takes it.
+// settings converts all of a request but its messages.
 func (m *Model) settings(r llm.Request) *genai.GenerateContentConfig {
 	c := &genai.GenerateContentConfig{
 		ThinkingConfig:        thinking(m.config.Model, r.Effort),
-		AutomaticContinuation: genai.Ptr(false), // by itself the SDK would ask for the rest of an answer that breaks off
+		AutomaticContinuation: genai.Ptr(false), // else the SDK asks for the rest of an answer that breaks off
 	}
 	if r.MaxTokens > 0 {
 		c.MaxOutputTokens = int32(min(r.MaxTokens, math.MaxInt32))
@@ -36,13 +36,11 @@ func (m *Model) settings(r llm.Request) *genai.GenerateContentConfig {
 	return c
 }
 
-// budgets are what an effort means to a model that is told how many tokens it
-// may think. Every model of that kind takes them.
+// budgets are the efforts as a thinking budget in tokens. Every model with a budget accepts them.
 var budgets = map[llm.Effort]int32{llm.Low: 1024, llm.Medium: 8192, llm.High: 24_576}
 
-// thinking asks for the effort, and to see the thoughts, in the model's own
-// terms; nil: as it does by itself. Before 2.5 none could think, 2.5 is told how
-// many tokens it may think, and those since then how hard.
+// thinking returns the effort in the model's own terms, with visible thoughts; nil: the model's default.
+// Models before 2.5 cannot think, 2.5 takes a budget of tokens, and later ones take a level.
 func thinking(model string, e llm.Effort) *genai.ThinkingConfig {
 	switch {
 	case e == "" || isBeforeGemini3(model) && !strings.Contains(model, "gemini-2.5"):
@@ -57,7 +55,7 @@ func thinking(model string, e llm.Effort) *genai.ThinkingConfig {
 	return &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(string(e)))}
 }
 
-// isBeforeGemini3 tells whether a model is from before Gemini 3.
+// isBeforeGemini3 reports whether a model is older than Gemini 3.
 func isBeforeGemini3(model string) bool {
 	return strings.Contains(model, "gemini-1") || strings.Contains(model, "gemini-2")
 }

@@ -13,11 +13,10 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// lineBound is how long a line may be, in bytes. It is the SDK's.
+// lineBound is the length limit of a line, in bytes, as in the SDK.
 const lineBound = 8_000_000
 
-// read hands on an answer, line by line, up to the one that says that it is done.
-// One that was not asked to stream is such a line alone.
+// read reads an answer line by line, up to the one that is done. An unstreamed answer is one such line.
 func read(resp *http.Response, c *provider.Call) error {
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, lineBound)
@@ -33,7 +32,7 @@ func read(resp *http.Response, c *provider.Call) error {
 	return lines.Err()
 }
 
-// readLine takes a line.
+// readLine handles a line.
 func readLine(line []byte, resp *http.Response, c *provider.Call) (done bool, err error) {
 	var answer api.ChatResponse
 	if err := json.Unmarshal(line, &answer); err != nil {
@@ -54,7 +53,7 @@ func readLine(line []byte, resp *http.Response, c *provider.Call) (done bool, er
 	return answer.Done, nil
 }
 
-// yieldMessage hands on what a message says. Calls come whole.
+// yieldMessage yields the content of a message. Calls come whole.
 func yieldMessage(m *api.Message, c *provider.Call) bool {
 	if m.Thinking != "" && !c.Yield(llm.Reasoning{Text: m.Thinking}) {
 		return false
@@ -72,7 +71,7 @@ func yieldMessage(m *api.Message, c *provider.Call) bool {
 	return true
 }
 
-// endReason gives the reason of an end.
+// endReason returns the reason of an end.
 func endReason(reason string) llm.Reason {
 	switch reason {
 	case "stop", "":
@@ -83,7 +82,7 @@ func endReason(reason string) llm.Reason {
 	return llm.Other
 }
 
-// statusError gives an error response as the SDK's client does.
+// statusError returns an error response as the SDK's client does.
 func statusError(resp *http.Response) error {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -92,11 +91,11 @@ func statusError(resp *http.Response) error {
 	return errorOf(resp, body)
 }
 
-// errorOf gives the error in a response, or in a line of it, as the SDK has it.
+// errorOf returns the error in a response, or in a line of it, as the SDK's type.
 func errorOf(resp *http.Response, text []byte) error {
 	if resp.StatusCode == http.StatusUnauthorized {
 		e := api.AuthorizationError{StatusCode: resp.StatusCode, Status: resp.Status}
-		_ = json.Unmarshal(text, &e) // what it says is package fault's to read
+		_ = json.Unmarshal(text, &e) // package classify reads the body
 		return e
 	}
 	e := api.StatusError{StatusCode: resp.StatusCode, Status: resp.Status}

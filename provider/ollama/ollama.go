@@ -1,9 +1,8 @@
-// Package ollama is [llm.Model] over the types of Ollama's SDK.
+// Package ollama is [llm.Model] for an Ollama server, with the types of Ollama's SDK.
 //
-// The SDK's client is left out. It says nothing of a connection that breaks,
-// signs requests with a key file where the environment tells it to, and takes
-// eight megabytes for each answer; what goes over the wire is one POST and lines
-// of JSON.
+// The SDK's client is not used: it does not report a broken connection, signs requests with a key file if
+// the environment says so, and allocates eight megabytes per answer. The protocol is one POST and lines of
+// JSON.
 package ollama
 
 import (
@@ -17,42 +16,39 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// Config says which model to ask, and where. Nothing is taken from the
-// environment.
+// Config identifies the model, its address and the credentials. Nothing is read from the environment.
 type Config struct {
-	Model   string              // as the server calls it, such as "qwen3:8b"
-	Key     string              // for ollama.com; "": none is sent
-	BaseURL string              // the server's address in any form that OLLAMA_HOST may have; "": http://127.0.0.1:11434
+	Model   string              // as on the server, such as "qwen3:8b"
+	Key     string              // for ollama.com; "": none
+	BaseURL string              // the server's address in any form of OLLAMA_HOST; "": http://127.0.0.1:11434
 	Client  *http.Client        // nil: provider.DefaultClient()
-	Faults  classify.Classifier // names the faults; zero: the built-in rules
+	Faults  classify.Classifier // classifies failures; zero: the built-in rules
 
-	// Context is the size of the context window, in tokens, that the model is
-	// loaded with. A conversation that does not fit is a fault of kind TooLong. 0:
-	// as the server is set, which may be as little as 4096.
+	// Context is the size of the context window, in tokens, with which the model is loaded. A conversation
+	// that does not fit is a fault of kind TooLong. 0: the server's default, which may be as little as 4096.
 	Context int
 }
 
-// Model is a model of an Ollama server.
+// Model is a model of an Ollama server. Its methods may run concurrently.
 type Model struct {
 	config Config
 	client *http.Client
 }
 
-// New gives a model. What is wrong with the configuration comes to light when
-// it is asked.
+// New returns a model. An invalid Config is reported by the first request.
 func New(c Config) *Model { return &Model{config: c, client: provider.Observe(c.Client)} }
 
-// Name gives the model's name at "ollama".
+// Name returns the model's name at "ollama".
 func (m *Model) Name() llm.Name { return llm.Name{Provider: "ollama", Model: m.config.Model} }
 
-// Stream asks once and yields the answer as it comes.
+// Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		question, err := m.chatRequest(r)
+		request, err := m.chatRequest(r)
 		if err != nil {
 			return err
 		}
-		resp, err := m.send(ctx, question)
+		resp, err := m.send(ctx, request)
 		if err != nil {
 			return err
 		}
@@ -64,7 +60,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	})
 }
 
-// invalidRequest is the fault of a question that cannot be asked.
+// invalidRequest returns the fault of a request that cannot be sent.
 func invalidRequest(message string, err error) error {
 	return &fault.Error{Kind: fault.Invalid, Message: message, Rule: "ollama/request", Err: err}
 }

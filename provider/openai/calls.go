@@ -7,21 +7,20 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// callCollector puts tool calls together from the pieces in which they stream.
+// callCollector assembles tool calls from the pieces in which they stream.
 type callCollector struct {
 	all   []partialCall
 	taken map[string]bool // ids that the conversation has already
 }
 
-// partialCall is a call that may not be whole.
+// partialCall is a call that may be incomplete.
 type partialCall struct {
 	index     int64
 	id, name  string
 	arguments []byte
 }
 
-// callIDs gives the ids of a conversation's calls. Some servers count anew in
-// each answer.
+// callIDs returns the ids of a conversation's calls. Some servers start counting anew in each answer.
 func callIDs(conversation []llm.Message) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range conversation {
@@ -32,7 +31,7 @@ func callIDs(conversation []llm.Message) map[string]bool {
 	return ids
 }
 
-// add takes a piece: of the call with this index, or the begin of another.
+// add adds a piece: to the call with this index, or as the start of another.
 func (c *callCollector) add(index int64, id, name, arguments string) {
 	at := len(c.all) - 1
 	for at >= 0 && c.all[at].index != index {
@@ -52,8 +51,8 @@ func (c *callCollector) add(index int64, id, name, arguments string) {
 	call.arguments = append(call.arguments, arguments...)
 }
 
-// isOther tells that a piece with these belongs to another call, although the index
-// is the same: servers that send calls whole may leave it out, and the id too.
+// isOther reports whether a piece with this id and name belongs to another call with the same index:
+// servers that send whole calls may omit the index, and the id too.
 func (p *partialCall) isOther(id, name string) bool {
 	if id != "" && p.id != "" {
 		return id != p.id
@@ -61,10 +60,10 @@ func (p *partialCall) isOther(id, name string) bool {
 	return name != "" && p.name != "" && json.Valid(p.arguments)
 }
 
-// any tells whether there is a call.
+// any reports whether there is a call.
 func (c *callCollector) any() bool { return len(c.all) > 0 }
 
-// text hands on the calls.
+// yield yields the calls.
 func (c *callCollector) yield(to *provider.Call) bool {
 	for _, p := range c.all {
 		if !c.yieldOne(to, p.id, p.name, string(p.arguments)) {
@@ -74,7 +73,7 @@ func (c *callCollector) yield(to *provider.Call) bool {
 	return true
 }
 
-// yieldOne hands on a call. One whose id is not its own gets another.
+// yieldOne yields a call. A duplicate id is replaced.
 func (c *callCollector) yieldOne(to *provider.Call, id, name, arguments string) bool {
 	if c.taken[id] {
 		id = ""

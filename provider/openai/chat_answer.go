@@ -11,19 +11,19 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// chatAnswer puts an answer of Chat Completions together. Tool calls are kept
-// until it is complete: servers differ in how they tell that one is.
+// chatAnswer reads an answer of Chat Completions. Tool calls are kept until it is complete: servers differ
+// in how they mark the end of one.
 type chatAnswer struct {
 	call          *provider.Call
 	calls         callCollector
 	model         string
 	reason        string // finish_reason; "": none yet
 	hasContent    bool   // some of the answer has come
-	openReasoning bool   // reasoning that has to be given back is under way
+	openReasoning bool   // reasoning that has to be sent back is open
 	refused       bool
 }
 
-// event takes a chunk of a stream.
+// event handles a chunk of a stream.
 func (a *chatAnswer) event(chunk openai.ChatCompletionChunk) (bool, error) {
 	if chunk.Model != "" {
 		a.model = chunk.Model
@@ -32,7 +32,7 @@ func (a *chatAnswer) event(chunk openai.ChatCompletionChunk) (bool, error) {
 		a.call.Usage(chatUsage(chunk.Usage))
 	}
 	for _, choice := range chunk.Choices {
-		if choice.Index != 0 { // only one was asked for
+		if choice.Index != 0 { // only one was requested
 			continue
 		}
 		d := choice.Delta
@@ -52,18 +52,17 @@ func (a *chatAnswer) event(chunk openai.ChatCompletionChunk) (bool, error) {
 	return true, nil
 }
 
-// isBrokenOff tells whether a finish_reason says that the answer was broken off: of
-// OpenRouter, DeepSeek and Zhipu.
+// isBrokenOff reports whether a finish_reason means that the answer broke off: those of OpenRouter,
+// DeepSeek and Zhipu.
 func isBrokenOff(reason string) bool {
 	return reason == "error" || reason == "insufficient_system_resource" || reason == "network_error"
 }
 
-// reasoningContent is the field in which DeepSeek and those after it tell a
-// model's reasoning, and want it back. It is the signature of what was told
-// there; others call the field "reasoning" and want nothing.
+// reasoningContent is the field in which DeepSeek and its followers send a model's reasoning, and expect it
+// back. It is the signature of that reasoning; others call the field "reasoning" and expect nothing.
 const reasoningContent = "reasoning_content"
 
-// text hands on what a delta or a message says. raw is the text as JSON.
+// text yields the content of a delta or a message. raw is the text as JSON.
 func (a *chatAnswer) text(text, raw, refusal string, more map[string]respjson.Field) bool {
 	thought := ""
 	if len(raw) > 0 && raw[0] == '[' {
@@ -83,7 +82,7 @@ func (a *chatAnswer) text(text, raw, refusal string, more map[string]respjson.Fi
 	return text == "" || a.endReasoning() && a.call.Yield(llm.Text{Text: text})
 }
 
-// endReasoning ends reasoning that has to be given back.
+// endReasoning ends reasoning that has to be sent back.
 func (a *chatAnswer) endReasoning() bool {
 	if !a.openReasoning {
 		return true
@@ -92,14 +91,14 @@ func (a *chatAnswer) endReasoning() bool {
 	return a.call.Yield(llm.Reasoning{Signature: reasoningContent})
 }
 
-// contentParts reads a content in parts, as Mistral's reasoning models have it.
+// contentParts reads a content in parts, as Mistral's reasoning models send it.
 func contentParts(raw string) (thought, text string) {
 	type part struct{ Text string }
 	var parts []struct {
 		part
 		Thinking []part
 	}
-	_ = json.Unmarshal([]byte(raw), &parts) // what else it may be says nothing
+	_ = json.Unmarshal([]byte(raw), &parts) // any other form is empty
 	for _, p := range parts {
 		text += p.Text
 		for _, t := range p.Thinking {
@@ -109,22 +108,22 @@ func contentParts(raw string) (thought, text string) {
 	return thought, text
 }
 
-// extraField gives the text in a field that the SDK does not know.
+// extraField returns the text in a field that the SDK does not know.
 func extraField(fields map[string]respjson.Field, name string) string {
 	f, ok := fields[name]
 	if !ok {
 		return ""
 	}
 	var text string
-	_ = json.Unmarshal([]byte(f.Raw()), &text) // anything but a text says nothing
+	_ = json.Unmarshal([]byte(f.Raw()), &text) // anything but a string is empty
 	return text
 }
 
-// end hands on what was kept back. Without a finish_reason the terminator makes
-// an answer complete, if there is any: alone it is none.
+// end yields what was kept back. Without a finish_reason the terminator completes an answer, if there is
+// any: alone it is none.
 func (a *chatAnswer) end(done bool) error {
 	if a.reason == "" && !(done && (a.hasContent || a.calls.any())) {
-		return nil // without an end: it has broken off
+		return nil // no end: it broke off
 	}
 	if a.endReasoning() && a.calls.yield(a.call) {
 		a.call.End(a.endReason(), a.model)
@@ -132,7 +131,7 @@ func (a *chatAnswer) end(done bool) error {
 	return nil
 }
 
-// unary takes an answer in one piece.
+// unary handles an unstreamed answer.
 func (a *chatAnswer) unary(answer openai.ChatCompletion) error {
 	if len(answer.Choices) == 0 {
 		return nil
@@ -145,16 +144,16 @@ func (a *chatAnswer) unary(answer openai.ChatCompletion) error {
 	if answer.JSON.Usage.Valid() {
 		a.call.Usage(chatUsage(answer.Usage))
 	}
-	said := choice.Message
-	a.text(said.Content, said.JSON.Content.Raw(), said.Refusal, said.JSON.ExtraFields)
-	for i, call := range said.ToolCalls {
+	message := choice.Message
+	a.text(message.Content, message.JSON.Content.Raw(), message.Refusal, message.JSON.ExtraFields)
+	for i, call := range message.ToolCalls {
 		a.calls.add(int64(i), call.ID, call.Function.Name, call.Function.Arguments)
 	}
-	a.hasContent = true // a body that is whole is complete
+	a.hasContent = true // a whole body is complete
 	return a.end(true)
 }
 
-// endReason gives the reason of the end.
+// endReason returns the reason of the end.
 func (a *chatAnswer) endReason() llm.Reason {
 	switch {
 	case a.refused:

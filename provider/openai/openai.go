@@ -1,10 +1,9 @@
-// Package openai is [llm.Model] over OpenAI's SDK: its Responses API, and the
-// Chat Completions API that everybody else's servers have as well.
+// Package openai is [llm.Model] over OpenAI's SDK: its Responses API, and the Chat Completions API that
+// many other servers implement.
 //
-// Those servers differ in what they leave out and add, so what is read here is
-// read with patience: an answer without [DONE] or without a finish_reason, tool
-// calls without ids, reasoning in a field that the SDK does not know. What
-// fails is package provider's to name.
+// Those servers differ in what they omit and add. An answer without [DONE] or without a finish_reason, tool
+// calls without ids, and reasoning in a field that the SDK does not know are therefore accepted. Package
+// provider classifies failures.
 package openai
 
 import (
@@ -26,43 +25,41 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// Config says which model to ask, and where. Nothing is taken from the
-// environment.
+// Config identifies the model, its address and the credentials. Nothing is read from the environment.
 type Config struct {
-	Model   string              // as the API calls it
+	Model   string              // as in the API
 	Key     string              // "": none is sent
-	BaseURL string              // base URL, as OPENAI_BASE_URL has it; "": OpenAI's own
-	API     API                 // "": Responses at OpenAI's own address, Chat at any other
+	BaseURL string              // as in OPENAI_BASE_URL; "": OpenAI's own
+	API     API                 // "": Responses at OpenAI's own URL, Chat at any other
 	Client  *http.Client        // nil: provider.DefaultClient()
-	Faults  classify.Classifier // names the faults; zero: the built-in rules
+	Faults  classify.Classifier // classifies failures; zero: the built-in rules
 
-	// Provider is who answers at Base, for names and faults. Reasoning is given
-	// back to the same one only. "": "openai".
+	// Provider names the server at BaseURL in model names and faults. Reasoning is sent back only to the
+	// provider that produced it. "": "openai".
 	Provider string
 
-	// Summaries asks for summaries of the reasoning, which the Responses API gives
-	// to verified organisations only and refuses to others. What a Chat server
-	// tells of its reasoning is heard in any case.
+	// Summaries requests summaries of the reasoning, which the Responses API gives only to verified
+	// organizations and refuses to others. Reasoning sent by a Chat server is always read.
 	Summaries bool
 }
 
-// API is one of the two in which a model can be asked.
+// API is one of the APIs through which a model can be used.
 type API string
 
 // The APIs.
 const (
 	Chat      API = "chat"      // Chat Completions
-	Responses API = "responses" // Responses, without anything being stored there
+	Responses API = "responses" // Responses, without server-side storage
 )
 
-// vendor is OpenAI's own address.
+// vendor is OpenAI's own base URL.
 const vendor = "https://api.openai.com/v1"
 
-// Model is a model behind one of the APIs.
+// Model is a model behind one of the APIs. Its methods may run concurrently.
 type Model struct {
 	name                llm.Name
 	base                string
-	maxCompletionTokens bool // the bound of an answer has the name that OpenAI gave it later
+	maxCompletionTokens bool // the limit on an answer is called max_completion_tokens, not max_tokens
 	api                 API
 	faults              classify.Classifier
 	summaries           bool
@@ -70,8 +67,7 @@ type Model struct {
 	responses           responses.ResponseService
 }
 
-// New gives a model. What is wrong with the configuration comes to light when
-// it is asked.
+// New returns a model. An invalid Config is reported by the first request.
 func New(c Config) *Model {
 	m := &Model{
 		name:      llm.Name{Provider: cmp.Or(c.Provider, "openai"), Model: c.Model},
@@ -99,17 +95,16 @@ func New(c Config) *Model {
 	return m
 }
 
-// isAt tells whether an address is of a domain: ".api.openai.com" has
-// "us.api.openai.com" as well.
+// isAt reports whether a URL is of a domain: ".api.openai.com" includes "us.api.openai.com".
 func isAt(base, domain string) bool {
 	u, err := url.Parse(base)
 	return err == nil && strings.HasSuffix("."+u.Hostname(), domain)
 }
 
-// Name gives the provider's name and the model's.
+// Name returns the names of the provider and the model.
 func (m *Model) Name() llm.Name { return m.name }
 
-// Stream asks once and yields the answer as it comes.
+// Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.name, m.faults, func(ctx context.Context, c *provider.Call) error {
 		if err := provider.CheckURL(m.base); err != nil {
@@ -125,7 +120,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 	})
 }
 
-// invalid is the fault of a question that cannot be asked.
+// invalid returns the fault of a request that cannot be sent.
 func invalid(message string) error {
 	return &fault.Error{Kind: fault.Invalid, Message: message, Rule: "openai/request"}
 }

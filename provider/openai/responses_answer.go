@@ -10,18 +10,18 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// responsesAnswer puts an answer of the Responses API together.
+// responsesAnswer reads an answer of the Responses API.
 type responsesAnswer struct {
 	call    *provider.Call
 	calls   callCollector
-	items   map[int64]progress // by their place in the answer
+	items   map[int64]progress // by their index in the answer
 	refused bool
 }
 
-// progress is how much of an item has been handed on.
+// progress is how much of an item has been yielded.
 type progress struct{ begun, done bool }
 
-// event takes an event of a stream.
+// event handles an event of a stream.
 func (a *responsesAnswer) event(e responses.ResponseStreamEventUnion) (bool, error) {
 	switch e.Type {
 	case "response.output_text.delta":
@@ -50,7 +50,7 @@ func (a *responsesAnswer) event(e responses.ResponseStreamEventUnion) (bool, err
 	return true, nil
 }
 
-// begun remembers that some of an item is handed on.
+// begun notes that some of an item is yielded.
 func (a *responsesAnswer) begun(index int64) *provider.Call {
 	a.setProgress(index, progress{begun: true})
 	return a.call
@@ -63,15 +63,15 @@ func (a *responsesAnswer) setProgress(index int64, p progress) {
 	a.items[index] = p
 }
 
-// isFailed tells whether a response bears an error.
+// isFailed reports whether a response contains an error.
 func isFailed(r responses.Response) bool { return r.Error.Code != "" || r.Error.Message != "" }
 
-// failedEvent is the error in an event, which to the SDK is one like any other.
+// failedEvent returns the error in an event that the SDK does not treat as one.
 func failedEvent(e responses.ResponseStreamEventUnion) error {
 	return streamError(ssestream.Event{Type: e.Type, Data: []byte(e.RawJSON())})
 }
 
-// item hands on a whole item of the answer, as far as its pieces have not been.
+// item yields a whole item of the answer, except for the pieces that have been yielded.
 func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUnion) bool {
 	streamed := a.items[index].begun
 	a.setProgress(index, progress{begun: true, done: true})
@@ -99,8 +99,7 @@ func (a *responsesAnswer) item(index int64, item responses.ResponseOutputItemUni
 	return true
 }
 
-// reasoningText gives the text of an item of reasoning: its summary or, from open
-// models, the whole.
+// reasoningText returns the text of a reasoning item: its summary or, from open models, all of it.
 func reasoningText(item responses.ResponseOutputItemUnion) string {
 	var all []string
 	for _, s := range item.Summary {
@@ -112,11 +111,11 @@ func reasoningText(item responses.ResponseOutputItemUnion) string {
 	return strings.Join(all, "\n\n")
 }
 
-// end is called where the last event is missing.
+// end is called if the last event is missing.
 func (a *responsesAnswer) end(bool) error { return nil }
 
-// unary takes the response as it is at its end, with what has not been heard of
-// it yet: all, if it was not streamed. One that has failed is no answer.
+// unary handles the whole response at its end, and yields what has not been yielded: all of it, if it was
+// not streamed. A failed response is not an answer.
 func (a *responsesAnswer) unary(r responses.Response) error {
 	if isFailed(r) {
 		return nil
@@ -141,8 +140,7 @@ func (a *responsesAnswer) unary(r responses.Response) error {
 	return nil
 }
 
-// endReason gives the reason of the end; false: the response has failed, or is not at
-// its end.
+// endReason returns the reason of the end; false: the response has failed or is incomplete.
 func (a *responsesAnswer) endReason(r responses.Response) (llm.Reason, bool) {
 	switch {
 	case r.Status == "incomplete" && r.IncompleteDetails.Reason == "max_output_tokens":

@@ -16,14 +16,14 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// answerReader puts together what one API says.
+// answerReader reads the answer of one API.
 type answerReader[Event, Whole any] interface {
 	event(Event) (more bool, err error) // the next event of a stream
-	end(done bool) error                // the stream has ended without an error; done: with its terminator
-	unary(Whole) error                  // or all of it in one body
+	end(done bool) error                // the stream ended without an error; done: with its terminator
+	unary(Whole) error                  // the whole answer in one body
 }
 
-// undecoded gives the options with which an answer comes undecoded, for read.
+// undecoded returns the request options for an undecoded response, which read decodes.
 func undecoded(r llm.Request, resp **http.Response) []option.RequestOption {
 	options := []option.RequestOption{option.WithResponseBodyInto(resp)}
 	if !r.NoStream {
@@ -32,9 +32,8 @@ func undecoded(r llm.Request, resp **http.Response) []option.RequestOption {
 	return options
 }
 
-// read reads a response into an answer: a stream, or the one body that was asked
-// for or that a server gives which cannot stream. Its first byte tells, since
-// servers get the type wrong.
+// read reads a response into an answer: a stream, or one body, requested or from a server that cannot
+// stream. The first byte decides, since servers get the content type wrong.
 func read[Event, Whole any](resp *http.Response, a answerReader[Event, Whole], c *provider.Call) error {
 	defer resp.Body.Close()
 	body := bufio.NewReader(resp.Body)
@@ -57,7 +56,7 @@ func read[Event, Whole any](resp *http.Response, a answerReader[Event, Whole], c
 	return a.end(w.done)
 }
 
-// eventFault gives the fault of an error event, and any other error as it is.
+// eventFault returns the fault of an error event, and any other error as it is.
 func eventFault(c *provider.Call, err error) error {
 	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
 		return c.ErrorEvent(e.Event.Data, err)
@@ -65,7 +64,7 @@ func eventFault(c *provider.Call, err error) error {
 	return err
 }
 
-// readWhole reads an answer in one piece.
+// readWhole reads an unstreamed answer.
 func readWhole[Event, Whole any](body io.Reader, a answerReader[Event, Whole]) error {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -78,8 +77,8 @@ func readWhole[Event, Whole any](body io.Reader, a answerReader[Event, Whole]) e
 	return a.unary(w)
 }
 
-// firstByte gives the first byte that is no white space, with which servers keep a
-// connection alive, and leaves it to be read; 0: there is none.
+// firstByte returns the first byte that is not white space, which servers send as keepalive, without
+// consuming it; 0: there is none.
 func firstByte(body *bufio.Reader) byte {
 	for {
 		b, err := body.ReadByte()
@@ -87,14 +86,14 @@ func firstByte(body *bufio.Reader) byte {
 		case err != nil:
 			return 0
 		case b != ' ' && b != '\t' && b != '\r' && b != '\n':
-			_ = body.UnreadByte() // it has just been read
+			_ = body.UnreadByte() // it cannot fail after a read
 			return b
 		}
 	}
 }
 
-// withFinalBlankLine gives the response with a blank line at its end: the SDK would drop a
-// last event without one, which some servers leave out.
+// withFinalBlankLine appends a blank line to a response: without one, which some servers omit, the SDK
+// drops the last event.
 func withFinalBlankLine(resp *http.Response, body io.Reader) *http.Response {
 	r := *resp
 	r.Body = struct {
@@ -104,9 +103,8 @@ func withFinalBlankLine(resp *http.Response, body io.Reader) *http.Response {
 	return &r
 }
 
-// strictDecoder is the SDK's decoder, and tells what the SDK keeps to itself or has no
-// eye for: the terminator, and errors that are called so by their event's name
-// alone.
+// strictDecoder is the SDK's decoder, and reports what the SDK hides: the terminator, and errors that are
+// marked only by their event's name.
 type strictDecoder struct {
 	ssestream.Decoder
 	event ssestream.Event
@@ -126,15 +124,15 @@ func (w *strictDecoder) Next() bool {
 	}
 	w.done = bytes.HasPrefix(w.event.Data, []byte("[DONE]"))
 	if at := bytes.Index(w.event.Data, []byte(`"error":null`)); at >= 0 && w.event.Type == "" {
-		w.event.Data[at+1] = '-' // a null is no error, but the SDK takes it for one
+		w.event.Data[at+1] = '-' // null is not an error, but the SDK takes it for one
 	}
 	return true
 }
 
-// Event gives the event.
+// Event returns the event.
 func (w *strictDecoder) Event() ssestream.Event { return w.event }
 
-// Err gives what has ended the stream.
+// Err returns the error that ended the stream.
 func (w *strictDecoder) Err() error {
 	if w.err != nil {
 		return w.err
@@ -142,7 +140,7 @@ func (w *strictDecoder) Err() error {
 	return w.Decoder.Err()
 }
 
-// streamError is an error event as the SDK has it.
+// streamError returns an error event as the SDK's error.
 func streamError(e ssestream.Event) *ssestream.StreamError {
 	return &ssestream.StreamError{Message: "received error while streaming: " + strings.TrimSpace(string(e.Data)), Event: e}
 }

@@ -8,13 +8,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// httpTransport gives the way to a server over HTTP. An answer whose stream breaks is
-// asked for once more where the server keeps it, which runs nothing twice;
-// otherwise nothing is sent again.
+// httpTransport returns the transport to a server over HTTP. An answer whose stream breaks is requested
+// once more if the server stores it, which runs nothing twice; otherwise nothing is sent again.
 func (s Server) httpTransport() (sdk.Transport, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL of HTTP", s.URL)
+		return nil, fmt.Errorf("%q is not an HTTP URL", s.URL)
 	}
 	client := http.Client{}
 	if s.Client != nil {
@@ -23,12 +22,12 @@ func (s Server) httpTransport() (sdk.Transport, error) {
 	client.Transport = headerTransport{u, s.Header, client.Transport}
 	return &sdk.StreamableClientTransport{
 		Endpoint: s.URL, HTTPClient: &client, MaxRetries: 1,
-		DisableStandaloneSSE: true, // nobody here listens to what a server says unasked
+		DisableStandaloneSSE: true, // unsolicited messages are not used
 	}, nil
 }
 
-// headerTransport adds a server's headers to requests to its own host. They hold
-// credentials, and a redirect may lead anywhere.
+// headerTransport adds a server's headers to requests to its own host. They hold credentials, and a
+// redirect may lead anywhere.
 type headerTransport struct {
 	home   *url.URL
 	header http.Header

@@ -16,52 +16,50 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// Server says where an MCP server is: a program that is started and spoken to
-// over its standard input and output, or a URL that speaks streamable HTTP.
+// Server is where an MCP server is: a program to start, used over its standard input and output, or a URL
+// that serves streamable HTTP.
 type Server struct {
-	// Name stands in front of the names of its tools, which become
-	// mcp__name__tool as other clients have it. They keep that name whatever
-	// else is connected, so that a stored conversation stays true. "": the
-	// tools keep their own names.
+	// Name prefixes the names of its tools, which become mcp__name__tool as in other clients. They do not
+	// depend on what else is connected, so that a stored conversation stays valid. "": the tools keep their
+	// own names.
 	Name string
 
-	Command string    // the program; "": there is a URL
+	Command string    // the program; "": use URL
 	Args    []string  // of the program
-	Env     []string  // its environment, KEY=value, beside the few names that a program needs to start, such as HOME and PATH: what else is in ours, such as keys, is not for it
-	Dir     string    // where it runs; "": where we do
-	Stderr  io.Writer // what it says on standard error; nil: nobody reads it
+	Env     []string  // KEY=value, beside the few variables that a program needs to start, such as HOME and PATH; nothing else of this process's environment, such as keys, is passed
+	Dir     string    // working directory; "": this process's
+	Stderr  io.Writer // its standard error; nil: discarded
 
-	URL    string       // where there is no Command
-	Header http.Header  // sent with every request to the URL's host, and to no other
-	Client *http.Client // nil: one without a limit of time
+	URL    string       // if there is no Command
+	Header http.Header  // sent with every request to the URL's host, and to no other host
+	Client *http.Client // nil: one without a timeout
 
-	ConnectTimeout time.Duration // how long connecting may take; 0: one minute
-	StopTimeout    time.Duration // how long a program may take to end once its input is closed, and again once it is told to; 0: two seconds
+	ConnectTimeout time.Duration // 0: one minute
+	StopTimeout    time.Duration // for a program to end once its input is closed, and again once it is signaled; 0: two seconds
 	Timeout        time.Duration // of each tool; see [tool.Tool]
 	MaxOutput      int           // of each tool's output; see [tool.Tool]
 }
 
-// Client is a connection to an MCP server. One that is lost is a failed result for
-// the calls under way; the next call connects anew, and starts the server again
-// if we have started it. Its methods may run concurrently.
+// Client is a connection to an MCP server. A lost connection fails the calls in progress; the next call
+// reconnects, and restarts a server that Connect started. Its methods may run concurrently.
 type Client struct {
 	server  Server
 	tools   []tool.Tool
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	session chan *session // holds the connection; who has taken it out connects anew
+	session chan *session // holds the session; its holder may reconnect
 }
 
 const (
 	defaultConnectTimeout = time.Minute
 	defaultStopTimeout    = 2 * time.Second
-	maxTools              = 10_000 // tools of one server; beyond it something is wrong
+	maxTools              = 10_000 // limit of a server's tools
 )
 
 var errClosed = errors.New("the connection to the server is closed")
 
-// Connect connects to a server and asks for its tools. The context is about
-// connecting only: the connection lasts until Close.
+// Connect connects to a server and lists its tools. ctx applies to connecting only: the connection lasts
+// until Close.
 func Connect(ctx context.Context, s Server) (*Client, error) {
 	m := &Client{server: s, session: make(chan *session, 1)}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
@@ -77,7 +75,7 @@ func Connect(ctx context.Context, s Server) (*Client, error) {
 	return m, nil
 }
 
-// listTools asks for the tools, page after page.
+// listTools lists the tools, page after page.
 func (m *Client) listTools(ctx context.Context, l *session) error {
 	ctx, cancel := l.server.connectContext(ctx)
 	defer cancel()
@@ -88,7 +86,7 @@ func (m *Client) listTools(ctx context.Context, l *session) error {
 		}
 		if err != nil {
 			err = l.explain(ctx, err)
-			_ = m.Close() // the first error is the one to know
+			_ = m.Close() // the first error is the one to report
 			return err
 		}
 		m.tools = append(m.tools, m.tool(t, taken))
@@ -96,17 +94,17 @@ func (m *Client) listTools(ctx context.Context, l *session) error {
 	return nil
 }
 
-// connectContext gives a context for connecting.
+// connectContext returns a context for connecting.
 func (s Server) connectContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := cmp.Or(s.ConnectTimeout, defaultConnectTimeout)
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v", limit))
 }
 
-// Tools gives the server's tools as they were when it was connected. They write
-// unless the server says that they only read, and its word is all there is.
+// Tools returns the server's tools as they were when it was connected. A tool is taken to write unless the
+// server declares it read-only; that is not verified.
 func (m *Client) Tools() []tool.Tool { return slices.Clone(m.tools) }
 
-// liveSession gives a connection that lasts, as far as is known.
+// liveSession returns a session that is alive as far as is known.
 func (m *Client) liveSession(ctx context.Context) (*session, error) {
 	var l *session
 	select {
@@ -124,15 +122,14 @@ func (m *Client) liveSession(ctx context.Context) (*session, error) {
 	_ = l.close() // it is dead already
 	fresh, err := dial(ctx, m.server)
 	if err != nil {
-		return nil, fmt.Errorf("the server is gone: %w", err)
+		return nil, fmt.Errorf("reconnect: %w", err)
 	}
 	l = fresh
 	return l, nil
 }
 
-// Close ends the connection: calls under way fail, and a server that was
-// started is ended with all that it has started, by force if need be. Its error
-// says that even this was in vain.
+// Close ends the connection: calls in progress fail, and a started server is ended with all its child
+// processes, by force if necessary. It returns an error only if even that fails.
 func (m *Client) Close() error {
 	m.cancel(errClosed)
 	l := <-m.session

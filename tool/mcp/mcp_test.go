@@ -147,7 +147,7 @@ func answers(t *testing.T, tools map[string]tool.Tool) {
 		"structured":     `{"a":1}`,
 		"both":           "a is 1",
 		"fails":          "!no such thing",
-		"fails-silently": "!the tool failed and does not say why",
+		"fails-silently": "!the tool failed without a message",
 		"refuses":        "!bad key=***",
 		"huge":           strings.Repeat("x", 32<<10) + "\n[983040 bytes are left out here]\n" + strings.Repeat("x", 32<<10),
 	} {
@@ -243,7 +243,7 @@ func TestServerThatHangsIsNotWaitedFor(t *testing.T) {
 		server.Timeout = 10 * time.Second
 		tools, m := connected(t, server)
 		began := time.Now()
-		if got, want := run(t.Context(), tools["sleeps"], ""), "!stopped: no answer within 10s; what it has done until then is not known"; got != want {
+		if got, want := run(t.Context(), tools["sleeps"], ""), "!stopped: no answer within 10s; its effects until then are not known"; got != want {
 			t.Errorf("got %q", got)
 		}
 		if took := time.Since(began); took != 10*time.Second {

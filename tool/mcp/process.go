@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// proc is a server that was started. It is the writer to its input; closing
-// that ends it.
+// process is a started server. It is the writer to the server's input; closing it ends the server.
 type process struct {
 	io.WriteCloser // its input
 	cmd            *exec.Cmd
 	out            io.ReadCloser
 	patience       time.Duration
 	stopOnce       func() error
-	ended          chan struct{} // closed when it has
-	exitErr        error         // nil: in good order; read it when ended is closed
+	ended          chan struct{} // closed when the program has ended
+	exitErr        error         // nil: exit status 0; read it when ended is closed
 }
 
 // launch starts the program of a server.
@@ -28,7 +27,7 @@ func launch(s Server) (*process, error) {
 	cmd := exec.Command(s.Command, s.Args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = append(baseEnvironment(), s.Env...), s.Dir, s.Stderr
 	p := &process{cmd: cmd, patience: cmp.Or(s.StopTimeout, defaultStopTimeout), ended: make(chan struct{})}
-	cmd.WaitDelay = p.patience // for whoever has inherited its standard error
+	cmd.WaitDelay = p.patience // for children that have inherited its standard error
 	setProcessGroup(cmd)
 	var err error
 	if p.WriteCloser, err = cmd.StdinPipe(); err != nil {
@@ -46,7 +45,7 @@ func launch(s Server) (*process, error) {
 	return p, nil
 }
 
-// baseEnvironment gives what of our environment a program needs to start at all.
+// baseEnvironment returns the variables of this process's environment that a program needs to start.
 func baseEnvironment() []string {
 	var env []string
 	for _, name := range []string{
@@ -63,9 +62,9 @@ func baseEnvironment() []string {
 // Close ends the program and waits until it has ended.
 func (p *process) Close() error { return p.stopOnce() }
 
-// stop ends the program: its input first, then by request, then by force.
+// stop ends the program: by closing its input, then by a signal, then by force.
 func (p *process) stop() error {
-	_ = p.WriteCloser.Close() // it may be gone already
+	_ = p.WriteCloser.Close() // it may have ended already
 	go func() {
 		p.exitErr = p.cmd.Wait()
 		close(p.ended)
@@ -82,7 +81,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// exitsWithin tells whether the program ends in time.
+// exitsWithin reports whether the program ends in time.
 func (p *process) exitsWithin(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -94,10 +93,9 @@ func (p *process) exitsWithin(d time.Duration) bool {
 	}
 }
 
-// exitError waits for the end of a program whose output has ended, and says how it
-// came.
+// exitError waits for the end of a program whose output has ended, and returns how it ended.
 func (p *process) exitError(ctx context.Context) error {
-	go p.stopOnce() // the session does it as well, in its own time
+	go p.stopOnce() // the session does this too, but later
 	select {
 	case <-p.ended:
 		return cmp.Or(p.exitErr, errors.New("exit status 0"))

@@ -6,7 +6,7 @@ import "os/exec"
 
 func setProcessGroup(*exec.Cmd) {}
 
-// There is no way to ask, and what the program has started is out of reach.
+// There is no signal to end a program, and its children cannot be reached.
 
 func terminate(cmd *exec.Cmd) { kill(cmd) }
 

@@ -145,7 +145,7 @@ func TestServerThatDoesNotStartAgainSaysWhy(t *testing.T) {
 	tools, _ := connected(t, server)
 	run(t.Context(), tools["exits"], "")
 	for range 2 {
-		if got, want := run(t.Context(), tools["echo"], ""), "!the server is gone: the server has ended: exit status 7"; got != want {
+		if got, want := run(t.Context(), tools["echo"], ""), "!reconnect: the server has ended: exit status 7"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// setProcessGroup puts the program into a process group of its own: it ends with all that
-// it has started, and no Ctrl+C on our terminal reaches it before we say so.
+// setProcessGroup puts the program into a process group of its own: it ends with all its children, and
+// Ctrl+C on the terminal does not reach it.
 func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// The group's signals are sent before the program is waited for to the end, so
-// its number is not somebody else's yet. That it may just have ended is fine.
+// The group is signaled before the program has been waited for, so its id is not reused yet. It may have ended
+// already.
 
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 

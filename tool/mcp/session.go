@@ -16,14 +16,14 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// session is one connection to a server. When it is dead, it stays so.
+// session is one connection to a server. A dead session stays dead.
 type session struct {
 	server   Server
 	client   *sdk.ClientSession
-	proc     *process      // nil: the server is spoken to over HTTP
-	calls    sync.RWMutex  // held for reading by each call under way
-	dead     chan struct{} // closed by bury
-	markDead func()        // called when the session is over
+	proc     *process      // nil: the server is reached over HTTP
+	calls    sync.RWMutex  // held for reading by each call in progress
+	dead     chan struct{} // closed by markDead
+	markDead func()        // called when the session has ended
 }
 
 // dial connects to a server.
@@ -38,13 +38,13 @@ func dial(ctx context.Context, s Server) (*session, error) {
 		return nil, err
 	}
 	go func() {
-		_ = l.client.Wait() // why is what the calls tell
+		_ = l.client.Wait() // the calls report the error
 		l.markDead()
 	}()
 	return l, nil
 }
 
-// connect opens the session.
+// connect opens the SDK's session.
 func (l *session) connect(ctx context.Context) error {
 	transport, err := l.transport()
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *session) connect(ctx context.Context) error {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ridethrough", Version: "0"}, &sdk.ClientOptions{
 		Capabilities:   &sdk.ClientCapabilities{},
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // it calls again by itself
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // it would repeat calls
 	})
 	l.client, err = client.Connect(ctx, transport, nil)
 	return err
@@ -75,7 +75,7 @@ func (l *session) transport() (sdk.Transport, error) {
 	return &sdk.IOTransport{Reader: p.out, Writer: p}, nil
 }
 
-// call has the server run a tool.
+// call runs a tool on the server.
 func (l *session) call(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	l.calls.RLock()
 	defer l.calls.RUnlock()
@@ -86,7 +86,7 @@ func (l *session) call(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToo
 	return result, nil
 }
 
-// alive tells whether calls have a chance.
+// alive reports whether calls can succeed.
 func (l *session) alive() bool {
 	select {
 	case <-l.dead:
@@ -96,7 +96,7 @@ func (l *session) alive() bool {
 	}
 }
 
-// close ends the connection, when calls under way have been told to end.
+// close ends the connection, when calls in progress have been told to end.
 func (l *session) close() error {
 	var err error
 	if l.proc != nil {
@@ -109,15 +109,15 @@ func (l *session) close() error {
 	defer cancel()
 	go func() {
 		defer cancel()
-		l.calls.Lock() // while the session says goodbye it does not let go of calls
+		l.calls.Lock() // while it closes, the session blocks calls
 		defer l.calls.Unlock()
-		_ = l.client.Close() // politeness: the server may be gone
+		_ = l.client.Close() // the server may have ended already
 	}()
 	<-parted.Done()
 	return err
 }
 
-// explain says what an error of the session comes from, without secrets.
+// explain returns the cause of an error of the session, without secrets.
 func (l *session) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -131,7 +131,7 @@ func (l *session) explain(ctx context.Context, err error) error {
 	return errors.New(fault.Scrub(strings.TrimPrefix(err.Error(), `calling "tools/call": `)))
 }
 
-// hasEnded tells whether an error of the session says that a program has ended.
+// hasEnded reports whether an error of the session means that a program has ended.
 func hasEnded(err error) bool {
 	for _, sign := range []error{sdk.ErrConnectionClosed, io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
 		if errors.Is(err, sign) {

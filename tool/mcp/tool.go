@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// tool makes a tool of one that the server has, under a name that is not taken.
+// tool makes a tool of a server's tool, under a unique name.
 func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 	made := tool.Tool{
 		Tool:       llm.Tool{Name: uniqueName(m.server.Name, t.Name, taken), Description: t.Description},
@@ -33,8 +33,7 @@ func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 	return made
 }
 
-// call has the server run a tool. The server judges the arguments: it knows
-// best what it takes.
+// call runs a tool on the server, which validates the arguments.
 func (m *Client) call(ctx context.Context, name string, arguments json.RawMessage) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -50,16 +49,16 @@ func (m *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	output := resultText(result)
 	switch {
 	case result.NeedsInput():
-		return output, errors.New("the server asks its user something, and nobody is here to answer")
+		return output, errors.New("the server asks its user for input, which is not supported")
 	case result.IsError && output == "":
-		return "", errors.New("the tool failed and does not say why")
+		return "", errors.New("the tool failed without a message")
 	case result.IsError:
 		return "", errors.New(output)
 	}
 	return output, nil
 }
 
-// resultText gives a result as text.
+// resultText returns a result as text.
 func resultText(r *sdk.CallToolResult) string {
 	var all []string
 	text := false
@@ -68,7 +67,7 @@ func resultText(r *sdk.CallToolResult) string {
 		text = text || plain
 		all = append(all, contentText(c))
 	}
-	if !text && r.StructuredContent != nil { // with a text it is the same once more
+	if !text && r.StructuredContent != nil { // a text repeats it
 		if structure, err := json.Marshal(r.StructuredContent); err == nil {
 			all = append(all, string(structure))
 		}
@@ -76,7 +75,7 @@ func resultText(r *sdk.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// contentText gives a piece of a result as text, or a note that says what it is.
+// contentText returns a piece of a result as text, or a note on what it is.
 func contentText(c sdk.Content) string {
 	switch c := c.(type) {
 	case *sdk.TextContent:
@@ -96,12 +95,11 @@ func contentText(c sdk.Content) string {
 	return fmt.Sprintf("[%T: not shown]", c)
 }
 
-// maxNameLen is how long the name of a tool may be, for every provider.
+// maxNameLen is how long a tool's name may be, for every provider.
 const maxNameLen = 64
 
-// uniqueName gives the name under which a model sees a server's tool. One that is
-// too long, or like another when bent to what is legal, ends with a mark of its
-// own.
+// uniqueName returns the name under which a model sees a server's tool. One that is too long, or not unique
+// once made legal, ends with a hash.
 func uniqueName(server, name string, taken map[string]bool) string {
 	if server != "" {
 		name = "mcp__" + server + "__" + name
@@ -117,7 +115,7 @@ func uniqueName(server, name string, taken map[string]bool) string {
 	return shown
 }
 
-// legalRune gives the character, or the one that stands for it.
+// legalRune returns the character, or its replacement.
 func legalRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':

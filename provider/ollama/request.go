@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// send asks a question.
+// send sends a request.
 func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Response, error) {
 	base, err := ParseHost(m.config.BaseURL)
 	if err != nil {
@@ -22,7 +22,7 @@ func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Resp
 	}
 	body, err := json.Marshal(question)
 	if err != nil {
-		return nil, invalidRequest("the request is no JSON", err)
+		return nil, invalidRequest("encode the request", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("api", "chat").String(), bytes.NewReader(body))
 	if err != nil {
@@ -36,9 +36,8 @@ func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Resp
 	return m.client.Do(req)
 }
 
-// chatRequest gives a request in the API's form. What does not fit the window is to
-// be an error: without being told so, the server leaves out the oldest messages
-// and says nothing.
+// chatRequest converts a request. A conversation longer than the context window is to be an error: by
+// default the server silently drops the oldest messages.
 func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
 	stream, never := !r.NoStream, false
 	q := &api.ChatRequest{
@@ -62,17 +61,16 @@ func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
 		q.Messages = append(q.Messages, api.Message{Role: "system", Content: r.System})
 	}
 	for _, msg := range r.Messages {
-		said, err := m.messages(msg)
+		converted, err := m.messages(msg)
 		if err != nil {
 			return nil, err
 		}
-		q.Messages = append(q.Messages, said...)
+		q.Messages = append(q.Messages, converted...)
 	}
 	return q, nil
 }
 
-// think gives an effort as the model has it: gpt-oss in three grades, others
-// think or do not.
+// think converts an effort: gpt-oss has three levels, others think or do not.
 func (m *Model) think(e llm.Effort) *api.ThinkValue {
 	switch {
 	case e == "":
@@ -83,8 +81,8 @@ func (m *Model) think(e llm.Effort) *api.ThinkValue {
 	return &api.ThinkValue{Value: true}
 }
 
-// messages gives a message in the API's form, which has one for each result. A
-// model's message that says nothing is left out.
+// messages converts a message; the API has one for each tool result. An empty message of a model is left
+// out.
 func (m *Model) messages(msg llm.Message) ([]api.Message, error) {
 	switch msg.Role {
 	case llm.User:
@@ -98,43 +96,41 @@ func (m *Model) messages(msg llm.Message) ([]api.Message, error) {
 		}
 		return results, nil
 	case llm.Assistant:
-		said := assistant(msg, msg.By.Provider == m.Name().Provider)
-		if said.Content == "" && said.ToolCalls == nil {
+		message := assistant(msg, msg.By.Provider == m.Name().Provider)
+		if message.Content == "" && message.ToolCalls == nil {
 			return nil, nil
 		}
-		return []api.Message{said}, nil
+		return []api.Message{message}, nil
 	}
 	return nil, invalidRequest("unknown role "+strconv.Quote(string(msg.Role)), nil)
 }
 
-// assistant gives a model's message. own tells that a model of the server's has
-// said it, and is shown what it thought: its template knows how much of that it
-// wants.
+// assistant converts a model's message. own means that the same server produced it and gets its reasoning
+// back: its template decides how much of it to use.
 func assistant(msg llm.Message, own bool) api.Message {
-	said := api.Message{Role: "assistant", Content: msg.Text()}
+	message := api.Message{Role: "assistant", Content: msg.Text()}
 	for _, b := range msg.Content {
 		switch b := b.(type) {
 		case llm.Reasoning:
 			if own {
-				said.Thinking += b.Text
+				message.Thinking += b.Text
 			}
 		case llm.ToolCall:
-			call := api.ToolCall{ID: b.ID, Function: api.ToolCallFunction{Index: len(said.ToolCalls), Name: b.Name}}
-			_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &call.Function.Arguments) // an object always can
-			said.ToolCalls = append(said.ToolCalls, call)
+			call := api.ToolCall{ID: b.ID, Function: api.ToolCallFunction{Index: len(message.ToolCalls), Name: b.Name}}
+			_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &call.Function.Arguments) // an object always decodes
+			message.ToolCalls = append(message.ToolCalls, call)
 		}
 	}
-	return said
+	return message
 }
 
-// toolOf gives a tool in the API's form, which knows less than JSON Schema does:
-// the server reads no more of it.
+// toolOf converts a tool. The API supports only part of JSON Schema.
 func toolOf(t llm.Tool) (api.Tool, error) {
 	tool := api.Tool{Type: "function", Function: api.ToolFunction{Name: t.Name, Description: t.Description}}
 	p := &tool.Function.Parameters
 	if len(t.Schema) > 0 {
 		if err := json.Unmarshal(t.Schema, p); err != nil {
-			return tool, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is none that Ollama knows", err)
+			return tool, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is not supported by Ollama", err)
 		}
 	}
 	if p.Type == "" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Observe gives a client that does what the given one does and shows each call
-// what comes over the wire; nil: [DefaultClient]. A model gives it to its SDK.
+// Observe returns a client that behaves like the given one and records each response for its [Call]; nil:
+// [DefaultClient]. A model passes it to its SDK.
 func Observe(client *http.Client) *http.Client {
 	if client == nil {
 		client = DefaultClient()
@@ -21,26 +21,26 @@ func Observe(client *http.Client) *http.Client {
 	return &watched
 }
 
-// callKey is where a request's context has its call.
+// callKey is the context key of a request's call.
 type callKey struct{}
 
-// observation is what has come over the wire in answer to a call.
+// observation is the actual response to a call.
 type observation struct {
 	sent   bool
 	status int         // 0: no response
 	header http.Header // of the response
-	body   []byte      // its beginning, where it is no stream
-	err    error       // how reading the body has ended; nil: it has not
+	body   []byte      // its beginning, if it is not a stream
+	err    error       // the error that ended the body; nil: none yet
 }
 
-// bodyBound is how much of a body is kept, in bytes: what package fault looks at.
+// bodyBound is how much of a body is kept, in bytes: what package classify reads.
 const bodyBound = 64 << 10
 
-// observer sends a request and notes the response.
+// observer sends a request and records the response.
 type observer struct{ base http.RoundTripper }
 
-// RoundTrip notes a response for the request's call. Of one with an error status
-// the SDK gets what is kept: some keep an error's body without a bound.
+// RoundTrip records the response to a request's call. Of an error response the SDK gets only the recorded
+// part: some SDKs keep an error's body without a bound.
 func (w observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, ok := req.Context().Value(callKey{}).(*Call)
 	if ok {
@@ -55,13 +55,13 @@ func (w observer) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &observedBody{resp.Body, &c.observed, !isStream(resp.Header)}
 		return resp, nil
 	}
-	c.observed.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // the status says enough if it breaks off
+	c.observed.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // if it breaks off, the status is enough
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(c.observed.body))
 	return resp, nil
 }
 
-// isStream tells whether a response says that its body is a stream.
+// isStream reports whether a response announces a stream.
 func isStream(h http.Header) bool {
 	kind := h.Get("Content-Type")
 	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
@@ -70,19 +70,19 @@ func isStream(h http.Header) bool {
 // observedBody is the body of an answer that the SDK reads.
 type observedBody struct {
 	io.ReadCloser
-	seen *observation
-	keep bool
+	observed *observation
+	keep     bool
 }
 
-// Read notes how the body ends, and keeps its beginning.
+// Read records how the body ends, and its beginning.
 func (t *observedBody) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	if t.keep {
-		room := bodyBound - len(t.seen.body)
-		t.seen.body = append(t.seen.body, p[:min(n, room)]...)
+		room := bodyBound - len(t.observed.body)
+		t.observed.body = append(t.observed.body, p[:min(n, room)]...)
 	}
 	if err != nil {
-		t.seen.err = err
+		t.observed.err = err
 	}
 	return n, err
 }

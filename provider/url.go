@@ -6,8 +6,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// CheckURL tells whether an API can be reached at a base URL, for ask to return
-// before it gives the URL to an SDK; "", the vendor's own, can.
+// CheckURL returns an error if an API cannot be reached at a base URL, for ask to return before it passes
+// the URL to an SDK. "" means the vendor's own and is valid.
 func CheckURL(base string) error {
 	if base == "" {
 		return nil
@@ -18,6 +18,6 @@ func CheckURL(base string) error {
 	}
 	return &fault.Error{
 		Kind: fault.Invalid, Rule: "provider/address", Err: err,
-		Message: "the address of the API must begin with http:// or https://, and name a host",
+		Message: "the base URL must begin with http:// or https:// and contain a host",
 	}
 }

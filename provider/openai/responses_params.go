@@ -15,21 +15,21 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// askResponses asks by the Responses API.
+// askResponses sends a request to the Responses API.
 func (m *Model) askResponses(ctx context.Context, r llm.Request, c *provider.Call) error {
-	question, err := m.responsesParams(r)
+	params, err := m.responsesParams(r)
 	if err != nil {
 		return err
 	}
 	var resp *http.Response
-	if _, err := m.responses.New(ctx, question, undecoded(r, &resp)...); err != nil {
+	if _, err := m.responses.New(ctx, params, undecoded(r, &resp)...); err != nil {
 		return err
 	}
 	return read(resp, &responsesAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}, c)
 }
 
-// responsesParams gives a request in the API's form. Nothing is stored there, so that
-// the conversation is ours alone; what a model has thought travels encrypted.
+// responsesParams converts a request. Nothing is stored at the provider; reasoning is transmitted
+// encrypted.
 func (m *Model) responsesParams(r llm.Request) (responses.ResponseNewParams, error) {
 	q := responses.ResponseNewParams{
 		Model:     m.name.Model,
@@ -67,8 +67,8 @@ func (m *Model) responsesParams(r llm.Request) (responses.ResponseNewParams, err
 	return q, nil
 }
 
-// canReason tells whether a model's reasoning can be asked for. Those that do not
-// reason refuse the question, and they are the old ones.
+// canReason reports whether reasoning can be requested from a model. Older models cannot reason and reject
+// the request.
 func canReason(model string) bool {
 	for _, old := range [...]string{"gpt-3", "gpt-4", "chatgpt-", "ft:gpt-3", "ft:gpt-4"} {
 		if strings.HasPrefix(model, old) {
@@ -78,7 +78,7 @@ func canReason(model string) bool {
 	return !strings.Contains(model, "-chat")
 }
 
-// items gives a message as the API's items.
+// items converts a message.
 func (m *Model) items(msg llm.Message) ([]responses.ResponseInputItemUnionParam, error) {
 	switch msg.Role {
 	case llm.User:
@@ -101,9 +101,8 @@ func (m *Model) items(msg llm.Message) ([]responses.ResponseInputItemUnionParam,
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
 }
 
-// assistantItems gives a model's message as items. own tells that the provider has said
-// it, and gets its reasoning back, but only before what came of it: the API
-// refuses reasoning that nothing follows.
+// assistantItems converts a model's message. own means that the same provider produced it and gets its
+// reasoning back, but only before the item that it led to: the API rejects reasoning that nothing follows.
 func assistantItems(msg llm.Message, own bool) []responses.ResponseInputItemUnionParam {
 	var items, thoughts []responses.ResponseInputItemUnionParam
 	for _, b := range msg.Content {
@@ -130,13 +129,13 @@ func assistantItems(msg llm.Message, own bool) []responses.ResponseInputItemUnio
 	return items
 }
 
-// callID gives a call's id as the API takes it.
+// callID returns a call's id as the API accepts it.
 func callID(id string) string {
 	return provider.FitID(id, func(id string) bool { return len(id) <= 64 })
 }
 
-// reasoningItem is an item of reasoning. It goes back without its id: where nothing is
-// stored, the API looks for it in vain.
+// reasoningItem returns an item of reasoning. It has no id: without server-side storage the API would not
+// find it.
 func reasoningItem(encrypted string) responses.ResponseInputItemUnionParam {
 	type item struct {
 		Type      string   `json:"type"`

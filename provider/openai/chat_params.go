@@ -14,27 +14,27 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// askChat asks by Chat Completions.
+// askChat sends a request to Chat Completions.
 func (m *Model) askChat(ctx context.Context, r llm.Request, c *provider.Call) error {
-	question, err := m.chatParams(r)
+	params, err := m.chatParams(r)
 	if err != nil {
 		return err
 	}
 	var resp *http.Response
-	if _, err := m.chat.New(ctx, question, undecoded(r, &resp)...); err != nil {
+	if _, err := m.chat.New(ctx, params, undecoded(r, &resp)...); err != nil {
 		return err
 	}
 	a := &chatAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}
 	return read(resp, a, c)
 }
 
-// chatParams gives a request in the API's form.
+// chatParams converts a request.
 func (m *Model) chatParams(r llm.Request) (openai.ChatCompletionNewParams, error) {
 	q := openai.ChatCompletionNewParams{Model: m.name.Model, ReasoningEffort: shared.ReasoningEffort(r.Effort)}
 	switch {
-	case r.MaxTokens > 0 && m.maxCompletionTokens: // reasoning models refuse the old name
+	case r.MaxTokens > 0 && m.maxCompletionTokens: // reasoning models reject the old name
 		q.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
-	case r.MaxTokens > 0: // and many servers the new one
+	case r.MaxTokens > 0: // many servers reject the new one
 		q.MaxTokens = openai.Int(int64(r.MaxTokens))
 	}
 	if !r.NoStream {
@@ -52,16 +52,16 @@ func (m *Model) chatParams(r llm.Request) (openai.ChatCompletionNewParams, error
 	}
 	turn := lastUser(r.Messages)
 	for i, msg := range r.Messages {
-		said, err := m.chatMessages(msg, i > turn)
+		converted, err := m.chatMessages(msg, i > turn)
 		if err != nil {
 			return q, err
 		}
-		q.Messages = append(q.Messages, said...)
+		q.Messages = append(q.Messages, converted...)
 	}
 	return q, nil
 }
 
-// lastUser gives the place of the last message of a user, or -1.
+// lastUser returns the index of the last message of a user, or -1.
 func lastUser(messages []llm.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User {
@@ -71,8 +71,8 @@ func lastUser(messages []llm.Message) int {
 	return -1
 }
 
-// chatMessages gives a message in the API's form, which has one for each result.
-// current tells that it belongs to the answer that is still under way.
+// chatMessages converts a message; the API has one for each tool result. current means that it belongs to
+// the unfinished answer.
 func (m *Model) chatMessages(msg llm.Message, current bool) ([]openai.ChatCompletionMessageParamUnion, error) {
 	switch msg.Role {
 	case llm.User:
@@ -91,12 +91,10 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]openai.ChatComple
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
 }
 
-// chatAssistant gives a model's message. One that says nothing is left out: the
-// API refuses it.
+// chatAssistant converts a model's message. An empty one is left out: the API rejects it.
 //
-// thinks tells that reasoning goes back with it, as the servers want it whose
-// field of the name this is: DeepSeek and Moonshot refuse to go on without, up
-// to the next question.
+// thinks means that reasoning is sent back with it, as the servers with this field require: DeepSeek and
+// Moonshot reject a request without it, until the next user message.
 func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageParamUnion {
 	var said openai.ChatCompletionAssistantMessageParam
 	thought := ""
@@ -128,12 +126,12 @@ func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageP
 	return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &said}}
 }
 
-// chatID gives a call's id as the API takes it.
+// chatID returns a call's id as the API accepts it.
 func chatID(id string) string {
 	return provider.FitID(id, func(id string) bool { return len(id) <= 40 })
 }
 
-// argumentsText gives a call's arguments as the model wrote them.
+// argumentsText returns a call's arguments as the model wrote them.
 func argumentsText(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil && len(arguments) > 0 && arguments[0] == '"' {
@@ -142,24 +140,23 @@ func argumentsText(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// function is a tool as both APIs have it, with its schema as it stands: the
-// order in it means something to a model.
+// function is a tool in both APIs, with its schema unchanged: its order is significant to a model.
 type function struct {
 	Type        string          `json:"type,omitzero"` // Responses: "function"
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitzero"`
 	Parameters  json.RawMessage `json:"parameters"`
-	Strict      *bool           `json:"strict,omitzero"` // Responses: false, where nothing means true
+	Strict      *bool           `json:"strict,omitzero"` // Responses: false, since omitted means true
 }
 
-// functionOf gives a tool in the APIs' form.
+// functionOf converts a tool.
 func functionOf(t llm.Tool) (function, error) {
 	f := function{Name: t.Name, Description: t.Description, Parameters: t.Schema}
 	if len(t.Schema) == 0 {
 		f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	if !json.Valid(f.Parameters) {
-		return f, invalid("the schema of tool " + strconv.Quote(t.Name) + " is no JSON")
+		return f, invalid("the schema of tool " + strconv.Quote(t.Name) + " is not JSON")
 	}
 	return f, nil
 }

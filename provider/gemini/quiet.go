@@ -5,10 +5,9 @@ import (
 	"net/http"
 )
 
-// quietTransport is between the SDK and the watch over the wire. The SDK writes a
-// connection that breaks into the program's log, so it is shown an end instead:
-// the watch has seen the truth. And it cannot do without a key, so one that is
-// none is taken off again.
+// quietTransport is between the SDK and provider.Observe. The SDK logs a broken connection, so it is shown
+// a clean end instead; the observer has the real error. And the SDK requires a key, so a placeholder is
+// removed again.
 type quietTransport struct {
 	http.RoundTripper
 	keyless bool
@@ -27,7 +26,7 @@ func (h quietTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// quietBody is a body that ends in nothing but an end.
+// quietBody is a body that ends only with io.EOF.
 type quietBody struct{ io.ReadCloser }
 
 func (q quietBody) Read(p []byte) (int, error) {
@@ -39,6 +38,6 @@ func (q quietBody) Read(p []byte) (int, error) {
 }
 
 func (q quietBody) Close() error {
-	_ = q.ReadCloser.Close() // nobody could do anything about it
+	_ = q.ReadCloser.Close() // nothing could be done about it
 	return nil
 }

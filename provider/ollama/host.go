@@ -9,9 +9,8 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// ParseHost reads a server's address in the forms that OLLAMA_HOST has: with or
-// without a scheme, a port or a host. An address for all interfaces is one that
-// a server listens at; a client calls at the loopback.
+// ParseHost parses a server's address in the forms of OLLAMA_HOST: with or without a scheme, a port or a
+// host. An address for all interfaces is one to listen at; a client connects to the loopback.
 func ParseHost(host string) (*url.URL, error) {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, stated := strings.Cut(host, "://")
@@ -23,7 +22,7 @@ func ParseHost(host string) (*url.URL, error) {
 	}
 	u, err := url.Parse(scheme + "://" + rest)
 	if err != nil {
-		return nil, invalidRequest("the address "+strconv.Quote(host)+" is none of a server: want host:port or http://host:port", err)
+		return nil, invalidRequest("the address "+strconv.Quote(host)+" is not that of a server: want host:port or http://host:port", err)
 	}
 	name, port := u.Hostname(), u.Port()
 	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// truncate gives the text as valid UTF-8. Of a text above n bytes it keeps a half
-// at the beginning and a half at the end, about n bytes in all, and puts a line
-// between them that says how much is missing.
+// truncate returns the text as valid UTF-8. Of a text above n bytes it keeps a half at the beginning and a
+// half at the end, about n bytes in all, with a line between them that says how much is missing.
 func truncate(text string, n int) string {
 	if n <= 0 {
 		n = defaultMaxOutput
@@ -20,7 +19,7 @@ func truncate(text string, n int) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// runeStartBefore gives the place at or before i where a character begins.
+// runeStartBefore returns the start of a character at or before i.
 func runeStartBefore(text string, i int) int {
 	for b := i; b > 0 && b > i-utf8.UTFMax; b-- {
 		if utf8.RuneStart(text[b]) {
@@ -30,7 +29,7 @@ func runeStartBefore(text string, i int) int {
 	return i
 }
 
-// runeStartAfter gives the place at or after i where a character begins.
+// runeStartAfter returns the start of a character at or after i.
 func runeStartAfter(text string, i int) int {
 	for f := i; f < len(text) && f < i+utf8.UTFMax; f++ {
 		if utf8.RuneStart(text[f]) {
