@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 func TestFolder_StoresAndListsConversations(t *testing.T) {
@@ -245,64 +243,5 @@ func TestFolder_OverridesAndValidatesSettings(t *testing.T) {
 	}
 	if _, err := f.New(t.Context(), conversation.Settings{Model: "acme/none"}); !errors.Is(err, none) {
 		t.Errorf("New with an unknown model: got %v, want %v", err, none)
-	}
-}
-
-func TestLocal_DoReachesTheRunner(t *testing.T) {
-	refused := &fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}
-	f := folder(t.TempDir(), llmtest.Fails(refused), llmtest.Hangs(), llmtest.Says("three"))
-	conv := create(t, f)
-	send(t, conv, "one")
-	until(t, conv, sealed)
-	do(t, conv, tui.Retry{ID: "retry"})
-	starts := 0
-	until(t, conv, func(b wire.Body) bool { // its answer hangs
-		if wire.Type(b) == "turn-start" {
-			starts++
-		}
-		return starts == 2
-	})
-	send(t, conv, "x")
-	removed, steering := send(t, conv, "y"), send(t, conv, "z")
-	do(t, conv, tui.Remove{ID: removed})
-	do(t, conv, tui.Steer{ID: steering})
-	do(t, conv, tui.RetryNow{})
-	if v, err := conv.Get(t.Context()); err != nil || len(v.Inputs) != 2 || v.Inputs[0].Text != "x" || !v.Inputs[1].Steers {
-		t.Errorf("Get: got %+v, %v, want the inputs x and, steering, z", v, err)
-	}
-	do(t, conv, tui.Cancel{})
-	ends := 0
-	types := until(t, conv, func(b wire.Body) bool {
-		if sealed(b) {
-			ends++
-		}
-		return ends == 3
-	})
-	if !slices.Contains(types, "input-removed") {
-		t.Errorf("events: got %v, want an input-removed", types)
-	}
-}
-
-// An earlier version's conversation stays listed, and opening it says what to do.
-func TestFolder_ListsAConversationOfAnotherFormat(t *testing.T) {
-	dir := t.TempDir()
-	f := folder(dir, llmtest.Says("hi"))
-	conv := create(t, f)
-	send(t, conv, "hello")
-	until(t, conv, sealed)
-	closed(t, conv)
-	place := storeDir(dir, conv.ID())
-	err := os.Rename(filepath.Join(place, "format.json"), filepath.Join(place, "mode")) // where format 1 had its mark
-	if err != nil {
-		t.Fatalf("make the format that of an earlier version: %v", err)
-	}
-	for _, summary := range []string{"kept", "removed"} {
-		if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
-			t.Errorf("List with its summary %s: got %+v, want the conversation", summary, all)
-		}
-		if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrFormat) {
-			t.Errorf("Open with its summary %s: got %v, want ErrFormat", summary, err)
-		}
-		_ = os.Remove(filepath.Join(place, "summary.json"))
 	}
 }
