@@ -35,7 +35,7 @@ func NewID() string {
 // Create makes a conversation; id "": one is made up.
 func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, error) {
 	id = cmp.Or(id, NewID())
-	r, err := record(created, "", s, time.Now().UTC())
+	r, err := CreatedRecord(s, time.Now().UTC())
 	if err != nil {
 		return "", err
 	}

@@ -97,10 +97,15 @@ func record(kind, turnID string, body any, now time.Time) (store.Record, error) 
 	return store.Record{Time: now, Turn: turnID, Type: kind, Body: text}, err
 }
 
-// recordOf makes the record of a turn's event.
-func recordOf(conversation, turnID string, e turn.Event, now time.Time) (store.Record, error) {
+// EventRecord returns the record of a turn's event.
+func EventRecord(conversation, turnID string, e turn.Event, now time.Time) (store.Record, error) {
 	text, err := wire.Marshal(wire.Turn{Ref: wire.Ref{ConversationID: conversation, TurnID: turnID}, Event: e})
 	return store.Record{Time: now, Turn: turnID, Type: turn.Type(e), Body: text}, err
+}
+
+// CreatedRecord returns the record that the log of a conversation starts with.
+func CreatedRecord(s Settings, now time.Time) (store.Record, error) {
+	return record(created, "", s, now)
 }
 
 // eventOf gives a turn's event from its record; nil: it is none.

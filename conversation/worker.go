@@ -215,7 +215,7 @@ func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 		records := make([]store.Record, len(events))
 		for i, e := range events {
 			var err error
-			if records[i], err = recordOf(w.log.id, w.turn, e, now); err != nil {
+			if records[i], err = EventRecord(w.log.id, w.turn, e, now); err != nil {
 				return nil, err
 			}
 		}

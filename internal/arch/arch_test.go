@@ -76,7 +76,6 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/journal", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
 	{floor: 3, path: "internal/server/client", uses: "fault policy retry turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
@@ -137,7 +136,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
-			"internal/cli/screen internal/cli/storeflags internal/journal internal/operation/config internal/operation/history " +
+			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
 			"internal/server internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
 			"llm policy store tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",

@@ -28,7 +28,7 @@ func TestATurnRunsAtAServer(t *testing.T) {
 	if code != 75 || out != "" || !strings.Contains(errs, "Failed: usage limit.") {
 		t.Errorf("%d, %q, %q", code, out, errs)
 	}
-	_, way, _ := strings.Cut(errs, "go on with: ridethrough ")
+	_, way, _ := strings.Cut(errs, "continue with: ridethrough ")
 	args := append(strings.Fields(way), "and", "now?")
 	if code, out, errs := run(t, env, args...); code != 0 || out != "Still here.\n" {
 		t.Errorf("%q: %d, %q, %q", args, code, out, errs)
@@ -70,11 +70,11 @@ func TestWhatAServerCannotDoIsSaid(t *testing.T) {
 		code int
 		says string
 	}{
-		"run --server " + url + " --files . hi":                              {2, "not at --server"},
+		"run --server " + url + " --files . hi":                              {2, "cannot be combined with --server"},
 		"run --server " + url + " hi":                                        {78, "no model is chosen"},
 		"run --server " + url + " -m anthropic/claude-x --policy forever hi": {1, "forever"},
-		"run --server " + url + " --conversation nobody hi":                  {1, "nobody"},
-		"run --server " + url + " --conversation nobody":                     {1, "nobody"},
+		"run --server " + url + " --continue=nobody hi":                      {1, "nobody"},
+		"run --server " + url + " --continue=nobody":                         {1, "nobody"},
 		"run --server http://127.0.0.1:1 -m anthropic/claude-x hi":           {1, "cannot be reached"},
 	} {
 		code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, strings.Fields(args)...)

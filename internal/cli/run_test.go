@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -103,7 +104,7 @@ func TestTerminalsDoNotObeyModels(t *testing.T) {
 
 func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
 	env := agentEnv(t, simulator.Script{})
-	for _, args := range []string{"--bogus", "--max-tokens many", "--reasoning", "--no-save --journal x", "--journal x --continue y"} {
+	for _, args := range []string{"--bogus", "--max-tokens many", "--reasoning", "--no-save --save x", "--save x --continue=y"} {
 		code, out, errs := run(t, env, strings.Fields("run --json hi "+args)...)
 		if code != 2 || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"type":"exit","status":"failed","exitCode":2,"message":`) || errs == "" {
 			t.Errorf("%s: code %d, %q, %q", args, code, out, errs)
@@ -112,29 +113,32 @@ func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
 }
 
 func TestATurnThatOnlyLacksItsSealIsGoneOnWith(t *testing.T) {
-	const begun = `{"v":1,"seq":1,"type":"turn-start","turnId":"a","id":"a"}` + "\n" + `{"v":1,"seq":2,"type":"user-message","turnId":"a","text":"hi"}` + "\n"
 	for name, last := range map[string]string{
-		"its answer may not have been seen": `{"v":1,"seq":3,"type":"assistant-message","turnId":"a","content":[{"type":"text","text":"Here I am."}],"reason":"stop"}`,
-		"it had failed and is asked again":  `{"v":1,"seq":3,"type":"error","turnId":"a","message":"busy","kind":"overloaded","retries":0,"waitedMs":0}`,
+		"its answer may not have been seen": `"type":"assistant-message","body":{"content":[{"type":"text","text":"Here I am."}],"reason":"stop"}`,
+		"it had failed and is asked again":  `"type":"error","body":{"message":"busy","kind":"overloaded","retries":0,"waitedMs":0}`,
 	} {
-		file := filepath.Join(t.TempDir(), "talk.jsonl")
-		if err := os.WriteFile(file, []byte(begun+last+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		code, out, errs := run(t, agentEnv(t, simulator.Script{Answer: "Here I am."}), "run", "--continue", file)
+		file := begun(t, last)
+		code, out, errs := run(t, agentEnv(t, simulator.Script{Answer: "Here I am."}), "run", "--continue="+file)
 		if code != 0 || out != "Here I am.\n" || errs != "" {
 			t.Errorf("%s: code %d, %q, %q", name, code, out, errs)
 		}
 	}
 }
 
-func TestEventsOfATurnThatIsGoneOnWithAreThatTurns(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "talk.jsonl")
-	const begun = `{"v":1,"seq":1,"type":"turn-start","turnId":"a","id":"a"}` + "\n" + `{"v":1,"seq":2,"type":"user-message","turnId":"a","text":"hi"}` + "\n"
-	if err := os.WriteFile(file, []byte(begun), 0o600); err != nil {
-		t.Fatal(err)
+// begun returns a file with a conversation of which the turn "a" has begun, with
+// more of its events.
+func begun(t *testing.T, events ...string) string {
+	t.Helper()
+	text := `{"format":"ridethrough-conversations","version":1,"time":"2026-11-21T10:00:00Z"}` + "\n"
+	for i, e := range append([]string{`"type":"turn-start","body":{"id":"a"}`, `"type":"user-message","body":{"text":"hi"}`}, events...) {
+		text += fmt.Sprintf(`{"conversation":"c","n":%d,"time":"2026-11-21T10:00:00Z","turn":"a",%s}`+"\n", i+1, e)
 	}
-	_, out, _ := run(t, agentEnv(t, simulator.Script{}), "run", "--json", "--continue", file)
+	return write(t, t.TempDir(), "talk.jsonl", text)
+}
+
+func TestEventsOfATurnThatIsGoneOnWithAreThatTurns(t *testing.T) {
+	file := begun(t)
+	_, out, _ := run(t, agentEnv(t, simulator.Script{}), "run", "--json", "--continue="+file)
 	if events := strings.Count(out, "\n"); events < 4 || strings.Count(out, `"turnId":"a"`) != events-1 { // but for the exit
 		t.Error(out)
 	}
@@ -147,7 +151,7 @@ func TestWhatIsSavedIsGoneOnWithAsItWasBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := run(t, env, "run", "--policy", "none", "-m", "claude-x", "--fallback", "claude-y", "--files", folder, "hi")
-	want := "saved; go on with: ridethrough run -m claude-x --fallback claude-y --files '" + strings.ReplaceAll(folder, "'", `'\''`) + "' --continue " + saved(t, env)[0]
+	want := "saved; continue with: ridethrough run -m claude-x --fallback claude-y --files '" + strings.ReplaceAll(folder, "'", `'\''`) + "' --continue=" + saved(t, env)[0]
 	if code != 75 || !strings.Contains(errs, want) {
 		t.Errorf("code %d, %s, want %s", code, errs, want)
 	}

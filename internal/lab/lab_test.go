@@ -233,7 +233,7 @@ func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
 			t.Errorf("choose: %v", err)
 		}
 	}
-	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "there are patient+gate, patient, ") {
+	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+gate, patient, ") {
 		t.Errorf("a policy that nobody has: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func Chat(s command.Streams) *cobra.Command {
-	c := &chatCmd{s: s, storing: storeflags.Flags{Streams: s}, approvals: make(chan tui.Approval)}
+	c := &chatCmd{streams: s, store: storeflags.Flags{Streams: s}, approvals: make(chan tui.Approval)}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
 		Short: "Have a conversation in the terminal, through whatever outage there is",
@@ -41,6 +41,9 @@ func Chat(s command.Streams) *cobra.Command {
 			"  ridethrough chat --continue\n" +
 			"  ridethrough chat -m ollama/qwen3 --files . \"What does this program do?\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkContinue(c.continued, args); err != nil {
+				return err
+			}
 			return configflags.Explain(c.run(cmd.Context(), strings.TrimSpace(strings.Join(args, " "))))
 		},
 	}
@@ -51,22 +54,21 @@ func Chat(s command.Streams) *cobra.Command {
 
 // chatCmd is what `chat` was asked for.
 type chatCmd struct {
-	s        command.Streams
+	streams  command.Streams
 	settings configflags.Flags
-	storing  storeflags.Flags
+	store    storeflags.Flags
 
 	modelFlags
 	tools toolFlags
 
-	last    bool   // the latest conversation is gone on with
-	id      string // or this one; "": a new one
-	server  string
-	plain   bool
-	notify  string
-	log     string
-	logFile string
+	continued string // the conversation to continue; "": a new one
+	server    string
+	plain     bool
+	notify    string
+	log       string
+	logFile   string
 
-	conf      config.Config
+	config    config.Config
 	approvals chan tui.Approval
 }
 
@@ -75,44 +77,42 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.modelFlags.flags(cmd)
 	c.tools.flags(cmd)
-	f.BoolVarP(&c.last, "continue", "c", false, "go on with the latest conversation, one of this directory before others")
-	f.StringVar(&c.id, "session", "", "go on with the conversation of this id")
+	continueFlag(cmd, &c.continued, "by its id")
 	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none [RIDETHROUGH_PLAIN]")
 	f.StringVar(&c.notify, "notify", "", "how to tell whoever looks elsewhere: all, none, or of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
-	c.storing.AddData(cmd)
+	c.store.AddData(cmd)
 	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that keeps the conversations and works on them [RIDETHROUGH_SERVER]")
 	f.StringVar(&c.log, "log", "", "log from this level on, to a file: debug, info, warn or error; the default is not to")
 	f.StringVar(&c.logFile, "log-file", "", "that file; the default is ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state [RIDETHROUGH_LOG_FILE]")
 	c.settings.AddFile(cmd)
-	cmd.MarkFlagsMutuallyExclusive("continue", "session")
 }
 
 // run has the conversation.
 func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	ctx, cancel := hangup(ctx)
 	defer cancel()
-	notify, err := tui.ParseNotify(cmp.Or(c.notify, c.s.Env("RIDETHROUGH_NOTIFY")))
+	notify, err := tui.ParseNotify(cmp.Or(c.notify, c.streams.Env("RIDETHROUGH_NOTIFY")))
 	if err != nil {
 		return err
 	}
-	if c.conf, err = c.settings.Interactive(); err != nil {
+	if c.config, err = c.settings.Interactive(); err != nil {
 		return err
 	}
-	plain := c.plain || isSet(c.s.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.s.In, c.s.Out, c.s.Env)
+	plain := c.plain || isSet(c.streams.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.streams.In, c.streams.Out, c.streams.Env)
 	log, file, err := c.logger()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	at, end, err := c.open(ctx, c.aside(plain, file), log)
+	at, end, err := c.open(ctx, c.errorOutput(plain, file), log)
 	if err != nil {
 		return err
 	}
 	defer end()
 	return c.verdict(ctx, tui.Run(ctx, tui.Config{
-		Conversations: at.talks, Conversation: at.talk, Settings: at.settings, Prompt: prompt,
-		In: c.s.In, Out: c.s.Out, Env: c.s.Env, Plain: plain,
-		Approvals: c.approvals, Models: at.models, Resume: c.howToResume, History: c.s.StateFile("prompts"), Notify: notify,
+		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Prompt: prompt,
+		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
+		Approvals: c.approvals, Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,
 	}))
 }
 
@@ -150,13 +150,13 @@ func (c *chatCmd) verdict(ctx context.Context, err error) error {
 // conversation.
 func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	if c.log == "" {
-		return slog.New(slog.DiscardHandler), nowhereFile{}, nil
+		return slog.New(slog.DiscardHandler), discardFile{}, nil
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.log)); err != nil {
-		return nil, nil, levels(c.log)
+		return nil, nil, badLevel(c.log)
 	}
-	name := cmp.Or(c.logFile, c.s.Env("RIDETHROUGH_LOG_FILE"), c.s.StateFile("chat.log"))
+	name := cmp.Or(c.logFile, c.streams.Env("RIDETHROUGH_LOG_FILE"), c.streams.StateFile("chat.log"))
 	if name == "" {
 		return nil, nil, errors.New("there is no place for a log: name a file with --log-file")
 	}
@@ -167,23 +167,23 @@ func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	return slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})), file, nil
 }
 
-// nowhereFile is the log of whoever wants none.
-type nowhereFile struct{}
+// discardFile is the log of whoever wants none.
+type discardFile struct{}
 
-func (nowhereFile) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhereFile) Close() error                { return nil }
+func (discardFile) Write(p []byte) (int, error) { return len(p), nil }
+func (discardFile) Close() error                { return nil }
 
-// aside is where MCP servers say what is no answer: beside a screen that is
+// errorOutput is where MCP servers say what is no answer: beside a screen that is
 // drawn there is no room for it.
-func (c *chatCmd) aside(plain bool, log io.Writer) io.Writer {
+func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {
 	if plain {
-		return c.s.Err
+		return c.streams.Err
 	}
 	return log
 }
 
-// given gives settings with what flags say in the place of what there is.
-func (c *chatCmd) given(s conversation.Settings) (conversation.Settings, error) {
+// withFlags gives settings with what flags say in the place of what there is.
+func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, error) {
 	changed := c.settings.Command.Flags().Changed
 	if changed("model") {
 		s.Model = c.model
@@ -202,7 +202,7 @@ func (c *chatCmd) given(s conversation.Settings) (conversation.Settings, error) 
 	}
 	var err error
 	if changed("system") {
-		s.System, err = orders(c.system)
+		s.System, err = readSystem(c.system)
 	}
 	return s, err
 }

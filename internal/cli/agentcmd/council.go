@@ -20,7 +20,7 @@ import (
 )
 
 func Council(s command.Streams) *cobra.Command {
-	c := &councilCmd{s: s}
+	c := &councilCmd{streams: s}
 	cmd := &cobra.Command{
 		Use:   "council QUESTION",
 		Short: "Ask several models the same, and have one of them make one answer of theirs",
@@ -51,7 +51,7 @@ func Council(s command.Streams) *cobra.Command {
 
 // councilCmd is what `council` was asked for.
 type councilCmd struct {
-	s        command.Streams
+	streams  command.Streams
 	settings configflags.Flags
 	council  council.Council // its terms
 
@@ -87,15 +87,15 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
-	c.view = c.newView(func() { unread(errUnread) })
-	if err := c.seat(); err != nil {
+	c.view = c.newView(func() { unread(errNotWritten) })
+	if err := c.openModels(); err != nil {
 		return err
 	}
-	question, err := (&runCmd{s: c.s}).prompt(ctx, args, false)
+	question, err := (&runCmd{streams: c.streams}).prompt(ctx, args, false)
 	if err != nil {
 		return err
 	}
-	tell, shown := relay(c.view.show)
+	tell, shown := queueEvents(c.view.show)
 	c.council.OnEvent = func(e council.Event) {
 		if end, ok := e.(council.Closed); ok {
 			c.closed = end
@@ -105,28 +105,28 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	_, err = c.council.Run(ctx, question)
 	shown()
 	if broken := c.view.broken(); broken != nil {
-		return unwritten(broken)
+		return writeError(broken)
 	}
 	return c.verdict(ctx, err)
 }
 
-// seat finds the members and the judge.
-func (c *councilCmd) seat() error {
+// openModels finds the members and the judge.
+func (c *councilCmd) openModels() error {
 	for _, name := range []string{"budget", "reserve", "grace", "cap", "judge-budget"} {
 		if d, _ := c.settings.Command.Flags().GetDuration(name); d <= 0 {
 			return fmt.Errorf("--%s %v: want a time above 0", name, d)
 		}
 	}
 	if len(c.models) < 2 {
-		return tooFew(app.Suggestions(c.s.Env))
+		return fewMembers(app.Suggestions(c.streams.Env))
 	}
-	system, err := orders(c.system)
+	system, err := readSystem(c.system)
 	if err != nil {
 		return err
 	}
-	seated, err := app.Worlds{Env: c.s.Env}.Councils()(c.models, c.judge)
+	seated, err := app.Worlds{Env: c.streams.Env}.Councils()(c.models, c.judge)
 	if err != nil {
-		return missing(err)
+		return modelError(err)
 	}
 	for i := range seated.Members {
 		seated.Members[i].System = system
@@ -136,8 +136,8 @@ func (c *councilCmd) seat() error {
 	return c.council.Check()
 }
 
-// tooFew says how to name members.
-func tooFew(ready []string) error {
+// fewMembers says how to name members.
+func fewMembers(ready []string) error {
 	const how = "a council has at least two members; give each as -m PROVIDER/MODEL"
 	if len(ready) == 0 {
 		return errors.New(how)

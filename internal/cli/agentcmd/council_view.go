@@ -28,17 +28,17 @@ type councilView interface {
 // reads the answer any more.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
-		return &councilLines{lines: lines{w: c.s.Out, unread: unread, turn: conversation.NewID()}}
+		return &councilJSON{jsonView: jsonView{w: c.streams.Out, unread: unread, turn: conversation.NewID()}}
 	}
-	shown := (&runCmd{s: c.s, plain: c.plain}).newView(unread).(*text)
-	shown.goOn = func() string { return "" }
-	return &table{text: shown, answers: c.answers, judged: c.judge != ""}
+	shown := (&runCmd{streams: c.streams, plain: c.plain}).newView(unread).(*textView)
+	shown.continueCommand = func() string { return "" }
+	return &councilTable{textView: shown, answers: c.answers, judged: c.judge != ""}
 }
 
-// relay has events shown one after the other without keeping the council from
+// queueEvents has events shown one after the other without keeping the council from
 // its work: whoever reads slowly takes no time of its members. over waits until
 // all are shown; no event may follow.
-func relay(show func(council.Event)) (tell func(council.Event), over func()) {
+func queueEvents(show func(council.Event)) (tell func(council.Event), over func()) {
 	var mu sync.Mutex
 	var told []council.Event
 	news, shown := make(chan struct{}, 1), make(chan struct{})
@@ -66,23 +66,23 @@ func relay(show func(council.Event)) (tell func(council.Event), over func()) {
 	return tell, func() { close(news); <-shown }
 }
 
-// councilLines shows a council as events, a line of JSON each.
-type councilLines struct{ lines }
+// councilJSON shows a council as events, a line of JSON each.
+type councilJSON struct{ jsonView }
 
-func (l *councilLines) show(e council.Event) { l.write(council.Body(l.turn, e)) }
+func (l *councilJSON) show(e council.Event) { l.write(council.Body(l.turn, e)) }
 
-func (l *councilLines) end(status turn.Status, code int, message string) {
-	l.lines.end(status, code, message, "")
+func (l *councilJSON) end(status turn.Status, code int, message string) {
+	l.jsonView.end(status, code, message, "")
 }
 
-// table shows a council with a line for each member: on a terminal each in its
+// councilTable shows a council with a line for each member: on a terminal each in its
 // place until all have ended, elsewhere whenever one changes.
-type table struct {
-	*text        // of the judge's turn
-	answers bool // of the members are shown in any case
-	judged  bool // a judge was named
-	handed  bool // the answers have been shown
-	failed  bool // what the judge has failed of was told
+type councilTable struct {
+	*textView         // of the judge's turn
+	answers      bool // of the members are shown in any case
+	judged       bool // a judge was named
+	answersShown bool // the answers have been shown
+	failed       bool // what the judge has failed of was told
 
 	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
 	wg   sync.WaitGroup
@@ -94,7 +94,7 @@ type table struct {
 	until  time.Time   // the end of the grace; zero: it has not begun
 }
 
-func (t *table) show(e council.Event) {
+func (t *councilTable) show(e council.Event) {
 	switch e := e.(type) {
 	case council.Opened:
 		t.open(e)
@@ -110,15 +110,15 @@ func (t *table) show(e council.Event) {
 	case council.Judging:
 		t.judge(e.Event)
 	case council.Closed:
-		t.settle()
+		t.stopRedraw()
 		t.close(e)
 	}
 }
 
-func (t *table) end(turn.Status, int, string) {}
+func (t *councilTable) end(turn.Status, int, string) {}
 
 // Open begins the table.
-func (t *table) open(e council.Opened) {
+func (t *councilTable) open(e council.Opened) {
 	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
 	if !t.judged {
 		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(e.Aggregator.String()))
@@ -146,7 +146,7 @@ func (t *table) open(e council.Opened) {
 
 // change takes in where a member stands. Where nothing can be replaced a line
 // says so, and one every 30 seconds while it waits.
-func (t *table) change(e council.Changed) {
+func (t *councilTable) change(e council.Changed) {
 	t.mu.Lock()
 	t.voices[e.Member], t.told[e.Member] = e.Voice, time.Now()
 	t.mu.Unlock()
@@ -159,11 +159,11 @@ func (t *table) change(e council.Changed) {
 }
 
 // redraw shows the lines as they are now.
-func (t *table) redraw() {
+func (t *councilTable) redraw() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	width, height := t.screen.Size()
-	rows, now := t.lines(width), t.standing()
+	rows, now := t.lines(width), t.current()
 	for _, line := range display.SharedWaitLines(now, width) {
 		rows = append(rows, screen.Row{Color: screen.Amber, Text: line})
 	}
@@ -174,8 +174,8 @@ func (t *table) redraw() {
 	t.screen.Rows(rows[max(0, len(rows)-height+1):]...)
 }
 
-// standing gives the members as they are now.
-func (t *table) standing() []council.Voice {
+// current gives the members as they are now.
+func (t *councilTable) current() []council.Voice {
 	now := make([]council.Voice, len(t.voices))
 	for i, v := range t.voices {
 		now[i] = v.After(time.Since(t.told[i]))
@@ -183,9 +183,9 @@ func (t *table) standing() []council.Voice {
 	return now
 }
 
-// lines gives a line for each member that has begun.
-func (t *table) lines(width int) (rows []screen.Row) {
-	for i, v := range t.standing() {
+// jsonView gives a line for each member that has begun.
+func (t *councilTable) lines(width int) (rows []screen.Row) {
+	for i, v := range t.current() {
 		if v.State != "" {
 			rows = append(rows, screen.Row{Color: colorOf(v), Text: display.MemberLine(t.names[i], v, width)})
 		}
@@ -209,22 +209,22 @@ func colorOf(v council.Voice) string {
 }
 
 // judge shows an event of the judge's turn.
-func (t *table) judge(e turn.Event) {
+func (t *councilTable) judge(e turn.Event) {
 	switch e.(type) {
 	case turn.Start:
-		t.settle()
+		t.stopRedraw()
 		if t.answers {
-			t.hand(t.voices)
+			t.printAnswers(t.voices)
 			t.note(screen.Faint, "· the council answers:")
 		}
 	case turn.Error:
 		t.failed = true
 	}
-	t.text.show(e)
+	t.textView.show(e)
 }
 
-// settle ends the redrawing: on a terminal the members' last lines stay.
-func (t *table) settle() {
+// stopRedraw ends the redrawing: on a terminal the members' last lines stay.
+func (t *councilTable) stopRedraw() {
 	if t.over == nil {
 		return
 	}
@@ -240,7 +240,7 @@ func (t *table) settle() {
 // close tells how the council has ended, where that was not told of yet, and
 // hands over what the members have answered unless there is an answer made of
 // it.
-func (t *table) close(e council.Closed) {
+func (t *councilTable) close(e council.Closed) {
 	short, isShort := errors.AsType[*council.Shortfall](e.Err)
 	switch {
 	case e.Status() == turn.Aborted && e.Aggregator.State == "":
@@ -252,12 +252,12 @@ func (t *table) close(e council.Closed) {
 		t.note(screen.Red, "%s", display.OneLine("Failed: "+e.Err.Error()))
 	}
 	if t.answers || e.Err != nil {
-		t.hand(e.Members)
+		t.printAnswers(e.Members)
 	}
 }
 
 // details says what failed members have met, in their providers' words.
-func (t *table) details(members []council.Voice) {
+func (t *councilTable) details(members []council.Voice) {
 	for i, v := range members {
 		if v.State == council.Failed {
 			t.note("", "  %s: %s", t.names[i], display.OneLine(v.Fault.Redacted()))
@@ -265,12 +265,12 @@ func (t *table) details(members []council.Voice) {
 	}
 }
 
-// hand shows what members have answered, once.
-func (t *table) hand(members []council.Voice) {
-	if t.handed {
+// printAnswers shows what members have answered, once.
+func (t *councilTable) printAnswers(members []council.Voice) {
+	if t.answersShown {
 		return
 	}
-	t.handed = true
+	t.answersShown = true
 	for i, v := range members {
 		if v.State == council.Answered {
 			t.note(screen.Faint, "· %s answered:", t.names[i])

@@ -9,6 +9,6 @@ import (
 
 // ShowCouncil shows a council on a terminal that has colors and 80 columns.
 func ShowCouncil(out, errs io.Writer, judged, answers bool) func(council.Event) {
-	shown := &text{out: out, screen: screen.NewLive(errs), unread: func() {}, goOn: func() string { return "" }}
-	return (&table{text: shown, judged: judged, answers: answers}).show
+	shown := &textView{out: out, screen: screen.NewLive(errs), unread: func() {}, continueCommand: func() string { return "" }}
+	return (&councilTable{textView: shown, judged: judged, answers: answers}).show
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func Run(s command.Streams) *cobra.Command {
-	c := &runCmd{s: s}
+	c := &runCmd{streams: s}
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT]",
 		Short: "Have an agent answer one prompt, through whatever outage there is",
@@ -42,13 +42,13 @@ func Run(s command.Streams) *cobra.Command {
 		},
 	}
 	c.flags(cmd)
-	cmd.SetFlagErrorFunc(c.misread)
+	cmd.SetFlagErrorFunc(c.flagError)
 	return cmd
 }
 
-// misread ends a command of which a flag cannot be read: once events are
+// flagError ends a command of which a flag cannot be read: once events are
 // wanted, the last one tells of that as well.
-func (c *runCmd) misread(_ *cobra.Command, err error) error {
+func (c *runCmd) flagError(_ *cobra.Command, err error) error {
 	if !c.json {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *runCmd) misread(_ *cobra.Command, err error) error {
 
 // runCmd is what `run` was asked for.
 type runCmd struct {
-	s        command.Streams
+	streams  command.Streams
 	settings configflags.Flags
 
 	modelFlags
@@ -68,13 +68,13 @@ type runCmd struct {
 
 	tools                  toolFlags
 	json, plain, reasoning bool
-	journal, goOn          string
+	save, continued        string
 	noSave                 bool
-	server, talkID         string
+	server                 string
 
 	view  view
 	ended turn.Sealed // how the turn has ended; zero: it has not
-	why   turn.Error  // what it failed of
+	cause turn.Error  // what it failed of
 	saved string      // the file that it can be gone on with; "": there is none
 }
 
@@ -107,17 +107,18 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
 	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
 	f.BoolVar(&c.reasoning, "reasoning", false, "show on standard error what the model thinks")
-	f.StringVar(&c.journal, "journal", "", "file that keeps the conversation; one that is there is gone on with")
-	f.StringVar(&c.goOn, "continue", "", "file of a turn that did not come to its end, to go on with")
+	f.StringVar(&c.save, "save", "", "store the conversation in `FILE`, continuing it if it exists")
+	continueFlag(cmd, &c.continued, "the file of a saved or exported one, or the id of one at --server")
 	f.BoolVar(&c.noSave, "no-save", false, "keep nothing on disk")
 	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that has the turn and keeps it, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
-	f.StringVar(&c.talkID, "conversation", "", "a conversation of that server to go on with")
 	f.String("log", "", "log from this level on: debug, info, warn or error; the default is not to")
 	c.configFlag(cmd)
 }
 
 // configFlag adds the flag for the file with policies.
-func (c *runCmd) configFlag(cmd *cobra.Command) { (&configflags.Flags{Streams: c.s}).AddFile(cmd) }
+func (c *runCmd) configFlag(cmd *cobra.Command) {
+	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
+}
 
 // conflict finds flags that do not go together. It is not left to those who
 // read them, since events tell of it as well.
@@ -125,10 +126,10 @@ func (c *runCmd) conflict() error {
 	switch {
 	case c.json && c.reasoning:
 		return errors.New("--json tells of reasoning by itself: leave --reasoning out")
-	case c.journal != "" && c.goOn != "":
-		return errors.New("--journal and --continue each name the file of the conversation: give one")
-	case c.noSave && c.journal+c.goOn != "":
-		return errors.New("--no-save keeps nothing: leave it out, or --journal and --continue")
+	case c.save != "" && c.continued != "":
+		return errors.New("--save and --continue cannot be combined: each names the conversation")
+	case c.noSave && c.save+c.continued != "":
+		return errors.New("--no-save cannot be combined with --save or --continue")
 	}
 	return nil
 }
@@ -143,44 +144,44 @@ type view interface {
 	broken() error
 }
 
-// errUnread ends a turn whose answer goes nowhere any more.
-var errUnread = errors.New("the answer cannot be written")
+// errNotWritten ends a turn whose answer goes nowhere any more.
+var errNotWritten = errors.New("the answer cannot be written")
 
 // run has the prompt answered.
 func (c *runCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
-	c.view = c.newView(func() { unread(errUnread) })
-	if err := c.conflict(); err != nil {
+	c.view = c.newView(func() { unread(errNotWritten) })
+	if err := errors.Join(c.conflict(), checkContinue(c.continued, args)); err != nil {
 		return err
 	}
-	if c.atServer() != "" {
-		return c.remotely(ctx, args)
+	if c.serverURL() != "" {
+		return c.runAtServer(ctx, args)
 	}
-	world, err := c.world()
+	world, err := c.newAgent()
 	if err != nil {
 		return err
 	}
-	talk, err := c.open()
+	file, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer func() { c.saved = talk.close(c.ended.Status == turn.Done && c.delivered()) }()
-	if events, ok := c.view.(*lines); ok {
-		events.turn = talk.turn()
+	defer func() { c.saved = file.close(c.ended.Status == turn.Done && c.delivered()) }()
+	if events, ok := c.view.(*jsonView); ok {
+		events.turn = file.turnID
 	}
-	input, err := c.input(ctx, talk, args)
+	input, err := c.input(ctx, file, args)
 	if err != nil {
 		return err
 	}
-	tools, closeTools, err := c.tools.open(ctx, c.s.Err)
+	tools, closeTools, err := c.tools.open(ctx, c.streams.Err)
 	defer closeTools()
 	if err != nil {
 		return err
 	}
-	world.Tools, world.Persist = tools, talk.keep
-	return c.drive(ctx, world, talk.state, input)
+	world.Tools, world.Persist = tools, file.append
+	return c.drive(ctx, world, file.state, input)
 }
 
 // drive runs the turn and shows it.
@@ -190,8 +191,8 @@ func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input [
 			return command.WithCode(err, command.ExitFailed)
 		}
 		c.show(e)
-		if _, again := e.(turn.Restarted); again && len(input) == 1 && unseen(s) != "" {
-			c.view.show(turn.TextDelta{Text: unseen(s)})
+		if _, again := e.(turn.Restarted); again && len(input) == 1 && unseenAnswer(s) != "" {
+			c.view.show(turn.TextDelta{Text: unseenAnswer(s)})
 		}
 	}
 	return c.verdict(ctx)
@@ -201,7 +202,7 @@ func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input [
 func (c *runCmd) show(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Error:
-		c.why = e
+		c.cause = e
 	case turn.Sealed:
 		c.ended = e
 	}
@@ -212,34 +213,34 @@ func (c *runCmd) show(e turn.Event) {
 func (c *runCmd) verdict(ctx context.Context) error {
 	switch broken := c.view.broken(); {
 	case broken != nil:
-		return unwritten(broken)
+		return writeError(broken)
 	case c.ended.Status == turn.Failed:
-		return command.WithCode(command.Reported{Message: c.why.Message}, exitOf(c.why))
+		return command.WithCode(command.Reported{Message: c.cause.Message}, exitOf(c.cause))
 	case c.ended.Status == turn.Aborted:
 		return command.Failed(context.Cause(ctx))
 	}
 	return nil
 }
 
-// unwritten makes an error of one that writing the answer has brought. A reader
+// writeError makes an error of one that writing the answer has brought. A reader
 // who has left is none: other programs end by SIGPIPE then, without a word.
-func unwritten(err error) error {
+func writeError(err error) error {
 	code := command.ExitFailed
-	if hasLeft(err) {
+	if readerLeft(err) {
 		code = command.ExitSignal + int(syscall.SIGPIPE)
 	}
-	return command.WithCode(fmt.Errorf("%w: %w", errUnread, err), code)
+	return command.WithCode(fmt.Errorf("%w: %w", errNotWritten, err), code)
 }
 
 // delivered tells whether the answer has gone where it was to go, as far as
 // whoever reads it wants it.
 func (c *runCmd) delivered() bool {
 	err := c.view.broken()
-	return err == nil || hasLeft(err)
+	return err == nil || readerLeft(err)
 }
 
-// hasLeft tells whether a write has failed because nobody reads any more.
-func hasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
+// readerLeft tells whether a write has failed because nobody reads any more.
+func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // finish tells the view how the command ends.
 func (c *runCmd) finish(err error) error {

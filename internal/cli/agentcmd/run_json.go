@@ -9,8 +9,8 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// lines shows a turn as events, a line of JSON each.
-type lines struct {
+// jsonView shows a turn as events, a line of JSON each.
+type jsonView struct {
 	w      io.Writer
 	unread func() // called when nobody reads them any more
 	seq    int64
@@ -18,18 +18,18 @@ type lines struct {
 	err    error
 }
 
-func (l *lines) show(e turn.Event) {
+func (l *jsonView) show(e turn.Event) {
 	if s, ok := e.(turn.Start); ok {
 		l.turn = s.ID
 	}
 	l.write(wire.Turn{Ref: wire.Ref{TurnID: l.turn}, Event: e})
 }
 
-func (l *lines) end(status turn.Status, code int, message, saved string) {
+func (l *jsonView) end(status turn.Status, code int, message, saved string) {
 	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved})
 }
 
-func (l *lines) write(b wire.Body) {
+func (l *jsonView) write(b wire.Body) {
 	if l.err != nil {
 		return
 	}
@@ -44,4 +44,4 @@ func (l *lines) write(b wire.Body) {
 	}
 }
 
-func (l *lines) broken() error { return l.err }
+func (l *jsonView) broken() error { return l.err }

@@ -17,25 +17,25 @@ import (
 // reads the answer any more.
 func (c *runCmd) newView(unread func()) view {
 	if c.json {
-		return &lines{w: c.s.Out, unread: unread}
+		return &jsonView{w: c.streams.Out, unread: unread}
 	}
-	onErr := c.s
-	onErr.Out = c.s.Err
-	return &text{
-		out: c.s.Out, screen: screen.New(onErr, c.plain), clean: command.IsTerminal(c.s.Out), shared: command.IsTerminal(c.s.Out) && command.IsTerminal(c.s.Err),
-		reasoning: c.reasoning, unread: unread, goOn: c.howToGoOn,
+	onErr := c.streams
+	onErr.Out = c.streams.Err
+	return &textView{
+		out: c.streams.Out, screen: screen.New(onErr, c.plain), clean: command.IsTerminal(c.streams.Out), shared: command.IsTerminal(c.streams.Out) && command.IsTerminal(c.streams.Err),
+		reasoning: c.reasoning, unread: unread, continueCommand: c.continueCommand,
 	}
 }
 
 // Text shows the answer on one stream, and what happens on another.
-type text struct {
-	out       io.Writer
-	screen    *screen.Screen // on standard error
-	clean     bool           // the answer goes to a terminal, which obeys what a model says
-	shared    bool           // both are the same terminal
-	reasoning bool
-	unread    func()
-	goOn      func() string
+type textView struct {
+	out             io.Writer
+	screen          *screen.Screen // on standard error
+	clean           bool           // the answer goes to a terminal, which obeys what a model says
+	shared          bool           // both are the same terminal
+	reasoning       bool
+	unread          func()
+	continueCommand func() string
 
 	open     bool   // the last line of the answer has no end yet
 	streamed string // what has been said of the message under way
@@ -44,10 +44,10 @@ type text struct {
 	wait     *countdown
 }
 
-func (v *text) show(e turn.Event) {
+func (v *textView) show(e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta:
-		v.say(e.Text)
+		v.writeAnswer(e.Text)
 		v.streamed += e.Text
 	case turn.ReasoningDelta:
 		if v.reasoning {
@@ -61,7 +61,7 @@ func (v *text) show(e turn.Event) {
 	case turn.AssistantMessage:
 		if whole := e.Content.Text(); whole != v.streamed && !e.Partial { // the beginning was missed
 			v.block = true
-			v.say(whole)
+			v.writeAnswer(whole)
 		}
 		v.streamed = ""
 		v.block = true
@@ -77,15 +77,15 @@ func (v *text) show(e turn.Event) {
 	case turn.Compacted:
 		v.note(screen.Faint, display.Compacted)
 	default:
-		v.trouble(e)
+		v.showProvider(e)
 	}
 }
 
-// trouble shows what happens to the provider.
-func (v *text) trouble(e turn.Event) {
+// showProvider shows what happens to the provider.
+func (v *textView) showProvider(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
-		v.stop()
+		v.stopCountdown()
 		v.wait = v.count(e)
 	case turn.Waiting:
 		if !v.screen.Live && v.wait != nil {
@@ -93,18 +93,18 @@ func (v *text) trouble(e turn.Event) {
 			v.note(screen.Amber, "%s", display.WaitLine(v.wait.Wait, time.Now(), v.screen.Columns()))
 		}
 	case turn.Recovered:
-		v.stop()
+		v.stopCountdown()
 		v.note(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
-		v.stop()
+		v.stopCountdown()
 		v.note(screen.Amber, "%s", display.Switched(e))
 	case turn.Error:
-		v.stop()
+		v.stopCountdown()
 		v.finishLine()
 		v.note(screen.Red, "%s", display.Headline(e))
 		v.note("", "  %s", strings.Join(display.Details(e), "\n  "))
 	case turn.Sealed:
-		v.stop()
+		v.stopCountdown()
 		v.finishLine()
 		if e.Status == turn.Aborted {
 			v.note("", display.Canceled)
@@ -112,17 +112,17 @@ func (v *text) trouble(e turn.Event) {
 	}
 }
 
-func (v *text) end(turn.Status, int, string, string) {
-	if how := v.goOn(); how != "" {
-		v.screen.Print("", "saved; go on with: %s", how)
+func (v *textView) end(turn.Status, int, string, string) {
+	if how := v.continueCommand(); how != "" {
+		v.screen.Print("", "saved; continue with: %s", how)
 	}
 }
 
-func (v *text) broken() error { return v.err }
+func (v *textView) broken() error { return v.err }
 
-// say writes some of the answer. Between two messages there is a line's end.
-func (v *text) say(words string) {
-	v.stop()
+// writeAnswer writes some of the answer. Between two messages there is a line's end.
+func (v *textView) writeAnswer(words string) {
+	v.stopCountdown()
 	if v.block && v.open {
 		words = "\n" + words
 	}
@@ -137,7 +137,7 @@ func (v *text) say(words string) {
 }
 
 // put writes to the answer's stream.
-func (v *text) put(words string) {
+func (v *textView) put(words string) {
 	if v.clean {
 		words = display.Sanitize(words)
 	}
@@ -151,7 +151,7 @@ func (v *text) put(words string) {
 }
 
 // finishLine ends the answer's last line.
-func (v *text) finishLine() {
+func (v *textView) finishLine() {
 	if v.open {
 		v.put("\n")
 	}
@@ -159,8 +159,8 @@ func (v *text) finishLine() {
 
 // note writes a line about what happens. On a shared terminal it does not
 // stand behind half a line of the answer.
-func (v *text) note(color, format string, args ...any) {
-	if hasLeft(v.err) {
+func (v *textView) note(color, format string, args ...any) {
+	if readerLeft(v.err) {
 		return // whoever has left the answer is not told what becomes of it
 	}
 	if v.shared {
@@ -169,8 +169,8 @@ func (v *text) note(color, format string, args ...any) {
 	v.screen.Print(color, format, args...)
 }
 
-// stop ends the countdown.
-func (v *text) stop() {
+// stopCountdown ends the countdown.
+func (v *textView) stopCountdown() {
 	if v.wait != nil {
 		v.wait.end()
 		v.wait = nil
@@ -185,7 +185,7 @@ type countdown struct {
 }
 
 // count shows a wait: on a terminal second by second, else once.
-func (v *text) count(e turn.Retry) *countdown {
+func (v *textView) count(e turn.Retry) *countdown {
 	c := &countdown{Wait: e.Wait, done: make(chan struct{})}
 	c.Due = time.Now().Add(e.Verdict.Wait)
 	line := func() string { return display.WaitLine(c.Wait, time.Now(), v.screen.Columns()) }

@@ -29,8 +29,8 @@ func (b *toolFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&b.yes, "yes", false, "let tools change things without asking")
 }
 
-// asked tells whether anything of it was asked for.
-func (b *toolFlags) asked() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
+// used tells whether anything of it was asked for.
+func (b *toolFlags) used() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
 
 // Open gives the tools, and what ends them. What MCP servers say besides goes to
 // errs.
@@ -60,11 +60,11 @@ func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool
 		}
 		open, tools = append(open, m), append(tools, m.Tools()...)
 	}
-	return tools, end, twins(tools)
+	return tools, end, checkUniqueNames(tools)
 }
 
-// twins tells of two tools of one name: a model could not choose.
-func twins(tools []tool.Tool) error {
+// checkUniqueNames tells of two tools of one name: a model could not choose.
+func checkUniqueNames(tools []tool.Tool) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
 		if seen[t.Name] {
@@ -75,9 +75,9 @@ func twins(tools []tool.Tool) error {
 	return nil
 }
 
-// farewell is how long an MCP server that we have started may take to end once
+// mcpStopTime is how long an MCP server that we have started may take to end once
 // the turn is over: whoever has pressed Ctrl+C waits for it.
-const farewell = 30 * time.Millisecond
+const mcpStopTime = 30 * time.Millisecond
 
 // mcpServer reads an MCP server from a flag. Arguments are what stands between
 // spaces: whoever needs more writes a script.
@@ -90,5 +90,5 @@ func mcpServer(text string) (mcp.Server, error) {
 	if strings.HasPrefix(what, "http://") || strings.HasPrefix(what, "https://") {
 		return mcp.Server{Name: name, URL: what}, nil
 	}
-	return mcp.Server{Name: name, Command: words[0], Args: words[1:], StopTimeout: farewell}, nil
+	return mcp.Server{Name: name, Command: words[0], Args: words[1:], StopTimeout: mcpStopTime}, nil
 }

@@ -31,6 +31,11 @@ const (
 	longest = 48 << 20 // bytes in a line; the largest record is one of 32 MiB
 )
 
+var (
+	gzipMagic  = []byte("\x1f\x8b")
+	errEarlier = errors.New("the file is of an earlier version, whose format is no longer read")
+)
+
 // Conversation is one with its whole log.
 type Conversation struct {
 	ID      string
@@ -120,7 +125,7 @@ func Read(from io.Reader) iter.Seq2[Conversation, error] {
 // plain gives what is in a file that may be compressed.
 func plain(from io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(from)
-	if magic, _ := b.Peek(2); string(magic) != "\x1f\x8b" {
+	if magic, _ := b.Peek(2); !bytes.Equal(magic, gzipMagic) {
 		return b, nil // also one that cannot be read, of which the next one to try hears
 	}
 	return gzip.NewReader(b)
@@ -158,6 +163,9 @@ func (r *reader) read(from io.Reader) error {
 
 // take takes the next line.
 func (r *reader) take(text []byte) error {
+	if !r.open && bytes.HasPrefix(text, []byte(`{"v":1,"seq":`)) {
+		return errEarlier
+	}
 	var l struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`

@@ -104,14 +104,5 @@ func replace(path string, c Conversation, now time.Time) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return last(dir)
-}
-
-// last makes what a directory lists last.
-func last(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(dir)
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package journal
+package archive
 
 // lock does nothing where there are no such locks.
 func (f *File) lock() error { return nil }

@@ -25,9 +25,9 @@ import (
 // not hang.
 const maxWait = 10 * time.Minute
 
-// world makes what the turn needs of the outside, but for the tools and the
+// newAgent makes what the turn needs of the outside, but for the tools and the
 // journal.
-func (c *runCmd) world() (w agent.Agent, err error) {
+func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	if w.Retry.Policy, err = c.policy(); err != nil {
 		return w, err
 	}
@@ -37,7 +37,7 @@ func (c *runCmd) world() (w agent.Agent, err error) {
 	if w.Log, err = c.logger(); err != nil {
 		return w, err
 	}
-	if w.System, err = orders(c.system); err != nil {
+	if w.System, err = readSystem(c.system); err != nil {
 		return w, err
 	}
 	switch w.Effort = llm.Effort(c.effort); w.Effort {
@@ -56,27 +56,27 @@ func (c *runCmd) world() (w agent.Agent, err error) {
 // models gives the model that is asked and those that take over.
 func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
 	const variable = "RIDETHROUGH_MODEL"
-	name := cmp.Or(c.model, c.s.Env(variable))
+	name := cmp.Or(c.model, c.streams.Env(variable))
 	if name == "" {
-		return nil, nil, command.WithCode(noModel(app.Suggestions(c.s.Env)), command.ExitConfig)
+		return nil, nil, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
 	}
 	for _, name := range append([]string{name}, c.fallback...) {
-		m, err := app.Model(name, c.s.Env)
-		_, failed := errors.AsType[command.Error](missing(err))
+		m, err := app.Model(name, c.streams.Env)
+		_, failed := errors.AsType[command.Error](modelError(err))
 		switch {
 		case err != nil && !failed && c.model == "" && len(others) == 0:
 			return nil, nil, command.Misconfigured(variable, err)
 		case err != nil:
-			return nil, nil, missing(err)
+			return nil, nil, modelError(err)
 		}
 		others = append(others, m)
 	}
 	return others[0], others[1:], nil
 }
 
-// missing makes a failure of the error of a model that cannot be had, unless it
+// modelError makes a failure of the error of a model that cannot be had, unless it
 // is about the name.
-func missing(err error) error {
+func modelError(err error) error {
 	switch {
 	case errors.Is(err, app.ErrCredentials):
 		return command.WithCode(err, command.ExitNoAuth)
@@ -101,14 +101,14 @@ func (c *runCmd) policy() (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
-	wait, err := c.bound()
+	wait, err := c.maxTotalWait()
 	return capped(conf.Retry(), wait), err
 }
 
-// bound gives the longest waiting in all; 0: as long as the policy says.
-func (c *runCmd) bound() (time.Duration, error) {
+// maxTotalWait gives the longest waiting in all; 0: as long as the policy says.
+func (c *runCmd) maxTotalWait() (time.Duration, error) {
 	const variable = "RIDETHROUGH_MAX_WAIT"
-	wait, text := c.maxWait, c.s.Env(variable)
+	wait, text := c.maxWait, c.streams.Env(variable)
 	if text != "" && !c.settings.Command.Flags().Changed("max-wait") {
 		var err error
 		if wait, err = time.ParseDuration(text); err != nil || wait < 0 {
@@ -146,9 +146,9 @@ func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	return p
 }
 
-// orders gives standing orders as somebody has given them: as they are, or in a
+// readSystem gives standing orders as somebody has given them: as they are, or in a
 // file.
-func orders(system string) (string, error) {
+func readSystem(system string) (string, error) {
 	name, isFile := strings.CutPrefix(system, "@")
 	if !isFile {
 		return system, nil
@@ -168,13 +168,13 @@ func (c *runCmd) logger() (*slog.Logger, error) {
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(flag.Value.String())); err != nil {
-		return nil, levels(flag.Value.String())
+		return nil, badLevel(flag.Value.String())
 	}
-	return command.Logger(c.s.Err, level), nil
+	return command.Logger(c.streams.Err, level), nil
 }
 
-// levels says what a level is.
-func levels(not string) error {
+// badLevel says what a level is.
+func badLevel(not string) error {
 	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
 }
 

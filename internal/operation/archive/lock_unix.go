@@ -1,14 +1,13 @@
 //go:build unix
 
-package journal
+package archive
 
 import (
 	"errors"
 	"syscall"
 )
 
-// lock makes the file this process's. Two that append to one conversation
-// would both be wrong about it.
+// lock keeps other processes from appending to the same conversation.
 func (f *File) lock() error {
 	err := syscall.Flock(int(f.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -9,64 +9,72 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// farewellTime is how long a server may take to end a turn that we have
+// stopTime is how long a server may take to end a turn that we have
 // stopped.
-const farewellTime = 5 * time.Second
+const stopTime = 5 * time.Second
 
 // server gives the server on which the turn is to run; "": it runs here.
-func (c *runCmd) atServer() string { return cmp.Or(c.server, c.s.Env("RIDETHROUGH_SERVER")) }
+func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
 
-// elsewhere finds flags that are about a turn that runs here.
-func (c *runCmd) elsewhere() error {
-	if c.tools.asked() || c.journal+c.goOn != "" {
-		return errors.New("--files, --mcp, --yes, --journal and --continue are for a turn that runs here, and not at --server")
+// checkServerFlags finds flags that are about a turn that runs here.
+func (c *runCmd) checkServerFlags() error {
+	if c.tools.used() || c.save != "" {
+		return errors.New("--files, --mcp, --yes and --save cannot be combined with --server")
 	}
 	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.Command.Flags().Changed("max-wait") {
-		return errors.New("--whole, --max-tokens, --effort and --max-wait are for a turn that runs here, and not at --server")
+		return errors.New("--whole, --max-tokens, --effort and --max-wait cannot be combined with --server")
 	}
 	return nil
 }
 
-// remotely has the prompt answered by a server, where the turn goes on
+// runAtServer has the prompt answered by a server, where the turn goes on
 // whatever becomes of us.
-func (c *runCmd) remotely(ctx context.Context, args []string) error {
-	if err := c.elsewhere(); err != nil {
+func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
+	if err := c.checkServerFlags(); err != nil {
 		return err
 	}
-	text, err := c.prompt(ctx, args, c.talkID != "")
+	text, err := c.prompt(ctx, args, c.continued != "")
 	if err != nil {
 		return err
 	}
-	api := client.Client{Base: c.atServer(), Token: c.s.Env("RIDETHROUGH_TOKEN")}
+	api := client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}
 	id, err := c.conversation(ctx, api)
 	if err != nil {
-		return refused(err)
+		return serverError(err)
 	}
 	err = c.watch(ctx, api, id, text)
 	if c.ended.Status != turn.Done {
-		c.talkID = id // to go on with
+		c.continued = id
 	}
 	return err
 }
 
 // conversation gives the one that was named, or makes one.
 func (c *runCmd) conversation(ctx context.Context, api client.Client) (string, error) {
-	if c.talkID != "" {
-		return c.talkID, nil
+	switch c.continued {
+	case "":
+	case latest:
+		for e, err := range (chat.Server{Client: api}).List(ctx) {
+			return e.ID, err
+		}
+		return "", command.Failed(errors.New("no conversation to continue at this server"))
+	default:
+		return c.continued, nil
 	}
-	model := cmp.Or(c.model, c.s.Env("RIDETHROUGH_MODEL"))
+	model := cmp.Or(c.model, c.streams.Env("RIDETHROUGH_MODEL"))
 	if model == "" {
 		return "", command.WithCode(noModel(nil), command.ExitConfig)
 	}
-	system, err := orders(c.system)
+	system, err := readSystem(c.system)
 	if err != nil {
 		return "", err
 	}
-	name := c.s.Env("RIDETHROUGH_POLICY")
+	name := c.streams.Env("RIDETHROUGH_POLICY")
 	if flag := c.settings.Command.Flags().Lookup("policy"); flag.Changed || name == "" {
 		name = flag.Value.String()
 	}
@@ -75,8 +83,8 @@ func (c *runCmd) conversation(ctx context.Context, api client.Client) (string, e
 	})
 }
 
-// refused makes an error of what a server or the way to it brought.
-func refused(err error) error {
+// serverError makes an error of what a server or the way to it brought.
+func serverError(err error) error {
 	if _, ok := errors.AsType[command.Error](err); ok {
 		return err
 	}
@@ -93,7 +101,7 @@ func (c *runCmd) watch(ctx context.Context, api client.Client, id, text string) 
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	stopped := context.AfterFunc(ctx, func() {
-		limit := time.AfterFunc(farewellTime, leave)
+		limit := time.AfterFunc(stopTime, leave)
 		defer limit.Stop()
 		if err := api.Stop(watching, id, ""); err != nil {
 			leave()
@@ -104,16 +112,16 @@ func (c *runCmd) watch(ctx context.Context, api client.Client, id, text string) 
 	if text == "" {
 		v, err := api.Get(watching, id)
 		if err != nil {
-			return refused(err)
+			return serverError(err)
 		}
 		if v.TurnID == "" {
-			return errors.New("no turn is under way there; give a prompt")
+			return errors.New("no turn is in progress in this conversation; give a prompt")
 		}
 		events = api.Watch(watching, id, v.TurnID)
 	}
 	for e, err := range events {
 		if err != nil {
-			return refused(err)
+			return serverError(err)
 		}
 		if t, ok := e.Body.(wire.Turn); ok {
 			c.show(t.Event)

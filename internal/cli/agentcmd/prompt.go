@@ -1,0 +1,65 @@
+package agentcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+)
+
+// maxPrompt is the longest prompt in bytes, that of a request.
+const maxPrompt = 32 << 20
+
+// prompt returns the user's prompt: the arguments, followed by standard input if
+// one of them is "-" or if there are none and standard input is not a terminal.
+// Otherwise standard input is not read, since it may never end.
+func (c *runCmd) prompt(ctx context.Context, args []string, optional bool) (string, error) {
+	var words []string
+	piped := len(args) == 0 && !optional && !command.IsTerminal(c.streams.In)
+	for _, a := range args {
+		if a == "-" {
+			piped = true
+		} else {
+			words = append(words, a)
+		}
+	}
+	text := strings.TrimSpace(strings.Join(words, " "))
+	if piped {
+		more, err := c.standardInput(ctx)
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimSpace(text + "\n\n" + more)
+	}
+	if text == "" && !optional {
+		return "", errors.New("no prompt; give one as an argument or on standard input")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+// standardInput reads standard input until it or ctx ends.
+func (c *runCmd) standardInput(ctx context.Context) (string, error) {
+	var text []byte
+	var err error
+	read := make(chan struct{})
+	go func() { // it may outlive the call, until the process ends
+		defer close(read)
+		text, err = io.ReadAll(io.LimitReader(c.streams.In, maxPrompt+1))
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return "", command.Failed(context.Cause(ctx))
+	}
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrClosed):
+		return "", command.Failed(fmt.Errorf("read standard input: %w", err))
+	case len(text) > maxPrompt:
+		return "", command.Failed(fmt.Errorf("standard input is longer than %d MiB", maxPrompt>>20))
+	}
+	return string(text), nil
+}
