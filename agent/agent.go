@@ -1,14 +1,13 @@
-// Package agent drives a turn against the world: it asks the model, runs the
-// tools and keeps what must last, until the turn is sealed. What comes next is
-// for package turn to say; this package does it.
+// Package agent runs the turns of an agent: it asks the model, runs the tools and
+// persists the events until the turn is sealed. Package turn decides the next
+// step; this package executes it.
 //
-// This is the one place of an agent where a model is asked again, and only
-// before the first content of its answer, as package retry decides. What lies
-// below tries once; what lies above sees events. A turn that is interrupted
-// anywhere goes on from its kept events: no answer is said twice and no tool
-// that has given its result is run again.
+// Of an agent's parts only this one asks a model again, as package retry decides,
+// and only before the first content of its answer. An interrupted turn resumes
+// from its kept events: no answer is given twice, and no tool that has returned
+// its result is run again.
 //
-// [Ask] is for those who want one answer and no agent.
+// [Ask] asks a model for one answer, without an agent.
 package agent
 
 import (
@@ -21,72 +20,72 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Agent is what a turn needs of the outside. It is plain data: a copy may
-// drive many turns at the same time, if its functions may be called so.
+// Agent is a model with its tools and everything else that a turn needs. It is
+// plain data: a copy may run many turns at the same time, if its functions are
+// safe for that.
 type Agent struct {
 	Model  llm.Model
-	System string      // standing orders to the model; "": none
-	Tools  []tool.Tool // what the model may call; names are unique
+	System string      // the system prompt; "": none
+	Tools  []tool.Tool // with unique names
 
 	MaxTokens int        // as of llm.Request
 	Effort    llm.Effort // as of llm.Request
-	Whole     bool       // as of llm.Request
+	NoStream  bool       // as of llm.Request
 
-	// Retry says when a model is asked again; zero: never. Its Wait may return
-	// retry.ErrParked: then Run ends with that error and the turn stays open, to
-	// go on later from its kept events.
+	// Retry says when a model is asked again; zero: never. If its Sleep returns
+	// retry.ErrParked, Run ends with that error and the turn stays open, to be
+	// resumed later from its kept events.
 	Retry retry.Retrier
 
-	// Breaker gives the place at the gate of the upstream that a model is at, and
-	// what gives it back. nil: Retry's Gate is that of every model.
-	Breaker func(llm.Name) (g retry.Breaker, leave func())
+	// Breaker returns the caller at the breaker of a model's upstream, and the
+	// function that releases it. nil: Retry.Breaker is that of every model.
+	Breaker func(llm.Name) (b retry.Breaker, leave func())
 
-	// SpreadWait makes a wait a little longer before anybody is told of it, so that
-	// many do not fall due at the same moment. It does not count against the
-	// budget. nil: it is as the policy says.
+	// SpreadWait makes a wait a little longer before it is announced, so that many
+	// do not end at the same moment. It does not count against the budget. nil: the
+	// wait is as the policy says.
 	SpreadWait func(time.Duration) time.Duration
 
-	// Prior is what the turn has taken in other processes: it is added to what
-	// it takes here. Tokens are known from the events, and not looked at.
+	// Prior are the turn's metrics of other processes, added to those of this one.
+	// Its tokens are ignored: the events have them.
 	Prior turn.Metrics
 
-	// Fallback are the models that take over, in this order, each with a fresh
-	// run of the policy, when the faults of one turn last for longer than
-	// Patience, or the provider says that they will, or the policy gives up
-	// before. Only faults count that pass by
-	// themselves or are the account's (Quota): another model would refuse the
-	// rest as well. none: there is no fallback.
+	// Fallback are the models that take over in this order, each with a fresh run
+	// of the policy. The next one does when the faults of a turn last longer than
+	// Patience, when the provider says that they will, or when the policy gives up.
+	// Only transient faults and Quota count: another model would refuse the rest
+	// as well. none: there is no fallback.
 	Fallback []llm.Model
-	Patience time.Duration // from the turn's first fault, and again from the first of each model that has taken over; 0: at once
+	Patience time.Duration // from the first fault of the turn, or of the model that has taken over; 0: none
 
-	// Persist makes events last. It is called before they are shown; those of one
-	// call are kept together or not at all. An error ends the run and leaves the
-	// turn open. It has no deadline, and goes on when somebody has stopped the
-	// turn: that has to be kept as well. nil: nothing lasts.
+	// Persist stores events before they are yielded, those of one call together or
+	// not at all. An error ends Run and leaves the turn open. Its context does not
+	// end with Run's, since the end of a stopped turn is stored too. nil: nothing is
+	// stored.
 	Persist func(ctx context.Context, events ...turn.Event) error
 
-	// Approve is asked before a tool that writes is run; an error, whose words
-	// the model gets to read, forbids it. It is asked about one call after the
-	// other. nil: what writes is not run.
+	// Approve is called before a tool that writes is run, for one call after the
+	// other. An error forbids it, and the model reads its text. nil: no tool that
+	// writes is run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
-	// Steering gives what the user has said meanwhile to steer the turn. It is asked
-	// before each question to a model. nil: nothing.
+	// Steering returns the user's messages that have arrived to steer the turn. It
+	// is called before a model is asked. nil: none.
 	Steering func() []turn.UserMessage
 
-	OnActivity func(Activity) // is told that something goes on, for whoever watches for standstill; nil: nobody
-	Log        *slog.Logger   // of retries and what ends a turn, without a word of the conversation; nil: none
-	MaxSteps   int            // the most answers in a turn; 0: 100
+	OnActivity func(Activity) // reports progress, for a watchdog; nil: none
+	Log        *slog.Logger   // of retries and the ends of turns, without any content; nil: none
+	MaxSteps   int            // the limit on the answers of a turn; 0: 100
 }
 
-// Activity is what goes on.
+// Activity is a kind of progress.
 type Activity string
 
 // The activities.
@@ -97,33 +96,30 @@ const (
 	Recovered Activity = "recovery"  // a model answers again
 )
 
-// defaultMaxSteps is how many answers a turn may have where nothing is said.
+// defaultMaxSteps is the MaxSteps of an agent without one.
 const defaultMaxSteps = 100
 
-// errLeft: whoever ranged over the events has broken off.
+// errLeft ends a run whose reader has stopped iterating.
 var errLeft = errors.New("the reader has left")
 
-// Run drives a turn to its end and yields what happens, each event after it
-// was kept. The input begins the turn, see [turn.Begin]; without any, a turn
-// that is under way goes on. s is not changed: fold the events with
-// [turn.State.Apply] to have what comes out.
+// Run runs a turn to its end and yields its events, each after it was persisted.
+// The input begins the turn, see [turn.Begin]; without any, an open turn resumes.
+// s is not changed: fold the events with [turn.State.Apply] for the new state.
 //
-// A provider that fails for good is no error here: an [turn.Error] event says
-// so, and the turn is sealed as failed. Somebody stopping it by ctx seals it
-// as aborted, at any moment and within milliseconds. An error, which comes
-// last, means that the turn is still open: of Keep, retry.ErrParked, or of a
-// World that cannot work. A ctx that ends with the cause retry.ErrParked is
-// such a case too: the turn is handed back as it is. Breaking off leaves the
-// turn open as well.
-func (w Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
+// A provider that fails for good is no error: Run yields a [turn.Error] event and
+// seals the turn as failed. When ctx is canceled it seals the turn as aborted,
+// within milliseconds. An error comes last and means that the turn is still open:
+// that of Persist, retry.ErrParked, or a mistake in the Agent. A ctx that ends with
+// the cause retry.ErrParked leaves the turn open too, as does breaking off.
+func (a Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		r := &run{Agent: w, ctx: ctx, state: s.Clone(), yield: yield, started: time.Now(), start: w.Retry.Start, metrics: w.Prior}
-		r.faulty = r.start.Started
-		err := w.check()
+		r := &run{Agent: a, ctx: ctx, state: s.Clone(), yield: yield, started: time.Now(), metrics: a.Prior}
+		err := a.check()
 		if err == nil {
 			err = r.keep(input...)
 		}
 		if err == nil {
+			r.route = r.newRoute()
 			err = r.drive()
 		}
 		if err != nil && !errors.Is(err, errLeft) {
@@ -132,13 +128,13 @@ func (w Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.
 	}
 }
 
-// check finds what cannot work.
-func (w Agent) check() error {
-	if w.Model == nil {
+// check returns a mistake in the agent; nil: there is none.
+func (a Agent) check() error {
+	if a.Model == nil {
 		return errors.New("agent: there is no model")
 	}
 	seen := map[string]bool{}
-	for _, t := range w.Tools {
+	for _, t := range a.Tools {
 		switch {
 		case t.Name == "" || len(t.Name) > 64 || strings.ContainsFunc(t.Name, notInToolName):
 			return fmt.Errorf("agent: a tool is named %q: want at most 64 letters, digits, _ and -", t.Name)
@@ -150,7 +146,7 @@ func (w Agent) check() error {
 	return nil
 }
 
-// notInToolName tells whether no provider takes a letter in a tool's name.
+// notInToolName reports whether a character may not be in a tool's name.
 func notInToolName(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
 }
@@ -161,16 +157,15 @@ type run struct {
 	ctx   context.Context
 	state turn.State
 	yield func(turn.Event, error) bool
-	left  bool // yield has said so: it must not be called again
+	left  bool // the reader has stopped iterating: yield must not be called again
 
 	started time.Time
-	first   time.Time  // the turn's first content; zero: none yet
-	faulty  time.Time  // the turn's first fault with this model; zero: none yet
-	start   policy.Run // of the next run of the policy: a stored one goes on once
+	first   time.Time // the turn's first content; zero: none so far
+	route   route.Route
 	metrics turn.Metrics
 }
 
-// drive does what the state needs until nothing is needed.
+// drive executes what the state needs until nothing is needed.
 func (r *run) drive() error {
 	for {
 		var err error
@@ -190,22 +185,22 @@ func (r *run) drive() error {
 	}
 }
 
-// ask hears what the user has said meanwhile and has a model answer.
+// ask adds the user's steering messages and has a model answer.
 func (r *run) ask() error {
 	if r.Steering != nil {
-		var said []turn.Event
+		var messages []turn.Event
 		for _, m := range r.Steering() {
-			said = append(said, m)
+			messages = append(messages, m)
 		}
-		if err := r.keep(said...); err != nil {
+		if err := r.keep(messages...); err != nil {
 			return err
 		}
 	}
-	question, _ := r.state.Next().(turn.Ask) // what was said does not change the need
+	question, _ := r.state.Next().(turn.Ask) // messages do not change the need
 	return r.step(question.Messages)
 }
 
-// unlessStopped does something unless the turn has been stopped.
+// unlessStopped calls do unless the turn has been stopped.
 func (r *run) unlessStopped(do func() error) error {
 	if r.ctx.Err() != nil {
 		return r.stopped()
@@ -213,13 +208,13 @@ func (r *run) unlessStopped(do func() error) error {
 	return do()
 }
 
-// stopped ends a turn whose ctx is over.
-func (r *run) stopped() error { return r.attempt(r.model()).stopped() }
+// stopped ends a turn whose ctx is done.
+func (r *run) stopped() error { return r.attempt(r.current()).stopped() }
 
 // seal ends the turn.
 func (r *run) seal(status turn.Status) error { return r.keep(r.sealed(status, nil)) }
 
-// sealed gives the turn's last event, for when these events are kept as well.
+// sealed returns the turn's last event, after some that are not in the state yet.
 func (r *run) sealed(status turn.Status, pending []turn.Event) turn.Sealed {
 	m, spent := r.metrics, r.state.Spent()
 	for _, e := range pending {
@@ -236,14 +231,14 @@ func (r *run) sealed(status turn.Status, pending []turn.Event) turn.Sealed {
 	return turn.Sealed{Status: status, Metrics: m}
 }
 
-// keep makes events last and then shows them.
+// keep persists events and then yields them.
 func (r *run) keep(events ...turn.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	if r.Persist != nil {
 		if err := r.Persist(context.WithoutCancel(r.ctx), events...); err != nil {
-			return fmt.Errorf("keeping %s: %w", turn.Type(events[0]), err)
+			return fmt.Errorf("persist %s: %w", turn.Type(events[0]), err)
 		}
 	}
 	for _, e := range events {
@@ -257,7 +252,7 @@ func (r *run) keep(events ...turn.Event) error {
 	return nil
 }
 
-// show hands an event on.
+// show yields an event.
 func (r *run) show(e turn.Event) error {
 	if r.left || !r.yield(e, nil) {
 		r.left = true
@@ -266,7 +261,7 @@ func (r *run) show(e turn.Event) error {
 	return nil
 }
 
-// reportActivity tells that something goes on.
+// reportActivity reports progress.
 func (r *run) reportActivity(a Activity) {
 	if r.OnActivity != nil {
 		r.OnActivity(a)
@@ -279,5 +274,5 @@ func (r *run) log(level slog.Level, message string, args ...any) {
 	}
 }
 
-// maxSteps gives how many answers the turn may have.
-func (w Agent) maxSteps() int { return cmp.Or(w.MaxSteps, defaultMaxSteps) }
+// maxSteps returns the limit on the answers of a turn.
+func (a Agent) maxSteps() int { return cmp.Or(a.MaxSteps, defaultMaxSteps) }

@@ -11,23 +11,22 @@ import (
 
 // Answer is a model's whole answer.
 type Answer struct {
-	llm.Message            // what it says; By is who has answered
+	llm.Message            // By is the model that answered
 	Reason      llm.Reason // why it ends
 	Usage       llm.Usage
 }
 
-// Ask asks a model once and gives its whole answer, which may be calls of
-// tools: to run them is the caller's. A fault that passes by itself is waited
-// out as [policy.Simple] has it: three more tries, after 1, 2 and 4 seconds.
+// Ask asks a model and returns its whole answer. Tool calls in it are the caller's
+// to run. After a transient fault it retries by [policy.Simple]: three times, after
+// 1, 2 and 4 seconds.
 //
-// The error is the last fault as a *fault.Error, or context.Cause(ctx). An
-// answer that breaks off in the middle is asked for again, since nobody has
-// seen any of it.
+// The error has the last *fault.Error in its chain, or is context.Cause(ctx). An
+// answer that breaks off is asked for again, since the caller has seen none of it.
 func Ask(ctx context.Context, m llm.Model, tools []llm.Tool, messages []llm.Message) (Answer, error) {
 	return AskWith(ctx, retry.Retrier{Policy: policy.Simple()}, m, llm.Request{Tools: tools, Messages: messages})
 }
 
-// AskWith is Ask with any engine and everything that a request can hold.
+// AskWith is Ask with any retrier and request.
 func AskWith(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (Answer, error) {
 	c, err := collect(ctx, e, m, q)
 	if err != nil {
@@ -36,7 +35,7 @@ func AskWith(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (
 	return Answer{Message: llm.AssistantMessage(speaker(m, c), c.Content()...), Reason: c.End.Reason, Usage: c.Usage}, nil
 }
 
-// collect gives a whole answer.
+// collect returns a whole answer.
 func collect(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (llm.Collector, error) {
 	return retry.Do(ctx, e, func(ctx context.Context, _ int) (llm.Collector, error) {
 		var c llm.Collector
@@ -50,8 +49,7 @@ func collect(ctx context.Context, e retry.Retrier, m llm.Model, q llm.Request) (
 	})
 }
 
-// speaker gives who has answered: the model that was asked, by the name that
-// the provider gives it.
+// speaker returns the model that answered, by the provider's name for it.
 func speaker(m llm.Model, c llm.Collector) llm.Name {
 	name := m.Name()
 	name.Model = cmp.Or(c.End.Model, name.Model)

@@ -7,19 +7,19 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// summaryPrompt are for the model that sums up.
+// summaryPrompt is the system prompt for a summary.
 const summaryPrompt = "You sum up conversations between a user and an assistant with tools. Write down what the assistant needs " +
 	"to go on with its work as if it remembered everything: what the user wants, in their words where these matter; what has been " +
 	"found out and decided, with names, paths and figures; what has been done and what is left to do. Write nothing else."
 
-// How much of a conversation is told to the model that sums up, in bytes.
+// How much of a conversation is summarized, in bytes.
 const (
 	maxPiece      = 4 << 10   // of one piece
 	maxTranscript = 128 << 10 // of all
 )
 
-// compact makes the history smaller after it did not fit. If that is not
-// possible, the turn fails of the fault that was.
+// compact shortens the history after it was too long for the model. If that is not
+// possible, the turn fails with the model's fault.
 func (a *attempt) compact() error {
 	outputs, messages := a.state.Compaction()
 	if len(outputs)+len(messages) == 0 {
@@ -33,23 +33,23 @@ func (a *attempt) compact() error {
 	sum.summarize(messages)
 	switch {
 	case sum.err != nil:
-		sum.answer = llm.Collector{} // nobody is to see half a summary
+		sum.answer = llm.Collector{} // half a summary is of no use
 		return sum.stopOrFail()
 	case sum.fault != nil:
 		return sum.failed()
 	}
 	if e.Summary = sum.answer.Content().Text(); e.Summary == "" || sum.answer.End.Reason == llm.Refusal {
-		return a.failed() // better no answer than one that has forgotten everything
+		return a.failed() // no answer is better than one without the history
 	}
 	return a.keep(append(sum.usageEvents(), e)...)
 }
 
-// summarize asks the model to sum messages up.
+// summarize asks the model for a summary of messages.
 func (a *attempt) summarize(messages []llm.Message) {
-	q := llm.Request{System: summaryPrompt, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.Whole}
-	engine, leave := a.retrier()
+	q := llm.Request{System: summaryPrompt, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.NoStream}
+	retrier, leave := a.retrier()
 	defer leave()
-	c, err := collect(a.ctx, engine, a.model, q)
+	c, err := collect(a.ctx, retrier, a.model, q)
 	if err != nil {
 		a.noteEnd(err)
 		return
@@ -57,7 +57,7 @@ func (a *attempt) summarize(messages []llm.Message) {
 	a.answer = c
 }
 
-// transcript writes messages as one text.
+// transcript returns messages as one text.
 func transcript(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -68,14 +68,14 @@ func transcript(messages []llm.Message) string {
 			case llm.ToolCall:
 				b.WriteString("assistant runs " + block.Name + " " + truncateMiddle(string(block.Arguments), maxPiece) + "\n\n")
 			case llm.ToolResult:
-				b.WriteString(block.Name + " gives: " + truncateMiddle(block.Output, maxPiece) + "\n\n")
+				b.WriteString(block.Name + " returns: " + truncateMiddle(block.Output, maxPiece) + "\n\n")
 			}
 		}
 	}
 	return truncateMiddle(b.String(), maxTranscript)
 }
 
-// truncateMiddle leaves out the middle of what is too long.
+// truncateMiddle leaves out the middle of a text that is too long.
 func truncateMiddle(s string, most int) string {
 	if len(s) <= most {
 		return s

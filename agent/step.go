@@ -11,24 +11,23 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// switchable are the faults for which another model may be asked.
-const switchable = fault.Transient | 1<<fault.Quota
-
-// step has a model answer.
+// step has a model answer the messages.
 func (r *run) step(messages []llm.Message) error {
-	a := r.attempt(r.model())
+	a := r.attempt(r.current())
 	if r.state.Steps() >= r.maxSteps() {
-		endless := &fault.Error{
+		tooMany := &fault.Error{
 			Kind:    fault.Invalid,
 			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.maxSteps()),
 			Rule:    "agent/steps",
 		}
-		return r.keep(a.errorEvent(endless))
+		return r.keep(a.errorEvent(tooMany))
 	}
 	r.reportActivity(Step)
 	a.stream(r.request(messages))
@@ -43,71 +42,74 @@ func (r *run) step(messages []llm.Message) error {
 	return a.failed()
 }
 
-// failed goes on after a fault with the next model, or ends the turn.
+// failed goes on with the next model after a fault, or ends the turn.
 func (a *attempt) failed() error {
-	next := a.next()
-	if next != nil && !a.committed && !a.givenUp && switchable.Has(a.fault.Kind) {
-		a.faulty = time.Time{} // of the next one nothing is known yet
-		return a.keep(turn.Switched{From: a.model.Name().String(), To: next.Name().String(), Why: a.fault.Redacted()})
+	if !a.committed && a.route.Go(route.End{Run: a.last.Run, Fault: a.fault, Stop: a.stop}) {
+		return a.keep(turn.Switched{From: a.model.Name().String(), To: a.current().Name().String(), Why: a.fault.Redacted()})
 	}
 	return a.keep(append(a.answerEvents(true), a.errorEvent(a.fault))...)
 }
 
-// errorEvent gives the event of a fault that ends a turn.
+// errorEvent returns the event of a fault that ends a turn.
 func (a *attempt) errorEvent(f *fault.Error) turn.Error {
-	who, retries := a.model.Name(), max(0, a.last.N-1)
-	a.log(slog.LevelError, "turn failed", "provider", who.Provider, "model", who.Model, "kind", f.Kind.String(), "retries", retries)
+	name, retries := a.model.Name(), max(0, a.last.N-1)
+	a.log(slog.LevelError, "turn failed", "provider", name.Provider, "model", name.Model, "kind", f.Kind.String(), "retries", retries)
 	e := turn.NewError(f, retries, a.last.Waited)
-	e.Name, e.Committed = who, a.committed
+	e.Name, e.Committed = name, a.committed
 	return e
 }
 
-// request gives what a model is asked.
+// request returns what a model is asked.
 func (r *run) request(messages []llm.Message) llm.Request {
-	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.Whole}
+	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, t.Tool)
 	}
 	return q
 }
 
-// model gives who is asked now.
-func (r *run) model() llm.Model {
-	if n := min(r.state.Switches(), len(r.Fallback)); n > 0 {
-		return r.Fallback[n-1]
+// newRoute returns the route of a turn through its models.
+func (r *run) newRoute() route.Route {
+	way := route.Route{
+		Rules: route.Rules{On: fault.Transient.With(fault.Quota), FromFault: true, LastTry: true},
+		At:    min(r.state.Switches(), len(r.Fallback)),
+		Run:   r.Retry.Start, Since: r.Retry.Start.Started,
+	}
+	for range r.Fallback {
+		way.Hops = append(way.Hops, route.Hop{After: r.Patience})
+	}
+	return way
+}
+
+// current returns the model that is asked now.
+func (r *run) current() llm.Model {
+	if r.route.At > 0 {
+		return r.Fallback[r.route.At-1]
 	}
 	return r.Model
 }
 
-// next gives the model that would take over; nil: there is none.
-func (r *run) next() llm.Model {
-	if n := r.state.Switches(); n < len(r.Fallback) {
-		return r.Fallback[n]
-	}
-	return nil
-}
-
-// attempt is one run of the policy with one model, and what comes of it.
+// attempt is one run of the policy with one model, and its outcome.
 type attempt struct {
 	*run
 	model     llm.Model
 	last      retry.Try     // the last that counts
-	announced int           // the last failed try of which somebody was told
-	answer    llm.Collector // as far as it has come
-	committed bool          // content has come
-	givenUp   bool          // the gate has ended it: somebody does not want to wait any more
-	fault     *fault.Error  // what it has failed of; nil: nothing
-	err       error         // what has ended it besides: the reader, ctx, or whoever waits
+	announced int           // the number of the last failed try whose wait was announced
+	answer    llm.Collector // as much of it as has arrived
+	committed bool          // content has arrived
+	fault     *fault.Error  // why it failed; nil: it did not
+	stop      policy.Stop   // why it was not tried again; "": the next model takes over
+	err       error         // what else ended it: the reader, ctx, or Sleep
 }
 
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
 
-// stream asks the model and shows what it says.
+// stream asks the model and yields its deltas.
 func (a *attempt) stream(q llm.Request) {
 	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return a.model.Stream(ctx, q) }
-	engine, leave := a.retrier()
+	retrier, leave := a.retrier()
 	defer leave()
-	for part, err := range retry.Stream(a.ctx, engine, llm.IsContent, open) {
+	for part, err := range retry.Stream(a.ctx, retrier, llm.IsContent, open) {
 		if err != nil {
 			a.noteEnd(err)
 			return
@@ -120,7 +122,7 @@ func (a *attempt) stream(q llm.Request) {
 	}
 }
 
-// addPart adds a part to the answer and shows what streams.
+// addPart adds a part to the answer and yields its delta.
 func (a *attempt) addPart(p llm.Part) {
 	a.answer.Add(p)
 	if !a.committed && llm.IsContent(p) {
@@ -132,7 +134,7 @@ func (a *attempt) addPart(p llm.Part) {
 	switch p := p.(type) {
 	case llm.Text:
 		if p.Text != "" {
-			_ = a.show(turn.TextDelta{Text: p.Text}) // the reader who leaves is noticed
+			_ = a.show(turn.TextDelta{Text: p.Text}) // a reader that left is noticed later
 		}
 	case llm.Reasoning:
 		if p.Text != "" {
@@ -141,15 +143,15 @@ func (a *attempt) addPart(p llm.Part) {
 	}
 }
 
-// noteEnd notes how a run of the policy has ended without an answer.
+// noteEnd notes how a run of the policy ended without an answer.
 func (a *attempt) noteEnd(err error) {
-	f, ok := errors.AsType[*fault.Error](err)
+	left, leaves := errors.AsType[*route.Left](err)
+	end, ended := errors.AsType[*retry.Error](err)
 	switch {
-	case errors.Is(err, errSwitch):
-		a.fault = a.last.Fault
-	case ok && a.ctx.Err() == nil:
-		a.fault = f
-		a.givenUp = errors.Is(err, retry.ErrGivenUp)
+	case leaves:
+		a.fault = left.Fault
+	case ended && end.Last != nil && a.ctx.Err() == nil:
+		a.fault, a.stop = end.Last, end.Stop
 	default:
 		a.err = err
 	}
@@ -158,7 +160,7 @@ func (a *attempt) noteEnd(err error) {
 // answered keeps a whole answer.
 func (a *attempt) answered() error { return a.keep(a.answerEvents(false)...) }
 
-// stopOrFail ends an answer for which nobody waits any more.
+// stopOrFail ends an answer that was stopped, or returns the error that ends Run.
 func (a *attempt) stopOrFail() error {
 	if a.ctx.Err() == nil || errors.Is(a.err, errLeft) || errors.Is(a.err, retry.ErrParked) {
 		return a.err
@@ -166,8 +168,8 @@ func (a *attempt) stopOrFail() error {
 	return a.stopped()
 }
 
-// stopped ends a turn whose ctx is over, with what had come until then. A limit
-// of somebody's that expired is a failure, all else was an abort.
+// stopped ends a turn whose ctx is done, with what had arrived. The caller's limit
+// that expired, as a fault, is a failure; everything else is an abort.
 func (a *attempt) stopped() error {
 	cause := context.Cause(a.ctx)
 	if errors.Is(cause, retry.ErrParked) {
@@ -180,8 +182,8 @@ func (a *attempt) stopped() error {
 	return a.keep(append(events, a.sealed(turn.Aborted, events))...)
 }
 
-// answerEvents gives the events of an answer. Of one that broke off only the text is
-// good for anything.
+// answerEvents returns the events of an answer. Of a partial one only the text is
+// of use.
 func (a *attempt) answerEvents(partial bool) []turn.Event {
 	content := a.uniqueIDs(a.answer.Content())
 	var events []turn.Event
@@ -197,9 +199,8 @@ func (a *attempt) answerEvents(partial bool) []turn.Event {
 	return append(events, a.usageEvents()...)
 }
 
-// uniqueIDs gives calls that have no id, or one that another has already, an id of
-// their own: some servers count from 0 in each answer, and results are told
-// apart by nothing else.
+// uniqueIDs sets an ID for calls without one, and for those whose ID another call
+// has: some servers count from 0 in each answer, and a result names only the ID.
 func (r *run) uniqueIDs(content llm.Content) llm.Content {
 	if len(content.Calls()) == 0 {
 		return content
@@ -222,7 +223,7 @@ func (r *run) uniqueIDs(content llm.Content) llm.Content {
 	return content
 }
 
-// usageEvents gives the event of what an answer has cost.
+// usageEvents returns the event of an answer's usage; none if there is no usage.
 func (a *attempt) usageEvents() []turn.Event {
 	if a.answer.Usage == (llm.Usage{}) {
 		return nil
@@ -230,5 +231,5 @@ func (a *attempt) usageEvents() []turn.Event {
 	return []turn.Event{turn.Usage{Name: a.speaker(), Usage: a.answer.Usage}}
 }
 
-// speaker gives who has answered, as far as the provider says.
+// speaker returns the name of the model that answered.
 func (a *attempt) speaker() llm.Name { return speaker(a.model, a.answer) }

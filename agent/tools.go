@@ -13,18 +13,18 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// maxParallel is how many tools run side by side.
+// maxParallel is how many tools run at the same time.
 const maxParallel = 8
 
-// job is a tool to be run for a call.
+// job is a call and its tool.
 type job struct {
 	tool tool.Tool
 	call llm.ToolCall
 }
 
-// useTools has the tools answer the calls that have no result. What reads runs side
-// by side; what writes runs by itself, in the order of the calls, since the
-// second may build on the first.
+// useTools runs the tools of the calls that have no result. Tools that read run in
+// parallel. Those that write run one by one in the order of the calls, since the
+// second may depend on the first.
 func (r *run) useTools(calls []turn.Call) error {
 	var reads []job
 	for _, c := range calls {
@@ -49,7 +49,7 @@ func (r *run) useTools(calls []turn.Call) error {
 	return r.runTools(reads)
 }
 
-// inOrder runs what reads, and then what writes.
+// inOrder runs tools that read, and then one that writes.
 func (r *run) inOrder(reads []job, write job) error {
 	if err := r.runTools(reads); err != nil {
 		return err
@@ -57,14 +57,13 @@ func (r *run) inOrder(reads []job, write job) error {
 	return r.runTools([]job{write})
 }
 
-// refuse answers a call in the place of the tool.
+// refuse answers a call in place of the tool.
 func (r *run) refuse(c turn.Call, why error) error {
 	return r.keep(turn.ToolResult{ToolResult: llm.ToolResult{ID: c.ID, Name: c.Name, Output: why.Error(), Failed: true}})
 }
 
-// findTool finds the tool for a call, or the reason why it is not run. One that
-// may have been run already, by a worker that died of it, is run again only
-// if that does no harm.
+// findTool returns the tool of a call, or the reason why it is not run. A tool that
+// a dead worker may have run already runs again only if it is repeatable.
 func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 	i := slices.IndexFunc(r.Tools, func(t tool.Tool) bool { return t.Name == c.Name })
 	if i < 0 {
@@ -77,7 +76,7 @@ func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 	case !t.Writes:
 		return t, nil
 	case r.Approve == nil:
-		return t, errors.New("this tool may change something, and there is nobody to allow it")
+		return t, errors.New("this tool may change something, and no user can allow it")
 	}
 	if err := r.Approve(r.ctx, c.ToolCall); err != nil {
 		return t, fmt.Errorf("not allowed: %w", err)
@@ -85,11 +84,11 @@ func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 	return t, nil
 }
 
-// runTools runs tools side by side and keeps each result as it comes. Those under
-// way when the turn is stopped are told so, and waited for.
+// runTools runs tools in parallel and keeps each result as it arrives. When the
+// turn is stopped, the context of running tools ends, and they are waited for.
 func (r *run) runTools(jobs []job) error {
 	if len(jobs) == 0 || r.ctx.Err() != nil {
-		return nil // whoever has stopped the turn is told so where it ends
+		return nil // the turn is stopped
 	}
 	events := make([]turn.Event, len(jobs))
 	for i, j := range jobs {
@@ -125,8 +124,8 @@ func (r *run) runTools(jobs []job) error {
 	return err
 }
 
-// interrupted tells whether a result only says that the turn was handed back:
-// whoever goes on with it has the tool run again, if that does no harm.
+// interrupted reports whether a result only says that the turn was handed back:
+// the next worker runs the tool again if it is repeatable.
 func (r *run) interrupted(result llm.ToolResult) bool {
 	return result.Failed && errors.Is(context.Cause(r.ctx), retry.ErrParked)
 }

@@ -74,7 +74,7 @@ func TestWhatWritesIsRunOnlyIfSomebodyAllowsIt(t *testing.T) {
 		approve func(context.Context, llm.ToolCall) error
 		want    string
 	}{
-		{"nobody is there", nil, "result 1 failed: this tool may change something, and there is nobody to allow it"},
+		{"nobody is there", nil, "result 1 failed: this tool may change something, and no user can allow it"},
 		{"somebody says no", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
 		{"somebody says yes", func(_ context.Context, c llm.ToolCall) error {
 			if string(c.Arguments) != `{"to":"disk"}` {

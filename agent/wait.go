@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -11,20 +10,17 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// waitingEvery is how often a wait is heard of.
+// waitingEvery is the time between two turn.Waiting events.
 const waitingEvery = 30 * time.Second
 
-// errSwitch ends the run of a policy: the next model takes over.
-var errSwitch = errors.New("the next model takes over")
-
-// retrier gives the engine for one run of the policy: the world's, with events.
-// leave is to be called when the run is over.
+// retrier returns the agent's retrier for one run of the policy, with events and
+// failover. leave has to be called after the run.
 func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 	e, leave = a.Retry, func() {}
 	if a.Breaker != nil {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
-	e.Start, a.start = a.start, policy.Run{}
+	e.Start, a.route.Run = a.route.Run, policy.Run{} // a stored run continues once
 	onTry := e.OnTry
 	e.OnTry = func(t retry.Try) {
 		if onTry != nil {
@@ -32,25 +28,27 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		}
 		a.onTry(t)
 	}
-	wait := e.Sleep
-	if wait == nil {
-		wait = patient(e.Breaker)
+	sleep := e.Sleep
+	if sleep == nil {
+		sleep = sleepOf(e.Breaker)
 	}
-	e.Sleep = func(ctx context.Context, n policy.Wait) error { return a.wait(ctx, n, wait) }
+	e.Sleep = func(ctx context.Context, w policy.Wait) error {
+		return a.route.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error { return a.wait(ctx, w, sleep) })
+	}
 	return e, leave
 }
 
-// patient gives the wait of an engine that has none of its own.
-func patient(g retry.Breaker) func(context.Context, policy.Wait) error {
-	return func(ctx context.Context, n policy.Wait) error {
-		if g != nil {
-			return g.Wait(ctx, n.Verdict.Wait)
+// sleepOf returns the Sleep of a retrier without its own.
+func sleepOf(b retry.Breaker) func(context.Context, policy.Wait) error {
+	return func(ctx context.Context, w policy.Wait) error {
+		if b != nil {
+			return b.Wait(ctx, w.Verdict.Wait)
 		}
-		return retry.Sleep(ctx, n.Verdict.Wait)
+		return retry.Sleep(ctx, w.Verdict.Wait)
 	}
 }
 
-// onTry notes a try.
+// onTry notes a try, and reports recovery.
 func (a *attempt) onTry(t retry.Try) {
 	if t.Fault != nil && t.Run.Tries < t.N {
 		return // an early probe, or the caller has left
@@ -61,33 +59,21 @@ func (a *attempt) onTry(t retry.Try) {
 		a.reportActivity(Recovered)
 		a.log(slog.LevelInfo, "provider recovered", "provider", name.Provider, "model", name.Model,
 			"retries", t.Run.Tries, "waited", t.Waited)
-		_ = a.show(turn.Recovered{Name: name, Retries: t.Run.Tries, Waited: t.Waited}) // the reader who leaves is noticed
-	}
-	if t.Fault != nil && a.faulty.IsZero() {
-		a.faulty = time.Now()
+		_ = a.show(turn.Recovered{Name: name, Retries: t.Run.Tries, Waited: t.Waited}) // a reader that left is noticed later
 	}
 }
 
-// wait waits for the next try. Where there is a fallback, no wait goes beyond
-// the end of patience: the try that follows is the model's last chance. One
-// that asks to be left alone for longer has none.
-func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
-	if a.next() != nil && switchable.Has(n.Fault.Kind) {
-		left := a.Patience - time.Since(a.faulty)
-		if left <= 0 || n.Verdict.Hinted && n.Verdict.Wait > left {
-			return errSwitch
-		}
-		n.Verdict.Wait = min(n.Verdict.Wait, left)
+// wait announces a wait and sleeps.
+func (a *attempt) wait(ctx context.Context, w policy.Wait, sleep func(context.Context, policy.Wait) error) error {
+	if a.SpreadWait != nil && w.Run.Tries != a.announced {
+		w.Verdict.Wait = a.SpreadWait(w.Verdict.Wait)
 	}
-	if a.SpreadWait != nil && n.Run.Tries != a.announced {
-		n.Verdict.Wait = a.SpreadWait(n.Verdict.Wait)
-	}
-	n.Due = time.Now().Add(n.Verdict.Wait)
-	if err := a.announce(n); err != nil {
+	w.Due = time.Now().Add(w.Verdict.Wait)
+	if err := a.announce(w); err != nil {
 		return err
 	}
 	began := time.Now()
-	err := a.waitVisibly(ctx, n, wait)
+	err := a.sleepWithEvents(ctx, w, sleep)
 	a.metrics.TotalRetryDelay += time.Since(began)
 	if err == nil {
 		a.metrics.RetryCount++
@@ -95,29 +81,29 @@ func (a *attempt) wait(ctx context.Context, n policy.Wait, wait func(context.Con
 	return err
 }
 
-// announce tells of a wait that begins. One that goes on, after a scout has
-// broken it off in vain, has been told of.
-func (a *attempt) announce(n policy.Wait) error {
-	if n.Run.Tries == a.announced {
+// announce reports a wait. A wait that continues after the failure of an early
+// probe has been announced.
+func (a *attempt) announce(w policy.Wait) error {
+	if w.Run.Tries == a.announced {
 		return nil
 	}
-	a.announced = n.Run.Tries
+	a.announced = w.Run.Tries
 	a.reportActivity(Retrying)
 	name := a.model.Name()
 	a.log(slog.LevelWarn, "provider retry", "provider", name.Provider, "model", name.Model,
-		"delay", n.Verdict.Wait, "attempt", n.Run.Tries-1, "kind", n.Fault.Kind.String())
-	return a.show(turn.Retry{Name: name, Wait: n})
+		"delay", w.Verdict.Wait, "attempt", w.Run.Tries-1, "kind", w.Fault.Kind.String())
+	return a.show(turn.Retry{Name: name, Wait: w})
 }
 
-// waitVisibly waits, and is heard of meanwhile.
-func (a *attempt) waitVisibly(ctx context.Context, n policy.Wait, wait func(context.Context, policy.Wait) error) error {
-	if n.Verdict.Wait <= waitingEvery {
-		return wait(ctx, n)
+// sleepWithEvents sleeps, with an event every 30 seconds.
+func (a *attempt) sleepWithEvents(ctx context.Context, w policy.Wait, sleep func(context.Context, policy.Wait) error) error {
+	if w.Verdict.Wait <= waitingEvery {
+		return sleep(ctx, w)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over := make(chan error, 1)
-	go func() { over <- wait(ctx, n) }()
+	go func() { over <- sleep(ctx, w) }()
 	tick := time.NewTicker(waitingEvery)
 	defer tick.Stop()
 	for {
@@ -126,7 +112,7 @@ func (a *attempt) waitVisibly(ctx context.Context, n policy.Wait, wait func(cont
 			return err
 		case <-tick.C:
 		}
-		err := a.show(turn.Waiting{Name: a.model.Name(), Retry: n.Run.Tries, Remaining: max(0, time.Until(n.Due))})
+		err := a.show(turn.Waiting{Name: a.model.Name(), Retry: w.Retry(), Remaining: max(0, time.Until(w.Due))})
 		if err != nil {
 			cancel(err)
 			<-over

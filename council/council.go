@@ -145,6 +145,6 @@ func (c Council) Check() error {
 func asked(w agent.Agent) agent.Agent {
 	return agent.Agent{
 		Model: w.Model, System: w.System, Tools: w.Tools, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
-		Whole: w.Whole, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity, Log: w.Log,
+		NoStream: w.NoStream, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity, Log: w.Log,
 	}
 }

@@ -55,7 +55,7 @@ var house = []row{
 		floor: 2, path: "tool/mcp", uses: "fault llm tool",
 		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
-	{floor: 2, path: "agent", uses: "fault llm policy retry tool turn"},
+	{floor: 2, path: "agent", uses: "fault internal/route llm policy retry tool turn"},
 	{floor: 2, path: "council", uses: "agent fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},

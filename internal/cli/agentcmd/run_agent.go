@@ -48,7 +48,7 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	if c.maxTokens < 0 || c.patience < 0 {
 		return w, errors.New("--max-tokens and --patience are not below 0")
 	}
-	w.Patience, w.MaxTokens, w.Whole = c.patience, c.maxTokens, c.whole
+	w.Patience, w.MaxTokens, w.NoStream = c.patience, c.maxTokens, c.whole
 	w.Approve = c.approve
 	return w, nil
 }
