@@ -14,7 +14,7 @@ type Record struct {
 	Time time.Time       `json:"time"`           // when it happened, set by the caller; read back in UTC
 	Turn string          `json:"turn,omitempty"` // the turn's id; "": none
 	Type string          `json:"type"`           // opaque to the store
-	Body json.RawMessage `json:"body,omitempty"` // one JSON object, opaque to the store; read back compacted; nil: none
+	Body json.RawMessage `json:"body,omitempty"` // a JSON object, opaque to the store, compacted; nil: none
 }
 
 // Position is the end of a log at the time of a read. Positions are comparable.
@@ -68,6 +68,7 @@ type Damage struct {
 	Why          string
 }
 
+// Error names the conversation, the record and the reason.
 func (d *Damage) Error() string {
 	return fmt.Sprintf("conversation %s is damaged from record %d on: %s", d.Conversation, d.N, d.Why)
 }

@@ -55,8 +55,12 @@ func Memory() Store {
 	}
 }
 
-// lock locks the store if it is open and ctx has not ended.
-func (m *memory) lock(ctx context.Context) error {
+// lock locks the store if the arguments are valid, ctx has not ended and the store
+// is open.
+func (m *memory) lock(ctx context.Context, invalid error) error {
+	if invalid != nil {
+		return invalid
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -72,10 +76,7 @@ func (m *memory) lock(ctx context.Context) error {
 
 func (m *memory) Append(ctx context.Context, conversation string, at Position, records ...Record) (Position, error) {
 	added, err := numbered(conversation, at, records)
-	if err != nil {
-		return Position{}, err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, err); err != nil {
 		return Position{}, err
 	}
 	defer m.mu.Unlock()
@@ -143,10 +144,7 @@ func (m *memory) End(ctx context.Context, conversation string) (Position, error)
 
 // log returns a log as it is now.
 func (m *memory) log(ctx context.Context, conversation string) (memoryLog, error) {
-	if err := limit.ID("conversation", conversation); err != nil {
-		return memoryLog{}, err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.ID("conversation", conversation)); err != nil {
 		return memoryLog{}, err
 	}
 	defer m.mu.Unlock()
@@ -159,7 +157,7 @@ func (m *memory) log(ctx context.Context, conversation string) (memoryLog, error
 
 func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Head, error] {
 	return func(yield func(Head, error) bool) {
-		if err := m.lock(ctx); err != nil {
+		if err := m.lock(ctx, nil); err != nil {
 			yield(Head{}, err)
 			return
 		}
@@ -184,10 +182,7 @@ func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Hea
 }
 
 func (m *memory) Delete(ctx context.Context, conversation string) error {
-	if err := limit.ID("conversation", conversation); err != nil {
-		return err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.ID("conversation", conversation)); err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
@@ -199,7 +194,7 @@ func (m *memory) Delete(ctx context.Context, conversation string) error {
 }
 
 func (m *memory) Health(ctx context.Context) (Health, error) {
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, nil); err != nil {
 		return Health{}, err
 	}
 	defer m.mu.Unlock()

@@ -23,10 +23,7 @@ func (e *memoryEntry) stop() {
 }
 
 func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
-	if err := limit.Entry(key, nil); err != nil {
-		return Entry{}, err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.Entry(key, nil)); err != nil {
 		return Entry{}, err
 	}
 	defer m.mu.Unlock()
@@ -37,10 +34,7 @@ func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
 }
 
 func (m *memory) Put(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
-	if err := limit.Entry(e.Key, e.Value); err != nil {
-		return Entry{}, err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.Entry(e.Key, e.Value)); err != nil {
 		return Entry{}, err
 	}
 	defer m.mu.Unlock()
@@ -104,7 +98,7 @@ func (m *memory) Watch(ctx context.Context) iter.Seq2[Entry, error] {
 // changes returns the entries that differ from the revisions seen, and the
 // channel that is closed at the next change. It updates seen.
 func (m *memory) changes(ctx context.Context, seen map[string]uint64) ([]Entry, <-chan struct{}, error) {
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, nil); err != nil {
 		return nil, nil, err
 	}
 	defer m.mu.Unlock()

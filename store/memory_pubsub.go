@@ -10,10 +10,7 @@ import (
 type subscription = limit.Buffer[Message]
 
 func (m *memory) Publish(ctx context.Context, topic string, data []byte) error {
-	if err := limit.Message(topic, data); err != nil {
-		return err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.Message(topic, data)); err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
@@ -29,10 +26,7 @@ func (m *memory) send(topic string, msg Message) {
 }
 
 func (m *memory) Subscribe(ctx context.Context, topic string) (<-chan Message, error) {
-	if err := limit.ID("topic", topic); err != nil {
-		return nil, err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.ID("topic", topic)); err != nil {
 		return nil, err
 	}
 	defer m.mu.Unlock()

@@ -17,11 +17,8 @@ type memoryJob struct {
 
 // lockFor locks the store for a valid job, and returns its copy.
 func (m *memory) lockFor(ctx context.Context, j Job) (*memoryJob, error) {
-	if err := limit.Job(j.Conversation, j.Turn, j.Key, j.Body); err != nil {
-		return nil, err
-	}
 	j.Body = slices.Clone(j.Body)
-	return &memoryJob{Job: j}, m.lock(ctx)
+	return &memoryJob{Job: j}, m.lock(ctx, limit.Job(j.Conversation, j.Turn, j.Key, j.Body))
 }
 
 func (m *memory) Enqueue(ctx context.Context, job Job) error {
@@ -92,10 +89,7 @@ func (m *memory) unschedule(turn string) {
 }
 
 func (m *memory) Unschedule(ctx context.Context, turn string) error {
-	if err := limit.ID("turn", turn); err != nil {
-		return err
-	}
-	if err := m.lock(ctx); err != nil {
+	if err := m.lock(ctx, limit.ID("turn", turn)); err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
@@ -105,7 +99,7 @@ func (m *memory) Unschedule(ctx context.Context, turn string) error {
 
 func (m *memory) Take(ctx context.Context) (Lease, error) {
 	for {
-		if err := m.lock(ctx); err != nil {
+		if err := m.lock(ctx, nil); err != nil {
 			return nil, err
 		}
 		l, arrived := m.leaseNext(), m.arrived
@@ -192,7 +186,7 @@ func (l *memoryLease) Nack(delay time.Duration) error {
 
 // locked calls do with the store locked, if it is open.
 func (l *memoryLease) locked(do func()) error {
-	if err := l.m.lock(context.Background()); err != nil {
+	if err := l.m.lock(context.Background(), nil); err != nil {
 		return err
 	}
 	defer l.m.mu.Unlock()

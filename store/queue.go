@@ -8,10 +8,13 @@ import (
 
 // Job is work to do for a turn.
 type Job struct {
-	Conversation string          `json:"conversation"`
-	Turn         string          `json:"turn"`
-	Key          string          `json:"key,omitempty"`  // deduplicates the turn's jobs enqueued within two minutes; "": no deduplication
-	Body         json.RawMessage `json:"body,omitempty"` // one JSON object of at most 512 KiB, opaque to the store; nil: none
+	Conversation string `json:"conversation"`
+	Turn         string `json:"turn"`
+	// Key makes the turn's jobs that Enqueue gets with it within two minutes one
+	// job; "": each is its own.
+	Key string `json:"key,omitempty"`
+	// Body is a JSON object of at most 512 KiB, opaque to the store; nil: none.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // Queue delivers jobs to workers, each at least once. One worker at a time has a

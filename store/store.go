@@ -1,6 +1,6 @@
 // Package store is the contract for what must outlive a process: one event log
 // per conversation with optimistic concurrency ([Log]), a durable job queue with
-// scheduled delivery ([Queue]), transient publish/subscribe ([PubSub]) and shared
+// scheduled delivery ([Queue]), transient publish/subscribe ([PubSub]) and common
 // entries with a TTL ([KV]). It knows no model, no agent and no HTTP. Package
 // conversation is its user.
 //

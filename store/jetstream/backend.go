@@ -53,9 +53,12 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embedded
 	return b, nil
 }
 
-// begin bounds an operation by the life of the back end. The returned function
-// ends it.
-func (b *backend) begin(ctx context.Context) (context.Context, func(), error) {
+// begin begins an operation with valid arguments, bounded by the life of the back
+// end. The returned function ends it.
+func (b *backend) begin(ctx context.Context, invalid error) (context.Context, func(), error) {
+	if invalid != nil {
+		return ctx, nil, invalid
+	}
 	if ctx.Err() != nil {
 		return ctx, nil, context.Cause(ctx)
 	}

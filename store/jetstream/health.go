@@ -15,7 +15,7 @@ import (
 const slowSync = 5 * time.Millisecond
 
 func (b *backend) Health(ctx context.Context) (store.Health, error) {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return store.Health{}, err
 	}

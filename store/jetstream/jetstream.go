@@ -34,9 +34,11 @@ var (
 
 // Config configures a store in a directory of this machine.
 type Config struct {
-	Dir     string        // created if it does not exist, for this user only
-	Bytes   int64         // what the store may hold; 0: what the disk has free at the start
-	Reserve int64         // free bytes on the disk that new jobs must leave; turns in progress may use three quarters of them; 0: 256 MiB
+	Dir   string // created if it does not exist, for this user only
+	Bytes int64  // what the store may hold; 0: what the disk has free at the start
+	// Reserve is how many bytes new jobs must leave free on the disk; 0: 256 MiB.
+	// Turns in progress may use three quarters of them.
+	Reserve int64
 	Lease   time.Duration // how long a lease lasts without Extend; 0: 30 s
 	Cluster *Cluster      // nil: standalone, without a network socket
 	Log     *slog.Logger  // for the server's warnings and errors; nil: none

@@ -22,10 +22,7 @@ func isDeletion(h nats.Header) bool {
 }
 
 func (b *backend) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := limit.Entry(key, nil); err != nil {
-		return store.Entry{}, err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.Entry(key, nil))
 	if err != nil {
 		return store.Entry{}, err
 	}
@@ -41,10 +38,7 @@ func (b *backend) Get(ctx context.Context, key string) (store.Entry, error) {
 }
 
 func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
-	if err := limit.Entry(e.Key, e.Value); err != nil {
-		return store.Entry{}, err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.Entry(e.Key, e.Value))
 	if err != nil {
 		return store.Entry{}, err
 	}
@@ -94,7 +88,7 @@ func (b *backend) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
 
 // watch yields entries. It returns errStopped if yield does not want more.
 func (b *backend) watch(ctx context.Context, yield func(store.Entry) bool) error {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return err
 	}

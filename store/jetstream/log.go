@@ -33,7 +33,7 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 	if err != nil {
 		return end, err
 	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return end, err
 	}
@@ -90,10 +90,7 @@ func (b *backend) resolveAppend(ctx context.Context, conversation string, want s
 }
 
 func (b *backend) End(ctx context.Context, conversation string) (store.Position, error) {
-	if err := limit.ID("conversation", conversation); err != nil {
-		return store.Position{}, err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.ID("conversation", conversation))
 	if err != nil {
 		return store.Position{}, err
 	}
@@ -189,7 +186,7 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 // read yields the records of a log. It returns errStopped if yield does not want
 // more.
 func (b *backend) read(ctx context.Context, conversation string, yield func(store.Record) bool) error {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -243,7 +240,7 @@ func (b *backend) Conversations(ctx context.Context, before string) iter.Seq2[st
 
 // ids returns the sorted ids of all logs, including deleted ones.
 func (b *backend) ids(ctx context.Context) ([]string, error) {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +263,7 @@ func (b *backend) ids(ctx context.Context) ([]string, error) {
 
 // head reads the first and the last entry of a log.
 func (b *backend) head(ctx context.Context, id string) (store.Head, error) {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -307,7 +304,7 @@ func (b *backend) Delete(ctx context.Context, conversation string) error {
 			return err
 		}
 	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -62,10 +62,7 @@ func (b *backend) Publish(ctx context.Context, topic string, data []byte) error 
 }
 
 func (b *backend) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
-	if err := limit.ID("topic", topic); err != nil {
-		return nil, err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.ID("topic", topic))
 	if err != nil {
 		return nil, err
 	}

@@ -54,10 +54,7 @@ func jobMessage(j store.Job, prefix string) *nats.Msg {
 
 // publishJob stores a job in its message.
 func (b *backend) publishJob(ctx context.Context, p purpose, j store.Job, m *nats.Msg) error {
-	if err := limit.Job(j.Conversation, j.Turn, j.Key, j.Body); err != nil {
-		return err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.Job(j.Conversation, j.Turn, j.Key, j.Body))
 	if err != nil {
 		return err
 	}
@@ -73,10 +70,7 @@ func (b *backend) publishJob(ctx context.Context, p purpose, j store.Job, m *nat
 }
 
 func (b *backend) Unschedule(ctx context.Context, turn string) error {
-	if err := limit.ID("turn", turn); err != nil {
-		return err
-	}
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, limit.ID("turn", turn))
 	if err != nil {
 		return err
 	}
@@ -107,7 +101,7 @@ func (t *takers) refetch() {
 }
 
 func (b *backend) Take(ctx context.Context) (store.Lease, error) {
-	ctx, done, err := b.begin(ctx)
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

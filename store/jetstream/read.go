@@ -147,8 +147,8 @@ func (s *scan) readPages(ctx context.Context, yield func(storedMessage) bool) er
 	}
 }
 
-// readRest reads what the replica did not have yet from the leader, and tells a
-// gap from the end.
+// readRest reads what the replica did not have yet from the leader, and
+// distinguishes a gap from the end.
 func (s *scan) readRest(ctx context.Context, yield func(storedMessage) bool) error {
 	if s.b.options.standalone {
 		return s.checkGap(ctx)

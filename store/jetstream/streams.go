@@ -25,7 +25,7 @@ const (
 	jobStream       = "TURNS"
 	scheduledPrefix = "scheduled." // jobs with an instant
 	duePrefix       = "due."       // jobs for workers
-	consumerName    = "workers"    // shared by all workers
+	consumerName    = "workers"    // of all workers
 
 	kvStream = "ENTRIES"
 	kvPrefix = "entry."

@@ -22,7 +22,7 @@ import (
 type Subject struct {
 	store.Store
 	Lease time.Duration // how long a lease lasts
-	Tick  time.Duration // the shortest time that the store tells apart
+	Tick  time.Duration // the shortest difference of instants that the store keeps
 }
 
 // Case is one test of the suite.

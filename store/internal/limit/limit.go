@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 )
 
+// The times and sizes that several packages apply.
 const (
 	Lease  = 30 * time.Second // how long a lease lasts without Extend
 	Dedupe = 2 * time.Minute  // how long the key of a job is remembered
