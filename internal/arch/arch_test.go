@@ -77,7 +77,8 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
-	{floor: 3, path: "internal/server/client", uses: "fault policy retry turn wire"},
+	{floor: 3, path: "internal/server/api", uses: "conversation turn"},
+	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
@@ -90,9 +91,8 @@ var house = []row{
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/api internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
-	{floor: 3, path: "internal/server/api", uses: "conversation turn"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/rest", uses: "store conversation internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
@@ -137,7 +137,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
-			"internal/server internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
+			"internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
 			"llm policy store tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/turn"
@@ -42,12 +43,12 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	api := client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}
-	id, err := c.conversation(ctx, api)
+	server := client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}
+	id, err := c.conversation(ctx, server)
 	if err != nil {
 		return serverError(err)
 	}
-	err = c.watch(ctx, api, id, text)
+	err = c.watch(ctx, server, id, text)
 	if c.ended.Status != turn.Done {
 		c.continued = id
 	}
@@ -55,11 +56,11 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 }
 
 // conversation gives the one that was named, or makes one.
-func (c *runCmd) conversation(ctx context.Context, api client.Client) (string, error) {
+func (c *runCmd) conversation(ctx context.Context, server client.Client) (string, error) {
 	switch c.continued {
 	case "":
 	case latest:
-		for e, err := range (chat.Server{Client: api}).List(ctx) {
+		for e, err := range (chat.Server{Client: server}).List(ctx) {
 			return e.ID, err
 		}
 		return "", command.Failed(errors.New("no conversation to continue at this server"))
@@ -78,7 +79,7 @@ func (c *runCmd) conversation(ctx context.Context, api client.Client) (string, e
 	if flag := c.settings.Command.Flags().Lookup("policy"); flag.Changed || name == "" {
 		name = flag.Value.String()
 	}
-	return api.Create(ctx, client.Settings{
+	return server.Create(ctx, conversation.Settings{
 		Model: model, Fallback: c.fallback, Patience: c.patience.Milliseconds(), System: system, Policy: name,
 	})
 }
@@ -89,7 +90,7 @@ func serverError(err error) error {
 		return err
 	}
 	code := command.ExitFailed
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Code == "unauthorized" {
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == "unauthorized" {
 		code = command.ExitNoAuth
 	}
 	return command.WithCode(err, code)
@@ -97,27 +98,27 @@ func serverError(err error) error {
 
 // watch shows a turn until it is sealed: that of what is said, or the one that
 // is under way. Stopping us stops it.
-func (c *runCmd) watch(ctx context.Context, api client.Client, id, text string) error {
+func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	stopped := context.AfterFunc(ctx, func() {
 		limit := time.AfterFunc(stopTime, leave)
 		defer limit.Stop()
-		if err := api.Stop(watching, id, ""); err != nil {
+		if err := server.Stop(watching, id, ""); err != nil {
 			leave()
 		}
 	})
 	defer stopped()
-	events := api.Say(watching, id, conversation.NewID(), text)
+	events := server.Say(watching, id, conversation.NewID(), text)
 	if text == "" {
-		v, err := api.Get(watching, id)
+		v, err := server.Get(watching, id)
 		if err != nil {
 			return serverError(err)
 		}
-		if v.TurnID == "" {
+		if v.Turn == "" {
 			return errors.New("no turn is in progress in this conversation; give a prompt")
 		}
-		events = api.Watch(watching, id, v.TurnID)
+		events = server.Watch(watching, id, v.Turn)
 	}
 	for e, err := range events {
 		if err != nil {

@@ -3,6 +3,8 @@
 package api
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
@@ -29,11 +31,11 @@ type Conversation struct {
 
 // Wait is the wait of a turn for its next try.
 type Wait struct {
-	Until     time.Time `json:"until"`
-	Remaining int64     `json:"remainingMs"`
-	Attempt   int       `json:"attempt"` // the number of the next retry, from 0
-	Kind      string    `json:"kind"`    // of the fault
-	Message   string    `json:"message"` // the provider's text
+	Until       time.Time `json:"until"`
+	RemainingMs int64     `json:"remainingMs"`
+	Attempt     int       `json:"attempt"` // the number of the next retry, from 0
+	Kind        string    `json:"kind"`    // of the fault
+	Message     string    `json:"message"` // the provider's text
 }
 
 // Input is a user message that waits for its turn.
@@ -82,6 +84,16 @@ func (c Change) To(s conversation.Settings) conversation.Settings {
 	return s
 }
 
+// ChangeTo returns the change to settings: all of them.
+func ChangeTo(s conversation.Settings) Change {
+	if s.Fallback == nil {
+		s.Fallback = []string{}
+	}
+	return Change{
+		Model: &s.Model, Fallback: &s.Fallback, Patience: &s.Patience, System: &s.System, Policy: &s.Policy, Effort: &s.Effort, Title: &s.Title,
+	}
+}
+
 // set replaces a value unless the new one is nil.
 func set[T any](value, to *T) {
 	if to != nil {
@@ -91,8 +103,8 @@ func set[T any](value, to *T) {
 
 // NewTurn is the body that adds a user message.
 type NewTurn struct {
-	Text string `json:"text"`
 	ID   string `json:"id,omitzero"` // of the turn; "": the server chooses one
+	Text string `json:"text"`
 }
 
 // Again is the body that repeats the unanswered question of the last turn.
@@ -144,8 +156,10 @@ type Problem struct {
 	Detail string `json:"detail"` // a sentence to show
 }
 
-// Error returns the detail.
-func (p *Problem) Error() string { return p.Detail }
+// Error returns the detail, or else the status.
+func (p *Problem) Error() string {
+	return cmp.Or(p.Detail, fmt.Sprintf("the server answered %d", p.Status))
+}
 
 // NewCouncil is the body that asks a council.
 type NewCouncil struct {

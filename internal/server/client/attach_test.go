@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -146,7 +148,7 @@ func TestARefusalEndsWhatIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := at(t, says(410, `{"status":410,"code":"gone","detail":"the conversation was deleted"}`))
 		got, err := attached(t, c, 1)
-		if p, ok := errors.AsType[*client.Problem](err); !ok || p.Code != "gone" || len(got) != 0 {
+		if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != "gone" || len(got) != 0 {
 			t.Error(got, err)
 		}
 	})
@@ -177,7 +179,7 @@ func TestWhatIsSaidReachesAServerThatIsAwayForAMoment(t *testing.T) {
 		if err := c.Again(t.Context(), "c", "t2"); err != nil {
 			t.Error(err)
 		}
-		if p, ok := errors.AsType[*client.Problem](c.Put(t.Context(), "c", "t3", "hi")); !ok || p.Code != "store-full" {
+		if p, ok := errors.AsType[*api.Problem](c.Put(t.Context(), "c", "t3", "hi")); !ok || p.Code != "store-full" {
 			t.Errorf("what does not pass by itself is told at once: %v", p)
 		}
 		const put, again = `POST /c/turns {"id":"t1","text":"hi"}`, `POST /c/again {"id":"t2"}`
@@ -193,7 +195,7 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 		says(200, `{"conversations":[{"id":"c2"},{"id":"c1"}],"before":"c1"}`), says(200, `{"conversations":[{"id":"c0"}]}`))
 	ctx := t.Context()
 	for i, err := range []error{
-		c.Change(ctx, "c", client.Settings{Model: "a/b"}), c.Edit(ctx, "c", "i/1", "new"), c.Remove(ctx, "c", "i"), c.Steer(ctx, "c", "i"),
+		c.Change(ctx, "c", conversation.Settings{Model: "a/b"}), c.Edit(ctx, "c", "i/1", "new"), c.Remove(ctx, "c", "i"), c.Steer(ctx, "c", "i"),
 		c.Stop(ctx, "c", "t1"), c.Now(ctx, "c"),
 	} {
 		if err != nil {
@@ -201,7 +203,7 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 		}
 	}
 	v, err := c.Get(ctx, "c")
-	if err != nil || v.Model != "a/b" || v.TurnID != "t1" || v.Seq != 7 || v.Wait.Attempt != 2 || v.Queue[0].Text != "x" {
+	if err != nil || v.Settings.Model != "a/b" || v.Turn != "t1" || v.Last != 7 || v.Waits.Attempt != 2 || v.Inputs[0].Text != "x" {
 		t.Errorf("%+v, %v", v, err)
 	}
 	var ids []string

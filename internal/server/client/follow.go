@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -26,11 +27,11 @@ import (
 // there, the server will see to it. The error is last.
 func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter.Seq2[wire.Event, error] {
 	return c.turn(ctx, conversation, turnID, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
-		body, err := json.Marshal(utterance{turnID, text})
+		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID})
 		if err != nil {
 			return nil, err
 		}
-		return c.stream(ctx, http.MethodPost, one(conversation)+"/turns", body)
+		return c.stream(ctx, http.MethodPost, pathOf(conversation)+"/turns", body)
 	})
 }
 
@@ -205,7 +206,7 @@ func (l *line) pass(body io.Reader, alive func()) (some bool) {
 // attach opens the stream of a conversation's events.
 func (c Client) attach(conversation string) opener {
 	return func(ctx context.Context, after int64) (io.ReadCloser, error) {
-		return c.stream(ctx, http.MethodGet, one(conversation)+"/events?after="+strconv.FormatInt(after, 10), nil)
+		return c.stream(ctx, http.MethodGet, pathOf(conversation)+"/events?after="+strconv.FormatInt(after, 10), nil)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -55,7 +57,7 @@ func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
 }
 
 func TestARefusalIsAProblem(t *testing.T) {
-	for body, want := range map[string]client.Problem{
+	for body, want := range map[string]api.Problem{
 		`{"status":404,"code":"not-found","detail":"no such conversation"}`: {Status: 404, Code: "not-found", Detail: "no such conversation"},
 		"<html>":  {Status: 404, Detail: "<html>"},
 		"":        {Status: 404},
@@ -65,8 +67,8 @@ func TestARefusalIsAProblem(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprint(w, body)
 		}))
-		_, err := client.Client{Base: server.URL}.Create(t.Context(), client.Settings{Model: "m"})
-		if p, ok := errors.AsType[*client.Problem](err); !ok || *p != want || p.Error() == "" {
+		_, err := client.Client{Base: server.URL}.Create(t.Context(), conversation.Settings{Model: "m"})
+		if p, ok := errors.AsType[*api.Problem](err); !ok || *p != want || p.Error() == "" {
 			t.Errorf("%q: %v", body, err)
 		}
 		server.Close()

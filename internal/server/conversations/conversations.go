@@ -55,35 +55,6 @@ func (a *API) Operations() []rest.Operation {
 	}
 }
 
-// Summary returns a conversation as it is in lists.
-func Summary(v conversation.View) api.Summary {
-	return api.Summary{
-		ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: rest.Time(v.Created), Changed: rest.Time(v.Changed),
-	}
-}
-
-func view(v conversation.View) api.Conversation {
-	c := api.Conversation{
-		ID: v.ID, Settings: v.Settings, Created: rest.Time(v.Created), Changed: rest.Time(v.Changed),
-		Seq: v.Last, TurnID: v.Turn, Queue: viewQueue(v.Inputs),
-	}
-	if w := v.Waits; w != nil {
-		c.Wait = &api.Wait{
-			Until: rest.Time(w.Until), Remaining: rest.Remaining(w.Until, time.Now()), Attempt: w.Attempt,
-			Kind: w.Kind, Message: w.Message,
-		}
-	}
-	return c
-}
-
-func viewQueue(inputs []conversation.Input) []api.Input {
-	queue := make([]api.Input, len(inputs))
-	for i, in := range inputs {
-		queue[i] = api.Input{ID: in.ID, Text: in.Text, At: rest.Time(in.At), Steers: in.Steers}
-	}
-	return queue
-}
-
 // How many conversations a page has.
 const (
 	pageDefault = 50
@@ -108,7 +79,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			p.Before = p.Conversations[limit-1].ID
 			break
 		}
-		p.Conversations = append(p.Conversations, Summary(v))
+		p.Conversations = append(p.Conversations, api.SummaryOf(v))
 	}
 	rest.Answer(w, http.StatusOK, p)
 	return nil
@@ -141,7 +112,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, status int, id 
 	if err != nil {
 		return err
 	}
-	rest.Answer(w, status, view(v))
+	rest.Answer(w, status, api.Of(v, time.Now()))
 	return nil
 }
 
@@ -191,7 +162,7 @@ func (a *API) queue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rest.Answer(w, http.StatusOK, api.Queue{Queue: viewQueue(v.Inputs)})
+	rest.Answer(w, http.StatusOK, api.Queue{Queue: api.QueueOf(v.Inputs)})
 	return nil
 }
 
@@ -212,7 +183,7 @@ func (a *API) edit(w http.ResponseWriter, r *http.Request) error {
 	if i < 0 {
 		return conversation.ErrInput // its turn has begun meanwhile, with the new text
 	}
-	rest.Answer(w, http.StatusOK, viewQueue(v.Inputs[i : i+1])[0])
+	rest.Answer(w, http.StatusOK, api.QueueOf(v.Inputs[i : i+1])[0])
 	return nil
 }
 

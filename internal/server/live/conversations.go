@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server/api"
-	"github.com/ridethrough/ridethrough/internal/server/conversations"
 )
 
 // recentBound is how many conversations are listed.
@@ -34,7 +33,7 @@ func (l *Live) loadRecent() []recent {
 	}
 	all := make([]recent, len(views))
 	for i, v := range views {
-		all[i] = recent{conversations.Summary(v), v.Turn, v.Waits != nil}
+		all[i] = recent{api.SummaryOf(v), v.Turn, v.Waits != nil}
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -71,7 +72,7 @@ func (l *Live) loadIncidents() []incident {
 
 func viewIncident(in *history.Incident) incident {
 	v := incident{
-		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Open: in.Ended.IsZero(), Began: rest.Time(in.Began), Ended: rest.Time(in.Ended),
+		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Open: in.Ended.IsZero(), Began: api.Time(in.Began), Ended: api.Time(in.Ended),
 		Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers,
 		Clients: []affected{}, Kinds: []cause{}, Message: in.Message,
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
 // measurementTime is how long a measurement is shown before it is read again: every request changes it a little.
@@ -102,12 +102,12 @@ func (l *Live) waitsByUpstream() map[string]waitSum {
 func (v *upstream) complete(b breaker.State, c waitSum, m measurement, now time.Time) {
 	v.Waiting = max(v.Waiting, c.n)
 	if v.LastSuccess.IsZero() {
-		v.LastSuccess = rest.Time(m.Last)
+		v.LastSuccess = api.Time(m.Last)
 	}
 	v.State = stateOf(v, b, m.Measured)
 	if v.State == "waiting" || v.State == "down" {
 		v.Until = v.next(c)
-		v.UntilMs = rest.Remaining(v.Until, now)
+		v.UntilMs = api.RemainingMs(v.Until, now)
 	}
 	v.Slow, v.Samples, v.Strip = m.Slow, m.Samples, m.strip
 	v.FirstToken, v.FirstTokenBefore = m.First.Milliseconds(), m.Before.Milliseconds()

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
 // upstream is an upstream, as JSON.
@@ -83,7 +83,7 @@ func (l *Live) loadUpstreams() []upstream {
 	now, waits := time.Now(), l.waitsByUpstream()
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
-		v.Paused, v.LastSuccess, v.Waiting = rest.Time(g.Paused), rest.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
+		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
 		v.Outages = make([]outage, len(g.Outages))
 		for i := range g.Outages {
 			v.Outages[i] = viewOutage(&g.Outages[i], now)
@@ -122,9 +122,9 @@ func (l *Live) providers() []conversation.Upstream {
 
 func viewOutage(g *breaker.Outage, now time.Time) outage {
 	v := outage{
-		Level: g.Level, Model: g.Scope.Model, Since: rest.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
-		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: rest.Time(g.Next), QuietUntil: rest.Time(g.Until),
-		Remaining: rest.Remaining(g.Next, now),
+		Level: g.Level, Model: g.Scope.Model, Since: api.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
+		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: api.Time(g.Next), QuietUntil: api.Time(g.Until),
+		Remaining: api.RemainingMs(g.Next, now),
 	}
 	if f := g.Fault; f != nil {
 		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()

@@ -7,7 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -29,8 +29,8 @@ type waitView struct {
 // viewWait returns the view of a wait after so many retries, of a call or turn that began at a time.
 func viewWait(w *policy.Wait, retries int, began, now time.Time) waitView {
 	v := waitView{
-		Retries: retries, MaxRetries: w.Limit, Began: rest.Time(began), Due: rest.Time(w.Due), Deadline: rest.Time(w.Deadline),
-		RemainingMs: rest.Remaining(w.Due, now), WaitedMs: w.Waited.Milliseconds(),
+		Retries: retries, MaxRetries: w.Limit, Began: api.Time(began), Due: api.Time(w.Due), Deadline: api.Time(w.Deadline),
+		RemainingMs: api.RemainingMs(w.Due, now), WaitedMs: w.Waited.Milliseconds(),
 	}
 	if w.Limit == policy.Unlimited {
 		v.MaxRetries = 0

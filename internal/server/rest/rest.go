@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -139,19 +138,3 @@ func JSON(v any) []byte {
 
 // Clip bounds a client's text for an answer or a log.
 func Clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 128)], "") }
-
-// Time returns a time as answers show it: UTC, in milliseconds. Zero stays zero.
-func Time(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC().Truncate(time.Millisecond)
-}
-
-// Remaining returns the milliseconds from now until t, at least 0; 0 for the zero time.
-func Remaining(t, now time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return max(0, t.Sub(now).Milliseconds())
-}

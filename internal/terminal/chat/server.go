@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/store"
@@ -21,7 +22,7 @@ type Server struct {
 
 // New creates a conversation.
 func (s Server) New(ctx context.Context, with conversation.Settings) (tui.Conversation, error) {
-	id, err := s.Client.Create(ctx, client.Settings(with))
+	id, err := s.Client.Create(ctx, with)
 	if err != nil {
 		return nil, localError(err)
 	}
@@ -45,30 +46,16 @@ func (s Server) Open(ctx context.Context, id string) (tui.Conversation, error) {
 func (s Server) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	return func(yield func(tui.Entry, error) bool) {
 		for v, err := range s.Client.List(ctx) {
-			if !yield(tui.Entry{View: viewOf(v)}, localError(err)) {
+			if !yield(tui.Entry{View: v}, localError(err)) {
 				return
 			}
 		}
 	}
 }
 
-// viewOf is a client's view as one of package conversation.
-func viewOf(of client.View) conversation.View {
-	v := conversation.View{
-		ID: of.ID, Settings: conversation.Settings(of.Settings), Created: of.Created, Changed: of.Changed, Last: of.Seq, Turn: of.TurnID,
-	}
-	if w := of.Wait; w != nil {
-		v.Waits = &conversation.Wait{Until: w.Until, Attempt: w.Attempt, Kind: w.Kind, Message: w.Message}
-	}
-	for _, in := range of.Queue {
-		v.Inputs = append(v.Inputs, conversation.Input(in))
-	}
-	return v
-}
-
 // localError adds the error of a local conversation to that of a server.
 func localError(err error) error {
-	p, ok := errors.AsType[*client.Problem](err)
+	p, ok := errors.AsType[*api.Problem](err)
 	if !ok {
 		return err
 	}
@@ -100,7 +87,7 @@ func (r *remote) ID() string { return r.id }
 
 func (r *remote) Get(ctx context.Context) (conversation.View, error) {
 	v, err := r.client.Get(ctx, r.id)
-	return viewOf(v), localError(err)
+	return v, localError(err)
 }
 
 func (r *remote) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
@@ -128,7 +115,7 @@ func (r *remote) Do(ctx context.Context, c tui.Command) (err error) {
 	case tui.Cancel:
 		err = r.client.Stop(ctx, r.id, c.ID)
 	case tui.Change:
-		err = r.client.Change(ctx, r.id, client.Settings(c.Settings))
+		err = r.client.Change(ctx, r.id, c.Settings)
 	}
 	return localError(err)
 }

@@ -1,7 +1,5 @@
-// Package remote has conversations on a server: it is the client of what
-// package server offers at /-/conversations. What is said there goes on there,
-// whatever becomes of us; whoever loses the connection attaches again and
-// misses nothing that is kept.
+// Package client is a client of the HTTP API of conversations. The server runs the turns: they continue without the
+// client. A client that loses the connection reconnects and misses no event that is kept.
 package client
 
 import (
@@ -17,46 +15,20 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
-// Client speaks to one server. It may be used by many goroutines.
+// Client talks to one server. Its methods may be called concurrently.
 type Client struct {
 	Base  string       // such as http://127.0.0.1:8484
-	Token string       // that the server wants; "": none
+	Token string       // of the server; "": none
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
-// Settings are what a conversation is made with, as the server takes them.
-type Settings struct {
-	Model    string   `json:"model"`
-	Fallback []string `json:"fallback,omitzero"`
-	Patience int64    `json:"patienceMs,omitzero"`
-	System   string   `json:"system,omitzero"`
-	Policy   string   `json:"policy,omitzero"`
-	Effort   string   `json:"effort,omitzero"`
-	Title    string   `json:"title,omitzero"`
-}
-
-// Problem is a server's refusal.
-type Problem struct {
-	Status int    `json:"status"`
-	Code   string `json:"code"` // stable, such as "not-found"
-	Detail string `json:"detail"`
-}
-
-// Error gives the server's words.
-func (p *Problem) Error() string {
-	if p.Detail == "" {
-		return fmt.Sprintf("the server answers %d", p.Status)
-	}
-	return p.Detail
-}
-
-// bound is the longest answer that is read, and the longest event, in bytes.
+// bound is the largest answer and the largest event, in bytes.
 const bound = 64 << 20
 
-// call sends JSON and reads the answer; a nil body says nothing, and into nil is
-// for an answer that does not.
+// call sends JSON and decodes the answer. A nil body is not sent, and a nil into ignores the answer.
 func (c Client) call(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -78,7 +50,7 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, bound)).Decode(into)
 }
 
-// do sends a request below /-/conversations. A refusal is a *Problem.
+// do sends a request below /-/conversations. A refusal is a [*api.Problem].
 func (c Client) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+"/-/conversations"+path, bytes.NewReader(body))
 	if err != nil {
@@ -103,18 +75,18 @@ func (c Client) do(ctx context.Context, method, path, accept string, body []byte
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	p := &Problem{}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, bound)) // what came of it says enough
+	p := &api.Problem{}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, bound)) // a part is enough
 	if json.Unmarshal(text, p) != nil || p.Detail == "" {
-		p = &Problem{Detail: strings.TrimSpace(string(text[:min(len(text), 200)]))}
+		p = &api.Problem{Detail: strings.TrimSpace(string(text[:min(len(text), 200)]))}
 	}
 	p.Status = resp.StatusCode
-	return nil, p.named()
+	return nil, transient(p)
 }
 
-// named gives a refusal that passes by itself as a fault: a server that ends, or
-// what stands before one that is not there.
-func (p *Problem) named() error {
+// transient returns a refusal that passes by itself as a fault: that of a server that shuts down, or of a proxy
+// before one that is down.
+func transient(p *api.Problem) error {
 	switch p.Status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		if p.Code == "" || p.Code == "busy" {
@@ -124,7 +96,7 @@ func (p *Problem) named() error {
 	return p
 }
 
-// reason leaves out of an error what the caller knows.
+// reason returns an error without the address, which the caller knows.
 func reason(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// pathOf is the path of a conversation.
+func pathOf(conversation string) string { return "/" + url.PathEscape(conversation) }
+
+// inputPath is the path of an input.
+func inputPath(conversation, input string) string {
+	return pathOf(conversation) + "/queue/" + url.PathEscape(input)
+}
+
+// Create creates a conversation and returns its id.
+func (c Client) Create(ctx context.Context, s conversation.Settings) (id string, err error) {
+	var made api.Conversation
+	err = c.call(ctx, http.MethodPost, "", s, &made)
+	return made.ID, err
+}
+
+// Get returns a conversation.
+func (c Client) Get(ctx context.Context, id string) (conversation.View, error) {
+	var got api.Conversation
+	err := c.call(ctx, http.MethodGet, pathOf(id), nil, &got)
+	return got.View(), err
+}
+
+// List yields the conversations, the newest first, with their ids, models, titles and times. The error is last.
+func (c Client) List(ctx context.Context) iter.Seq2[conversation.View, error] {
+	return func(yield func(conversation.View, error) bool) {
+		before := ""
+		for {
+			var page api.Page
+			if err := c.call(ctx, http.MethodGet, "?before="+url.QueryEscape(before), nil, &page); err != nil {
+				yield(conversation.View{}, err)
+				return
+			}
+			for _, s := range page.Conversations {
+				if !yield(s.View(), nil) {
+					return
+				}
+			}
+			if before = page.Before; before == "" {
+				return
+			}
+		}
+	}
+}
+
+// Put adds a user message with the id of its turn. It retries: the same message twice under one id is one.
+func (c Client) Put(ctx context.Context, id, turnID, text string) error {
+	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID})
+}
+
+// Again repeats the unanswered question of the last turn, in a turn of that id. It retries as Put does.
+func (c Client) Again(ctx context.Context, id, turnID string) error {
+	return c.persist(ctx, pathOf(id)+"/again", api.Again{ID: turnID})
+}
+
+// persist posts a body that may be posted twice.
+func (c Client) persist(ctx context.Context, path string, body any) error {
+	_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Interactive()}, func(ctx context.Context, _ int) (struct{}, error) {
+		return struct{}{}, c.call(ctx, http.MethodPost, path, body, nil)
+	})
+	return err
+}
+
+// Change replaces all settings of a conversation.
+func (c Client) Change(ctx context.Context, id string, s conversation.Settings) error {
+	return c.call(ctx, http.MethodPatch, pathOf(id), api.ChangeTo(s), nil)
+}
+
+// Edit replaces the text of an input that waits.
+func (c Client) Edit(ctx context.Context, id, input, text string) error {
+	return c.call(ctx, http.MethodPatch, inputPath(id, input), api.NewText{Text: text}, nil)
+}
+
+// Remove removes an input that waits.
+func (c Client) Remove(ctx context.Context, id, input string) error {
+	return c.call(ctx, http.MethodDelete, inputPath(id, input), nil, nil)
+}
+
+// Steer gives an input that waits to the turn in progress.
+func (c Client) Steer(ctx context.Context, id, input string) error {
+	return c.call(ctx, http.MethodPost, inputPath(id, input)+"/steer", nil, nil)
+}
+
+// Stop ends a turn; turnID "" is the turn in progress.
+func (c Client) Stop(ctx context.Context, id, turnID string) error {
+	return c.call(ctx, http.MethodPost, pathOf(id)+"/stop", api.Stop{TurnID: turnID}, nil)
+}
+
+// Now ends the wait of the turn in progress.
+func (c Client) Now(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodPost, pathOf(id)+"/now", nil, nil)
+}
