@@ -7,7 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-func TestArgumentsAreAnObjectOrAStringThatHoldsThem(t *testing.T) {
+func TestArguments_ObjectOrString(t *testing.T) {
 	tests := []struct{ written, want, object string }{
 		{`{"a":1}`, `{"a":1}`, `{"a":1}`},
 		{` {"a": 1}` + "\n", `{"a": 1}`, `{"a": 1}`},
@@ -20,15 +20,15 @@ func TestArgumentsAreAnObjectOrAStringThatHoldsThem(t *testing.T) {
 	for _, tt := range tests {
 		got := provider.Arguments(tt.written)
 		if object := provider.ArgumentsObject(got); string(got) != tt.want || string(object) != tt.object {
-			t.Errorf("%q: %s, %s", tt.written, got, object)
+			t.Errorf("Arguments(%q) = %s, as object %s", tt.written, got, object)
 		}
 	}
 }
 
-func TestAnythingCanBeSentBackAsAnObject(t *testing.T) {
+func TestArgumentsObject_WrapsOtherValues(t *testing.T) {
 	for given, want := range map[string]string{"": `{}`, `[1]`: `{"arguments":[1]}`, `{"a`: `{"arguments":"{\"a"}`} {
 		if got := provider.ArgumentsObject(json.RawMessage(given)); string(got) != want {
-			t.Errorf("%q: %s", given, got)
+			t.Errorf("ArgumentsObject(%q) = %s", given, got)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func FuzzArguments(f *testing.F) {
 		got := provider.Arguments(written)
 		var object map[string]any
 		if !json.Valid(got) || json.Unmarshal(provider.ArgumentsObject(got), &object) != nil {
-			t.Errorf("%q: %s", written, got)
+			t.Errorf("Arguments(%q) = %s", written, got)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func all(t *testing.T, ctx context.Context, ask func(context.Context, *provider.
 	return parts, last
 }
 
-func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
+func TestStream_YieldsContentUsageAndEnd(t *testing.T) {
 	hi, end := llm.Text{Text: "hi"}, llm.End{Reason: llm.Stop, Model: "m-1"}
 	few, many := llm.Usage{Input: 7}, llm.Usage{Input: 7, Output: 2}
 	call := llm.ToolCall{ID: "1", Name: "look", Arguments: []byte(`{}`)}
@@ -83,25 +83,25 @@ func TestAnAnswerIsHandedOnWithItsCostsAndItsEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := all(t, t.Context(), tt.ask)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
-				t.Error(err, diff)
+				t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 			}
 		})
 	}
 }
 
-func TestACallWithoutAnIDGetsOneOfItsOwn(t *testing.T) {
+func TestStream_CallWithoutIDGetsOne(t *testing.T) {
 	parts, err := all(t, t.Context(), say(llm.ToolCall{Name: "a"}, llm.ToolCall{Name: "a"}))
 	one, two := parts[0].(llm.ToolCall), parts[1].(llm.ToolCall)
 	if err != nil || !provider.IsGeneratedID(one.ID) || one.ID == two.ID || string(one.Arguments) != "{}" {
-		t.Error(one, two, err)
+		t.Errorf("calls %v and %v, error %v; want generated ids", one, two, err)
 	}
 }
 
-func TestBreakingOffIsNoFault(t *testing.T) {
+func TestStream_CallerMayLeave(t *testing.T) {
 	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(_ context.Context, c *provider.Call) error {
 		c.InitialUsage(llm.Usage{Input: 1})
 		if c.Yield(llm.Text{Text: "a"}) || c.Yield(llm.Text{Text: "b"}) || c.Yield(llm.Text{}) {
-			t.Error("goes on")
+			t.Error("Yield after the caller left: true, want false")
 		}
 		return errors.New("left")
 	}) {
@@ -109,7 +109,7 @@ func TestBreakingOffIsNoFault(t *testing.T) {
 	}
 }
 
-func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
+func TestStream_CallerLeavesAtTheEnd(t *testing.T) {
 	n := 0
 	for range provider.Stream(t.Context(), name, classify.Classifier{}, func(ctx context.Context, c *provider.Call) error {
 		c.InitialUsage(llm.Usage{Input: 1})
@@ -121,7 +121,7 @@ func TestWhoeverBreaksOffAtTheEndIsNotToldMore(t *testing.T) {
 		}
 	}
 	if n != 3 {
-		t.Error(n)
+		t.Errorf("%d parts, want 3", n)
 	}
 }
 
@@ -162,7 +162,7 @@ func peer(client *http.Client, quiet bool) func(context.Context, *provider.Call)
 
 var errSDK = errors.New("something went wrong")
 
-func TestEveryFaultIsNamedHoweverLittleTheSDKSays(t *testing.T) {
+func TestStream_ClassifiesFaultsThatTheSDKHides(t *testing.T) {
 	tests := []struct {
 		script string
 		parts  int
@@ -192,14 +192,14 @@ func TestEveryFaultIsNamedHoweverLittleTheSDKSays(t *testing.T) {
 					parts, err := all(t, t.Context(), peer(client, quiet))
 					f, ok := err.(*fault.Error)
 					if !ok {
-						t.Fatalf("%T %v", err, err)
+						t.Fatalf("error %T %v, want a fault", err, err)
 					}
 					got := fault.Error{Kind: f.Kind, Status: f.Status, Wait: f.Wait}
 					if diff := cmp.Diff(tt.want, got); diff != "" || len(parts) != tt.parts || f.Provider != "house" {
-						t.Error(diff, parts, f.Provider)
+						t.Errorf("parts %v, provider %q, fault (-want +got):\n%s", parts, f.Provider, diff)
 					}
 					if n := len(p.Requests()); n > 1 {
-						t.Error(n, "requests")
+						t.Errorf("%d requests, want at most 1", n)
 					}
 				})
 			})
@@ -207,7 +207,7 @@ func TestEveryFaultIsNamedHoweverLittleTheSDKSays(t *testing.T) {
 	}
 }
 
-// world gives a test a client as Client makes it, for a provider in memory.
+// world returns a test a client as Client makes it, for a provider in memory.
 func world(t *testing.T, script string, test func(*testing.T, *http.Client, *simulator.Provider)) {
 	t.Helper()
 	replies, err := simulator.Parse(script)
@@ -223,7 +223,7 @@ func world(t *testing.T, script string, test func(*testing.T, *http.Client, *sim
 	})
 }
 
-func TestTheSDKsErrorIsTheCause(t *testing.T) {
+func TestStream_SDKErrorIsTheCause(t *testing.T) {
 	for _, script := range []string{"503", "error-first", "cut:1", "refused"} {
 		world(t, script, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 			_, err := all(t, t.Context(), peer(client, false))
@@ -234,67 +234,67 @@ func TestTheSDKsErrorIsTheCause(t *testing.T) {
 	}
 }
 
-func TestWhoLeftIsToldItsOwnReason(t *testing.T) {
+func TestStream_ReturnsCallersCause(t *testing.T) {
 	enough := errors.New("enough")
 	for _, script := range []string{"silence", "drip:1m"} {
 		world(t, script, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer time.AfterFunc(90*time.Second, func() { cancel(enough) }).Stop()
 			if _, err := all(t, ctx, peer(client, false)); err != enough {
-				t.Error(script, err)
+				t.Errorf("%s: error %v, want the caller's cause", script, err)
 			}
 		})
 	}
 }
 
-func TestAFaultThatIsNamedStaysWhatItIs(t *testing.T) {
+func TestStream_KeepsKnownFault(t *testing.T) {
 	known := &fault.Error{Kind: fault.Invalid, Message: "no such thing"}
 	_, err := all(t, t.Context(), func(context.Context, *provider.Call) error { return fmt.Errorf("sdk: %w", known) })
 	want := &fault.Error{Kind: fault.Invalid, Message: "no such thing", Provider: "house"}
 	if diff := cmp.Diff(want, err); diff != "" || known.Provider != "" {
-		t.Error(diff, known)
+		t.Errorf("known fault %v, returned fault (-want +got):\n%s", known, diff)
 	}
 }
 
-func TestWhatIsNotSentIsAnInvalidRequest(t *testing.T) {
+func TestStream_UnsentRequestIsInvalid(t *testing.T) {
 	_, err := all(t, t.Context(), func(context.Context, *provider.Call) error { return errors.New("no such parameter") })
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-		t.Errorf("as type: %v", err)
+		t.Errorf("error %v of unexpected type or kind", err)
 	}
 }
 
-func TestAnErrorWithoutWordsIsNamedByItsStatus(t *testing.T) {
+func TestStream_ErrorWithoutTextIsNamedByStatus(t *testing.T) {
 	world(t, `401;body=" "`, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		if _, err := all(t, t.Context(), peer(client, false)); err.Error() != "HTTP 401: Unauthorized" {
-			t.Errorf("all: %v", err)
+			t.Errorf("stream: %v", err)
 		}
 	})
 }
 
-func TestOnlyAnAddressCanBeOne(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	for base, good := range map[string]bool{
 		"": true, "https://house.test": true, "http://localhost:1/v1": true, "localhost:1": false, "/v1": false, "http://": false, "ws://house.test": false, "http://[": false,
 	} {
 		if err := provider.CheckURL(base); (err == nil) != good {
-			t.Error(base, err)
+			t.Errorf("base URL %q: error %v, want an invalid request", base, err)
 		}
 	}
 }
 
-func TestTheUsersJudgesAreAsked(t *testing.T) {
+func TestStream_UsesGivenClassifier(t *testing.T) {
 	faults := classify.Classifier{Judges: []classify.Judge{func(classify.Evidence) (classify.Ruling, bool) {
 		return classify.Ruling{Kind: fault.Refused, Rule: "mine"}, true
 	}}}
 	world(t, "503", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		for _, err := range provider.Stream(t.Context(), name, faults, peer(client, false)) {
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Refused {
-				t.Errorf("as type: %v", err)
+				t.Errorf("error %v of unexpected type or kind", err)
 			}
 		}
 	})
 }
 
-func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
+func TestObserve_ErrorBodyIsBounded(t *testing.T) {
 	client := provider.Observe(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(endless{})}, nil
 	})})
@@ -306,16 +306,16 @@ func TestAnErrorsBodyIsReadWithinABound(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if len(body) != 64<<10 {
-			t.Error(len(body), err)
+			t.Errorf("body of %d bytes, error %v", len(body), err)
 		}
 		return resp.Body.Close()
 	})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Status != 500 {
-		t.Errorf("as type: %v", err)
+		t.Errorf("error %v of unexpected type or kind", err)
 	}
 }
 
-func TestAClientThatIsWatchedServesOthersToo(t *testing.T) {
+func TestObserve_RequestsWithoutCall(t *testing.T) {
 	world(t, "", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		resp, err := provider.Observe(client).Get("http://house.test/v1/models")
 		if err != nil {

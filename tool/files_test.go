@@ -55,7 +55,7 @@ func args(pairs ...any) string {
 	return string(text)
 }
 
-func TestNothingLeadsOutOfTheFolder(t *testing.T) {
+func TestFolder_NothingOutsideIsReachable(t *testing.T) {
 	tools, dir := tree(t, map[string]string{"a": "inside\n", "sub/b": "below\n"})
 	secret := filepath.Join(filepath.Dir(dir), "secret")
 	if err := os.WriteFile(secret, []byte("the secret\n"), 0o644); err != nil {
@@ -90,7 +90,7 @@ func TestNothingLeadsOutOfTheFolder(t *testing.T) {
 	}
 }
 
-func TestDirectoriesAreListed(t *testing.T) {
+func TestFolder_ListFiles(t *testing.T) {
 	tools, dir := tree(t, map[string]string{"b.txt": "12345", "a/x": "", ".hidden": "1"})
 	if err := os.Symlink("b.txt", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
@@ -113,7 +113,7 @@ func TestDirectoriesAreListed(t *testing.T) {
 	}
 }
 
-func TestHugeDirectoriesAreCutShort(t *testing.T) {
+func TestFolder_ListFilesIsBounded(t *testing.T) {
 	files := map[string]string{}
 	for i := range 1003 {
 		files[strconv.Itoa(i)] = ""
@@ -125,7 +125,7 @@ func TestHugeDirectoriesAreCutShort(t *testing.T) {
 	}
 }
 
-func TestFilesAreReadByLines(t *testing.T) {
+func TestFolder_ReadFile(t *testing.T) {
 	tools, _ := tree(t, map[string]string{
 		"three": "one\ntwo\r\nthree", "empty": "", "wide": strings.Repeat("x", 5000) + "\nnext\n",
 		"huge": strings.Repeat(strings.Repeat("y", 99)+"\n", 10_000), "binary": "ab\x00c", "wider": strings.Repeat("z", 100_000),
@@ -154,7 +154,7 @@ func TestFilesAreReadByLines(t *testing.T) {
 	}
 }
 
-func TestFilesAreSearched(t *testing.T) {
+func TestFolder_SearchFiles(t *testing.T) {
 	tools, _ := tree(t, map[string]string{
 		"a.go": "package a\nfunc A() {}\r\n", "sub/b.go": "package b\n", "c.txt": "package c" + strings.Repeat("!", 400),
 		".git/config": "package git\n", "binary": "package\x00", "huge": strings.Repeat("package\n", 600_000),
@@ -179,7 +179,7 @@ func TestFilesAreSearched(t *testing.T) {
 	}
 }
 
-func TestSearchEndsWhenEnoughIsFound(t *testing.T) {
+func TestFolder_SearchFilesIsBounded(t *testing.T) {
 	tools, _ := tree(t, map[string]string{"a": strings.Repeat("x\n", 300), "b": "x\n"})
 	got := run(t.Context(), tools["search_files"], `{"pattern":"x"}`)
 	if !strings.HasSuffix(got, "a:200: x\n[more than 200 lines match: narrow the search]\n") {
@@ -187,7 +187,7 @@ func TestSearchEndsWhenEnoughIsFound(t *testing.T) {
 	}
 }
 
-func TestClosedFolderGivesFailedResults(t *testing.T) {
+func TestFolder_ClosedFails(t *testing.T) {
 	folder, err := tool.Files(t.TempDir())
 	if err != nil {
 		t.Fatalf("files: %v", err)
@@ -206,7 +206,7 @@ func TestClosedFolderGivesFailedResults(t *testing.T) {
 	}
 }
 
-func TestFolderMustBeThere(t *testing.T) {
+func TestFiles_MissingFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatalf("write file: %v", err)

@@ -24,15 +24,15 @@ var adder = tool.Func("add", "Adds.", func(_ context.Context, in sum) (string, e
 	return fmt.Sprint(in.A+in.B, in.Words), nil
 })
 
-func TestSchemaIsThatOfTheStruct(t *testing.T) {
+func TestFunc_Schema(t *testing.T) {
 	want := `{"type":"object","properties":{"a":{"type":"integer","description":"the first number"},"b":{"type":"integer"},` +
 		`"words":{"type":["null","array"],"items":{"type":"string"}}},"required":["a"],"additionalProperties":false}`
 	if diff := cmp.Diff(llm.Tool{Name: "add", Description: "Adds.", Schema: json.RawMessage(want)}, adder.Tool); diff != "" {
-		t.Error(diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestArgumentsAreHeldAgainstTheSchema(t *testing.T) {
+func TestFunc_ValidatesArguments(t *testing.T) {
 	for given, want := range map[string]string{
 		`{"a":1}`:                          `1 []`,
 		`{"a":1,"b":2,"words":["x"]}`:      `3 [x]`,
@@ -49,20 +49,20 @@ func TestArgumentsAreHeldAgainstTheSchema(t *testing.T) {
 	}
 }
 
-func TestToolWithoutArgumentsHasNoSchemaAndTakesNone(t *testing.T) {
+func TestFunc_WithoutArguments(t *testing.T) {
 	now := tool.Func("now", "", func(context.Context, struct{}) (string, error) { return "noon", nil })
 	if now.Schema != nil {
 		t.Errorf("schema: %s", now.Schema)
 	}
 	if got := run(t.Context(), now, ""); got != "noon" {
-		t.Errorf("got %q", got)
+		t.Errorf("result %q", got)
 	}
 	if got, want := run(t.Context(), now, `{"zone":"UTC"}`), `!invalid arguments: unexpected additional properties ["zone"]`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestTypesThatNoSchemaDescribesPanic(t *testing.T) {
+func TestFunc_UnsupportedTypePanics(t *testing.T) {
 	panics := func(f func()) (said any) {
 		defer func() { said = recover() }()
 		f()

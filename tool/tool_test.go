@@ -36,7 +36,7 @@ func echo(_ context.Context, arguments json.RawMessage) (string, error) {
 	return string(arguments), nil
 }
 
-func TestArgumentsAreAJSONObjectWhateverTheModelWrote(t *testing.T) {
+func TestTool_RunArgumentsAreAnObject(t *testing.T) {
 	for given, want := range map[string]string{
 		``:                `{}`,
 		` `:               `{}`,
@@ -55,14 +55,14 @@ func TestArgumentsAreAJSONObjectWhateverTheModelWrote(t *testing.T) {
 	}
 }
 
-func TestResultIsThatOfTheCall(t *testing.T) {
+func TestTool_RunReturnsTheCallsResult(t *testing.T) {
 	got := tool.Tool{Func: echo}.Run(t.Context(), llm.ToolCall{ID: "7", Name: "echo"})
 	if diff := cmp.Diff(llm.ToolResult{ID: "7", Name: "echo", Output: "{}"}, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestFailuresAreToldToTheModel(t *testing.T) {
+func TestTool_RunReportsFailures(t *testing.T) {
 	var none []string
 	for _, tt := range []struct {
 		f    func(context.Context) (string, error)
@@ -86,9 +86,9 @@ func TestFailuresAreToldToTheModel(t *testing.T) {
 	}
 }
 
-// TestNothingIsWaitedForLongerThanAllowed is about a Func that obeys its
+// TestTool_RunEndsInTime is about a Func that obeys its
 // context and one that does not.
-func TestNothingIsWaitedForLongerThanAllowed(t *testing.T) {
+func TestTool_RunEndsInTime(t *testing.T) {
 	obeys := func(ctx context.Context) (string, error) { <-ctx.Done(); return "half", ctx.Err() }
 	ignores := func(context.Context) (string, error) { time.Sleep(time.Hour); return "late", nil }
 	finishes := func(ctx context.Context) (string, error) { <-ctx.Done(); return "done", nil }
@@ -123,7 +123,7 @@ func TestNothingIsWaitedForLongerThanAllowed(t *testing.T) {
 	}
 }
 
-func TestWhatWasStoppedInTheMiddleMayHaveHadAnEffect(t *testing.T) {
+func TestTool_StoppedWriteMayHaveHadAnEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := does(func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 		stopped.Timeout = time.Second
@@ -138,7 +138,7 @@ func TestWhatWasStoppedInTheMiddleMayHaveHadAnEffect(t *testing.T) {
 	})
 }
 
-func TestNothingStartsAfterTheCallerHasLeft(t *testing.T) {
+func TestTool_RunAfterCallerLeft(t *testing.T) {
 	ctx, leave := context.WithCancelCause(t.Context())
 	leave(errors.New("interrupt"))
 	never := does(func(context.Context) (string, error) { t.Error("it ran"); return "", nil })
@@ -147,7 +147,7 @@ func TestNothingStartsAfterTheCallerHasLeft(t *testing.T) {
 	}
 }
 
-func TestReadsAndIdempotentWritesMayRunAgain(t *testing.T) {
+func TestTool_Repeatable(t *testing.T) {
 	for _, tt := range []struct {
 		tool tool.Tool
 		want bool
@@ -163,7 +163,7 @@ func TestReadsAndIdempotentWritesMayRunAgain(t *testing.T) {
 	}
 }
 
-func TestLongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
+func TestTool_LongOutputIsTruncated(t *testing.T) {
 	for _, tt := range []struct {
 		output string
 		bound  int

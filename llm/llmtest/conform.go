@@ -78,7 +78,7 @@ func (s Suite) in(t *testing.T, model, replies string, whole bool, test func(*ro
 	script := simulator.Script{Answer: "one two three"}
 	var err error
 	if script.Replies, err = simulator.Parse(replies); err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse replies: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		house := simulator.New(script)
@@ -175,7 +175,7 @@ func (r *room) answer(q llm.Request) *heard {
 	return h
 }
 
-// call gives the first tool call of an answer that must have one.
+// call returns the first tool call of an answer that must have one.
 func (r *room) call(h *heard) llm.ToolCall {
 	r.Helper()
 	calls := h.Content().Calls()
@@ -210,7 +210,7 @@ func (r *room) asked(want int) {
 	}
 }
 
-// body gives the body of the last request.
+// body returns the body of the last request.
 func (r *room) body() string {
 	all := r.house.Requests()
 	return string(all[len(all)-1].Body)

@@ -67,7 +67,7 @@ type call struct {
 	} `json:"function"`
 }
 
-// question gives a request in the API's form.
+// question returns a request in the API's form.
 func (m plain) question(r llm.Request) map[string]any {
 	all := []line{{Role: "system", Content: r.System}}
 	for _, msg := range r.Messages {
@@ -169,7 +169,7 @@ var flaws = []flaw{
 	}), "faults/streams/cut:2:clean"},
 	{"its errors are no faults", each(func(p llm.Part, err error, yield func(llm.Part, error) bool) bool {
 		if err != nil {
-			err = fmt.Errorf("%v", err)
+			err = fmt.Errorf("error %v", err)
 		}
 		return yield(p, err)
 	}), "faults/responses/401"},
@@ -244,14 +244,14 @@ func suite(open func(plain) llm.Model) llmtest.Suite {
 	}
 }
 
-func TestAModelThatDoesAllConforms(t *testing.T) {
+func TestConform_CorrectModel(t *testing.T) {
 	llmtest.Conform(t, suite(func(m plain) llm.Model { return m }))
 }
 
 // flawKey names the flaw that a process of this test is to show.
 const flawKey = "LLMTEST_FLAW"
 
-func TestAFlawIsFound(t *testing.T) {
+func TestConform_FindsFlaws(t *testing.T) {
 	if name, ok := os.LookupEnv(flawKey); ok {
 		for _, f := range flaws {
 			if f.name == name {
@@ -263,11 +263,11 @@ func TestAFlawIsFound(t *testing.T) {
 	for _, f := range flaws {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAFlawIsFound$/"+strings.ReplaceAll("^"+f.finds+"$", "/", "$/^"))
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestConform_FindsFlaws$/"+strings.ReplaceAll("^"+f.finds+"$", "/", "$/^"))
 			cmd.Env = append(os.Environ(), flawKey+"="+f.name)
 			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: TestAFlawIsFound/"+f.finds) {
-				t.Errorf("%v:\n%.2000s", err, out)
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestConform_FindsFlaws/"+f.finds) {
+				t.Errorf("suite: %v:\n%.2000s", err, out)
 			}
 		})
 	}

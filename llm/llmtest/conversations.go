@@ -59,7 +59,7 @@ func (s Suite) strangers(t *testing.T) {
 			r.Errorf("what is another's own was sent: %s", r.body())
 		}
 	})
-	s.each(t, "a step without reasoning goes on with it", "ok", func(r *room) {
+	s.each(t, "a step without reasoning is continued with reasoning", "ok", func(r *room) {
 		q := thinking()
 		q.Tools = tools
 		q.Messages = append(q.Messages,

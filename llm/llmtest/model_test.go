@@ -18,7 +18,7 @@ import (
 
 var name = llm.Name{Provider: "test", Model: "m"}
 
-// heard gives an answer's parts and its error.
+// heard returns an answer's parts and its error.
 func heard(ctx context.Context, m llm.Model, r llm.Request) ([]llm.Part, error) {
 	var parts []llm.Part
 	for p, err := range m.Stream(ctx, r) {
@@ -30,7 +30,7 @@ func heard(ctx context.Context, m llm.Model, r llm.Request) ([]llm.Part, error) 
 	return parts, nil
 }
 
-func TestAnswersComeInOrder(t *testing.T) {
+func TestModel_AnswersInOrder(t *testing.T) {
 	overload := &fault.Error{Kind: fault.Overloaded}
 	call := llmtest.Call("1", "read", `{"path":"a"}`)
 	end := llm.End{Reason: llm.Stop, Model: "m"}
@@ -52,22 +52,22 @@ func TestAnswersComeInOrder(t *testing.T) {
 	} {
 		parts, err := heard(t.Context(), m, llm.Request{System: fmt.Sprint(i)})
 		if diff := cmp.Diff(want.parts, parts); diff != "" || err != want.err {
-			t.Errorf("answer %d: %v %s", i+1, err, diff)
+			t.Errorf("answer %d: error %v, (-want +got):\n%s", i+1, err, diff)
 		}
 		if asked := m.Requests(); len(asked) != i+1 || asked[i].System != fmt.Sprint(i) {
-			t.Errorf("on record: %+v", asked)
+			t.Errorf("Requests() = %+v", asked)
 		}
 	}
 }
 
-func TestAScriptThatIsUsedUpIsAFinalFault(t *testing.T) {
+func TestModel_NoAnswerLeftIsFinalFault(t *testing.T) {
 	_, err := heard(t.Context(), llmtest.New(name), llm.Request{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || !f.Final || f.Retryable() {
-		t.Errorf("%#v", err)
+		t.Errorf("error %#v", err)
 	}
 }
 
-func TestWhoLeavesIsToldHisOwnReason(t *testing.T) {
+func TestModel_ReturnsCallersCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("reason")
 		for i, answer := range []llmtest.Answer{
@@ -77,26 +77,26 @@ func TestWhoLeavesIsToldHisOwnReason(t *testing.T) {
 			time.AfterFunc(time.Minute, func() { leave(reason) })
 			begun := time.Now()
 			if _, err := heard(ctx, llmtest.New(name, answer), llm.Request{}); err != reason || time.Since(begun) != time.Minute {
-				t.Errorf("%d: %v after %v", i, err, time.Since(begun))
+				t.Errorf("answer %d: error %v after %v", i, err, time.Since(begun))
 			}
 			if parts, err := heard(ctx, llmtest.New(name, llmtest.Says("one")), llm.Request{}); err != reason || parts != nil {
-				t.Errorf("%d: who had left got %v, %v", i, parts, err)
+				t.Errorf("answer %d after the caller left: parts %v, error %v", i, parts, err)
 			}
 		}
 	})
 }
 
-func TestALateAnswerIsWhole(t *testing.T) {
+func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		parts, err := heard(t.Context(), llmtest.New(name, llmtest.Late(time.Hour, llmtest.Says("one"))), llm.Request{})
 		if err != nil || len(parts) != 3 || time.Since(begun) != time.Hour {
-			t.Errorf("%v, %v after %v", parts, err, time.Since(begun))
+			t.Errorf("parts %v, error %v after %v", parts, err, time.Since(begun))
 		}
 	})
 }
 
-func TestBreakingOffEndsEveryAnswer(t *testing.T) {
+func TestModel_CallerMayLeave(t *testing.T) {
 	for _, answer := range []llmtest.Answer{
 		llmtest.Says("one two"), llmtest.Hangs(llm.Text{Text: "one"}), llmtest.Breaks("one two", &fault.Error{}),
 	} {

@@ -81,7 +81,7 @@ var (
 	closed = llm.Usage{Input: 114, Output: 9, CacheRead: 100, CacheWrite: 4}
 )
 
-func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
+func TestModel_StreamYieldsEveryPart(t *testing.T) {
 	thinking := closed
 	thinking.Reasoning = 5
 	tests := []struct {
@@ -147,13 +147,13 @@ func TestEveryPartOfAStreamIsHandedOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := collect(t.Context(), (&house{body: stream(tt.events...)}).model(claude), llm.Request{})
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
-				t.Error(err, diff)
+				t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 			}
 		})
 	}
 }
 
-func TestAWholeAnswerHasTheSameParts(t *testing.T) {
+func TestModel_NoStreamYieldsTheSameParts(t *testing.T) {
 	h := &house{body: `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","stop_reason":"tool_use","content":[` +
 		`{"type":"thinking","thinking":"hm","signature":"EqQ="},{"type":"redacted_thinking","data":"xyz"},{"type":"text","text":"so"},` +
 		`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path": "a"}}],` +
@@ -168,45 +168,45 @@ func TestAWholeAnswerHasTheSameParts(t *testing.T) {
 		llm.End{Reason: llm.Calls, Model: "claude-x"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
+		t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 	}
 	if h.header.Get("X-Stainless-Timeout") != "" || strings.Contains(h.asked, `"stream"`) {
-		t.Error(h.header, h.asked)
+		t.Errorf("header %v, request %v", h.header, h.asked)
 	}
 }
 
-func TestAnAnswerThatBreaksOffInACallHasNoCall(t *testing.T) {
+func TestModel_TruncatedCallIsDropped(t *testing.T) {
 	got, err := collect(t.Context(), (&house{body: stream(start,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"rm","input":{}}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"/\"}"}}`,
 	)}).model(claude), llm.Request{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Truncated || f.Provider != "anthropic" || len(got) != 0 {
-		t.Error(got, err)
+		t.Errorf("got %v, error %v", got, err)
 	}
 }
 
-func TestEveryStopReasonHasItsPlace(t *testing.T) {
+func TestModel_StopReasons(t *testing.T) {
 	for stop, want := range map[string]llm.Reason{
 		"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
 		"refusal": llm.Refusal, "pause_turn": llm.Other, "tool_use": llm.Calls,
 	} {
 		got, err := collect(t.Context(), (&house{body: stream(start, strings.Replace(contentBlocks, "end_turn", stop, 1), over)}).model(claude), llm.Request{})
 		if err != nil || got[len(got)-1].(llm.End).Reason != want {
-			t.Errorf("%s: %v, %v", stop, got, err)
+			t.Errorf("stop reason %s: parts %v, error %v", stop, got, err)
 		}
 	}
 }
 
-func TestAnErrorInAStreamIsTheProvidersOwn(t *testing.T) {
+func TestModel_ErrorEventIsClassified(t *testing.T) {
 	h := &house{body: stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}
 	got, err := collect(t.Context(), h.model(claude), llm.Request{})
 	f, ok := errors.AsType[*fault.Error](err)
 	if _, of := errors.AsType[*sdk.Error](err); !ok || !of || f.Kind != fault.Overloaded || f.Status != 200 || f.Code != "overloaded_error" || len(got) != 0 {
-		t.Errorf("%v, %#v", got, err)
+		t.Errorf("parts %v, error %#v", got, err)
 	}
 }
 
-func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
+func TestModel_IgnoresEnvironment(t *testing.T) {
 	for _, name := range []string{"API_KEY", "AUTH_TOKEN", "BASE_URL", "PROFILE", "CUSTOM_HEADERS", "FEDERATION_RULE_ID", "ORGANIZATION_ID", "IDENTITY_TOKEN", "CONFIG_DIR"} {
 		t.Setenv("ANTHROPIC_"+name, "https://elsewhere.test: leaked")
 	}
@@ -214,11 +214,11 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	m := anthropic.New(anthropic.Config{Model: claude, BaseURL: "http://here.test/api", Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if sent, _ := json.Marshal(h.header); err != nil || strings.Contains(string(sent), "leaked") || h.header.Get("X-Api-Key")+h.header.Get("Authorization") != "" {
-		t.Error(err, h.header)
+		t.Errorf("error %v, header %v", err, h.header)
 	}
 }
 
-func TestKeyTokenAndBaseAreUsed(t *testing.T) {
+func TestModel_UsesKeyTokenAndBaseURL(t *testing.T) {
 	h := &house{body: stream(start, contentBlocks, over)}
 	var path string
 	client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -228,10 +228,10 @@ func TestKeyTokenAndBaseAreUsed(t *testing.T) {
 	m := anthropic.New(anthropic.Config{Model: claude, Key: "k", Token: "t", BaseURL: "http://here.test/api", Client: client})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if err != nil || h.header.Get("X-Api-Key") != "k" || h.header.Get("Authorization") != "Bearer t" || path != "http://here.test/api/v1/messages" {
-		t.Error(err, h.header, path)
+		t.Errorf("error %v, header %v, path %s", err, h.header, path)
 	}
 	if m.Name() != by {
-		t.Error(m.Name())
+		t.Errorf("Name() = %v", m.Name())
 	}
 }
 
@@ -239,11 +239,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-func TestAnAddressThatIsNoneIsAnInvalidRequest(t *testing.T) {
+func TestModel_BadBaseURLIsInvalid(t *testing.T) {
 	for _, base := range []string{"localhost:8080", "::", "ftp://here.test", "http://"} {
 		_, err := collect(t.Context(), anthropic.New(anthropic.Config{Model: claude, BaseURL: base}), llm.Request{})
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "anthropic" {
-			t.Error(base, err)
+			t.Errorf("base URL %q: error %v, want an invalid request", base, err)
 		}
 	}
 }

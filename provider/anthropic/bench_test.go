@@ -51,7 +51,7 @@ func BenchmarkStream(b *testing.B) {
 				_ = events.Current()
 			}
 			if err := events.Err(); err != nil {
-				b.Fatalf("err: %v", err)
+				b.Fatalf("stream: %v", err)
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/words, "ns/part")

@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider/anthropic"
 )
 
-func TestConform(t *testing.T) {
+func TestModel_Conforms(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: claude,
 		Open: func(p llmtest.Place) llm.Model {

@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// asked gives what a model sends for a request, as JSON with its members in order.
+// asked returns what a model sends for a request, as JSON with its members in order.
 func asked(t *testing.T, model string, r llm.Request) string {
 	t.Helper()
 	h := &house{body: stream(start, contentBlocks, over)}
@@ -24,7 +24,7 @@ func canonical(t *testing.T, text string) string {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(text, err)
+		t.Fatalf("request %s: %v", text, err)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ var (
 	schema     = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)
 )
 
-func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
+func TestModel_RequestBody(t *testing.T) {
 	const ending = `,"model":"claude-opus-4-8","stream":true}`
 	tests := []struct {
 		name string
@@ -110,13 +110,13 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(canonical(t, tt.want), asked(t, claude, tt.r)); diff != "" {
-				t.Error(diff)
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
+func TestModel_Effort(t *testing.T) {
 	hi := []llm.Message{llm.UserMessage("Hi")}
 	tests := []struct {
 		model    string
@@ -158,20 +158,20 @@ func FuzzStream(f *testing.F) {
 		ended, failed := 0, 0
 		for p, err := range h.model(claude).Stream(t.Context(), llm.Request{}) {
 			if ended+failed > 0 {
-				t.Fatal("something after the end")
+				t.Fatal("a part after the end")
 			}
 			switch p := p.(type) {
 			case llm.End:
 				ended++
 			case llm.ToolCall:
 				if !json.Valid(p.Arguments) || p.ID == "" {
-					t.Errorf("%+v", p)
+					t.Errorf("part %+v", p)
 				}
 			case nil:
 				failed++
 			}
 			if (p == nil) == (err == nil) {
-				t.Error(p, err)
+				t.Errorf("part %v, error %v", p, err)
 			}
 		}
 		if ended+failed != 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider/gemini"
 )
 
-func TestConform(t *testing.T) {
+func TestModel_Conforms(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: pro,
 		Open: func(p llmtest.Place) llm.Model {

@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// asked gives what a model sends for a request, as JSON with its members in order.
+// asked returns what a model sends for a request, as JSON with its members in order.
 func asked(t *testing.T, model string, r llm.Request) string {
 	t.Helper()
 	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
@@ -24,7 +24,7 @@ func canonical(t *testing.T, text string) string {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(text, err)
+		t.Fatalf("request %s: %v", text, err)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -47,7 +47,7 @@ var schema = []byte(`{"type":"object","properties":{"path":{"type":"string"}},"r
 // ending ends a request without settings.
 const ending = `],"generationConfig":{}}`
 
-func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
+func TestModel_RequestBody(t *testing.T) {
 	const hi = `{"parts":[{"text":"Hi"}],"role":"user"}`
 	call := llm.ToolCall{ID: "f1", Name: "read", Arguments: []byte(`{"path":"a"}`), Signature: "EqQ="}
 	tests := []struct {
@@ -100,13 +100,13 @@ func TestARequestIsSentAsTheAPIWantsIt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(canonical(t, tt.want), asked(t, pro, tt.r)); diff != "" {
-				t.Error(diff)
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
+func TestModel_Effort(t *testing.T) {
 	tests := []struct {
 		model  string
 		effort llm.Effort
@@ -125,12 +125,12 @@ func TestAnEffortIsAskedForInTheModelsTerms(t *testing.T) {
 	}
 }
 
-func TestOnlyNewModelsAreToldOfCallsThatAreNotTheirs(t *testing.T) {
+func TestModel_SignatureForForeignCalls(t *testing.T) {
 	r := llm.Request{Messages: []llm.Message{llm.UserMessage("Hi"), foreign(llm.ToolCall{ID: "a", Name: "now"}), llm.ToolMessage(llm.ToolResult{ID: "a", Name: "now"})}}
 	want := `{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},{"parts":[{"functionCall":{"name":"now"}}],"role":"model"},` +
 		`{"parts":[{"functionResponse":{"name":"now","response":{"output":""}}}],"role":"user"}` + ending
 	if diff := cmp.Diff(canonical(t, want), asked(t, "gemini-2.5-pro", r)); diff != "" {
-		t.Error(diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -145,20 +145,20 @@ func FuzzStream(f *testing.F) {
 		ended, failed := 0, 0
 		for p, err := range h.model(pro).Stream(t.Context(), llm.Request{}) {
 			if ended+failed > 0 {
-				t.Fatal("something after the end")
+				t.Fatal("a part after the end")
 			}
 			switch p := p.(type) {
 			case llm.End:
 				ended++
 			case llm.ToolCall:
 				if !json.Valid(p.Arguments) || p.ID == "" {
-					t.Errorf("%+v", p)
+					t.Errorf("part %+v", p)
 				}
 			case nil:
 				failed++
 			}
 			if (p == nil) == (err == nil) {
-				t.Error(p, err)
+				t.Errorf("part %v, error %v", p, err)
 			}
 		}
 		if ended+failed != 1 || h.count != 1 {

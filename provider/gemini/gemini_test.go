@@ -85,7 +85,7 @@ var (
 	stop = llm.End{Reason: llm.Stop, Model: "gemini-x"}
 )
 
-func TestEveryPartOfAnAnswerIsHandedOn(t *testing.T) {
+func TestModel_StreamYieldsEveryPart(t *testing.T) {
 	tests := []struct {
 		name   string
 		chunks []string
@@ -118,28 +118,28 @@ func TestEveryPartOfAnAnswerIsHandedOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := collect(t.Context(), (&house{body: stream(tt.chunks...)}).model(pro), llm.Request{})
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
-				t.Error(err, diff)
+				t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 			}
 		})
 	}
 }
 
-func TestACallWithoutAnIDGetsOneThatIsNotSentBack(t *testing.T) {
+func TestModel_GeneratedCallIDIsNotSentBack(t *testing.T) {
 	h := &house{body: stream(chunk(`{"functionCall":{"name":"now"}}`, "STOP"))}
 	got, err := collect(t.Context(), h.model(pro), llm.Request{})
 	call, ok := got[0].(llm.ToolCall)
 	if err != nil || !ok || !provider.IsGeneratedID(call.ID) {
-		t.Fatal(got, err)
+		t.Fatalf("got %v, error %v", got, err)
 	}
 	_, err = collect(t.Context(), h.model(pro), llm.Request{Messages: []llm.Message{
 		llm.UserMessage("Hi"), llm.AssistantMessage(by, call), llm.ToolMessage(llm.ToolResult{ID: call.ID, Output: "noon"}),
 	}})
 	if err != nil || strings.Contains(h.asked, call.ID) || !strings.Contains(h.asked, `"functionResponse":{"name":"now"`) {
-		t.Error(h.asked, err)
+		t.Errorf("request %v, error %v", h.asked, err)
 	}
 }
 
-func TestAWholeAnswerHasTheSameParts(t *testing.T) {
+func TestModel_NoStreamYieldsTheSameParts(t *testing.T) {
 	h := &house{kind: "application/json", body: chunk(`{"text":"hm","thought":true},{"text":"So","thoughtSignature":"EqQ="},{"functionCall":{"id":"f1","name":"now"}}`, "STOP")}
 	got, err := collect(t.Context(), h.model(pro), llm.Request{NoStream: true})
 	want := []llm.Part{
@@ -151,14 +151,14 @@ func TestAWholeAnswerHasTheSameParts(t *testing.T) {
 		llm.End{Reason: llm.Calls, Model: "gemini-x"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
+		t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 	}
 	if !strings.HasSuffix(h.req.URL.Path, ":generateContent") {
-		t.Error(h.req.URL)
+		t.Errorf("request to %v", h.req.URL)
 	}
 }
 
-func TestEveryReasonToFinishHasItsPlace(t *testing.T) {
+func TestModel_FinishReasons(t *testing.T) {
 	for finish, want := range map[string]llm.Reason{
 		"STOP": llm.Stop, "MAX_TOKENS": llm.Length, "CONTINUATION": llm.Length, "SAFETY": llm.Refusal, "RECITATION": llm.Refusal, "SPII": llm.Refusal,
 		"OTHER": llm.Other, "TOO_MANY_TOOL_CALLS": llm.Other, "SOMETHING_NEW": llm.Other,
@@ -166,12 +166,12 @@ func TestEveryReasonToFinishHasItsPlace(t *testing.T) {
 		h := &house{body: stream(chunk(`{"text":"a"}`, finish))}
 		got, err := collect(t.Context(), h.model(pro), llm.Request{})
 		if err != nil || got[len(got)-1].(llm.End).Reason != want || h.count != 1 {
-			t.Errorf("%s: %v, %v", finish, got, err)
+			t.Errorf("finish reason %s: parts %v, error %v", finish, got, err)
 		}
 	}
 }
 
-func TestWhatIsNoAnswerIsAFault(t *testing.T) {
+func TestModel_OtherAnswersAreFaults(t *testing.T) {
 	tests := []struct {
 		name, kind, body string
 		want             fault.Kind
@@ -194,28 +194,28 @@ func TestWhatIsNoAnswerIsAFault(t *testing.T) {
 			_, err := collect(t.Context(), h.model(pro), llm.Request{})
 			f, ok := errors.AsType[*fault.Error](err)
 			if !ok || f.Kind != tt.want || f.Provider != "gemini" || h.count != 1 {
-				t.Fatalf("%#v", err)
+				t.Fatalf("error %#v", err)
 			}
 			if tt.words != "" && f.Error() != tt.words {
-				t.Error(f)
+				t.Errorf("fault %v, want %q", f, tt.words)
 			}
 		})
 	}
 }
 
-func TestTheHintInAnErrorEventIsHeard(t *testing.T) {
+func TestModel_WaitFromErrorEvent(t *testing.T) {
 	h := &house{body: stream(`{"error":{"code":429,"message":"Slow down","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"7s"}]}}`)}
 	_, err := collect(t.Context(), h.model(pro), llm.Request{})
 	f, ok := errors.AsType[*fault.Error](err)
 	if e, of := errors.AsType[genai.APIError](err); !ok || !of || f.Wait != 7*time.Second || e.Code != 429 {
-		t.Errorf("%#v", err)
+		t.Errorf("error %#v", err)
 	}
 }
 
-func TestAPanicOfWhoeverRangesIsItsOwn(t *testing.T) {
+func TestModel_CallersPanicIsNotRecovered(t *testing.T) {
 	defer func() {
 		if p := recover(); p != "mine" {
-			t.Error(p)
+			t.Errorf("recovered %v, want the panic of the loop", p)
 		}
 	}()
 	for range (&house{body: stream(chunk(`{"text":"a"}`, "STOP"))}).model(pro).Stream(t.Context(), llm.Request{}) {
@@ -223,7 +223,7 @@ func TestAPanicOfWhoeverRangesIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
+func TestModel_IgnoresEnvironment(t *testing.T) {
 	for _, name := range []string{
 		"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
 	} {
@@ -237,24 +237,24 @@ func TestNothingOfTheEnvironmentIsUsed(t *testing.T) {
 	m := gemini.New(gemini.Config{Model: pro, Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if err != nil || h.req.URL.String() != "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse" || h.req.Header.Get("X-Goog-Api-Key") != "" {
-		t.Error(err, h.req.URL, h.req.Header)
+		t.Errorf("error %v, request to %v with header %v", err, h.req.URL, h.req.Header)
 	}
 }
 
-func TestKeyAndBaseAreUsed(t *testing.T) {
+func TestModel_UsesKeyAndBaseURL(t *testing.T) {
 	h := &house{body: stream(chunk(`{"text":"a"}`, "STOP"))}
 	m := gemini.New(gemini.Config{Model: pro, Key: "k", BaseURL: "http://here.test/api", Client: &http.Client{Transport: h}})
 	_, err := collect(t.Context(), m, llm.Request{})
 	if err != nil || h.req.Header.Get("X-Goog-Api-Key") != "k" || h.req.URL.Host+h.req.URL.Path != "here.test/api/v1beta/models/gemini-3-pro:streamGenerateContent" || m.Name() != by {
-		t.Error(err, h.req.URL, h.req.Header)
+		t.Errorf("error %v, request to %v with header %v", err, h.req.URL, h.req.Header)
 	}
 	_, err = collect(t.Context(), gemini.New(gemini.Config{Model: pro, BaseURL: "here.test"}), llm.Request{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-		t.Errorf("as type: %v", err)
+		t.Errorf("error %v of unexpected type or kind", err)
 	}
 }
 
-func TestAConnectionThatBreaksIsNotWrittenIntoTheLog(t *testing.T) {
+func TestModel_BrokenConnectionIsNotLogged(t *testing.T) {
 	var told bytes.Buffer
 	log.SetOutput(&told)
 	defer log.SetOutput(os.Stderr)
@@ -263,7 +263,7 @@ func TestAConnectionThatBreaksIsNotWrittenIntoTheLog(t *testing.T) {
 		defer p.Close()
 		_, err := collect(t.Context(), gemini.New(gemini.Config{Model: pro, Key: "k", Client: p.Client()}), llm.Request{})
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Rule != "stream/broken" || told.Len() > 0 {
-			t.Error(err, told.String())
+			t.Errorf("error %v, log %q; want stream/broken and no log", err, told.String())
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider/lmstudio"
 )
 
-func TestLMStudioConforms(t *testing.T) {
+func TestModel_Conforms(t *testing.T) {
 	llmtest.Conform(t, llmtest.Suite{
 		Model: "qwen3",
 		Open: func(p llmtest.Place) llm.Model {

@@ -28,7 +28,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// serves gives a client whose server has these answers, the last one for ever. A
+// serves returns a client whose server has these answers, the last one for ever. A
 // body that begins with "data:" or "event:" is a stream.
 func serves(status int, bodies ...string) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
@@ -66,7 +66,7 @@ const (
 	last = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"qwen3","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 )
 
-func TestItsOwnErrorsAreFaults(t *testing.T) {
+func TestModel_LMStudioErrors(t *testing.T) {
 	const crash = "The model has crashed without additional information. (Exit code: 18446744072635812000)"
 	tests := []struct {
 		name   string
@@ -92,33 +92,33 @@ func TestItsOwnErrorsAreFaults(t *testing.T) {
 		got, err := ask(lmstudio.New(lmstudio.Config{Model: "qwen3", Client: tt.client}), hello)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Kind != tt.want || f.Provider != "lmstudio" || len(got) != tt.parts || strings.Contains(err.Error(), "bbbb") {
-			t.Errorf("%s: %#v, %v", tt.name, err, got)
+			t.Errorf("%s: error %#v, parts %v", tt.name, err, got)
 		}
 	}
 }
 
-func TestModelThatIsBeingLoadedIsAskedAgainByWhoeverRetries(t *testing.T) {
+func TestModel_LoadingModelIsRetriable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := lmstudio.New(lmstudio.Config{Client: serves(400, `{"error":"Model is unloaded."}`, `{"error":"Model is unloaded."}`, word+last)})
 		begun := time.Now()
 		if parts, err := ask(m, hello); err == nil || time.Since(begun) != 0 {
-			t.Fatal("the model waits by itself", parts, err)
+			t.Fatalf("parts %v, error %v; want a fault at once", parts, err)
 		}
 		open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return m.Stream(ctx, hello) }
 		var c llm.Collector
 		for p, err := range retry.Stream(t.Context(), retry.Retrier{Policy: policy.Simple()}, llm.IsContent, open) {
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("stream: %v", err)
 			}
 			c.Add(p)
 		}
 		if c.Content().Text() != "a" || c.End != (llm.End{Reason: llm.Stop, Model: "qwen3"}) {
-			t.Errorf("%+v", c)
+			t.Errorf("collected %+v", c)
 		}
 	})
 }
 
-func TestIsAskedAtItsUsualAddress(t *testing.T) {
+func TestModel_DefaultBaseURL(t *testing.T) {
 	for _, c := range []lmstudio.Config{{Model: "m"}, {Model: "m", BaseURL: "http://127.0.0.1:1234/v1", Key: "k"}} {
 		t.Setenv("OPENAI_API_KEY", "ambient")
 		t.Setenv("OPENAI_BASE_URL", "http://elsewhere.test")

@@ -23,18 +23,18 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		got, err := ask(ollama.New(ollama.Config{Client: plays(lines)}), hello)
 		if _, failed := errors.AsType[*fault.Error](err); err != nil && !failed {
-			t.Errorf("as type: %v", err)
+			t.Errorf("error %v of unexpected type or kind", err)
 		}
 		for i, p := range got {
 			if call, ok := p.(llm.ToolCall); ok && (call.ID == "" || !json.Valid(call.Arguments)) {
-				t.Errorf("%+v", call)
+				t.Errorf("call %+v", call)
 			}
 			if _, ok := p.(llm.End); ok != (err == nil && i == len(got)-1) {
-				t.Errorf("%v, %v", got, err)
+				t.Errorf("parts %v, error %v", got, err)
 			}
 		}
 		if err == nil && len(got) == 0 {
-			t.Error("neither an answer nor a fault")
+			t.Error("neither an end nor a fault")
 		}
 	})
 }

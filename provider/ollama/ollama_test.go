@@ -22,12 +22,12 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// plays gives a client whose server answers everything with these lines.
+// plays returns a client whose server answers everything with these lines.
 func plays(lines ...string) *http.Client {
 	return serves(200, "application/x-ndjson", strings.Join(lines, "\n")+"\n")
 }
 
-// serves gives a client whose server has one answer.
+// serves returns a client whose server has one answer.
 func serves(status int, kind, body string) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
@@ -37,7 +37,7 @@ func serves(status int, kind, body string) *http.Client {
 	})}
 }
 
-// listens gives a client that keeps what is sent.
+// listens returns a client that keeps what is sent.
 func listens(to *http.Request, body *[]byte) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		*to = *r
@@ -59,7 +59,7 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 
 var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
-// line gives a line with a message that goes on.
+// line returns a line with a message that goes on.
 func line(message string) string {
 	return `{"model":"qwen3","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant",` + message + `},"done":false}`
 }
@@ -86,7 +86,7 @@ func diff(t *testing.T, name string, want, got any) {
 	}
 }
 
-func TestLinesAreHeard(t *testing.T) {
+func TestModel_Stream(t *testing.T) {
 	cost := llm.Usage{Input: 26, Output: 298}
 	tests := []struct {
 		name   string
@@ -115,13 +115,13 @@ func TestLinesAreHeard(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ask(ollama.New(ollama.Config{Client: tt.client}), hello)
 		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: error %v", tt.name, err)
 		}
 		diff(t, tt.name, tt.want, got)
 	}
 }
 
-func TestWhatIsNoAnswerIsAFault(t *testing.T) {
+func TestModel_OtherAnswersAreFaults(t *testing.T) {
 	a := line(`"content":"a"`)
 	tests := []struct {
 		name   string
@@ -149,23 +149,23 @@ func TestWhatIsNoAnswerIsAFault(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ask(ollama.New(ollama.Config{Client: tt.client}), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want || f.Provider != "ollama" || len(got) != tt.parts {
-			t.Errorf("%s: %#v, %v", tt.name, err, got)
+			t.Errorf("%s: error %#v, parts %v", tt.name, err, got)
 		}
 	}
 }
 
-func TestFaultHasTheErrorOfTheSDK(t *testing.T) {
+func TestModel_FaultWrapsSDKError(t *testing.T) {
 	_, err := ask(ollama.New(ollama.Config{Client: serves(404, "application/json", `{"error":"model 'x' not found"}`)}), hello)
 	if e, ok := errors.AsType[api.StatusError](err); !ok || e.StatusCode != 404 || e.ErrorMessage != "model 'x' not found" {
-		t.Errorf("%#v", err)
+		t.Errorf("error %#v", err)
 	}
 	_, err = ask(ollama.New(ollama.Config{Client: serves(401, "application/json", `{"signin_url":"https://ollama.com/connect"}`)}), hello)
 	if e, ok := errors.AsType[api.AuthorizationError](err); !ok || e.SigninURL != "https://ollama.com/connect" {
-		t.Errorf("%#v", err)
+		t.Errorf("error %#v", err)
 	}
 }
 
-func TestAddressHasTheFormsOfTheEnvironment(t *testing.T) {
+func TestParseHost(t *testing.T) {
 	for base, want := range map[string]string{
 		"":                             "http://127.0.0.1:11434/api/chat",
 		"0.0.0.0":                      "http://127.0.0.1:11434/api/chat",
@@ -197,7 +197,7 @@ func TestAddressHasTheFormsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
+func TestModel_IgnoresEnvironment(t *testing.T) {
 	t.Setenv("OLLAMA_HOST", "http://elsewhere.test")
 	t.Setenv("OLLAMA_AUTH", "true") // the SDK's client would look for a key file, and fail
 	t.Setenv("OLLAMA_API_KEY", "ambient")
@@ -206,11 +206,11 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	var body []byte
 	_, err := ask(ollama.New(ollama.Config{BaseURL: "https://ollama.com", Client: listens(&sent, &body)}), hello)
 	if err != nil || sent.URL.String() != "https://ollama.com/api/chat" || sent.Header.Get("Authorization") != "" {
-		t.Errorf("%v, %v, %v", sent.URL, sent.Header, err)
+		t.Errorf("request to %v with header %v, error %v", sent.URL, sent.Header, err)
 	}
 	_, _ = ask(ollama.New(ollama.Config{Key: "mine", Client: listens(&sent, &body)}), hello)
 	if sent.Header.Get("Authorization") != "Bearer mine" {
-		t.Error(sent.Header)
+		t.Errorf("header %v", sent.Header)
 	}
 }
 
@@ -233,7 +233,7 @@ func sends(t *testing.T, c ollama.Config, r llm.Request, want string) {
 	diff(t, "body", wanted, got)
 }
 
-func TestChatIsAskedAsItsPageSays(t *testing.T) {
+func TestModel_RequestBody(t *testing.T) {
 	sends(t, ollama.Config{Model: "qwen3", Context: 32768}, llm.Request{
 		System: "Be brief.",
 		Messages: []llm.Message{
@@ -272,14 +272,14 @@ func TestChatIsAskedAsItsPageSays(t *testing.T) {
 	}`)
 }
 
-func TestRequestThatCannotBePutIsInvalid(t *testing.T) {
+func TestModel_UnencodableRequestIsInvalid(t *testing.T) {
 	for _, r := range []llm.Request{
 		{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`{`)}}},
 		{Messages: []llm.Message{{Role: "system"}}},
 	} {
 		_, err := ask(ollama.New(ollama.Config{Client: plays(done)}), r)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-			t.Errorf("%v", err)
+			t.Errorf("error %v", err)
 		}
 	}
 }

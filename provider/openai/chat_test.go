@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-// chunk gives a chunk with one choice.
+// chunk returns a chunk with one choice.
 func chunk(delta, finish string) string {
 	if finish != "null" {
 		finish = `"` + finish + `"`
@@ -25,7 +25,7 @@ func chunk(delta, finish string) string {
 const chatUsage = `{"id":"1","model":"m-1","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,` +
 	`"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}}`
 
-// call gives a part for comparison.
+// call returns a part for comparison.
 func call(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
@@ -36,7 +36,7 @@ func text(s string) llm.Text { return llm.Text{Text: s} }
 
 const role = `{"role":"assistant","content":"","refusal":null}`
 
-func TestChatStreamsAreHeardAsServersWriteThem(t *testing.T) {
+func TestChat_Stream(t *testing.T) {
 	tests := []struct {
 		name   string
 		stream string
@@ -77,16 +77,16 @@ func TestChatStreamsAreHeardAsServersWriteThem(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: plays(tt.stream)}), hello)
 		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: error %v", tt.name, err)
 		}
 		diff(t, tt.name, tt.want, got)
 	}
 }
 
-// piece gives a delta with pieces of calls.
+// piece returns a delta with pieces of calls.
 func piece(calls ...string) string { return `{"tool_calls":[` + strings.Join(calls, ",") + `]}` }
 
-func TestChatCallsArePutTogetherFromAnyPieces(t *testing.T) {
+func TestChat_AssemblesToolCalls(t *testing.T) {
 	tests := []struct {
 		name   string
 		deltas []string
@@ -134,7 +134,7 @@ func TestChatCallsArePutTogetherFromAnyPieces(t *testing.T) {
 	}
 }
 
-func TestChatThatBreaksOffIsTruncated(t *testing.T) {
+func TestChat_BrokenOffIsTruncated(t *testing.T) {
 	for name, stream := range map[string]string{
 		"before anything":         "",
 		"after the role":          events(chunk(role, "null")),
@@ -158,7 +158,7 @@ func TestChatThatBreaksOffIsTruncated(t *testing.T) {
 	}
 }
 
-func TestChatErrorsInAStreamAreFaults(t *testing.T) {
+func TestChat_ErrorEvents(t *testing.T) {
 	tests := []struct {
 		stream string
 		want   fault.Kind
@@ -173,12 +173,12 @@ func TestChatErrorsInAStreamAreFaults(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: plays(tt.stream)}), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want || f.Err == nil || len(got) != 0 {
-			t.Errorf("%s: %#v, %v", tt.stream, err, got)
+			t.Errorf("%s: error %#v, parts %v", tt.stream, err, got)
 		}
 	}
 }
 
-func TestChatWholeIsHeardAsTheStreamIs(t *testing.T) {
+func TestChat_NoStream(t *testing.T) {
 	const body = `{"id":"1","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"a",` +
 		`"reasoning_content":"hm","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},` +
 		`{"id":"2","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":"stop"}],` +
@@ -237,7 +237,7 @@ func sends(t *testing.T, c openai.Config, r llm.Request, want string) {
 	diff(t, "body", wanted, got)
 }
 
-func TestChatIsAskedAsItsPagesSay(t *testing.T) {
+func TestChat_RequestBody(t *testing.T) {
 	sends(t, openai.Config{Model: "m", API: openai.Chat}, conversation, `{
 		"model": "m", "stream": true, "stream_options": {"include_usage": true}, "max_completion_tokens": 100, "reasoning_effort": "low",
 		"messages": [
@@ -260,13 +260,13 @@ func TestChatIsAskedAsItsPagesSay(t *testing.T) {
 	}`)
 }
 
-func TestChatElsewhereIsAskedWithTheOldNameOfTheBound(t *testing.T) {
+func TestChat_MaxTokensAtOtherServers(t *testing.T) {
 	r := llm.Request{Messages: hello.Messages, MaxTokens: 7, NoStream: true}
 	sends(t, openai.Config{Model: "m", BaseURL: "http://127.0.0.1:8000/v1"}, r, `{"model": "m", "max_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 	sends(t, openai.Config{Model: "m", BaseURL: "https://me.openai.azure.com/openai/v1"}, r, `{"model": "m", "max_completion_tokens": 7, "messages": [{"role": "user", "content": "Hello"}]}`)
 }
 
-func TestSchemaIsSentAsItStands(t *testing.T) {
+func TestModel_SchemaIsUnchanged(t *testing.T) {
 	for _, api := range apis {
 		var sent http.Request
 		var body []byte

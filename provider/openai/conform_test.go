@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-func TestBothAPIsConform(t *testing.T) {
+func TestModel_Conforms(t *testing.T) {
 	for name, c := range map[string]openai.Config{
 		"chat":                     {API: openai.Chat},
 		"responses":                {API: openai.Responses},
@@ -32,7 +32,7 @@ func TestBothAPIsConform(t *testing.T) {
 	}
 }
 
-// isSDK tells whether an error is the SDK's own.
+// isSDK reports whether an error is the SDK's own.
 func isSDK(err error) bool {
 	_, status := errors.AsType[*sdk.Error](err)
 	_, event := errors.AsType[*ssestream.StreamError](err)

@@ -26,10 +26,10 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// plays gives a client whose server answers everything with a stream.
+// plays returns a client whose server answers everything with a stream.
 func plays(stream string) *http.Client { return serves(200, "text/event-stream", stream) }
 
-// serves gives a client whose server has one answer.
+// serves returns a client whose server has one answer.
 func serves(status int, kind, body string) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
@@ -39,7 +39,7 @@ func serves(status int, kind, body string) *http.Client {
 	})}
 }
 
-// listens gives a client that keeps what is sent, and a chat answer for it.
+// listens returns a client that keeps what is sent, and a chat answer for it.
 func listens(to *http.Request, body *[]byte) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		*to = *r
@@ -70,7 +70,7 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 
 var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
-func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
+func TestModel_IgnoresEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"OPENAI_API_KEY": "sk-ambient", "OPENAI_BASE_URL": "http://elsewhere.test/v1", "OPENAI_ORG_ID": "org-ambient",
 		"OPENAI_PROJECT_ID": "proj-ambient", "OPENAI_ADMIN_KEY": "sk-ambient-admin", "OPENAI_CUSTOM_HEADERS": "X-Ambient: yes",
@@ -92,7 +92,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestAPIIsTheNewOneAtItsVendorAndTheCommonOneElsewhere(t *testing.T) {
+func TestModel_DefaultAPI(t *testing.T) {
 	tests := []struct {
 		base string
 		api  openai.API
@@ -115,7 +115,7 @@ func TestAPIIsTheNewOneAtItsVendorAndTheCommonOneElsewhere(t *testing.T) {
 	}
 }
 
-func TestConfigurationThatCannotWorkIsInvalid(t *testing.T) {
+func TestModel_BadConfigIsInvalid(t *testing.T) {
 	for _, c := range []openai.Config{
 		{BaseURL: "localhost:8000/v1"},
 		{BaseURL: "http://%zz"},
@@ -128,7 +128,7 @@ func TestConfigurationThatCannotWorkIsInvalid(t *testing.T) {
 	}
 }
 
-func TestRequestThatCannotBePutIsInvalid(t *testing.T) {
+func TestModel_UnencodableRequestIsInvalid(t *testing.T) {
 	for _, api := range apis {
 		m := openai.New(openai.Config{Model: "m", API: api, Client: plays("")})
 		for _, r := range []llm.Request{
@@ -143,7 +143,7 @@ func TestRequestThatCannotBePutIsInvalid(t *testing.T) {
 	}
 }
 
-func TestFaultHasTheErrorOfTheSDK(t *testing.T) {
+func TestModel_FaultWrapsSDKError(t *testing.T) {
 	for _, api := range apis {
 		m := openai.New(openai.Config{Model: "m", API: api, Client: serves(429, "application/json",
 			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)})
@@ -163,7 +163,7 @@ func TestFaultHasTheErrorOfTheSDK(t *testing.T) {
 	}
 }
 
-func TestErrorThatTheSDKCannotReadIsNamed(t *testing.T) {
+func TestModel_ErrorThatTheSDKCannotDecode(t *testing.T) {
 	tests := []struct {
 		status int
 		kind   string

@@ -10,12 +10,12 @@ import (
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-// named gives an event of the Responses API.
+// named returns an event of the Responses API.
 func named(kind, members string) string {
 	return "event: " + kind + "\n" + events(`{"type":"`+kind+`","sequence_number":0`+members+`}`)
 }
 
-// response gives a response at its end.
+// response returns a response at its end.
 func response(status, more string, output ...string) string {
 	return `{"id":"resp_1","object":"response","model":"m-1","status":"` + status + `","output":[` + strings.Join(output, ",") + `]` + more + `}`
 }
@@ -33,7 +33,7 @@ const (
 
 var cost = llm.Usage{Input: 9, Output: 5, CacheRead: 4, Reasoning: 3}
 
-func TestResponsesAreHeard(t *testing.T) {
+func TestResponses_Stream(t *testing.T) {
 	spoken := named("response.output_item.added", `,"output_index":0,"item":{"id":"msg_1","type":"message","content":[]}`) +
 		named("response.output_text.delta", `,"output_index":0,"delta":"a"`) + named("response.output_text.delta", `,"output_index":0,"delta":"b"`)
 	tests := []struct {
@@ -96,13 +96,13 @@ func TestResponsesAreHeard(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ask(openai.New(openai.Config{Client: plays(tt.stream)}), hello)
 		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: error %v", tt.name, err)
 		}
 		diff(t, tt.name, tt.want, got)
 	}
 }
 
-func TestResponsesThatFailAreFaults(t *testing.T) {
+func TestResponses_Failures(t *testing.T) {
 	delta := named("response.output_text.delta", `,"output_index":0,"delta":"a"`)
 	tests := []struct {
 		name   string
@@ -130,12 +130,12 @@ func TestResponsesThatFailAreFaults(t *testing.T) {
 		}
 		got, err := ask(openai.New(openai.Config{Client: client}), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want || len(got) != tt.parts {
-			t.Errorf("%s: %#v, %v", tt.name, err, got)
+			t.Errorf("%s: error %#v, parts %v", tt.name, err, got)
 		}
 	}
 }
 
-func TestResponsesAreAskedAsTheirPagesSay(t *testing.T) {
+func TestResponses_RequestBody(t *testing.T) {
 	sends(t, openai.Config{Model: "gpt-5", Summaries: true}, conversation, `{
 		"model": "gpt-5", "stream": true, "store": false, "include": ["reasoning.encrypted_content"], "max_output_tokens": 100,
 		"reasoning": {"effort": "low", "summary": "auto"}, "instructions": "Be brief.",
@@ -159,7 +159,7 @@ func TestResponsesAreAskedAsTheirPagesSay(t *testing.T) {
 	}`)
 }
 
-func TestOldModelsAreNotAskedForReasoning(t *testing.T) {
+func TestResponses_OldModelsWithoutReasoning(t *testing.T) {
 	for _, model := range []string{"gpt-4o", "gpt-4.1-mini", "gpt-3.5-turbo", "chatgpt-4o-latest", "gpt-5-chat-latest", "ft:gpt-4.1:x"} {
 		sends(t, openai.Config{Model: model}, llm.Request{Messages: hello.Messages, NoStream: true},
 			`{"model": "`+model+`", "store": false, "input": [{"role": "user", "content": "Hello"}]}`)

@@ -38,7 +38,7 @@ func FuzzStream(f *testing.F) {
 				}
 			}
 			if err == nil && len(got) == 0 {
-				t.Errorf("%s: neither an answer nor a fault", api)
+				t.Errorf("%s: neither an end nor a fault", api)
 			}
 		}
 	})

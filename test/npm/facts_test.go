@@ -10,9 +10,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// What the gateway is there for, as the SDKs do it without one: these are no
+// The SDKs without a gateway: these broken answers are no
 // errors to them.
-func TestSDKTakesForAnAnswerWhatIsNone(t *testing.T) {
+func TestSDK_TakesBrokenAnswersForWholeOnes(t *testing.T) {
 	const begin = "The provider is "
 	for _, tt := range []struct{ call, replies, text, stop string }{
 		{"openai.chat stream", "cut:3:clean", begin, ""},
@@ -40,41 +40,41 @@ func TestSDKTakesForAnAnswerWhatIsNone(t *testing.T) {
 	} {
 		t.Run(tt.call+"/"+tt.replies, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hurried(), script(t, tt.replies))
+			w := newFixture(t, hurried(), script(t, tt.replies))
 			if got := w.bare(tt.call); got.Error != "" || got.Text != tt.text || got.Stop != tt.stop {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.check(0, tt.replies)
 		})
 	}
 }
 
-func TestOllamasSDKWantsTheLastLine(t *testing.T) {
-	w := newWorld(t, hurried(), script(t, "cut:3:clean"))
+func TestOllamaSDK_RequiresTheLastLine(t *testing.T) {
+	w := newFixture(t, hurried(), script(t, "cut:3:clean"))
 	if got := w.bare("ollama.chat stream"); !strings.Contains(got.Error, "Did not receive done") {
-		t.Errorf("%+v", got)
+		t.Errorf("call result %+v", got)
 	}
 }
 
-// exhausted gives up after three retries.
-func exhausted(t *testing.T) *world {
+// exhausted returns up after three retries.
+func exhausted(t *testing.T) *fixture {
 	t.Helper()
 	p := policy.Simple()
 	p.Backoff = policy.Backoff{Steps: []time.Duration{5 * time.Millisecond}}
-	return newWorld(t, p, simulator.Script{Then: simulator.Status{Code: 503}})
+	return newFixture(t, p, simulator.Script{Then: simulator.Status{Code: 503}})
 }
 
-func TestGivingUpIsAnErrorAndEndsTheSDKsRetries(t *testing.T) {
+func TestGateway_GivingUpEndsSDKRetries(t *testing.T) {
 	for _, c := range calls {
 		if strings.HasPrefix(c.name, "ai.") {
-			continue // see TestVercelsSDKComesBackAfterwards
+			continue // see TestVercelSDK_RetriesAfterRetryAfter
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := exhausted(t)
 			got := w.ask(c.name)
 			if got.Error == "" || got.Text+got.Stop != "" || !c.streams() && got.Status != 503 {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.check(1, "503 503 503 503")
 		})
@@ -84,7 +84,7 @@ func TestGivingUpIsAnErrorAndEndsTheSDKsRetries(t *testing.T) {
 // Vercel's SDK knows no X-Should-Retry. Of what it takes for an error that may
 // pass, also as the first event of a stream, it asks again after two seconds.
 // It is told at once then, and when to come back, which it obeys.
-func TestVercelsSDKComesBackAfterwards(t *testing.T) {
+func TestVercelSDK_RetriesAfterRetryAfter(t *testing.T) {
 	for _, name := range []string{"ai.anthropic", "ai.anthropic stream", "ai.openai chat stream", "ai.openai responses", "ai.google"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,11 +93,11 @@ func TestVercelsSDKComesBackAfterwards(t *testing.T) {
 			within(t, w.answered, "an answer")
 			again := within(t, w.answered, "another answer")
 			if wait, err := strconv.Atoi(again.Get("Retry-After")); err != nil || wait < 1 || wait > 59 || again.Get("X-Should-Retry") != "false" {
-				t.Errorf("%v", again)
+				t.Errorf("retry after %v", again)
 			}
 			abort()
 			if got := w.of(done); got.Error == "" || got.Text+got.Stop != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.check(2, "503 503 503 503")
 		})
@@ -106,13 +106,13 @@ func TestVercelsSDKComesBackAfterwards(t *testing.T) {
 
 // Who reads textStream sees no error inside a stream, ours included: it goes to
 // onError. Where the dialect's stream is cut after the error, the cut is one.
-func TestVercelsTextStreamHasNoErrorsInIt(t *testing.T) {
+func TestVercelSDK_TextStreamHidesErrors(t *testing.T) {
 	for name, says := range map[string]bool{"ai.anthropic textStream": false, "ai.openai chat textStream": true, "ai.google textStream": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hurried(), script(t, "cut:3"))
+			w := newFixture(t, hurried(), script(t, "cut:3"))
 			if got := w.ask(name); got.Text != "The provider is " || (got.Error != "") != says {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.check(1, "cut:3")
 		})

@@ -61,19 +61,19 @@ var faults = []struct{ replies, outcomes string }{
 	{"silence", "silence ok"},
 }
 
-func TestProgramDoesNotNoticeAFaultBeforeContent(t *testing.T) {
+func TestSDK_FaultBeforeContentIsHidden(t *testing.T) {
 	for _, c := range calls {
 		for _, tt := range faults {
 			t.Run(c.name+"/"+tt.replies, func(t *testing.T) {
 				t.Parallel()
 				began := time.Now()
-				w := newWorld(t, hurried(), script(t, tt.replies))
+				w := newFixture(t, hurried(), script(t, tt.replies))
 				got := w.ask(c.name)
 				if got.Error != "" || got.Text != answer || got.Stop != c.stop {
-					t.Errorf("%+v", got)
+					t.Errorf("call result %+v", got)
 				}
 				if took := time.Since(began); strings.HasPrefix(tt.replies, "429") && took < 40*time.Millisecond {
-					t.Errorf("tried again after %v", took)
+					t.Errorf("retried after %v", took)
 				}
 				w.check(1, tt.outcomes)
 			})
@@ -81,7 +81,7 @@ func TestProgramDoesNotNoticeAFaultBeforeContent(t *testing.T) {
 	}
 }
 
-func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
+func TestGateway_StreamBrokenAfterContentIsAnError(t *testing.T) {
 	for _, c := range calls {
 		for _, cut := range []string{"cut:3", "cut:3:clean", "cut:99:clean"} {
 			if !c.streams() {
@@ -89,10 +89,10 @@ func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
 			}
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, hurried(), script(t, cut))
+				w := newFixture(t, hurried(), script(t, cut))
 				got := w.ask(c.name)
 				if !strings.Contains(got.Error, "broke off") || got.Stop != "" || !strings.HasPrefix(answer, got.Text) {
-					t.Errorf("%+v", got)
+					t.Errorf("call result %+v", got)
 				}
 				w.check(1, cut)
 			})
@@ -100,7 +100,7 @@ func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
 	}
 }
 
-func TestWholeAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
+func TestSDK_BrokenUnstreamedAnswerIsRetried(t *testing.T) {
 	for _, c := range calls {
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			if c.streams() {
@@ -108,9 +108,9 @@ func TestWholeAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 			}
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, hurried(), script(t, cut))
+				w := newFixture(t, hurried(), script(t, cut))
 				if got := w.ask(c.name); got.Error != "" || got.Text != answer || got.Stop != c.stop {
-					t.Errorf("%+v", got)
+					t.Errorf("call result %+v", got)
 				}
 				w.check(1, cut+" ok")
 			})
@@ -118,13 +118,13 @@ func TestWholeAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestHealthyProviderNeedsNoGateway(t *testing.T) {
+func TestSDK_HealthyProvider(t *testing.T) {
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hurried(), simulator.Script{})
+			w := newFixture(t, hurried(), simulator.Script{})
 			if got := w.bare(c.name); got.Error != "" || got.Text != answer || got.Stop != c.stop {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.check(0, "ok")
 		})

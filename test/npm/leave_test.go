@@ -9,16 +9,16 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-func TestLeavingEndsTheRequestAtTheProvider(t *testing.T) {
+func TestGateway_LeavingEndsTheRequest(t *testing.T) {
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hurried(), simulator.Script{Then: simulator.Silence{}})
+			w := newFixture(t, hurried(), simulator.Script{Then: simulator.Silence{}})
 			done, abort := w.node.call(t, c.name, w.url, false)
 			within(t, w.arrived, "a request at the provider")
 			abort()
 			if got := w.of(done); got.Error == "" || got.Text+got.Stop != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			within(t, w.gone, "its end")
 			w.check(1, "silence")
@@ -26,18 +26,18 @@ func TestLeavingEndsTheRequestAtTheProvider(t *testing.T) {
 	}
 }
 
-func TestLeavingEndsTheWait(t *testing.T) {
+func TestGateway_LeavingEndsTheWait(t *testing.T) {
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			patient := policy.Patient()
 			patient.Backoff = policy.Backoff{Steps: []time.Duration{time.Hour}}
-			w := newWorld(t, patient, simulator.Script{Then: simulator.Status{Code: 529}})
+			w := newFixture(t, patient, simulator.Script{Then: simulator.Status{Code: 529}})
 			done, abort := w.node.call(t, c.name, w.url, false)
 			w.until(gateway.Retrying)
 			abort()
 			if got := w.of(done); got.Error == "" || got.Text+got.Stop != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			w.until(gateway.Left)
 			w.check(1, "529")
@@ -45,17 +45,17 @@ func TestLeavingEndsTheWait(t *testing.T) {
 	}
 }
 
-func TestLeavingInTheMiddleOfAnAnswerEndsIt(t *testing.T) {
+func TestGateway_LeavingEndsTheAnswer(t *testing.T) {
 	for _, c := range calls {
 		if !c.streams() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, hurried(), simulator.Script{Pace: 200 * time.Millisecond})
+			w := newFixture(t, hurried(), simulator.Script{Pace: 200 * time.Millisecond})
 			done, _ := w.node.call(t, c.name, w.url, true)
 			if got := w.of(done); got.Text == "" || got.Text == answer || got.Stop != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 			within(t, w.gone, "the end of the request at the provider")
 			w.check(1, "ok")

@@ -15,7 +15,7 @@ import (
 // required is the environment variable that makes skipping a failure.
 const required = "RIDETHROUGH_NPM"
 
-// job is what node is told: a call to make, or to abort.
+// job is a command to node: a call to make, or to abort.
 type job struct {
 	ID    int    `json:"id"`
 	Call  string `json:"call,omitzero"`
@@ -24,7 +24,7 @@ type job struct {
 	Abort bool   `json:"abort,omitzero"`
 }
 
-// result is what a program has when its call is over.
+// result is the outcome of a call.
 type result struct {
 	ID     int
 	Text   string
@@ -98,7 +98,7 @@ func (n *node) call(t *testing.T, name, url string, leave bool) (done <-chan res
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.waiting == nil {
-		t.Fatal("node is gone")
+		t.Fatal("the node process has ended")
 	}
 	n.calls++
 	id, c := n.calls, make(chan result, 1)
@@ -111,7 +111,7 @@ func (n *node) call(t *testing.T, name, url string, leave bool) (done <-chan res
 	}
 }
 
-// tell writes one line; the lock is held.
+// tell writes one command; the caller holds the lock.
 func (n *node) tell(t *testing.T, j job) {
 	t.Helper()
 	line, err := json.Marshal(j)
@@ -132,7 +132,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// program gives the process that all tests share.
+// program returns the process that all tests share.
 var program = sync.OnceValues(start)
 
 func TestMain(m *testing.M) {
@@ -145,7 +145,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// sdks gives the process, or skips the test.
+// sdks returns the process, or skips the test.
 func sdks(t *testing.T) *node {
 	t.Helper()
 	n, err := program()

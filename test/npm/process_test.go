@@ -15,11 +15,11 @@ import (
 
 // The same once more with the two programs as people run them: one gateway and
 // one provider for all calls, and a policy from a file.
-func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
+func TestServe_SDKsSurviveFaults(t *testing.T) {
 	n, dir := sdks(t), t.TempDir()
 	binary, config := filepath.Join(dir, "ridethrough"), filepath.Join(dir, "config.yaml")
 	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v", out, err)
+		t.Fatalf("build: %v\n%s", err, out)
 	}
 	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {backoff: [5ms], retries: 9}}\n"), 0o600); err != nil {
 		t.Fatalf("write file: %v", err)
@@ -36,7 +36,7 @@ func TestProgramsRideThroughAsPeopleRunThem(t *testing.T) {
 	for _, c := range calls {
 		done, _ := n.call(t, c.name, url, false)
 		if got := within(t, done, "a result"); got.Error != "" || got.Text != answer || got.Stop != c.stop {
-			t.Errorf("%s: %+v", c.name, got)
+			t.Errorf("%s: call result %+v", c.name, got)
 		}
 		for _, want := range script {
 			if got := provider.wait(t, "request")["reply"]; got != want {
@@ -86,12 +86,12 @@ func (p process) read(out io.Reader) {
 		}
 		select {
 		case p.lines <- words:
-		default: // nobody reads them any more
+		default: // no reader is left
 		}
 	}
 }
 
-// wait gives the next line with a message.
+// wait returns the next line with a message.
 func (p process) wait(t *testing.T, message string) map[string]string {
 	t.Helper()
 	for {

@@ -11,7 +11,7 @@ var (
 	generateContentStream = call{name: "Models.GenerateContentStream", streams: true, ask: streamContent, busy: `"UNAVAILABLE"`}
 )
 
-func (s seat) gemini(ctx context.Context) (*genai.Client, error) {
+func (s endpoint) gemini(ctx context.Context) (*genai.Client, error) {
 	return genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey:      "test",
 		Backend:     genai.BackendGeminiAPI,
@@ -20,7 +20,7 @@ func (s seat) gemini(ctx context.Context) (*genai.Client, error) {
 	})
 }
 
-func newContent(ctx context.Context, s seat) (answer, error) {
+func newContent(ctx context.Context, s endpoint) (answer, error) {
 	client, err := s.gemini(ctx)
 	if err != nil {
 		return answer{}, err
@@ -32,7 +32,7 @@ func newContent(ctx context.Context, s seat) (answer, error) {
 	return ofContent(answer{}, r), nil
 }
 
-func streamContent(ctx context.Context, s seat) (a answer, err error) {
+func streamContent(ctx context.Context, s endpoint) (a answer, err error) {
 	client, err := s.gemini(ctx)
 	if err != nil {
 		return a, err

@@ -16,7 +16,7 @@ var (
 	ollamaGenerateStreaming = call{name: "ollama.Generate stream", streams: true, ask: generate(true), swallows: true}
 )
 
-func (s seat) ollama() (*api.Client, error) {
+func (s endpoint) ollama() (*api.Client, error) {
 	u, err := url.Parse(s.url)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func streaming(stream bool) *bool {
 	return new(bool)
 }
 
-func chat(stream bool) func(context.Context, seat) (answer, error) {
-	return func(ctx context.Context, s seat) (a answer, err error) {
+func chat(stream bool) func(context.Context, endpoint) (answer, error) {
+	return func(ctx context.Context, s endpoint) (a answer, err error) {
 		client, err := s.ollama()
 		if err != nil {
 			return a, err
@@ -50,8 +50,8 @@ func chat(stream bool) func(context.Context, seat) (answer, error) {
 	}
 }
 
-func generate(stream bool) func(context.Context, seat) (answer, error) {
-	return func(ctx context.Context, s seat) (a answer, err error) {
+func generate(stream bool) func(context.Context, endpoint) (answer, error) {
+	return func(ctx context.Context, s endpoint) (a answer, err error) {
 		client, err := s.ollama()
 		if err != nil {
 			return a, err

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// What no SDK for Go asks for, as a program does that asks for it by itself.
+// The calls that no SDK for Go makes, over plain HTTP.
 var (
 	generateArray       = call{name: "streamGenerateContent without alt=sse", streams: true, ask: streamArray, busy: `"UNAVAILABLE"`}
 	studioChat          = call{name: "lmstudio chat", ask: newStudio, busy: "internal_error"}
@@ -25,8 +25,8 @@ var (
 	studioOldStreaming = call{name: "lmstudio v0 stream", streams: true, ask: below("/api/v0", streamCompletion), again: true, busy: "server_error"}
 )
 
-func below(base string, ask func(context.Context, seat) (answer, error)) func(context.Context, seat) (answer, error) {
-	return func(ctx context.Context, s seat) (answer, error) {
+func below(base string, ask func(context.Context, endpoint) (answer, error)) func(context.Context, endpoint) (answer, error) {
+	return func(ctx context.Context, s endpoint) (answer, error) {
 		s.base = base
 		return ask(ctx, s)
 	}
@@ -41,7 +41,7 @@ type plainError struct {
 func (e *plainError) Error() string { return fmt.Sprintf("%d %s", e.status, e.body) }
 
 // post sends a request and gives the body of an answer.
-func (s seat) post(ctx context.Context, path, body string) (io.ReadCloser, error) {
+func (s endpoint) post(ctx context.Context, path, body string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s seat) post(ctx context.Context, path, body string) (io.ReadCloser, error
 	return nil, errors.Join(&plainError{resp.StatusCode, string(text)}, err)
 }
 
-func streamArray(ctx context.Context, s seat) (a answer, err error) {
+func streamArray(ctx context.Context, s endpoint) (a answer, err error) {
 	body, err := s.post(ctx, "/v1beta/models/gemini-pro:streamGenerateContent", `{"contents":[{"parts":[{"text":"Hi"}]}]}`)
 	if err != nil {
 		return a, err
@@ -96,7 +96,7 @@ func streamArray(ctx context.Context, s seat) (a answer, err error) {
 
 const studioHi = `{"model":"qwen","input":"Hi"`
 
-func newStudio(ctx context.Context, s seat) (a answer, err error) {
+func newStudio(ctx context.Context, s endpoint) (a answer, err error) {
 	body, err := s.post(ctx, "/api/v1/chat", studioHi+"}")
 	if err != nil {
 		return a, err
@@ -128,7 +128,7 @@ func (r studioResult) answer() answer {
 	return a
 }
 
-func streamStudio(ctx context.Context, s seat) (a answer, err error) {
+func streamStudio(ctx context.Context, s endpoint) (a answer, err error) {
 	body, err := s.post(ctx, "/api/v1/chat", studioHi+`,"stream":true}`)
 	if err != nil {
 		return a, err

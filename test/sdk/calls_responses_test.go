@@ -21,7 +21,7 @@ func response() responses.ResponseNewParams {
 	}
 }
 
-func newResponse(ctx context.Context, s seat) (answer, error) {
+func newResponse(ctx context.Context, s endpoint) (answer, error) {
 	client := s.openai()
 	r, err := client.Responses.New(ctx, response())
 	if err != nil {
@@ -32,7 +32,7 @@ func newResponse(ctx context.Context, s seat) (answer, error) {
 
 var errDeltas = errors.New("the deltas are not the answer")
 
-func streamResponse(ctx context.Context, s seat) (answer, error) {
+func streamResponse(ctx context.Context, s endpoint) (answer, error) {
 	client := s.openai()
 	stream := client.Responses.NewStreaming(ctx, response())
 	defer stream.Close()

@@ -17,15 +17,15 @@ import (
 	"google.golang.org/genai"
 )
 
-// seat is what a program is given to reach its API.
-type seat struct {
+// endpoint is a base URL and a client, as a program configures its SDK.
+type endpoint struct {
 	url    string       // without /v1
 	client *http.Client // nil: the SDK's own
 	agent  string       // the User-Agent; "": the SDK's own
 	base   string       // of OpenAI's API below the url; "": /v1
 }
 
-// answer is what a program has when its call is over.
+// answer is the outcome of a call.
 type answer struct {
 	ID, Model, Text string
 	Stop            string // why the answer ended; "": it says nothing of an end
@@ -37,7 +37,7 @@ type answer struct {
 type call struct {
 	name     string
 	streams  bool
-	ask      func(context.Context, seat) (answer, error)
+	ask      func(context.Context, endpoint) (answer, error)
 	again    bool   // its SDK sends a request again by itself
 	swallows bool   // its SDK takes a connection that breaks for the end of an answer
 	busy     string // what its API calls a fault that passes; "": it has no names
@@ -53,12 +53,12 @@ var (
 		messagesNew, messagesNewStreaming, chatNew, chatNewStreaming, responsesNew, responsesNewStreaming,
 		generateContent, generateContentStream, generateArray, studioChat, studioChatStreaming, studioOld, studioOldStreaming, ollamaChat, ollamaChatStreaming, ollamaGenerate, ollamaGenerateStreaming,
 	}
-	streams   = those(func(c call) bool { return c.streams })
-	wholes    = those(func(c call) bool { return !c.streams })
-	stainless = those(func(c call) bool { return c.again })
+	streams   = callsThat(func(c call) bool { return c.streams })
+	wholes    = callsThat(func(c call) bool { return !c.streams })
+	stainless = callsThat(func(c call) bool { return c.again })
 )
 
-func those(are func(call) bool) (some []call) {
+func callsThat(are func(call) bool) (some []call) {
 	for _, c := range calls {
 		if are(c) {
 			some = append(some, c)
@@ -67,7 +67,7 @@ func those(are func(call) bool) (some []call) {
 	return some
 }
 
-func (s seat) anthropic() anthropic.Client {
+func (s endpoint) anthropic() anthropic.Client {
 	options := []claude.RequestOption{claude.WithBaseURL(s.url), claude.WithAPIKey("test")}
 	if s.client != nil {
 		options = append(options, claude.WithHTTPClient(s.client))
@@ -78,7 +78,7 @@ func (s seat) anthropic() anthropic.Client {
 	return anthropic.NewClient(options...)
 }
 
-func (s seat) openai() openai.Client {
+func (s endpoint) openai() openai.Client {
 	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + cmp.Or(s.base, "/v1")), gpt.WithAPIKey("test")}
 	if s.client != nil {
 		options = append(options, gpt.WithHTTPClient(s.client))
@@ -94,7 +94,7 @@ func message() anthropic.MessageNewParams {
 	return anthropic.MessageNewParams{Model: "claude-sonnet", MaxTokens: 64, Messages: []anthropic.MessageParam{hi}}
 }
 
-func newMessage(ctx context.Context, s seat) (answer, error) {
+func newMessage(ctx context.Context, s endpoint) (answer, error) {
 	client := s.anthropic()
 	m, err := client.Messages.New(ctx, message())
 	if err != nil {
@@ -103,7 +103,7 @@ func newMessage(ctx context.Context, s seat) (answer, error) {
 	return ofMessage(*m), nil
 }
 
-func streamMessage(ctx context.Context, s seat) (answer, error) {
+func streamMessage(ctx context.Context, s endpoint) (answer, error) {
 	client := s.anthropic()
 	stream := client.Messages.NewStreaming(ctx, message())
 	defer stream.Close()
@@ -131,7 +131,7 @@ func completion() openai.ChatCompletionNewParams {
 	}
 }
 
-func newCompletion(ctx context.Context, s seat) (answer, error) {
+func newCompletion(ctx context.Context, s endpoint) (answer, error) {
 	client := s.openai()
 	c, err := client.Chat.Completions.New(ctx, completion())
 	if err != nil {
@@ -142,7 +142,7 @@ func newCompletion(ctx context.Context, s seat) (answer, error) {
 
 var errChunk = errors.New("the accumulator refuses a chunk")
 
-func streamCompletion(ctx context.Context, s seat) (answer, error) {
+func streamCompletion(ctx context.Context, s endpoint) (answer, error) {
 	client, params := s.openai(), completion()
 	params.StreamOptions.IncludeUsage = openai.Bool(true)
 	stream := client.Chat.Completions.NewStreaming(ctx, params)

@@ -14,9 +14,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// What package transport relies on, as the SDKs do it.
+// The behavior of the SDKs that package transport relies on.
 
-func TestSDKCallsThreeTimesUnlessToldOtherwiseOrOnce(t *testing.T) {
+func TestSDK_DefaultRetries(t *testing.T) {
 	overloaded := func(h http.Header) roundTripper {
 		return func(req *http.Request) (*http.Response, error) {
 			body := io.NopCloser(strings.NewReader(`{"error":{"message":"Overloaded"}}`))
@@ -36,14 +36,14 @@ func TestSDKCallsThreeTimesUnlessToldOtherwiseOrOnce(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(c.name+"/"+tt.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, simulator.Script{})
-					_, err := c.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(tt.next)})
+					w := newFixture(t, simulator.Script{})
+					_, err := c.ask(t.Context(), endpoint{url: "http://provider.test", client: w.countingClient(tt.next)})
 					want := tt.calls
 					if !c.again {
 						want = 1
 					}
 					if n := w.asked.Load(); err == nil || n != want {
-						t.Errorf("%d calls, %v", n, err)
+						t.Errorf("%d requests, error %v", n, err)
 					}
 				})
 			})
@@ -51,7 +51,7 @@ func TestSDKCallsThreeTimesUnlessToldOtherwiseOrOnce(t *testing.T) {
 	}
 }
 
-func TestSDKSaysWhatATransportNeeds(t *testing.T) {
+func TestSDK_RequestAllowsRetries(t *testing.T) {
 	tests := []struct {
 		call
 		limit  time.Duration // 0: none
@@ -75,18 +75,18 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, simulator.Script{})
+				w := newFixture(t, simulator.Script{})
 				look := roundTripper(func(req *http.Request) (*http.Response, error) {
 					end, ok := req.Context().Deadline()
 					if ok != (tt.limit > 0) || ok && time.Until(end) != tt.limit || req.Header.Get("X-Stainless-Timeout") != tt.header {
-						t.Errorf("ends %v, %v", end, req.Header)
+						t.Errorf("deadline in %v, header %v", end, req.Header)
 					}
 					if count := req.Header.Get("X-Stainless-Retry-Count"); req.GetBody == nil || (count == "0") != tt.again {
-						t.Errorf("GetBody %t, %v", req.GetBody != nil, req.Header)
+						t.Errorf("GetBody set: %t, header %v", req.GetBody != nil, req.Header)
 					}
 					return w.base.RoundTrip(req)
 				})
-				if _, err := tt.ask(t.Context(), seat{url: "http://provider.test", client: w.tapped(look)}); err != nil {
+				if _, err := tt.ask(t.Context(), endpoint{url: "http://provider.test", client: w.countingClient(look)}); err != nil {
 					t.Errorf("ask: %v", err)
 				}
 			})
@@ -94,19 +94,19 @@ func TestSDKSaysWhatATransportNeeds(t *testing.T) {
 	}
 }
 
-func TestProviderSeesTheTrueCountOfRetries(t *testing.T) {
+func TestTransport_RetryCountHeader(t *testing.T) {
 	for _, c := range stainless {
 		for _, way := range ways {
 			t.Run(way.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, script(t, "529*3"))
+					w := newFixture(t, script(t, "529*3"))
 					_, err := c.ask(t.Context(), way.to(w, policy.Patient()))
 					var counts []string
 					for _, r := range w.provider.Requests() {
 						counts = append(counts, r.Header.Get("X-Stainless-Retry-Count"))
 					}
 					if err != nil || !slices.Equal(counts, []string{"0", "1", "2", "3"}) {
-						t.Errorf("%q, %v", counts, err)
+						t.Errorf("retry counts %q, error %v", counts, err)
 					}
 				})
 			})
@@ -114,7 +114,7 @@ func TestProviderSeesTheTrueCountOfRetries(t *testing.T) {
 	}
 }
 
-func TestTransportWaitsAsLongAsTheSDKDoes(t *testing.T) {
+func TestTransport_EndsWithTheSDKsTimeout(t *testing.T) {
 	tests := []struct {
 		call
 		status int // 0: the whole answer
@@ -146,10 +146,10 @@ func TestTransportWaitsAsLongAsTheSDKDoes(t *testing.T) {
 				if tt.status == 0 {
 					want = healthy(t.Context(), t, tt.call)
 				}
-				w := newWorld(t, outage(2*time.Hour))
+				w := newFixture(t, outage(2*time.Hour))
 				got, err := tt.ask(t.Context(), w.transport(policy.Patient()))
 				if r := reasonOf(err); r.Status != tt.status || (err == nil) != (tt.status == 0) || got.anonymous() != want {
-					t.Errorf("%+v, %d, %v", got, r.Status, err)
+					t.Errorf("answer %+v, status %d, error %v", got, r.Status, err)
 				}
 				w.check(tt.tries, tt.took)
 			})

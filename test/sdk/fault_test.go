@@ -39,17 +39,17 @@ var faults = []struct {
 	{"529, reset, cut:0, html", 5, 105 * time.Second},
 }
 
-func TestProgramDoesNotNoticeAFaultBeforeContent(t *testing.T) {
+func TestSDK_FaultBeforeContentIsHidden(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range calls {
 			for _, tt := range faults {
 				t.Run(way.name+"/"+c.name+"/"+tt.replies, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						want := healthy(t.Context(), t, c)
-						w := newWorld(t, script(t, tt.replies))
+						w := newFixture(t, script(t, tt.replies))
 						got, err := c.ask(t.Context(), way.to(w, policy.Patient()))
 						if err != nil || got.anonymous() != want || got.ID == "" {
-							t.Errorf("%+v, %v", got, err)
+							t.Errorf("answer %+v, error %v", got, err)
 						}
 						w.check(tt.tries, tt.took)
 					})
@@ -59,20 +59,20 @@ func TestProgramDoesNotNoticeAFaultBeforeContent(t *testing.T) {
 	}
 }
 
-func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
+func TestGateway_StreamBrokenAfterContentIsAnError(t *testing.T) {
 	for _, c := range streams {
 		for _, cut := range []string{"cut:1", "cut:3", "cut:3:clean", "cut:99", "cut:99:clean"} {
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					want := healthy(t.Context(), t, c)
-					w := newWorld(t, script(t, cut))
+					w := newFixture(t, script(t, cut))
 					got, err := c.ask(t.Context(), w.gateway(policy.Patient()))
 					body := reasonOf(err).Body
 					if !strings.Contains(body, c.busy) || !strings.Contains(body, "broke off") {
-						t.Errorf("%v", err)
+						t.Errorf("error %v", err)
 					}
 					if got.Stop != "" || got.Text == "" || !strings.HasPrefix(want.Text, got.Text) {
-						t.Errorf("%+v", got)
+						t.Errorf("call result %+v", got)
 					}
 					w.check(1, 0)
 				})
@@ -81,16 +81,16 @@ func TestStreamThatBreaksOffAfterContentIsAnErrorAndNoAnswer(t *testing.T) {
 	}
 }
 
-func TestStreamThatBreaksOffOverATransportIsAnError(t *testing.T) {
+func TestTransport_BrokenStreamIsAnError(t *testing.T) {
 	for _, c := range streams {
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, script(t, cut))
+					w := newFixture(t, script(t, cut))
 					got, err := c.ask(t.Context(), w.transport(policy.Patient()))
 					f, ours := errors.AsType[*fault.Error](err) // Ollama's has only the words
 					if err == nil || ours && f.Kind != fault.Truncated || !ours && !c.swallows || got.Stop != "" {
-						t.Errorf("%+v, %v", got, err)
+						t.Errorf("answer %+v, error %v", got, err)
 					}
 					w.check(1, 0)
 				})
@@ -99,16 +99,16 @@ func TestStreamThatBreaksOffOverATransportIsAnError(t *testing.T) {
 	}
 }
 
-func TestWholeAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
+func TestSDK_BrokenUnstreamedAnswerIsRetried(t *testing.T) {
 	for _, c := range wholes {
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			t.Run(c.name+"/"+cut, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					want := healthy(t.Context(), t, c)
-					w := newWorld(t, script(t, cut))
+					w := newFixture(t, script(t, cut))
 					got, err := c.ask(t.Context(), w.gateway(policy.Patient()))
 					if err != nil || got.anonymous() != want {
-						t.Errorf("%+v, %v", got, err)
+						t.Errorf("answer %+v, error %v", got, err)
 					}
 					w.check(2, 5*time.Second)
 				})
@@ -117,16 +117,16 @@ func TestWholeAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestStreamThatComesInOneReadIsWhole(t *testing.T) {
+func TestTransport_StreamInOneRead(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range streams {
 			t.Run(way.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t, simulator.Script{Answer: "One two three."})
+					w := newFixture(t, simulator.Script{Answer: "One two three."})
 					w.base = inOneRead(w.base)
 					got, err := c.ask(t.Context(), way.to(w, policy.Patient()))
 					if err != nil || got.Text != "One two three." || got.Stop == "" || got.Out != 3 {
-						t.Errorf("%+v, %v", got, err)
+						t.Errorf("answer %+v, error %v", got, err)
 					}
 				})
 			})
@@ -134,7 +134,7 @@ func TestStreamThatComesInOneReadIsWhole(t *testing.T) {
 	}
 }
 
-// inOneRead gives bodies whose one read brings everything and io.EOF, as a
+// inOneRead returns bodies whose one read brings allUpstreams and io.EOF, as a
 // short answer over a socket may.
 func inOneRead(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {

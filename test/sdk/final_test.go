@@ -11,18 +11,18 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-func TestFinalFaultComesThroughAtOnceAndUnchanged(t *testing.T) {
+func TestGateway_FinalFaultIsUnchanged(t *testing.T) {
 	for _, c := range calls {
 		for _, status := range []string{"400", "401", "403", "404", "413"} {
 			t.Run(c.name+"/"+status, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					_, err := c.ask(t.Context(), newWorld(t, script(t, status)).direct())
+					_, err := c.ask(t.Context(), newFixture(t, script(t, status)).direct())
 					want := reasonOf(err)
-					w := newWorld(t, script(t, status))
+					w := newFixture(t, script(t, status))
 					_, err = c.ask(t.Context(), w.gateway(policy.Patient()))
 					got := reasonOf(err)
 					if got.Status != want.Status || got.Body != want.Body || got.Body == "" || status != strconv.Itoa(got.Status) {
-						t.Errorf("%d %s; want %d %s", got.Status, got.Body, want.Status, want.Body)
+						t.Errorf("response %d %s; want %d %s", got.Status, got.Body, want.Status, want.Body)
 					}
 					w.check(1, 0)
 				})
@@ -31,7 +31,7 @@ func TestFinalFaultComesThroughAtOnceAndUnchanged(t *testing.T) {
 	}
 }
 
-func TestExhaustionIsTheDialectsErrorAndEndsTheSDKsRetries(t *testing.T) {
+func TestGateway_ExhaustionEndsSDKRetries(t *testing.T) {
 	tests := []struct {
 		call
 		status int
@@ -57,14 +57,14 @@ func TestExhaustionIsTheDialectsErrorAndEndsTheSDKsRetries(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, outage(0))
+				w := newFixture(t, outage(0))
 				got, err := tt.ask(t.Context(), w.gateway(policy.Simple()))
 				r := reasonOf(err)
 				if r.Status != tt.status || !strings.Contains(r.Body, tt.says) || got != (answer{}) {
-					t.Errorf("%+v, %d %s, %v", got, r.Status, r.Body, err)
+					t.Errorf("answer %+v, response %d %s, error %v", got, r.Status, r.Body, err)
 				}
 				if tt.again && !tt.streams && r.header.Get("X-Should-Retry") != "false" {
-					t.Errorf("%v", r.header)
+					t.Errorf("response header %v", r.header)
 				}
 				w.check(4, 7*time.Second)
 			})
@@ -72,16 +72,16 @@ func TestExhaustionIsTheDialectsErrorAndEndsTheSDKsRetries(t *testing.T) {
 	}
 }
 
-func TestGivingUpIsNeverAnAnswer(t *testing.T) {
+func TestGateway_GivingUpIsAnError(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range calls {
 			for _, reply := range []string{"503", "refused", "reset", "error-first", "role-error", "error-200", "cut:0", "cut:0:clean", "html", "empty"} {
 				t.Run(way.name+"/"+c.name+"/"+reply, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						w := newWorld(t, simulator.Script{Then: script(t, reply).Replies[0]})
+						w := newFixture(t, simulator.Script{Then: script(t, reply).Replies[0]})
 						got, err := c.ask(t.Context(), way.to(w, policy.Simple()))
 						if n := w.asked.Load(); err == nil || got.Text+got.Stop != "" || n != 1 {
-							t.Errorf("%+v, %v; the SDK made %d requests", got, err, n)
+							t.Errorf("answer %+v, error %v; the SDK made %d requests", got, err, n)
 						}
 					})
 				})

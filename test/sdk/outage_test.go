@@ -24,7 +24,7 @@ const (
 // of two hours.
 const afterTwoHours = 7305 * time.Second
 
-func TestStreamOutlastsTwoHours(t *testing.T) {
+func TestSDK_StreamOutlastsTwoHours(t *testing.T) {
 	tests := []struct {
 		call
 		agent string
@@ -48,15 +48,15 @@ func TestStreamOutlastsTwoHours(t *testing.T) {
 		t.Run(tt.name+"/"+tt.agent, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want := healthy(t.Context(), t, tt.call)
-				w := newWorld(t, outage(2*time.Hour))
+				w := newFixture(t, outage(2*time.Hour))
 				s := w.gateway(policy.Patient())
 				s.agent = tt.agent
 				got, err := tt.ask(t.Context(), s)
 				if err != nil || got.anonymous() != want || got.ID != tt.id {
-					t.Errorf("%+v, %v; want %+v", got, err, want)
+					t.Errorf("answer %+v, error %v; want %+v", got, err, want)
 				}
 				if n := strings.Count(w.raw.String(), tt.held); n < tt.times {
-					t.Errorf("%d times %q", n, tt.held)
+					t.Errorf("%d keepalives %q", n, tt.held)
 				}
 				w.check(11, afterTwoHours)
 			})
@@ -64,10 +64,10 @@ func TestStreamOutlastsTwoHours(t *testing.T) {
 	}
 }
 
-func TestAnswerKeepsTheNameThatTheProviderGivesIt(t *testing.T) {
+func TestGateway_AnswerKeepsItsID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chunk = `data: {"id":"chatcmpl-real","object":"chat.completion.chunk","created":1754524800,"model":"gpt-5-2025-08-07",`
-		w := newWorld(t, simulator.Script{
+		w := newFixture(t, simulator.Script{
 			Outages: outage(2 * time.Hour).Outages,
 			Then: simulator.Status{
 				Code:   http.StatusOK,
@@ -81,28 +81,28 @@ func TestAnswerKeepsTheNameThatTheProviderGivesIt(t *testing.T) {
 		got, err := chatNewStreaming.ask(t.Context(), w.gateway(policy.Patient()))
 		want := answer{ID: "chatcmpl-real", Model: "gpt-5-2025-08-07", Text: "Hi", Stop: "stop", Created: 1754524800, In: 7, Out: 1}
 		if err != nil || got != want {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("answer %+v, error %v", got, err)
 		}
 	})
 }
 
-func TestNothingIsAskedForAProgramThatHasLeft(t *testing.T) {
+func TestSDK_NoTryAfterCallerLeft(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range calls {
 			for _, leaves := range []time.Duration{3 * time.Second, 90 * time.Second} { // before and after the headers of a stream
 				t.Run(way.name+"/"+c.name+"/"+leaves.String(), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						w := newWorld(t, outage(0))
+						w := newFixture(t, outage(0))
 						ctx, cancel := context.WithCancel(t.Context())
 						time.AfterFunc(leaves, cancel)
 						got, err := c.ask(ctx, way.to(w, policy.Patient()))
-						if !c.saysItLeft(err) || got.Text+got.Stop != "" || w.took() != leaves {
-							t.Errorf("%+v, %v after %v", got, err, w.took())
+						if !c.isCanceled(err) || got.Text+got.Stop != "" || w.took() != leaves {
+							t.Errorf("answer %+v, error %v after %v", got, err, w.took())
 						}
 						tries := w.tries()
 						time.Sleep(9 * time.Hour)
 						if n := w.tries(); n != tries || w.asked.Load() != 1 {
-							t.Errorf("%d tries, %d before it left; the SDK made %d requests", n, tries, w.asked.Load())
+							t.Errorf("%d tries, %d before the caller left; the SDK made %d requests", n, tries, w.asked.Load())
 						}
 					})
 				})
@@ -111,26 +111,26 @@ func TestNothingIsAskedForAProgramThatHasLeft(t *testing.T) {
 	}
 }
 
-// saysItLeft tells whether a call ended as one that was cancelled. Ollama's
+// isCanceled reports whether a call ended as one that was cancelled. Ollama's
 // client, once it has the headers, ends well, or with the spaces that kept it
 // waiting as its error.
-func (c call) saysItLeft(err error) bool {
+func (c call) isCanceled(err error) bool {
 	return errors.Is(err, context.Canceled) || c.swallows && (err == nil || strings.TrimSpace(err.Error()) == "")
 }
 
-func TestProgramThatLeavesInTheMiddleOfAnAnswerEndsIt(t *testing.T) {
+func TestSDK_LeavingEndsTheAnswer(t *testing.T) {
 	for _, way := range ways {
 		for _, c := range streams {
 			t.Run(way.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ended := time.Duration(0)
-					w := newWorld(t, script(t, "drip:50s"))
-					w.base = onClose(w.base, func() { ended = w.took() })
+					w := newFixture(t, script(t, "drip:50s"))
+					w.base = onBodyClose(w.base, func() { ended = w.took() })
 					ctx, cancel := context.WithCancel(t.Context())
 					time.AfterFunc(120*time.Second, cancel)
 					got, err := c.ask(ctx, way.to(w, policy.Patient()))
-					if !c.saysItLeft(err) || got.Text != "The provider " || got.Stop != "" {
-						t.Errorf("%+v, %v", got, err)
+					if !c.isCanceled(err) || got.Text != "The provider " || got.Stop != "" {
+						t.Errorf("answer %+v, error %v", got, err)
 					}
 					synctest.Wait()
 					if ended != 120*time.Second {
@@ -143,8 +143,8 @@ func TestProgramThatLeavesInTheMiddleOfAnAnswerEndsIt(t *testing.T) {
 	}
 }
 
-// onClose calls f as the body of an answer is let go.
-func onClose(next http.RoundTripper, f func()) http.RoundTripper {
+// onBodyClose calls f as the body of an answer is let go.
+func onBodyClose(next http.RoundTripper, f func()) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
 		if err == nil {
@@ -164,17 +164,17 @@ func (c *closing) Close() error {
 	return c.ReadCloser.Close()
 }
 
-func TestRequestThatAnSDKSendsAgainIsHeldAsWell(t *testing.T) {
+func TestGateway_HoldsSDKRetry(t *testing.T) {
 	for _, c := range stainless {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want := healthy(t.Context(), t, c)
-				w := newWorld(t, outage(time.Minute))
+				w := newFixture(t, outage(time.Minute))
 				s := w.gateway(policy.Patient())
 				s.client = afterRestart(s.client.Transport)
 				got, err := c.ask(t.Context(), s)
 				if err != nil || got.anonymous() != want {
-					t.Errorf("%+v, %v; %d requests at the gateway, %s at the provider", got, err, w.asked.Load(), w.outcomes())
+					t.Errorf("answer %+v, error %v; %d requests at the gateway, %s at the provider", got, err, w.asked.Load(), w.outcomes())
 				}
 			})
 		})

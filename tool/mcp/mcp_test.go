@@ -103,7 +103,7 @@ func web(t *testing.T, h http.Handler) mcp.Server {
 }
 
 // The ways in which a server may speak HTTP. One that has sessions waits for
-// calls under way when its client says goodbye, and holds a lock meanwhile, in
+// calls in progress when its client closes, and holds a lock meanwhile, in
 // which no virtual time passes.
 const (
 	sessions = iota
@@ -117,7 +117,7 @@ func handler(s *sdk.Server, way int) http.Handler {
 	})
 }
 
-// connected gives the tools of a server by the names that it has for them.
+// connected returns the tools of a server by the names that it has for them.
 func connected(t *testing.T, s mcp.Server) (map[string]tool.Tool, *mcp.Client) {
 	t.Helper()
 	m, err := mcp.Connect(t.Context(), s)
@@ -157,7 +157,7 @@ func answers(t *testing.T, tools map[string]tool.Tool) {
 	}
 }
 
-func TestServersOverHTTPAnswer(t *testing.T) {
+func TestClient_HTTP(t *testing.T) {
 	for name, way := range map[string]int{"with sessions": sessions, "stateless": stateless, "in JSON": whole} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestServersOverHTTPAnswer(t *testing.T) {
 	}
 }
 
-func TestServersSayWhichToolsOnlyRead(t *testing.T) {
+func TestClient_ReadOnlyTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools, m := connected(t, web(t, handler(offer(), sessions)))
 		for name, want := range map[string][2]bool{"echo": {false, true}, "put": {true, true}, "several": {true, false}} {
@@ -185,7 +185,7 @@ func TestServersSayWhichToolsOnlyRead(t *testing.T) {
 	})
 }
 
-func TestToolsOfAllPagesAreThere(t *testing.T) {
+func TestClient_ToolsOfAllPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, &sdk.ServerOptions{PageSize: 7})
 		for i := range 1000 {
@@ -198,12 +198,12 @@ func TestToolsOfAllPagesAreThere(t *testing.T) {
 		defer m.Close()
 		tools := m.Tools()
 		if len(tools) != 1000 || tools[999].Name != "mcp__test__tool0999" {
-			t.Errorf("%d tools", len(tools))
+			t.Errorf("%d tools, want those of all pages", len(tools))
 		}
 	})
 }
 
-func TestNamesAreLegalAndUnique(t *testing.T) {
+func TestClient_ToolNamesAreLegalAndUnique(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sdk.NewServer(&sdk.Implementation{Name: "names", Version: "1"}, nil)
 		long := strings.Repeat("long", 20)
@@ -232,41 +232,41 @@ func TestNamesAreLegalAndUnique(t *testing.T) {
 		}
 		slices.Sort(answers)
 		if diff := cmp.Diff([]string{"a.b", "a/b", "a_b", long, long + "er"}, answers); diff != "" {
-			t.Error(diff)
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestServerThatHangsIsNotWaitedFor(t *testing.T) {
+func TestClient_CallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := web(t, handler(offer(), stateless))
 		server.Timeout = 10 * time.Second
 		tools, m := connected(t, server)
 		began := time.Now()
 		if got, want := run(t.Context(), tools["sleeps"], ""), "!stopped: no answer within 10s; its effects until then are not known"; got != want {
-			t.Errorf("got %q", got)
+			t.Errorf("result %q", got)
 		}
 		if took := time.Since(began); took != 10*time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("took %v, want less", took)
 		}
 		if got := run(t.Context(), tools["echo"], ""); got != "{}" {
-			t.Errorf("afterwards: %q", got)
+			t.Errorf("call afterwards: %q", got)
 		}
 		m.Close()
 		time.Sleep(time.Hour) // until the server wakes up
 	})
 }
 
-func TestClosingEndsCallsUnderWay(t *testing.T) {
+func TestClient_CloseEndsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools, m := connected(t, web(t, handler(offer(), stateless)))
 		defer time.AfterFunc(time.Second, func() { m.Close() }).Stop()
 		began := time.Now()
 		if got, want := run(t.Context(), tools["sleeps"], ""), "!the connection to the server is closed"; got != want {
-			t.Errorf("got %q", got)
+			t.Errorf("result %q", got)
 		}
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("took %v, want less", took)
 		}
 		if got, want := run(t.Context(), tools["echo"], ""), "!the connection to the server is closed"; got != want {
 			t.Errorf("afterwards: got %q", got)
@@ -275,7 +275,7 @@ func TestClosingEndsCallsUnderWay(t *testing.T) {
 	})
 }
 
-func TestServerThatDoesNotAnswerIsNoConnection(t *testing.T) {
+func TestConnect_TimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := web(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
@@ -288,7 +288,7 @@ func TestServerThatDoesNotAnswerIsNoConnection(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoServerIsNoConnection(t *testing.T) {
+func TestConnect_BadServer(t *testing.T) {
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -312,9 +312,9 @@ func TestWhatIsNoServerIsNoConnection(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswersAreFailedResults is about a server that is cut off while it
+// TestClient_BrokenAnswersAreFailedResults is about a server that is cut off while it
 // answers, with every way of being cut off.
-func TestBrokenAnswersAreFailedResults(t *testing.T) {
+func TestClient_BrokenAnswersAreFailedResults(t *testing.T) {
 	for name, breaks := range map[string]func(w http.ResponseWriter){
 		"no answer":          func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 		"half an event":      func(w http.ResponseWriter) { stream(w, "data: {\"jsonrpc\"") },
@@ -338,7 +338,7 @@ func TestBrokenAnswersAreFailedResults(t *testing.T) {
 				})))
 				broken.Store(true)
 				if got := run(t.Context(), tools["echo"], ""); !strings.HasPrefix(got, "!") {
-					t.Errorf("got %q", got)
+					t.Errorf("result %q", got)
 				}
 				m.Close()
 			})
@@ -346,7 +346,7 @@ func TestBrokenAnswersAreFailedResults(t *testing.T) {
 	}
 }
 
-func TestServerThatWasRestartedIsConnectedAnew(t *testing.T) {
+func TestClient_ReconnectsToRestartedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var restarted atomic.Bool
 		server := offer()
@@ -381,7 +381,7 @@ func stream(w http.ResponseWriter, text string) {
 	panic(http.ErrAbortHandler)
 }
 
-func TestHeadersGoToTheServersHostOnly(t *testing.T) {
+func TestConnect_HeadersStayAtTheHost(t *testing.T) {
 	var seen atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "" {
@@ -392,7 +392,7 @@ func TestHeadersGoToTheServersHostOnly(t *testing.T) {
 	defer other.Close()
 	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "secret" {
-			t.Error("no key")
+			t.Error("request to the server's host without the key")
 		}
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
@@ -401,6 +401,6 @@ func TestHeadersGoToTheServersHostOnly(t *testing.T) {
 		t.Error("no error")
 	}
 	if seen.Load() == 0 {
-		t.Error("nobody followed the redirect")
+		t.Error("the redirect was not followed")
 	}
 }

@@ -59,14 +59,14 @@ func child(part string) mcp.Server {
 	return mcp.Server{Name: "test", Command: os.Args[0], Env: []string{role + "=" + part, "GORACE=atexit_sleep_ms=0"}, StopTimeout: time.Minute}
 }
 
-func TestServersOverStandardInputAndOutputAnswer(t *testing.T) {
+func TestClient_Process(t *testing.T) {
 	tools, m := connected(t, child("offer"))
 	answers(t, tools)
 	if err := m.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
 	if got, want := run(t.Context(), tools["echo"], ""), "!the connection to the server is closed"; got != want {
-		t.Errorf("afterwards: %q", got)
+		t.Errorf("call afterwards: %q", got)
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *resultText) String() string {
 	return s.text.String()
 }
 
-func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
+func TestClient_ProcessThatDies(t *testing.T) {
 	var stderr resultText
 	server := child("offer")
 	server.Stderr = &stderr
@@ -107,9 +107,9 @@ func TestServerThatDiesGivesFailedResultsWithTheReason(t *testing.T) {
 	}
 }
 
-// TestServersThatDoNotEndAreEnded would hang, or leave a process behind that
+// TestClient_CloseEndsStubbornProcess would hang, or leave a process behind that
 // holds the test's output, if they were not.
-func TestServersThatDoNotEndAreEnded(t *testing.T) {
+func TestClient_CloseEndsStubbornProcess(t *testing.T) {
 	for _, part := range []string{"stubborn", "polite"} {
 		server := child(part)
 		server.StopTimeout = 100 * time.Millisecond
@@ -123,7 +123,7 @@ func TestServersThatDoNotEndAreEnded(t *testing.T) {
 	}
 }
 
-func TestProgramsThatAreNoServersAreNoConnection(t *testing.T) {
+func TestConnect_ProgramIsNoServer(t *testing.T) {
 	for part, want := range map[string]string{
 		"silent": "mcp server test: no connection within 100ms",
 		"dead":   "mcp server test: the server has ended: exit status 5",
@@ -139,7 +139,7 @@ func TestProgramsThatAreNoServersAreNoConnection(t *testing.T) {
 	}
 }
 
-func TestServerThatDoesNotStartAgainSaysWhy(t *testing.T) {
+func TestClient_RestartFails(t *testing.T) {
 	server := child("once")
 	server.Env = append(server.Env, "RIDETHROUGH_TEST_MARK="+filepath.Join(t.TempDir(), "mark"))
 	tools, _ := connected(t, server)
@@ -151,7 +151,7 @@ func TestServerThatDoesNotStartAgainSaysWhy(t *testing.T) {
 	}
 }
 
-func TestKeysInOurEnvironmentAreNotForServers(t *testing.T) {
+func TestConnect_EnvironmentIsNotInherited(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "secret")
 	var stderr resultText
 	server := child("environment")
@@ -161,14 +161,14 @@ func TestKeysInOurEnvironmentAreNotForServers(t *testing.T) {
 	}
 	got := stderr.String()
 	if strings.Contains(got, "secret") || !strings.Contains(got, role+"=environment") || !strings.Contains(got, "PATH=") {
-		t.Errorf("environment: %s", got)
+		t.Errorf("the server's environment: %s", got)
 	}
 }
 
-func TestCallsUnderWayEndWhenTheConnectionIsClosed(t *testing.T) {
+func TestClient_CloseEndsCallsOfProcess(t *testing.T) {
 	tools, m := connected(t, child("offer"))
 	go m.Close()
 	if got := run(t.Context(), tools["hangs"], ""); !strings.HasPrefix(got, "!the ") {
-		t.Errorf("got %q", got)
+		t.Errorf("result %q", got)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// world is a provider in memory and the ways to it.
-type world struct {
+// fixture is a provider in memory and the endpoints that reach it.
+type fixture struct {
 	t        *testing.T
 	provider *simulator.Provider
 	base     http.RoundTripper // reaches the provider
@@ -28,34 +28,34 @@ type world struct {
 	raw      bytes.Buffer // what came back to it
 }
 
-// newWorld starts a provider inside the test's bubble and ends it with the test.
-func newWorld(t *testing.T, script simulator.Script) *world {
-	w := &world{t: t, provider: simulator.New(script), begun: time.Now()}
+// newFixture starts a provider inside the test's bubble and ends it with the test.
+func newFixture(t *testing.T, script simulator.Script) *fixture {
+	w := &fixture{t: t, provider: simulator.New(script), begun: time.Now()}
 	w.base = w.provider.Transport()
 	t.Cleanup(func() { _ = w.provider.Close() })
 	return w
 }
 
-// direct is a seat with nothing between the SDK and the provider.
-func (w *world) direct() seat {
-	return seat{url: "http://provider.test", client: w.tapped(w.base)}
+// direct is a endpoint with nothing between the SDK and the provider.
+func (w *fixture) direct() endpoint {
+	return endpoint{url: "http://provider.test", client: w.countingClient(w.base)}
 }
 
-// transport is a seat over package transport.
-func (w *world) transport(p policy.Policy) seat {
+// transport is a endpoint over package transport.
+func (w *fixture) transport(p policy.Policy) endpoint {
 	t := &transport.Transport{
 		Base: w.base, Retry: retry.Retrier{Policy: p},
 		Limits: transport.Limits{FirstByte: time.Minute, Idle: time.Minute},
 	}
-	return seat{url: "http://provider.test", client: w.tapped(t)}
+	return endpoint{url: "http://provider.test", client: w.countingClient(t)}
 }
 
-// gateway is a seat in front of a gateway.
-func (w *world) gateway(p policy.Policy) seat {
+// gateway is a endpoint in front of a gateway.
+func (w *fixture) gateway(p policy.Policy) endpoint {
 	pipe := simulator.NewPipe()
 	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
 	server := &http.Server{Handler: newGateway(w.t, gateway.Config{
-		Upstreams: everything(upstream),
+		Upstreams: allUpstreams(upstream),
 		Policy:    p,
 		Base:      w.base,
 	})}
@@ -67,11 +67,11 @@ func (w *world) gateway(p policy.Policy) seat {
 		_ = server.Close()
 		<-done
 	})
-	return seat{url: "http://gateway.test", client: w.tapped(dials)}
+	return endpoint{url: "http://gateway.test", client: w.countingClient(dials)}
 }
 
-// everything puts each API at one address, and bears a minute of silence.
-func everything(base *url.URL) []gateway.Upstream {
+// allUpstreams puts each API at one address, and bears a minute of silence.
+func allUpstreams(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
 		all[i].Base, all[i].Limits = base, &gateway.Limits{FirstByte: time.Minute, Idle: time.Minute}
@@ -92,14 +92,14 @@ func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 // ways lead an SDK to a provider through its outages.
 var ways = []struct {
 	name string
-	to   func(*world, policy.Policy) seat
+	to   func(*fixture, policy.Policy) endpoint
 }{
-	{"gateway", (*world).gateway},
-	{"transport", (*world).transport},
+	{"gateway", (*fixture).gateway},
+	{"transport", (*fixture).transport},
 }
 
-// tapped gives a client that counts its requests and keeps what comes back.
-func (w *world) tapped(next http.RoundTripper) *http.Client {
+// countingClient returns a client that counts its requests and keeps what comes back.
+func (w *fixture) countingClient(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 		w.asked.Add(1)
 		resp, err := next.RoundTrip(req)
@@ -117,15 +117,15 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// took is the time since the world began.
-func (w *world) took() time.Duration { return time.Since(w.begun) }
+// took is the time since the start of the test.
+func (w *fixture) took() time.Duration { return time.Since(w.begun) }
 
 // tries counts what the provider was asked, refused connections included.
-func (w *world) tries() int { return len(w.provider.Requests()) }
+func (w *fixture) tries() int { return len(w.provider.Requests()) }
 
 // check compares what the SDK and the provider have seen with what is expected:
 // one request of the SDK, and tries with the same body.
-func (w *world) check(tries int, took time.Duration) {
+func (w *fixture) check(tries int, took time.Duration) {
 	w.t.Helper()
 	if n := w.asked.Load(); n != 1 || w.tries() != tries || w.took() != took {
 		w.t.Errorf("the SDK made %d requests; %d tries in %v, want %d in %v: %s", n, w.tries(), w.took(), tries, took, w.outcomes())
@@ -142,7 +142,7 @@ func (w *world) check(tries int, took time.Duration) {
 }
 
 // outcomes lists what the provider did to each try.
-func (w *world) outcomes() string {
+func (w *fixture) outcomes() string {
 	var all []string
 	for _, r := range w.provider.Requests() {
 		all = append(all, r.Outcome)
@@ -150,7 +150,7 @@ func (w *world) outcomes() string {
 	return strings.Join(all, " ")
 }
 
-// script gives the replies in words.
+// script returns the replies in words.
 func script(t *testing.T, words string) simulator.Script {
 	t.Helper()
 	replies, err := simulator.Parse(words)
@@ -169,9 +169,9 @@ func outage(d time.Duration) simulator.Script {
 // answer from another.
 func healthy(ctx context.Context, t *testing.T, c call) answer {
 	t.Helper()
-	a, err := c.ask(ctx, newWorld(t, simulator.Script{}).direct())
+	a, err := c.ask(ctx, newFixture(t, simulator.Script{}).direct())
 	if err != nil || a.ID == "" || a.Stop == "" || a.Out == 0 || a.Text != "The provider is well again, and this is all that it has to say." {
-		t.Fatalf("a healthy provider gives %+v, %v", a, err)
+		t.Fatalf("healthy provider: answer %+v, error %v", a, err)
 	}
 	return a.anonymous()
 }

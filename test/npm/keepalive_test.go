@@ -38,7 +38,7 @@ func held(t *testing.T, next func(d *dialect.Dialect, f dialect.Form, w http.Res
 	return server
 }
 
-func TestSDKBearsEverySignOfLifeBeforeItsAnswer(t *testing.T) {
+func TestSDK_AcceptsKeepalives(t *testing.T) {
 	provider := simulator.New(simulator.Script{})
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,13 +50,13 @@ func TestSDKBearsEverySignOfLifeBeforeItsAnswer(t *testing.T) {
 			})
 			done, _ := n.call(t, c.name, server.URL, false)
 			if got := within(t, done, "a result"); got.Error != "" || got.Text != answer || got.Stop != c.stop {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 		})
 	}
 }
 
-func TestSDKReadsTheErrorThatEndsAHold(t *testing.T) {
+func TestSDK_ReadsErrorAfterKeepalives(t *testing.T) {
 	for _, c := range calls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestSDKReadsTheErrorThatEndsAHold(t *testing.T) {
 			})
 			done, _ := n.call(t, c.name, server.URL, false)
 			if got := within(t, done, "a result"); got.Error == "" || got.Text+got.Stop != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("call result %+v", got)
 			}
 		})
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// answer is what the provider says when it is well.
+// answer is the healthy provider's answer.
 const answer = "The provider is well again, and this is all that it has to say."
 
 // silence is how long a try may be silent where the provider is. It is real
 // time, and long enough for a machine that has much to do.
 const silence = time.Second
 
-// world is a provider and a gateway in front of it, both on loopback with the
+// fixture is a provider and a gateway in front of it, both on loopback with the
 // servers and clients that they have by default.
-type world struct {
+type fixture struct {
 	t        *testing.T
 	node     *node
 	provider *simulator.Provider
@@ -46,10 +46,10 @@ func hurried() policy.Policy {
 	return p
 }
 
-// newWorld starts both for one test.
-func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
+// newFixture starts both for one test.
+func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		t: t, node: sdks(t), answered: make(chan http.Header, 64), arrived: make(chan string, 64),
 		gone: make(chan struct{}, 64), events: make(chan gateway.Event, 256),
 	}
@@ -83,7 +83,7 @@ func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
 
 // listen puts the provider on a port. What it does to a connection is its own
 // server's doing; that a request is over is told on gone.
-func (w *world) listen() *url.URL {
+func (w *fixture) listen() *url.URL {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		w.t.Fatalf("listen: %v", err)
@@ -121,35 +121,35 @@ func (c *conn) Close() error {
 	c.once.Do(func() {
 		select {
 		case c.gone <- struct{}{}:
-		default: // nobody looks
+		default: // no reader
 		}
 	})
 	return c.TCPConn.Close()
 }
 
 // ask makes a call through the gateway and waits for what comes of it.
-func (w *world) ask(call string) result {
+func (w *fixture) ask(call string) result {
 	w.t.Helper()
 	done, _ := w.node.call(w.t, call, w.url, false)
 	return w.of(done)
 }
 
 // bare makes a call with nothing between the SDK and the provider.
-func (w *world) bare(call string) result {
+func (w *fixture) bare(call string) result {
 	w.t.Helper()
 	done, _ := w.node.call(w.t, call, w.direct, false)
 	return w.of(done)
 }
 
 // until waits for an event.
-func (w *world) until(kind gateway.Type) {
+func (w *fixture) until(kind gateway.Type) {
 	w.t.Helper()
 	for within(w.t, w.events, string(kind)).Type != kind {
 	}
 }
 
 // of waits for a result, but not for ever.
-func (w *world) of(done <-chan result) result {
+func (w *fixture) of(done <-chan result) result {
 	w.t.Helper()
 	return within(w.t, done, "a result")
 }
@@ -163,14 +163,14 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	case v := <-c:
 		return v
 	case <-limit.C:
-		t.Fatalf("no sign of %s", what)
+		t.Fatalf("timed out waiting for %s", what)
 		panic("unreachable")
 	}
 }
 
 // check compares how often the SDK has asked, and what the provider did each
 // time.
-func (w *world) check(asked int64, outcomes string) {
+func (w *fixture) check(asked int64, outcomes string) {
 	w.t.Helper()
 	var all []string
 	for _, r := range w.provider.Requests() {
@@ -181,7 +181,7 @@ func (w *world) check(asked int64, outcomes string) {
 	}
 }
 
-// script gives the replies in words.
+// script returns the replies in words.
 func script(t *testing.T, words string) simulator.Script {
 	t.Helper()
 	replies, err := simulator.Parse(words)

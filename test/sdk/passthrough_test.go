@@ -19,36 +19,36 @@ import (
 // stands in what came back.
 var aside = []struct {
 	name string
-	ask  func(context.Context, seat) (bool, error)
+	ask  func(context.Context, endpoint) (bool, error)
 }{
-	{"Messages.CountTokens", func(ctx context.Context, s seat) (bool, error) {
+	{"Messages.CountTokens", func(ctx context.Context, s endpoint) (bool, error) {
 		client, m := s.anthropic(), message()
 		n, err := client.Messages.CountTokens(ctx, anthropic.MessageCountTokensParams{Model: m.Model, Messages: m.Messages})
 		return err == nil && n.InputTokens > 0, err
 	}},
-	{"anthropic Models.Get", func(ctx context.Context, s seat) (bool, error) {
+	{"anthropic Models.Get", func(ctx context.Context, s endpoint) (bool, error) {
 		client := s.anthropic()
 		m, err := client.Models.Get(ctx, "claude-sonnet", anthropic.ModelGetParams{})
 		return err == nil && m.ID == "claude-sonnet", err
 	}},
-	{"openai Models.Get", func(ctx context.Context, s seat) (bool, error) {
+	{"openai Models.Get", func(ctx context.Context, s endpoint) (bool, error) {
 		client := s.openai()
 		m, err := client.Models.Get(ctx, "gpt-5")
 		return err == nil && m.ID == "gpt-5", err
 	}},
-	{"Embeddings.New", func(ctx context.Context, s seat) (bool, error) {
+	{"Embeddings.New", func(ctx context.Context, s endpoint) (bool, error) {
 		client := s.openai()
 		e, err := client.Embeddings.New(ctx, openai.EmbeddingNewParams{
 			Model: "text-embedding-3-small", Input: openai.EmbeddingNewParamsInputUnion{OfString: openai.String("Hi")},
 		})
 		return err == nil && len(e.Data) == 1 && len(e.Data[0].Embedding) > 0, err
 	}},
-	{"Responses.InputTokens.Count", func(ctx context.Context, s seat) (bool, error) {
+	{"Responses.InputTokens.Count", func(ctx context.Context, s endpoint) (bool, error) {
 		client := s.openai()
 		n, err := client.Responses.InputTokens.Count(ctx, responses.InputTokenCountParams{Model: openai.String("gpt-5")})
 		return err == nil && n.InputTokens > 0, err
 	}},
-	{"Models.CountTokens", func(ctx context.Context, s seat) (bool, error) {
+	{"Models.CountTokens", func(ctx context.Context, s endpoint) (bool, error) {
 		client, err := s.gemini(ctx)
 		if err != nil {
 			return false, err
@@ -56,7 +56,7 @@ var aside = []struct {
 		n, err := client.Models.CountTokens(ctx, "gemini-pro", genai.Text("Hi"), nil)
 		return err == nil && n.TotalTokens > 0, err
 	}},
-	{"Models.EmbedContent", func(ctx context.Context, s seat) (bool, error) {
+	{"Models.EmbedContent", func(ctx context.Context, s endpoint) (bool, error) {
 		client, err := s.gemini(ctx)
 		if err != nil {
 			return false, err
@@ -64,7 +64,7 @@ var aside = []struct {
 		e, err := client.Models.EmbedContent(ctx, "text-embedding-004", genai.Text("Hi"), nil)
 		return err == nil && len(e.Embeddings) == 1 && len(e.Embeddings[0].Values) > 0, err
 	}},
-	{"gemini Models.Get", func(ctx context.Context, s seat) (bool, error) {
+	{"gemini Models.Get", func(ctx context.Context, s endpoint) (bool, error) {
 		client, err := s.gemini(ctx)
 		if err != nil {
 			return false, err
@@ -72,7 +72,7 @@ var aside = []struct {
 		m, err := client.Models.Get(ctx, "gemini-pro", nil)
 		return err == nil && m.Name == "models/gemini-pro", err
 	}},
-	{"ollama", func(ctx context.Context, s seat) (bool, error) {
+	{"ollama", func(ctx context.Context, s endpoint) (bool, error) {
 		client, err := s.ollama()
 		if err != nil {
 			return false, err
@@ -88,21 +88,21 @@ var aside = []struct {
 	}},
 }
 
-func TestCallsThatAskForNoAnswerAreAnswered(t *testing.T) {
+func TestGateway_OtherCallsPassThrough(t *testing.T) {
 	seats := []struct {
 		name string
-		give func(*world) seat
+		give func(*fixture) endpoint
 	}{
-		{"direct", (*world).direct},
-		{"gateway", func(w *world) seat { return w.gateway(policy.Patient()) }},
-		{"transport", func(w *world) seat { return w.transport(policy.Patient()) }},
+		{"direct", (*fixture).direct},
+		{"gateway", func(w *fixture) endpoint { return w.gateway(policy.Patient()) }},
+		{"transport", func(w *fixture) endpoint { return w.transport(policy.Patient()) }},
 	}
-	for _, seat := range seats {
+	for _, endpoint := range seats {
 		for _, c := range aside {
-			t.Run(seat.name+"/"+c.name, func(t *testing.T) {
+			t.Run(endpoint.name+"/"+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					if ok, err := c.ask(t.Context(), seat.give(newWorld(t, script(t, "529*9")))); !ok {
-						t.Errorf("%v", err)
+					if ok, err := c.ask(t.Context(), endpoint.give(newFixture(t, script(t, "529*9")))); !ok {
+						t.Errorf("error %v", err)
 					}
 				})
 			})
