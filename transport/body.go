@@ -11,17 +11,17 @@ import (
 
 // Bounds on what is kept of a body.
 const (
-	errorBound   = 64 << 10         // of an error's body, to name the fault
-	aheadBound   = 1 << 20          // of an answer before its first content, or in one frame
-	bodyPatience = 10 * time.Second // for the body of an error
+	maxErrorBody   = 64 << 10         // of an error's body, to name the fault
+	maxAhead       = 1 << 20          // of an answer before its first content, or in one frame
+	errorBodyLimit = 10 * time.Second // for reading the body of an error
 )
 
-// ahead is a body of which more has been read than handed on.
+// ahead is a body of which more has been read than returned.
 type ahead struct {
 	src    io.ReadCloser
 	buf    []byte
-	pooled *[firstBuf]byte // what buf lies in; nil: it is its own or there is none
-	at     int             // buf[at:] is to be handed on
+	pooled *[firstBuf]byte // the array of buf; nil: buf is grown, or nil
+	at     int             // buf[at:] is still to be returned
 	err    error           // how src has ended; nil: it has not
 
 	closed   atomic.Bool // by the reader
@@ -32,8 +32,8 @@ type ahead struct {
 // streamed, and most streams up to their first content, need no other.
 const firstBuf = 4 << 10
 
-// buffers holds first buffers. A buffer goes back when the reader has had all
-// of it, never when the body is closed, which another goroutine may do.
+// buffers holds first buffers. A buffer goes back when all of it has been read,
+// never when the body is closed, which another goroutine may do.
 var buffers = sync.Pool{New: func() any { return new([firstBuf]byte) }}
 
 // fill reads once from the source, within the bound on the bytes kept.
@@ -53,7 +53,7 @@ func (a *ahead) fill(bound int) {
 	a.err = err
 }
 
-// drop lets go of the buffer.
+// drop releases the buffer.
 func (a *ahead) drop() {
 	if a.pooled != nil {
 		buffers.Put(a.pooled)
@@ -68,7 +68,7 @@ func (a *ahead) fillUp(bound int) {
 	}
 }
 
-// Read hands on what was kept, then what the source gives.
+// Read reads from the buffer, then from the source.
 func (a *ahead) Read(p []byte) (int, error) {
 	if a.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
@@ -95,7 +95,7 @@ func (a *ahead) Close() error {
 	return a.release()
 }
 
-// release closes the source, once. What was kept can still be read.
+// release closes the source, once. The buffer can still be read.
 func (a *ahead) release() error {
 	if a.released.Swap(true) {
 		return nil
@@ -103,41 +103,41 @@ func (a *ahead) release() error {
 	return a.src.Close()
 }
 
-// bond ties the sending of a try to two contexts: the try's, which ends when
-// package retry has its result, and the caller's, to which the answer's body
-// belongs until it is closed.
-type bond struct {
-	cancel      context.CancelCauseFunc
-	try, caller func() bool // unties it from one of them
+// link ends the sending of a try with two contexts: the try's, which ends when
+// package retry has its result, and the caller's, which bounds the answer's body
+// until that is closed.
+type link struct {
+	cancel                  context.CancelCauseFunc
+	unlinkTry, unlinkCaller func() bool
 }
 
-// tie gives a context that ends with the try or the caller, whichever the bond
-// still holds.
-func tie(try, caller context.Context) (context.Context, bond) {
+// linkContexts returns a context that ends with the try or the caller, as long as
+// the link has not been cut.
+func linkContexts(try, caller context.Context) (context.Context, link) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(try))
 	follow := func(c context.Context) func() bool {
 		return context.AfterFunc(c, func() { cancel(context.Cause(c)) })
 	}
-	return ctx, bond{cancel, follow(try), follow(caller)}
+	return ctx, link{cancel, follow(try), follow(caller)}
 }
 
-// end unties everything. The zero bond has nothing to untie.
-func (b bond) end() {
-	if b.cancel == nil {
+// end cuts the link. The zero link is cut.
+func (l link) end() {
+	if l.cancel == nil {
 		return
 	}
-	b.try()
-	b.caller()
-	b.cancel(nil)
+	l.unlinkTry()
+	l.unlinkCaller()
+	l.cancel(nil)
 }
 
-// bound is a body that ends a bond when it is closed.
-type bound struct {
+// linkedBody is a body that cuts a link when it is closed.
+type linkedBody struct {
 	io.ReadCloser
-	bond bond
+	link link
 }
 
-func (b *bound) Close() error {
-	defer b.bond.end()
+func (b *linkedBody) Close() error {
+	defer b.link.end()
 	return b.ReadCloser.Close()
 }

@@ -12,15 +12,15 @@ import (
 )
 
 // rejection is the cause of a fault that came as a response. It keeps the
-// response for the caller in case there is no other try; package retry closes
-// it before a wait.
+// response for the caller, in case there is no other try. Package retry closes it
+// before a wait.
 type rejection struct {
 	status string
 	resp   *http.Response // nil: closed
-	cause  error          // what the fault's cause was before; nil: none
+	cause  error          // the fault's cause without it; nil: none
 }
 
-// reject puts a response whose body is being read as body into the fault.
+// reject adds a response to the fault. What is left of its body is read as body.
 func reject(f *fault.Error, resp *http.Response, body io.ReadCloser) error {
 	resp.Body = body
 	f.Err = &rejection{resp.Status, resp, f.Err}
@@ -36,7 +36,7 @@ func (r *rejection) Error() string {
 
 func (r *rejection) Unwrap() error { return r.cause }
 
-// Close lets go of the response, of which a wait needs nothing.
+// Close closes the response.
 func (r *rejection) Close() error {
 	if r.resp == nil {
 		return nil
@@ -46,10 +46,10 @@ func (r *rejection) Close() error {
 	return body.Close()
 }
 
-// unmask gives a response that says 200 and is none of it the status of its
-// fault. SDKs look no further than the status: they would hand the error on as
-// an answer without text.
-func unmask(resp *http.Response, k fault.Kind) {
+// setErrorStatus gives an error that came with status 200 the status of its
+// fault. SDKs look only at the status: they would return it as an answer without
+// text.
+func setErrorStatus(resp *http.Response, k fault.Kind) {
 	resp.StatusCode = http.StatusBadGateway
 	switch k {
 	case fault.RateLimited, fault.Quota:
@@ -70,28 +70,27 @@ func unmask(resp *http.Response, k fault.Kind) {
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
 }
 
-// refusal gives the response for the caller. One that has no body gets one that
-// says what its status means: Ollama's client takes an empty body for an answer,
-// whatever the status.
-func (c *call) refusal(r *rejection, f *fault.Error) *http.Response {
+// rejected returns the response of a rejection for the caller. One without a body
+// gets one: Ollama's client takes an empty body for an answer, whatever the status.
+func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 	r.resp.Header.Set(shouldRetry, "false")
 	if a, ok := r.resp.Body.(*ahead); ok && c.dialect != nil && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
-		say(r.resp, c.dialect.ErrorBody(f, f.Error()))
+		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))
 	}
 	return r.resp
 }
 
-// unanswered makes a response where none has come: a 503 in the dialect's form
-// that says what happened.
+// unanswered returns a response where none has come: a 503 with an error in the
+// dialect's form.
 func (c *call) unanswered(f *fault.Error) *http.Response {
 	d := c.dialect
 	if d == nil {
 		d = dialect.OpenAIChat()
 	}
-	words := fmt.Sprintf("no answer from %s: %v", c.req.URL.Host, f)
+	text := fmt.Sprintf("no answer from %s: %v", c.req.URL.Host, f)
 	if c.sent > 1 {
-		words = fmt.Sprintf("no answer from %s in %d tries: %v", c.req.URL.Host, c.sent, f)
+		text = fmt.Sprintf("no answer from %s in %d tries: %v", c.req.URL.Host, c.sent, f)
 	}
 	resp := &http.Response{
 		Status:     "503 " + http.StatusText(http.StatusServiceUnavailable),
@@ -100,12 +99,12 @@ func (c *call) unanswered(f *fault.Error) *http.Response {
 		Header:  http.Header{shouldRetry: {"false"}},
 		Request: c.req,
 	}
-	say(resp, d.ErrorBody(f, words))
+	setBody(resp, d.ErrorBody(f, text))
 	return resp
 }
 
-// say gives a response a JSON body of ours.
-func say(resp *http.Response, body []byte) {
+// setBody replaces the body of a response with JSON.
+func setBody(resp *http.Response, body []byte) {
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp.Header.Set("Content-Type", "application/json")
 	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))

@@ -12,19 +12,22 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Limits bounds the silence of one try. A try that is silent for longer fails
-// with a fault of kind Timeout: before the first content it is tried again,
-// after it the answer ends in that fault. Only time in which somebody waits for
-// the provider counts. How long a connection may take to be made is for Base to
-// say.
+// Limits bounds the silence of one try; 0: no limit. A try that is silent for
+// longer fails with a fault of kind Timeout. Before the first content it is tried
+// again, after it the answer ends in that fault. Only time in which the caller
+// reads counts. How long a connection may take to be made is up to Base.
 type Limits struct {
-	FirstByte time.Duration // from sending to the first byte of the answer's body; of what is no answer, to its headers; 0: none
-	Idle      time.Duration // between two bytes of the body, and to the first one where FirstByte is 0; 0: none
+	// FirstByte is from sending to the first byte of the answer's body. Where no
+	// answer was asked for, it is to the headers.
+	FirstByte time.Duration
+	// Idle is between two bytes of the body, and to the first one where there is
+	// no FirstByte.
+	Idle time.Duration
 }
 
-// watch enforces limits on one try, with one timer, and then is the body of its
-// answer. The nil watch enforces none.
-type watch struct {
+// watchdog enforces limits on one try, with one timer, and then is the body of
+// its answer. The nil watchdog enforces none.
+type watchdog struct {
 	limits  Limits
 	cancel  context.CancelCauseFunc // ends the try's context
 	timer   *time.Timer
@@ -35,28 +38,29 @@ type watch struct {
 	src io.ReadCloser // nil: nothing has come yet
 }
 
-// start begins to watch a try, and gives the context that ends when a limit
+// start begins to watch a try, and returns the context that ends when a limit
 // expires.
-func (l Limits) start(ctx context.Context) (context.Context, *watch) {
+func (l Limits) start(ctx context.Context) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
 	}
-	w := &watch{limits: l}
+	w := &watchdog{limits: l}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.waiting.Store(l.FirstByte > 0)
 	w.timer = time.AfterFunc(cmp.Or(l.FirstByte, l.Idle), w.expire)
 	if l.FirstByte == 0 {
-		w.timer.Stop() // until somebody reads
+		w.timer.Stop() // until the caller reads
 	}
 	return ctx, w
 }
 
-// expire is the timer's: it ends the try.
-func (w *watch) expire() {
-	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + w.limits.Idle.String(), Rule: "transport/idle"}
+// expire ends the try when the timer fires.
+func (w *watchdog) expire() {
+	limit, rule := w.limits.Idle, "transport/idle"
 	if w.waiting.Load() {
-		f.Message, f.Rule = "no byte for "+w.limits.FirstByte.String(), "transport/first byte"
+		limit, rule = w.limits.FirstByte, "transport/first byte"
 	}
+	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + limit.String(), Rule: rule}
 	w.expired.Store(f)
 	w.cancel(f)
 	w.mu.Lock()
@@ -66,8 +70,8 @@ func (w *watch) expire() {
 	}
 }
 
-// cause gives the fault of an expired limit, or the error.
-func (w *watch) cause(err error) error {
+// cause returns the fault of an expired limit, or the error.
+func (w *watchdog) cause(err error) error {
 	if w != nil && w.expired.Load() != nil {
 		f := *w.expired.Load()
 		f.Err = err
@@ -76,22 +80,22 @@ func (w *watch) cause(err error) error {
 	return err
 }
 
-// end ends the watch. It may be called again.
-func (w *watch) end() {
+// end stops the watchdog. It may be called again.
+func (w *watchdog) end() {
 	if w != nil {
 		w.timer.Stop()
 		w.cancel(nil)
 	}
 }
 
-// over puts the watch over a response's body.
-func (w *watch) over(resp *http.Response) {
+// wrap makes the watchdog the response's body.
+func (w *watchdog) wrap(resp *http.Response) {
 	switch {
 	case w == nil:
 	case resp.Body == http.NoBody:
 		w.end()
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		w.timer.Stop() // it is no body, but both ways of a connection
+		w.timer.Stop() // not a body, but both directions of a connection
 	default:
 		w.mu.Lock()
 		w.src = resp.Body
@@ -100,8 +104,8 @@ func (w *watch) over(resp *http.Response) {
 	}
 }
 
-// Read stops the clock between two reads: a reader may take its time.
-func (w *watch) Read(p []byte) (int, error) {
+// Read stops the timer between two reads: a reader may take its time.
+func (w *watchdog) Read(p []byte) (int, error) {
 	if w.limits.Idle > 0 && !w.waiting.Load() {
 		w.timer.Reset(w.limits.Idle)
 	}
@@ -110,20 +114,20 @@ func (w *watch) Read(p []byte) (int, error) {
 		w.timer.Stop()
 		w.waiting.Store(false)
 	}
-	if err != nil { // an EOF too: a body that we have closed may end in one
+	if err != nil { // an EOF too: a body that expire has closed may end in one
 		err = w.cause(err)
 	}
 	return n, err
 }
 
-// Close ends the watch with the body.
-func (w *watch) Close() error {
+// Close stops the watchdog with the body.
+func (w *watchdog) Close() error {
 	defer w.end()
 	return w.src.Close()
 }
 
-// once sends a request that is not for this transport to try again.
-func (t *Transport) once(req *http.Request) (*http.Response, error) {
+// sendOnce sends a request that is not tried again here.
+func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
 		return t.base().RoundTrip(req)
 	}
@@ -133,13 +137,13 @@ func (t *Transport) once(req *http.Request) (*http.Response, error) {
 		w.end()
 		return nil, w.cause(err)
 	}
-	w.over(resp)
-	return unread(resp), nil
+	w.wrap(resp)
+	return unlimited(resp), nil
 }
 
-// unread stops the clock of a body that is handed on unread.
-func unread(resp *http.Response) *http.Response {
-	if w, ok := resp.Body.(*watch); ok {
+// unlimited stops the timer of a body that is returned unread.
+func unlimited(resp *http.Response) *http.Response {
+	if w, ok := resp.Body.(*watchdog); ok {
 		w.timer.Stop()
 		w.waiting.Store(false)
 	}

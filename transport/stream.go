@@ -11,50 +11,48 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// stream is the body of a streamed answer. It hands on whole frames, with
-// their bytes unchanged, and knows whether the answer is complete: one that
-// breaks off or ends without its terminator ends in a *fault.Error, never in
-// io.EOF, which SDKs would take for the end of a whole answer.
+// stream is the body of a streamed answer. It returns whole frames, with their
+// bytes unchanged. An answer that breaks off or ends without its terminator ends
+// in a *fault.Error, never in io.EOF, which SDKs would take for a whole answer.
 //
-// Half a frame at the end of a broken answer is dropped. A frame too large to
-// keep is handed on in parts, and from there on the stream is not watched.
+// Half a frame at the end of a broken answer is dropped. A frame too large to keep
+// is returned in parts, and from there on the stream is not examined.
 type stream struct {
 	ahead
 	dialect  *dialect.Dialect
 	form     dialect.Form
 	faults   classify.Classifier
-	whole    int          // buf[at:whole] are whole frames, to be handed on
+	whole    int          // buf[at:whole] are whole frames, to be returned
 	seen     int          // between whole and here no frame ends
 	content  bool         // the first content has been read
 	finished bool         // the answer is complete: a clean end may follow
 	ended    bool         // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error // that error; nil: none
-	raw      bool         // not watched any more
-	spelt    bool         // its failure is a line of its own
+	raw      bool         // no longer examined
+	errLine  bool         // its failure has been made a line
 }
 
-// Watched is the body of a streamed answer that a Transport has read ahead in.
-// It hands on whole frames, and ends in a *fault.Error where the answer breaks
-// off.
+// Watched is the body of a streamed answer from a Transport. It returns whole
+// frames, and ends in a *fault.Error where the answer breaks off.
 type Watched interface {
 	io.ReadCloser
-	// Failure gives the error event that the provider has sent in the stream;
-	// nil: none so far. It is for whoever reads, not for another goroutine.
+	// Failure returns the error event that the provider has sent in the stream;
+	// nil: none so far. Only the goroutine that reads may call it.
 	Failure() *fault.Error
-	// Form gives the form in which the answer comes, which need not be the one
-	// that was asked for.
+	// Form returns the form of the answer, which need not be the one that was
+	// asked for.
 	Form() dialect.Form
 }
 
-// Form gives the form in which the answer comes.
+// Form returns the form of the answer.
 func (s *stream) Form() dialect.Form { return s.form }
 
-// Failure gives the error event that came in the stream.
+// Failure returns the error event that came in the stream.
 func (s *stream) Failure() *fault.Error { return s.failure }
 
-// open reads up to the first content and keeps what it reads. It returns a
-// fault if the answer fails before. opened is told once when the answer has begun
-// and its content is not there yet; nil: nobody.
+// open reads up to the first content and keeps what it reads. It returns a fault
+// if the answer fails before. opened is called once when the answer has begun and
+// its content has not come yet; nil: it is not.
 func (s *stream) open(opened func()) *fault.Error {
 	for {
 		for frame := s.next(); frame != nil; frame = s.next() {
@@ -63,7 +61,7 @@ func (s *stream) open(opened func()) *fault.Error {
 				continue
 			}
 			s.content = true
-			s.noteRest()
+			s.noteFrames()
 			switch sign {
 			case dialect.Failure:
 				return s.failure
@@ -76,18 +74,18 @@ func (s *stream) open(opened func()) *fault.Error {
 		switch {
 		case s.err != nil:
 			return s.cause()
-		case len(s.buf) >= aheadBound:
+		case len(s.buf) >= maxAhead:
 			s.raw = true
 			return nil
 		case s.whole > 0 && opened != nil:
 			opened()
 			opened = nil
 		}
-		s.fill(aheadBound)
+		s.fill(maxAhead)
 	}
 }
 
-// Read hands on whole frames.
+// Read returns whole frames.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
@@ -95,14 +93,14 @@ func (s *stream) Read(p []byte) (int, error) {
 	for s.at == s.whole && !s.raw {
 		if s.err != nil {
 			err := s.end()
-			if s.spell(err) {
+			if s.addErrorLine(err) {
 				break
 			}
 			s.drop()
 			s.at, s.whole = 0, 0
 			return 0, err
 		}
-		s.advance()
+		s.readMore()
 	}
 	if s.raw {
 		return s.ahead.Read(p)
@@ -112,43 +110,43 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// spell puts what breaks a stream of lines off into a line of its own, once:
-// Ollama's client takes no notice of an error that ends a body, and would show
-// a short answer as a whole one.
-func (s *stream) spell(err error) bool {
+// addErrorLine makes the error that ends a stream of lines a line of its own, once.
+// Ollama's client ignores an error that ends a body, and would show a short answer
+// as a whole one.
+func (s *stream) addErrorLine(err error) bool {
 	f, failed := errors.AsType[*fault.Error](err)
-	if !failed || f.Kind == fault.Canceled || s.form != dialect.Lines || s.spelt {
+	if !failed || f.Kind == fault.Canceled || s.form != dialect.Lines || s.errLine {
 		return false
 	}
-	s.spelt = true
+	s.errLine = true
 	s.drop()
 	s.buf = s.dialect.ErrorEvent(s.form, f, f.Error(), true)
 	s.at, s.whole, s.seen = 0, len(s.buf), len(s.buf)
 	return true
 }
 
-// advance reads once from the source.
-func (s *stream) advance() {
+// readMore reads once from the source.
+func (s *stream) readMore() {
 	rest := copy(s.buf, s.buf[s.whole:])
 	s.buf, s.at, s.seen, s.whole = s.buf[:rest], 0, s.seen-s.whole, 0
-	if rest >= aheadBound {
+	if rest >= maxAhead {
 		s.raw = true
 		return
 	}
-	s.fill(aheadBound)
-	s.noteRest()
+	s.fill(maxAhead)
+	s.noteFrames()
 }
 
-// noteRest looks at the frames that have been read and not looked at.
-func (s *stream) noteRest() {
+// noteFrames examines the frames that have been read since.
+func (s *stream) noteFrames() {
 	for frame := s.next(); frame != nil; frame = s.next() {
 		s.note(frame)
 	}
 }
 
-// next gives the next whole frame of what has been read; nil: there is none.
-// At a clean end the rest is a frame if it ends the answer or the answer has ended;
-// else it may be half of one, and is dropped.
+// next returns the next whole frame of what has been read; nil: there is none. At
+// a clean end the rest is a frame if it ends the answer or the answer has ended.
+// Else it may be half of one, and is dropped.
 func (s *stream) next() []byte {
 	rest := s.buf[s.whole:]
 	if len(rest) == 0 {
@@ -167,7 +165,7 @@ func (s *stream) next() []byte {
 	return rest[:n]
 }
 
-// note reads a frame's sign and remembers what end may follow.
+// note returns the kind of a frame and remembers which end may follow.
 func (s *stream) note(frame []byte) (sign dialect.FrameKind) {
 	if s.content {
 		sign = s.dialect.LaterFrameKind(s.form, frame)
@@ -185,7 +183,7 @@ func (s *stream) note(frame []byte) (sign dialect.FrameKind) {
 	return sign
 }
 
-// end gives the error that ends the stream: io.EOF for a complete answer.
+// end returns the error that ends the stream: io.EOF for a complete answer.
 func (s *stream) end() error {
 	if s.ended || s.finished && s.err == io.EOF {
 		return io.EOF
@@ -193,7 +191,7 @@ func (s *stream) end() error {
 	return s.cause()
 }
 
-// cause names the fault of a stream that ended too early.
+// cause returns the fault of a stream that ended too early.
 func (s *stream) cause() *fault.Error {
 	if s.err == io.EOF {
 		return s.faults.Broken(nil, time.Now())

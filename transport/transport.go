@@ -1,12 +1,12 @@
-// Package transport is an [http.RoundTripper] that makes somebody else's SDK
-// ride through its provider's outages: put a [Transport] under the SDK's
-// http.Client and a request for an answer is tried again, before its first
-// content only, as the policy says.
+// Package transport is an [http.RoundTripper] that lets another vendor's SDK ride
+// through its provider's outages. Put a [Transport] under the SDK's http.Client:
+// it tries a request for an answer again, as the policy says, until its first
+// content has come.
 //
-// It reads ahead in an answer up to the first content, so that an error inside
-// a 200 or behind a role chunk is found while the caller has seen nothing, and
-// replays the bytes unchanged. When it gives up it hands on the provider's own
-// response with X-Should-Retry: false, so that the SDK does not start over.
+// It reads an answer ahead up to the first content. So it finds an error inside a
+// 200 or behind a role chunk while the caller has seen nothing, and then replays
+// the bytes unchanged. When it gives up it returns the provider's own response
+// with X-Should-Retry: false, so that the SDK does not start over.
 package transport
 
 import (
@@ -23,77 +23,74 @@ import (
 const (
 	shouldRetry = "X-Should-Retry"          // of a response: "false" ends the SDK's own retries
 	retryCount  = "X-Stainless-Retry-Count" // of a request: how often the SDK has retried it
-	idempotency = "Idempotency-Key"         // of a request: the server tells repetitions by it
+	idempotency = "Idempotency-Key"         // of a request: the server recognizes repetitions by it
 )
 
-// Transport sends requests and tries them again. The zero Transport sends
-// each request once. It may be used by many goroutines at the same time if its
-// parts may, and must not be changed meanwhile.
+// Transport sends requests and tries them again. The zero Transport sends each
+// request once. It may be used by many goroutines at the same time if its parts
+// may, and must not be changed meanwhile.
 //
-// A request is tried again if it asks for an answer or changes nothing (package
-// dialect), or if it carries an Idempotency-Key. It is sent once, and
-// its outcome handed on as it is, if its body cannot be had again (GetBody is
-// nil), if a run of package retry is under way above, or if the SDK above says
-// that it is retrying already.
+// A request is tried again if it asks for an answer, changes nothing, or carries
+// an Idempotency-Key. It is sent once, and its outcome returned as it is, if its
+// body cannot be had again (GetBody is nil), if it is part of a run of package
+// retry already, or if the SDK says that it is a retry.
 //
-// The policy's Wall bounds the time to the first content, not the answer; Limits
-// bounds the silence of a try in both.
+// The policy's Deadline bounds the time to the first content, not the answer.
+// Limits bounds the silence of a try in both.
 type Transport struct {
 	Base   http.RoundTripper   // sends one try; nil: http.DefaultTransport
-	Retry  retry.Retrier       // when to try again and who is told; zero: never, nobody
+	Retry  retry.Retrier       // when to try again, and its hooks; zero: never, none
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 	Limits Limits              // on each try; zero: none
 
-	// Breakers lets the requests of one host share its outages: one of them finds out
-	// whether it is back, and all go on when it is. Several transports may have the
-	// same. nil: each request waits by itself, or at Engine.Gate.
+	// Breakers lets the requests to one host share its outages. Several transports
+	// may have the same. nil: each request waits by itself, or at Retry.Breaker.
 	Breakers *breaker.Set
 
-	// Opened is told that a try's answer has begun to stream and that its first
-	// content, which may take minutes, has not come; nil: nobody. What has come is
-	// kept back: the caller sees none of the provider's own signs of life, and
-	// whoever stands before a client of his own has to see to it.
+	// Opened is called when an answer has begun to stream and its first content,
+	// which may take minutes, has not come; nil: none. What has come is held back,
+	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
 
-	// Resent says that requests which an SDK is sending again are decided about
-	// like any other. That is for a gateway: its client's last request may have
-	// ended with the gateway's last process. False: they are sent once.
+	// Resent treats a request that an SDK has sent before like any other. That is
+	// for a gateway: the earlier one may have ended with its last process. False:
+	// such requests are sent once.
 	Resent bool
 }
 
-// RoundTrip sends the request until it is answered, the policy says stop, or
-// the request's context is done. It then returns context.Cause of that
-// context. A failure comes back as the last response with X-Should-Retry:
-// false added, or, where there was none, as a 503 with the reason in its body:
-// an error would make the SDKs start over. Where an error that is no stream
-// came with status 200, it gets the status that it should have had.
+// RoundTrip sends the request until it is answered, the policy gives up, or the
+// request's context ends: then the error is context.Cause of that context. When
+// it gives up, it returns the last response with X-Should-Retry: false. Without
+// one it returns a 503 with the reason in its body, since an error would make the
+// SDKs start over. An error that came with status 200, and not as a stream, gets
+// the status of its fault.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := dialect.Of(req.Method, req.URL.Path)
-	if !t.decides(req, d) {
-		return t.once(req)
+	if !t.retries(req, d) {
+		return t.sendOnce(req)
 	}
 	c := call{Transport: t, req: req, dialect: d}
-	engine := t.Retry
-	if t.Breakers != nil && engine.Breaker == nil {
-		place := t.place(req, d)
-		defer place.Close()
-		engine.Breaker = place
+	retrier := t.Retry
+	if t.Breakers != nil && retrier.Breaker == nil {
+		caller := t.caller(req, d)
+		defer caller.Close()
+		retrier.Breaker = caller
 	}
-	resp, err := retry.Do(req.Context(), engine, c.try)
+	resp, err := retry.Do(req.Context(), retrier, c.try)
 	if c.sent == 0 && req.Body != nil {
-		_ = req.Body.Close() // nobody else will
+		_ = req.Body.Close() // no try has done so
 	}
 	if err == nil {
 		return resp, nil
 	}
-	spent, ok := errors.AsType[*retry.Error](err)
-	if !ok || spent.Last == nil {
+	end, gaveUp := errors.AsType[*retry.Error](err)
+	if !gaveUp || end.Last == nil {
 		return nil, err
 	}
-	if r, ok := errors.AsType[*rejection](spent); ok && r.resp != nil {
-		return c.refusal(r, spent.Last), nil
+	if r, ok := errors.AsType[*rejection](end); ok && r.resp != nil {
+		return c.rejected(r, end.Last), nil
 	}
-	return c.unanswered(spent.Last), nil
+	return c.unanswered(end.Last), nil
 }
 
 func (t *Transport) base() http.RoundTripper {
@@ -103,14 +100,14 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// decides tells whether it is for this transport to try the request again.
-func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
+// retries reports whether the request may be tried again here.
+func (t *Transport) retries(req *http.Request, d *dialect.Dialect) bool {
 	switch {
 	case t.Retry.Policy.Retries == 0:
 		return false
 	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
 		return false
-	case d == nil && !safe(req):
+	case d == nil && !repeatable(req):
 		return false
 	case !t.Resent && resent(req):
 		return false
@@ -118,21 +115,22 @@ func (t *Transport) decides(req *http.Request, d *dialect.Dialect) bool {
 	return !retry.Nested(req.Context())
 }
 
-// plain tells whether a try's context may be the request's own: it ends earlier
-// only where there is a Wall or a limit, and has besides that only the mark of the
-// run, for which an http.Transport has no use. It saves a copy of the request.
-func (t *Transport) plain() bool {
+// sharesContext reports whether a try may have the request's own context, which
+// saves a copy of the request. A try's context ends earlier only with a Deadline
+// or a limit; the mark of the run, which it has besides, is of no use to an
+// http.Transport.
+func (t *Transport) sharesContext() bool {
 	_, ok := t.base().(*http.Transport)
 	return ok && t.Retry.Policy.Deadline == 0 && t.Limits == (Limits{})
 }
 
-// resent tells whether the SDK above says that it is sending the request again.
+// resent reports whether the SDK says that it has sent the request before.
 func resent(req *http.Request) bool {
 	count := req.Header[retryCount]
 	return len(count) > 0 && count[0] != "0"
 }
 
-// safe tells whether a request that asks for no answer may be repeated.
-func safe(req *http.Request) bool {
+// repeatable reports whether a request that asks for no answer may be repeated.
+func repeatable(req *http.Request) bool {
 	return dialect.Safe(req.Method, req.URL.Path) || req.Header.Get(idempotency) != ""
 }
