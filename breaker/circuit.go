@@ -137,7 +137,9 @@ func (b *Breaker) evict() {
 // all returns the circuits, the widest first.
 func (b *Breaker) all() []*circuit {
 	return slices.SortedFunc(maps.Values(b.circuits), func(x, y *circuit) int {
-		return cmp.Or(cmp.Compare(x.level, y.level), cmp.Compare(x.Model, y.Model), cmp.Compare(x.Credential, y.Credential))
+		return cmp.Or(
+			cmp.Compare(x.level, y.level), cmp.Compare(x.Model, y.Model), cmp.Compare(x.Credential, y.Credential),
+		)
 	})
 }
 

@@ -25,7 +25,7 @@ func Credential(h http.Header, u *url.URL) string {
 		}
 		_ = hash.WriteByte(0)
 	}
-	if strings.Contains(u.RawQuery, "key=") || strings.Contains(u.RawQuery, "%") { // Gemini's clients may put theirs there
+	if strings.Contains(u.RawQuery, "key=") || strings.Contains(u.RawQuery, "%") { // Gemini's clients
 		_, _ = hash.WriteString(u.Query().Get("key"))
 	}
 	return strconv.FormatUint(hash.Sum64(), 36)

@@ -14,7 +14,8 @@ const (
 // nextEarlyRetry is when the next early retry may go; zero: there is none.
 func (ci *circuit) nextEarlyRetry() time.Time {
 	c := ci.sleeping.head
-	if c == nil || ci.open || ci.slowStart.on || !ci.breaker.pausedAt.IsZero() || ci.answered.UnixNano() <= c.sleptAt {
+	if c == nil || ci.open || ci.slowStart.on || !ci.breaker.pausedAt.IsZero() ||
+		ci.answered.UnixNano() <= c.sleptAt {
 		return time.Time{}
 	}
 	at := time.Unix(0, c.sleptAt).Add(earlyRetryAfter)

@@ -56,7 +56,9 @@ func (b *Breaker) Degraded() bool {
 func (b *Breaker) state() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	st := State{Paused: b.pausedAt, PausedBy: b.pausedBy, LastSuccess: b.answered, Name: b.name, UsualRate: b.traffic.usual()}
+	st := State{
+		Name: b.name, Paused: b.pausedAt, PausedBy: b.pausedBy, LastSuccess: b.answered, UsualRate: b.traffic.usual(),
+	}
 	for _, q := range b.queues() {
 		st.Waiting += q.n
 	}

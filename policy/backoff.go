@@ -28,9 +28,7 @@ func (b Backoff) At(k int, random float64) time.Duration {
 	k = max(k, 1)
 	last := len(b.Steps)
 	wait := float64(b.Steps[min(k, last)-1])
-	if k > last && b.Factor > 1 {
-		wait *= math.Pow(b.Factor, float64(k-last))
-	}
+	wait *= math.Pow(max(1, b.Factor), float64(max(0, k-last)))
 	wait *= 1 - b.Jitter.Down + random*(b.Jitter.Down+b.Jitter.Up)
 	return b.limit(wait)
 }

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -198,6 +199,71 @@ func TestLatestWait_IsTheNearestBudget(t *testing.T) {
 	for i, tt := range tests {
 		if got := tt.p.LatestWait(r, now); !got.Equal(tt.want) {
 			t.Errorf("row %d: latest wait at %v, want %v", i, got, tt.want)
+		}
+	}
+}
+
+func TestNext_BoundsAreExact(t *testing.T) {
+	s := time.Second
+	fives := policy.Backoff{Steps: []time.Duration{5 * s}}
+	run(t, policy.Policy{Retries: 9, MaxWait: 10 * s, Backoff: fives}, []failure{ // the second fits exactly
+		{0, overloaded, 5 * s, ""}, {5 * s, overloaded, 5 * s, ""}, {10 * s, overloaded, 0, policy.OverBudget},
+	})
+	p := policy.Policy{Retries: 9, Backoff: fives}
+	f := limited(5 * s)
+	if _, v := p.Next(policy.Run{}, &f, false, start, 0); v.Wait != 5*s || v.Hinted {
+		t.Errorf("a provider that asks for the scheduled wait: verdict %+v, want 5s that it has not asked for", v)
+	}
+	if r, _ := (policy.Policy{Retries: 1}).Next(policy.Run{}, &overloaded, false, start, 0); r.Slept != 0 {
+		t.Errorf("a retry without a wait: slept %v, want 0", r.Slept)
+	}
+	r, v := p.Next(policy.Run{Tries: 1, Slept: math.MaxInt64 - 1}, &overloaded, false, start, 0)
+	if r.Slept != math.MaxInt64 || v.Wait != 5*s {
+		t.Errorf("a run that has slept for ever: run %+v, verdict %+v; want the longest duration and 5s", r, v)
+	}
+}
+
+func TestLatestWait_AddsUpExactly(t *testing.T) {
+	s := time.Second
+	p := policy.Policy{Retries: 1000, MaxWait: 2 * time.Hour, Backoff: policy.Backoff{Steps: []time.Duration{s}}}
+	if got := p.LatestWait(policy.Run{}, start).Sub(start); got != 1000*s {
+		t.Errorf("a thousand waits of 1s last until %v, want 1000s", got)
+	}
+	p.Retries = 1001
+	if got := p.LatestWait(policy.Run{}, start).Sub(start); got != 2*time.Hour {
+		t.Errorf("more waits than are added up last until %v, want the budget", got)
+	}
+	p = policy.Policy{Retries: 9, MaxWait: 3 * s, Backoff: policy.Backoff{Steps: []time.Duration{s}}}
+	if got := p.LatestWait(policy.Run{}, start).Sub(start); got != 3*s {
+		t.Errorf("waits that fill the budget exactly last until %v, want 3s", got)
+	}
+	if got := p.LatestWait(policy.Run{Slept: 4 * s}, start).Sub(start); got != 0 {
+		t.Errorf("a run over its budget waits for another %v, want 0", got)
+	}
+}
+
+func TestBackoff_StaysInRange(t *testing.T) {
+	s := time.Second
+	tests := []struct {
+		name    string
+		backoff policy.Backoff
+		k       int
+		random  float64
+		want    time.Duration
+	}{
+		{"no steps", policy.Backoff{Max: s}, 1, 0, 0},
+		{"k below 1 is the first", policy.Backoff{Steps: []time.Duration{s, 2 * s}}, 0, 0, s},
+		{"factor below 1 does not shrink", policy.Backoff{Steps: []time.Duration{s}, Factor: 0.5}, 4, 0, s},
+		{"factor grows after the last step", policy.Backoff{Steps: []time.Duration{s, 2 * s}, Factor: 3}, 4, 0, 18 * s},
+		{"exactly the longest duration", policy.Backoff{Steps: []time.Duration{1 << 62}, Factor: 2}, 2, 0, math.MaxInt64},
+		{"jitter down", policy.Backoff{Steps: []time.Duration{10 * s}, Jitter: policy.Jitter{Down: 0.2, Up: 0.1}}, 1, 0, 8 * s},
+		{"jitter up", policy.Backoff{Steps: []time.Duration{10 * s}, Jitter: policy.Jitter{Down: 0.2, Up: 0.1}}, 1, 1, 11 * s},
+		{"jitter below zero", policy.Backoff{Steps: []time.Duration{10 * s}, Jitter: policy.Jitter{Down: 2}}, 1, 0, 0},
+		{"limited after jitter", policy.Backoff{Steps: []time.Duration{10 * s}, Jitter: policy.Jitter{Up: 1}, Max: 12 * s}, 1, 1, 12 * s},
+	}
+	for _, tt := range tests {
+		if got := tt.backoff.At(tt.k, tt.random); got != tt.want {
+			t.Errorf("%s: wait is %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Read gives what one read of the connection has brought, and waits only where
-// that was nothing of the body. Chunks that have come together are given
+// Read returns what one read of the connection has brought. It reads again only if
+// that was nothing of the body. Chunks that have come together are returned
 // together.
 func (x *exchange) Read(p []byte) (int, error) {
 	x.mu.Lock()
@@ -23,7 +23,7 @@ func (x *exchange) Read(p []byte) (int, error) {
 		}
 		n, err := x.read(p)
 		if err != nil {
-			x.err = x.named(err)
+			x.err = x.reason(err)
 			x.end(err == io.EOF)
 		}
 		if n > 0 || err != nil {
@@ -46,32 +46,32 @@ func (x *exchange) read(p []byte) (int, error) {
 		x.fill()
 		raw = x.in[x.r:x.w]
 	}
-	given, used, err := x.frame.take(p, raw)
+	n, used, err := x.frame.take(p, raw)
 	if direct {
-		x.stray = used < len(raw)
+		x.excess = used < len(raw)
 	} else {
 		x.r += used
 	}
 	switch {
 	case err != nil:
-		return given, err
+		return n, err
 	case x.frame.ended():
-		return given, io.EOF
+		return n, io.EOF
 	}
-	return given, nil
+	return n, nil
 }
 
-// readInto reads what is not longer than the body is known to be straight into
-// the caller's memory.
+// readInto reads straight into the caller's memory, at most what is left of the
+// body.
 func (x *exchange) readInto(p []byte) []byte {
 	n, err := x.conn.Read(x.frame.bound(p))
 	x.pending = err
 	return p[:n]
 }
 
-// named gives the reason why the body cannot be read, where it is known better
-// than by the connection's error.
-func (x *exchange) named(err error) error {
+// reason returns why the body cannot be read, where more is known than the
+// connection's error.
+func (x *exchange) reason(err error) error {
 	switch {
 	case err == io.EOF:
 		return err
@@ -85,9 +85,9 @@ func (x *exchange) named(err error) error {
 	return err
 }
 
-// Close gives the connection back if the rest of the body has been received,
-// and closes it if not. It may be called again, and while another goroutine
-// reads, which it then ends.
+// Close keeps the connection if the rest of the body has been received, and closes
+// it if not. It may be called again, and while another goroutine reads: that ends
+// the read.
 func (x *exchange) Close() error {
 	if x.closed.Swap(true) {
 		return nil

@@ -16,47 +16,47 @@ const (
 	chunksEnd
 )
 
-// What a body may have beside its data: whoever sends more keeps us busy.
+// Bounds on what a body may have beside its data.
 const (
-	extMost     = 16 << 10 // extensions and padding beyond twice the data
-	trailerMost = 64 << 10
-	digitsMost  = 15 // of a size, so that it cannot overflow
+	maxExt     = 16 << 10 // extensions and padding beyond twice the data
+	maxTrailer = 64 << 10
+	maxDigits  = 15 // of a size, so that it cannot overflow
 )
 
-// chunks takes the framing out of a chunked body, as it comes. It insists on
-// CRLF: what ends at a bare LF for one reader goes on for another.
+// chunks takes the framing out of a chunked body, as it comes. It accepts CRLF
+// only: a line that ends at a bare LF for one reader continues for another.
 type chunks struct {
 	state  int
 	left   int64 // of a chunk's data
 	digits int
-	extra  int64 // bytes of extensions, less what the data has earned
+	extra  int64 // bytes of extensions, less twice the data
 	trail  int   // bytes of trailers
 }
 
-// decode moves data from src to dst until one of them is used up or the body
-// ends. They may begin in the same place.
-func (c *chunks) decode(dst, src []byte) (given, used int, err error) {
+// decode moves data from src to dst until one of them is used up or the body ends.
+// They may begin in the same place. It returns the bytes written and read.
+func (c *chunks) decode(dst, src []byte) (written, used int, err error) {
 	for used < len(src) && c.state != chunksEnd {
 		if c.state == chunkData {
-			n := copy(dst[given:], src[used:min(int64(len(src)), int64(used)+c.left)])
+			n := copy(dst[written:], src[used:min(int64(len(src)), int64(used)+c.left)])
 			if n == 0 {
 				break // no room
 			}
-			given, used, c.left = given+n, used+n, c.left-int64(n)
+			written, used, c.left = written+n, used+n, c.left-int64(n)
 			if c.left == 0 {
 				c.state = chunkDataCR
 			}
 			continue
 		}
 		if err := c.step(src[used]); err != nil {
-			return given, used, err
+			return written, used, err
 		}
 		used++
 	}
-	return given, used, nil
+	return written, used, nil
 }
 
-// step takes a byte that is not data.
+// step reads a byte that is not data.
 func (c *chunks) step(b byte) error {
 	switch {
 	case c.state <= chunkExt:
@@ -79,11 +79,11 @@ func (c *chunks) step(b byte) error {
 	return want(b, '\n')
 }
 
-// size takes a byte of the line that a chunk begins with.
+// size reads a byte of the line that a chunk begins with.
 func (c *chunks) size(b byte) error {
 	digit := hex(b)
 	switch {
-	case c.state == chunkSize && digit >= 0 && c.digits < digitsMost:
+	case c.state == chunkSize && digit >= 0 && c.digits < maxDigits:
 		c.left, c.digits = c.left<<4|int64(digit), c.digits+1
 		return nil
 	case c.digits == 0:
@@ -99,16 +99,16 @@ func (c *chunks) size(b byte) error {
 	default:
 		return malformed("chunk size with %q", b)
 	}
-	if c.extra++; c.extra > extMost {
-		return malformed("chunk extensions above %d bytes", extMost)
+	if c.extra++; c.extra > maxExt {
+		return malformed("chunk extensions above %d bytes", maxExt)
 	}
 	return nil
 }
 
-// trailer takes a byte after the last chunk.
+// trailer reads a byte after the last chunk.
 func (c *chunks) trailer(b byte) error {
-	if c.trail++; c.trail > trailerMost {
-		return malformed("trailers above %d bytes", trailerMost)
+	if c.trail++; c.trail > maxTrailer {
+		return malformed("trailers above %d bytes", maxTrailer)
 	}
 	switch {
 	case c.state == trailerLF:
@@ -136,7 +136,7 @@ func want(b, wanted byte) error {
 	return malformed("chunk with %q in place of %q", b, wanted)
 }
 
-// hex is the value of a hexadecimal digit; -1: it is none.
+// hex returns the value of a hexadecimal digit; -1: it is none.
 func hex(b byte) int {
 	switch {
 	case '0' <= b && b <= '9':

@@ -8,53 +8,53 @@ import (
 	"time"
 )
 
-// conn is a connection and what is needed to keep it for later.
+// conn is a connection that may be pooled.
 type conn struct {
 	net.Conn
 	host   string
 	reused bool
 	since  time.Time // idle since
 
-	raw        syscall.RawConn    // asks the kernel; nil: there is none below
-	look, wait func(uintptr) bool // peek and arrive, made once
+	raw        syscall.RawConn    // for system calls; nil: not available
+	peek, read func(uintptr) bool // tryPeek and tryRead, made once
 
-	// what look and wait have found
-	quiet bool
-	buf   *[bufSize]byte
-	n     int
-	errno error
+	// results of peek and read
+	silent bool
+	buf    *[bufSize]byte
+	n      int
+	errno  error
 }
 
 func newConn(c net.Conn, host string) *conn {
 	made := &conn{Conn: c, host: host}
-	if s, ok := c.(syscall.Conn); ok && kernel {
+	if s, ok := c.(syscall.Conn); ok && systemCalls {
 		if raw, err := s.SyscallConn(); err == nil {
-			made.raw, made.look, made.wait = raw, made.peek, made.arrive
+			made.raw, made.peek, made.read = raw, made.tryPeek, made.tryRead
 		}
 	}
 	return made
 }
 
-// silent tells whether an idle connection is as it should be: open, with
-// nothing to read. An end or a stray answer that has arrived shows here; where
-// there is no kernel to ask, an end shows in the next request.
-func (c *conn) silent() bool {
+// usable reports whether an idle connection is open, with nothing to read. It
+// notices an end, or an answer without a request. Where system calls are not
+// available, the next request notices an end.
+func (c *conn) usable() bool {
 	if c.raw == nil {
 		return true
 	}
-	c.quiet = false
-	return c.raw.Read(c.look) == nil && c.quiet
+	c.silent = false
+	return c.raw.Read(c.peek) == nil && c.silent
 }
 
-// receive reads once, into a buffer that it takes from the pool when there is
-// something to read: a request may wait for its answer for long, and many do.
+// receive reads once. It takes a buffer from the pool only when there is something
+// to read: many requests wait for their answers for long.
 func (c *conn) receive() (buf *[bufSize]byte, n int, err error) {
 	if c.raw == nil {
 		buf = buffers.Get().(*[bufSize]byte)
 		n, err = c.Read(buf[:])
 		return buf, n, err
 	}
-	if err := c.raw.Read(c.wait); err != nil {
+	if err := c.raw.Read(c.read); err != nil {
 		return buffers.Get().(*[bufSize]byte), 0, err
 	}
 	buf, c.buf = c.buf, nil

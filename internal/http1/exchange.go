@@ -11,53 +11,52 @@ import (
 )
 
 const (
-	bufSize  = 4 << 10 // of a request's head, and of what is read at once of an answer's
-	headMost = 1 << 20 // of an answer, 1xx included
-	infoMost = 100     // answers with 1xx before the one that counts
-
-	linesMost = 4 << 10 // of a head: each becomes an entry of a map
+	bufSize  = 4 << 10 // for the head of a request, and for one read of an answer's
+	maxHead  = 1 << 20 // of an answer, 1xx included
+	maxInfos = 100     // answers with 1xx before the final one
+	maxLines = 4 << 10 // of a head: each becomes an entry of a map
 )
 
-// buffers are what heads are written in and read into.
+// buffers are for heads.
 var buffers = sync.Pool{New: func() any { return new([bufSize]byte) }}
 
-// exchange is one request and its answer on one connection. It is the body of
-// the answer. Its fields belong to the caller of RoundTrip and then to whoever
-// reads the body, under mu.
+// exchange is one request and its answer on one connection. It is the body of the
+// answer. Its fields belong to the caller of RoundTrip, and then to the reader of
+// the body, under mu.
 type exchange struct {
-	resp     http.Response
-	t        *Transport
-	ctx      context.Context
-	conn     *conn
-	up       upload
-	unfollow func() bool // the context; nil: it never ends
-	over     atomic.Bool // whoever sets it decides what becomes of the connection
+	resp    http.Response
+	t       *Transport
+	ctx     context.Context
+	conn    *conn
+	up      upload
+	unwatch func() bool // stops watching ctx; nil: it never ends
+	over    atomic.Bool // setting it is the right to close or keep the connection
 
-	buf      *[bufSize]byte // nil: given back, as long as there is nothing in it
+	buf      *[bufSize]byte // nil: returned to the pool while it is empty
 	in       []byte         // buf, or a larger one for a large head
 	r, w     int            // in[r:w] has been read from the connection and not used
 	pending  error          // of the connection, due when in[r:w] is used up
 	answered bool           // a byte has come
-	last     bool           // the connection ends with this exchange
+	last     bool           // the connection closes after this exchange
 
 	mu     sync.Mutex
 	closed atomic.Bool
 	frame  framing
 	err    error // how the body has ended; nil: it has not
-	stray  bool  // more has come than the answer
+	excess bool  // more has come than the answer
 }
 
 func newExchange(t *Transport, req *http.Request, b body) *exchange {
 	x := &exchange{t: t, ctx: req.Context(), buf: buffers.Get().(*[bufSize]byte)}
 	x.resp.Request = req
-	x.up.x, x.up.body, x.up.length = x, b, outgoing(req)
+	x.up.x, x.up.body, x.up.length = x, b, bodyLength(req)
 	return x
 }
 
 // run sends the request and reads the head of its answer.
 func (x *exchange) run(head []byte) error {
 	if x.ctx.Done() != nil {
-		x.unfollow = context.AfterFunc(x.ctx, x.abort)
+		x.unwatch = context.AfterFunc(x.ctx, x.abort)
 	}
 	req := x.resp.Request
 	x.up.start(head, req.GetBody != nil)
@@ -71,7 +70,7 @@ func (x *exchange) run(head []byte) error {
 		}
 		return err
 	}
-	x.last = x.resp.Close || closes(req) // the caller may change what it gets
+	x.last = x.resp.Close || closes(req) // the caller may change the request and the response
 	if x.frame.ended() {
 		x.resp.Body = http.NoBody
 		x.end(true)
@@ -81,10 +80,10 @@ func (x *exchange) run(head []byte) error {
 	return nil
 }
 
-// readHead reads up to the head that counts.
+// readHead reads up to the head of the final answer.
 func (x *exchange) readHead() error {
-	left := headMost
-	for range infoMost {
+	left := maxHead
+	for range maxInfos {
 		var s scanner
 		end, err := x.seek(&s, left)
 		if err != nil {
@@ -97,15 +96,15 @@ func (x *exchange) readHead() error {
 		left -= end
 		switch code := x.resp.StatusCode; {
 		case code == http.StatusSwitchingProtocols:
-			return malformed("a 101 that nobody has asked for")
+			return malformed("a 101 that was not asked for")
 		case code >= 200:
 			return x.frame.set(&x.resp)
 		}
 	}
-	return malformed("more than %d answers with 1xx", infoMost)
+	return malformed("more than %d answers with 1xx", maxInfos)
 }
 
-// seek reads until the whole head is there and gives its length.
+// seek reads until the whole head is there and returns its length.
 func (x *exchange) seek(s *scanner, most int) (int, error) {
 	for {
 		end, err := s.end(x.in[x.r:x.w])
@@ -113,7 +112,7 @@ func (x *exchange) seek(s *scanner, most int) (int, error) {
 			return end, err
 		}
 		if x.w-x.r >= most {
-			return 0, malformed("a header above %d bytes", headMost)
+			return 0, malformed("a header above %d bytes", maxHead)
 		}
 		if x.pending != nil {
 			return 0, x.cut()
@@ -122,7 +121,7 @@ func (x *exchange) seek(s *scanner, most int) (int, error) {
 	}
 }
 
-// cut names the end of the connection inside the head or before it.
+// cut returns the error for the end of the connection in or before the head.
 func (x *exchange) cut() error {
 	switch {
 	case x.pending != io.EOF:
@@ -156,27 +155,27 @@ func (x *exchange) fill() {
 	x.answered = x.answered || n > 0
 }
 
-// abort ends the exchange from outside. The connection is closed unless the
-// exchange has been over before: then it may carry another by now.
+// abort ends the exchange from another goroutine. The connection is closed, unless
+// the exchange was over before: then it may carry another by now.
 func (x *exchange) abort() {
 	if x.over.CompareAndSwap(false, true) {
 		_ = x.conn.Close()
 	}
 }
 
-// end ends the exchange for whoever reads: the connection is kept for another
-// one if that is possible.
+// end ends the exchange for the reader. The connection is kept for another one if
+// that is possible.
 func (x *exchange) end(whole bool) {
-	if x.unfollow != nil {
-		x.unfollow()
+	if x.unwatch != nil {
+		x.unwatch()
 	}
-	stray := x.stray || x.r < x.w || x.pending != nil
+	excess := x.excess || x.r < x.w || x.pending != nil
 	x.free()
 	if !x.over.CompareAndSwap(false, true) {
 		return
 	}
 	reuse, later := false, false
-	if whole && !stray && !x.last {
+	if whole && !excess && !x.last {
 		reuse, later = x.up.settle()
 	}
 	switch {
@@ -187,13 +186,13 @@ func (x *exchange) end(whole bool) {
 	}
 }
 
-// keep puts the connection back when the upload is the last to be done.
+// keep puts the connection back when the upload ends after the answer.
 func (x *exchange) keep() {
 	_ = x.conn.SetWriteDeadline(time.Time{})
 	x.t.put(x.conn)
 }
 
-// free gives the buffer back.
+// free returns the buffer to the pool.
 func (x *exchange) free() {
 	if x.buf != nil {
 		buffers.Put(x.buf)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// framing knows where the body of an answer ends: after so many bytes, after
-// its last chunk, or with the connection.
+// framing is where the body of an answer ends: after a number of bytes, after its
+// last chunk, or with the connection.
 type framing struct {
 	left    int64 // bytes
 	chunked bool
@@ -18,7 +18,7 @@ type framing struct {
 	chunks  chunks
 }
 
-// chunkedOnly is the only transfer coding there is.
+// chunkedOnly is the only transfer coding that is accepted.
 const chunkedOnly = "chunked"
 
 // set reads the framing from the header (RFC 9112, 6.3) and sets the fields of
@@ -41,7 +41,7 @@ func (f *framing) set(resp *http.Response) error {
 		delete(resp.Header, "Transfer-Encoding")
 		resp.TransferEncoding = []string{chunkedOnly}
 	}
-	resp.Close = ends(resp)
+	resp.Close = closesAfter(resp)
 	resp.ContentLength = length
 	switch {
 	case resp.Request.Method == http.MethodHead:
@@ -57,22 +57,22 @@ func (f *framing) set(resp *http.Response) error {
 	return nil
 }
 
-// ends tells whether the connection ends with the answer. As in net/http, the
-// header then does not say so any more.
-func ends(resp *http.Response) bool {
-	said := resp.Header["Connection"]
+// closesAfter reports whether the connection closes after the answer. As in
+// net/http, it then removes the header that says so.
+func closesAfter(resp *http.Response) bool {
+	connection := resp.Header["Connection"]
 	if resp.ProtoMinor == 0 {
-		return hasToken(said, "close") || !hasToken(said, "keep-alive")
+		return hasToken(connection, "close") || !hasToken(connection, "keep-alive")
 	}
-	if !hasToken(said, "close") {
+	if !hasToken(connection, "close") {
 		return false
 	}
 	delete(resp.Header, "Connection")
 	return true
 }
 
-// contentLength reads a length; -1: there is none. Two are an error, even the
-// same: whoever sends them has put two messages together.
+// contentLength reads a length; -1: there is none. Two are an error, even if they
+// are the same.
 func contentLength(values []string) (int64, error) {
 	switch {
 	case len(values) == 0:
@@ -87,15 +87,15 @@ func contentLength(values []string) (int64, error) {
 	return int64(n), nil
 }
 
-// ended tells whether all of the body has been taken.
+// ended reports whether all of the body has been taken.
 func (f *framing) ended() bool {
 	return f.left == 0 && !f.close && (!f.chunked || f.chunks.state == chunksEnd)
 }
 
-// fits tells whether p has room for all that is left.
+// fits reports whether p has room for all that is left.
 func (f *framing) fits(p []byte) bool { return f.left > 0 && f.left <= int64(len(p)) }
 
-// bound is the part of p that may be read into.
+// bound returns the part of p that may be read into.
 func (f *framing) bound(p []byte) []byte {
 	if f.left > 0 {
 		return p[:min(int64(len(p)), f.left)]
@@ -103,8 +103,9 @@ func (f *framing) bound(p []byte) []byte {
 	return p
 }
 
-// take moves what is of the body from raw to p, which may be the same memory.
-func (f *framing) take(p, raw []byte) (given, used int, err error) {
+// take moves the body's bytes from raw to p, which may be the same memory. It
+// returns the bytes written and read.
+func (f *framing) take(p, raw []byte) (written, used int, err error) {
 	if f.chunked {
 		return f.chunks.decode(p, raw)
 	}
@@ -112,14 +113,14 @@ func (f *framing) take(p, raw []byte) (given, used int, err error) {
 	if !f.close {
 		n = f.left
 	}
-	given = copy(p, raw[:min(n, int64(len(raw)))])
+	written = copy(p, raw[:min(n, int64(len(raw)))])
 	if !f.close {
-		f.left -= int64(given)
+		f.left -= int64(written)
 	}
-	return given, given, nil
+	return written, written, nil
 }
 
-// cut names the end of the connection inside the body.
+// cut returns the error for the end of the connection inside the body.
 func (f *framing) cut(err error) error {
 	switch {
 	case !errors.Is(err, io.EOF):

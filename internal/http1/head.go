@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// malformed is the error of an answer that is not HTTP/1.1. Package fault knows
-// it by its first words.
+// malformed returns the error of an answer that is not HTTP/1.1. Package
+// fault/classify recognizes it by its first words.
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("malformed HTTP response: "+format, args...)
 }
 
-// scanner looks for the end of a head, without looking twice at what it has
-// seen. A line may end in LF alone, as net/http has it.
+// scanner looks for the end of a head, and reads no byte twice. A line may end in LF
+// alone, as in net/http.
 type scanner struct {
-	line  int // where the line under way begins
+	line  int // where the present line begins
 	seen  int // there is no LF between line and here
 	lines int // before that
 }
 
-// end gives the length of the head that p begins with; 0: it has not ended yet.
+// end returns the length of the head that p begins with; 0: it has not ended yet.
 func (s *scanner) end(p []byte) (int, error) {
 	for {
 		i := bytes.IndexByte(p[s.seen:], '\n')
@@ -37,14 +37,14 @@ func (s *scanner) end(p []byte) (int, error) {
 			}
 			return s.line, nil
 		}
-		if s.lines++; s.lines > linesMost {
-			return 0, malformed("more than %d header lines", linesMost)
+		if s.lines++; s.lines > maxLines {
+			return 0, malformed("more than %d header lines", maxLines)
 		}
 	}
 }
 
-// parseHead reads a whole head of so many lines. The fields' names and values
-// are parts of it.
+// parseHead reads a whole head, which has that many lines. The fields' names and
+// values are parts of it.
 func parseHead(head string, lines int, resp *http.Response) error {
 	line, rest := cutLine(head)
 	if err := parseStatus(line, resp); err != nil {
@@ -80,7 +80,8 @@ func cutLine(s string) (line, rest string) {
 // parseStatus reads a line such as "HTTP/1.1 200 OK".
 func parseStatus(line string, resp *http.Response) error {
 	const proto = "HTTP/1.1"
-	if len(line) < len(proto)+4 || line[:7] != proto[:7] || line[7] != '0' && line[7] != '1' || line[8] != ' ' || !isValue(line) {
+	if len(line) < len(proto)+4 || line[:7] != proto[:7] || line[7] != '0' && line[7] != '1' ||
+		line[8] != ' ' || !isValue(line) {
 		return malformed("%.64q", line)
 	}
 	status := line[len(proto)+1:]

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// pool keeps idle connections by host, the one used last at the end. It has no
-// goroutine: a connection is looked at when it is taken, and one timer closes
-// what nobody takes.
+// pool keeps idle connections by host, the latest used at the end. It has no
+// goroutine: a connection is checked when it is taken, and one timer closes those
+// that have been idle for too long.
 type pool struct {
 	mu    sync.Mutex
 	hosts map[string][]*conn
 	timer *time.Timer // nil: nothing to close later
-	shut  bool        // nothing is kept until the next request
+	shut  bool        // no connection is kept until the next request
 }
 
-// take gives the connection to the host that was used last; nil: none is left.
+// take returns the connection to the host that was used last; nil: none is left.
 func (t *Transport) take(host string) *conn {
 	for {
 		c := t.idle.pop(host)
 		if c == nil {
 			return nil
 		}
-		if time.Since(c.since) < t.idleTimeout() && c.silent() {
+		if time.Since(c.since) < t.idleTimeout() && c.usable() {
 			c.reused = true
 			return c
 		}
@@ -44,7 +44,7 @@ func (p *pool) pop(host string) *conn {
 	return c
 }
 
-// put keeps a connection for later, or closes it where enough are kept.
+// put keeps a connection, or closes it where enough are kept.
 func (t *Transport) put(c *conn) {
 	c.since = time.Now()
 	limit := t.IdlePerHost
@@ -68,7 +68,8 @@ func (t *Transport) put(c *conn) {
 	}
 }
 
-// sweep closes what has been idle for too long and comes again for the rest.
+// sweep closes connections that have been idle for too long, and sets the timer for
+// the others.
 func (t *Transport) sweep() {
 	p := &t.idle
 	p.mu.Lock()
@@ -102,7 +103,7 @@ func (t *Transport) idleTimeout() time.Duration {
 	return t.IdleTimeout
 }
 
-// clear closes everything, also what is put back before the next request.
+// clear closes all connections, also those put back before the next request.
 func (p *pool) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,12 +8,14 @@ import (
 	"strings"
 )
 
-// takes tells whether the request is one for this package. The others are
-// rare, and net/http knows how to do them.
-func (t *Transport) takes(req *http.Request) bool {
+// sends reports whether this package sends the request. The others are rare, and
+// left to net/http.
+func (t *Transport) sends(req *http.Request) bool {
 	u := req.URL
 	switch {
-	case u == nil || u.Scheme != "http" || u.Opaque != "" || !plainHost(u.Host) || !plainHost(req.Host) || u.Host == "":
+	case u == nil || u.Scheme != "http" || u.Opaque != "" || u.Host == "":
+		return false
+	case !plainHost(u.Host) || !plainHost(req.Host):
 		return false
 	case u.Path != "" && u.Path[0] != '/' || req.Header == nil || req.Method == http.MethodConnect:
 		return false
@@ -26,7 +28,7 @@ func (t *Transport) takes(req *http.Request) bool {
 		return false
 	case req.ContentLength != 0 && req.Body == nil:
 		return false
-	case outgoing(req) < 0 && !usuallyWithBody(req.Method): // whether there is a body at all has to be found out
+	case bodyLength(req) < 0 && !usuallyWithBody(req.Method): // there may be no body at all
 		return false
 	}
 	f, ok := t.fallback().(*http.Transport)
@@ -37,8 +39,8 @@ func (t *Transport) takes(req *http.Request) bool {
 	return proxy == nil && err == nil
 }
 
-// plainHost tells whether a host can be sent as it is: no zone, no user, none
-// that has to be turned into ASCII.
+// plainHost reports whether a host can be sent as it is: it has no zone and no user,
+// and is in ASCII.
 func plainHost(host string) bool {
 	for i := range len(host) {
 		switch b := host[i]; {
@@ -55,8 +57,8 @@ func usuallyWithBody(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-// outgoing is the length of the request's body; -1: it is not known.
-func outgoing(req *http.Request) int64 {
+// bodyLength returns the length of the request's body; -1: it is not known.
+func bodyLength(req *http.Request) int64 {
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return 0
@@ -115,9 +117,9 @@ func appendTarget(b []byte, req *http.Request) []byte {
 	return b
 }
 
-// appendLength says where the body ends.
+// appendLength appends the field that says where the body ends.
 func appendLength(b []byte, req *http.Request, method string) []byte {
-	switch n := outgoing(req); {
+	switch n := bodyLength(req); {
 	case n < 0:
 		return appendLine(b, "Transfer-Encoding", "chunked")
 	case n > 0 || usuallyWithBody(method):
@@ -132,15 +134,16 @@ func appendLine(b []byte, name, value string) []byte {
 	return append(append(b, value...), "\r\n"...)
 }
 
-// appendFields writes what the caller has set, but for what the request itself
-// says. An empty User-Agent is none, and of several the first is sent.
+// appendFields appends the fields that the caller has set, except those that the
+// request determines. An empty User-Agent is left out; of several the first is
+// sent.
 func appendFields(b []byte, h http.Header) ([]byte, error) {
 	for name, values := range h {
 		if !isToken(name) {
 			return b, fmt.Errorf("http1: invalid header field name %q", name)
 		}
 		agent := name == "User-Agent"
-		if said(name) {
+		if determined(name) {
 			continue
 		}
 		for i, v := range values {
@@ -155,9 +158,9 @@ func appendFields(b []byte, h http.Header) ([]byte, error) {
 	return b, nil
 }
 
-// said tells whether the request's own fields say it, in whatever case: a
-// second length would let the server see two requests in one.
-func said(name string) bool {
+// determined reports whether the request itself determines the field, in any case:
+// with a second length the server could see two requests in one.
+func determined(name string) bool {
 	switch len(name) {
 	case len("Host"):
 		return strings.EqualFold(name, "Host")
@@ -171,12 +174,12 @@ func said(name string) bool {
 	return false
 }
 
-// closes tells whether the request asks for its connection to be closed.
+// closes reports whether the request asks for its connection to be closed.
 func closes(req *http.Request) bool {
 	return req.Close || hasToken(req.Header["Connection"], "close")
 }
 
-// hasToken looks for a token in lists that are separated by commas.
+// hasToken reports whether a token is in lists that are separated by commas.
 func hasToken(lists []string, token string) bool {
 	for _, list := range lists {
 		if strings.EqualFold(list, token) {
@@ -191,7 +194,7 @@ func hasToken(lists []string, token string) bool {
 	return false
 }
 
-// isToken tells whether s can be a method or the name of a field (RFC 9110,
+// isToken reports whether s can be a method or the name of a field (RFC 9110,
 // 5.6.2).
 func isToken(s string) bool {
 	for i := range len(s) {
@@ -204,12 +207,13 @@ func isToken(s string) bool {
 
 // tokens has a bit for each character of a token.
 var tokens = [2]uint64{
-	1<<'!' | 1<<'#' | 1<<'$' | 1<<'%' | 1<<'&' | 1<<'\'' | 1<<'*' | 1<<'+' | 1<<'-' | 1<<'.' | (1<<10-1)<<'0',
+	1<<'!' | 1<<'#' | 1<<'$' | 1<<'%' | 1<<'&' | 1<<'\'' | 1<<'*' | 1<<'+' | 1<<'-' | 1<<'.' |
+		(1<<10-1)<<'0',
 	(1<<26-1)<<('A'-64) | 1<<('^'-64) | 1<<('_'-64) | 1<<('`'-64) | (1<<26-1)<<('a'-64) | 1<<('|'-64) | 1<<('~'-64),
 }
 
-// isValue tells whether s can be the value of a field: no control characters
-// but the tab.
+// isValue reports whether s can be the value of a field: it has no control
+// characters but the tab.
 func isValue(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {

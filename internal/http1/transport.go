@@ -1,14 +1,13 @@
-// Package http1 is an [http.RoundTripper] for upstreams that are spoken to in
-// HTTP/1.1 without TLS: Ollama, LM Studio, vLLM, a provider behind a proxy on
-// the same machine. The gateway uses it because net/http's own costs about as
-// much as everything else in a proxy together: two goroutines for each
-// connection, and a hand-over between them and the caller for each request.
+// Package http1 is an [http.RoundTripper] for upstreams that speak HTTP/1.1
+// without TLS: Ollama, LM Studio, vLLM, a provider behind a proxy on the same
+// machine. The gateway uses it because net/http's own costs about as much as the
+// rest of a proxy: two goroutines for each connection, which exchange each
+// request with the caller.
 //
 // Here the calling goroutine writes the request and reads the answer. Only a
-// request that the server is slow to take gets a goroutine of its own. What is
-// rare, such as https, upgrades, proxies and trailers, is left to net/http, and
-// nothing is tried again, except on a pooled connection that turns out to be
-// dead: that is no fault.
+// request that the server reads slowly gets a goroutine of its own. Rare cases,
+// such as https, upgrades, proxies and trailers, are left to net/http. Nothing is
+// tried again, except when a pooled connection turns out to be dead.
 //
 // It is strict where two readers of the same bytes could differ about where a
 // message ends (RFC 9112, 6 and 11): such an answer is an error.
@@ -26,24 +25,25 @@ import (
 // It may be used by many goroutines at the same time, and must not be changed
 // or copied after its first use.
 //
-// It sends and answers what net/http's Transport with DisableCompression would,
-// with these differences: trailers of an answer are read and dropped, an answer
-// with a folded header line, two lengths or a length beside a transfer coding
-// is refused, Pragma is not translated, Expect is sent without waiting for an
-// answer to it, and there are no calls to [net/http/httptrace] beyond those of
-// the dial.
+// It does what net/http's Transport with DisableCompression would, with these
+// differences:
+//   - trailers of an answer are read and dropped
+//   - an answer with a folded header line, two lengths, or a length and a transfer
+//     coding is an error
+//   - Pragma is not translated, and Expect is sent without waiting
+//   - only the dial calls [net/http/httptrace]
 //
-// A request's body that has a method Bytes() []byte is written from that
-// memory and not read. The memory must not change until the body is closed,
-// which may be after RoundTrip has returned. The body of a request with a
-// GetBody is taken to be at hand: reading it does not wait.
+// A request's body with a method Bytes() []byte is written from that memory and
+// not read. The memory must not change until the body is closed, which may be
+// after RoundTrip has returned. Reading the body of a request with a GetBody is
+// taken not to block.
 type Transport struct {
-	// Fallback takes what is not for this Transport; nil: http.DefaultTransport.
-	// If it is an *http.Transport, so are requests for which it has a Proxy.
+	// Fallback sends the requests that this Transport does not; nil:
+	// http.DefaultTransport. With an *http.Transport, those for its Proxy too.
 	Fallback http.RoundTripper
 
-	// Dial connects; nil: a net.Dialer that gives up after 10 s. It must heed its
-	// context.
+	// Dial connects, until its context ends; nil: a net.Dialer with a timeout of
+	// 10 s.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	IdlePerHost int           // connections kept for later requests, for each host; 0: 256
@@ -52,14 +52,14 @@ type Transport struct {
 	idle pool
 }
 
-// RoundTrip sends one request and returns when the header of its answer is
-// there. When the request's context ends, so do the request and the reading of
-// the answer's body, with context.Cause.
+// RoundTrip sends one request and returns with the header of its answer. When the
+// request's context ends, so do the request and the reading of the answer's body,
+// with context.Cause.
 //
 // A request on a pooled connection that ends before the first byte of an answer
 // is sent once more on a fresh one, if its body can be had again.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !t.takes(req) {
+	if !t.sends(req) {
 		return t.fallback().RoundTrip(req)
 	}
 	resp, err := t.try(req, req.Body, false)
@@ -68,7 +68,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	body := req.Body
-	if outgoing(req) != 0 {
+	if bodyLength(req) != 0 {
 		if req.GetBody == nil {
 			return nil, gone.error
 		}
@@ -79,10 +79,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.try(req, body, true)
 }
 
-// staleError is the end of a pooled connection before it has brought a byte.
+// staleError is the end of a pooled connection before the first byte of an answer.
 type staleError struct{ error }
 
-// try sends the request once, with that body.
+// try sends the request once, with the body.
 func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Response, error) {
 	x := newExchange(t, req, body)
 	head, err := appendHead(x.buf[:0], req)
@@ -109,7 +109,7 @@ func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Respons
 	return nil, err
 }
 
-// connect gives a connection to the request's host.
+// connect returns a connection to the request's host.
 func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
 	ctx := req.Context()
 	if ctx.Err() != nil {

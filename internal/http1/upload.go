@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	small     = 16 << 10              // what every socket takes without waiting for the other side
-	patience  = 10 * time.Millisecond // for a server to take a request, before a goroutine goes on with it
-	afterword = 50 * time.Millisecond // for the rest of a request after its answer has ended
-	blockSize = 64 << 10
+	socketBuffer = 16 << 10              // every socket takes as much without waiting for the other side
+	writeLimit   = 10 * time.Millisecond // for the server to take a request, before a goroutine continues
+	restLimit    = 50 * time.Millisecond // for the rest of a request after its answer has ended
+	blockSize    = 64 << 10
 )
 
-// blocks are what bodies are copied through.
+// blocks are for copying bodies.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
-// How far an upload is. An upload that has a goroutine and an exchange that has
-// its answer hand the connection back together: the one that is last does.
+// The states of an upload. Of an upload with a goroutine and its exchange, the one
+// that ends last keeps or closes the connection.
 const (
-	sent    int32 = iota // all of it; the connection is the exchange's alone
-	sending              // a goroutine is at it
-	waiting              // a goroutine is at it, and the exchange is over
-	failed               // the server did not take it; it may have answered all the same
-	broke                // the body could not be read: the request was never whole
+	sent     int32 = iota // all of it; the connection belongs to the exchange
+	sending               // by a goroutine
+	outlives              // by a goroutine, and the exchange is over
+	failed                // the server did not take it; it may have answered all the same
+	broke                 // the body could not be read: the request was never whole
 )
 
 type body = io.ReadCloser
@@ -38,22 +38,23 @@ type body = io.ReadCloser
 // memory is a body that need not be read.
 type memory interface{ Bytes() []byte }
 
-// upload writes a request. A server may answer before it has taken all of it,
-// so the caller, who is to read the answer, does not wait long: what is not out
-// by then is left to a goroutine, which ends with the body or the connection.
+// upload writes a request. A server may answer before it has taken all of it, so
+// the caller, which is to read the answer, does not wait long. The rest is left to
+// a goroutine, which ends with the body or the connection.
 type upload struct {
 	x      *exchange
 	body   body
-	length int64 // of the body; -1: it goes out in chunks
+	length int64 // of the body; -1: it is sent in chunks
 	left   int64 // to be read of it
 	out    net.Buffers
-	vec    [2][]byte // what out lies in
+	vec    [2][]byte // the array of out
 	block  *[blockSize]byte
 	state  atomic.Int32
-	err    error // why it failed; to be read when state says so
+	err    error // why it failed; to be read in the states failed and broke
 }
 
-// start writes what can be written at once. head lies in the exchange's buffer.
+// start writes what can be written at once. head is in the exchange's buffer.
+// atHand says that reading the body does not block.
 func (u *upload) start(head []byte, atHand bool) {
 	u.vec[0], u.out, u.left = head, u.vec[:1], u.length
 	if err := u.load(atHand); err != nil {
@@ -76,11 +77,11 @@ func (u *upload) start(head []byte, atHand bool) {
 		return
 	}
 	u.state.Store(sending)
-	go u.goOn()
+	go u.writeRest()
 }
 
-// load puts beside the head what is at hand of the body: all of it if it is in
-// memory, a block if it can be read without waiting.
+// load adds what is at hand of the body to the head: all of it if it is in memory,
+// a block if it can be read without blocking.
 func (u *upload) load(atHand bool) error {
 	if u.length <= 0 {
 		return nil
@@ -112,12 +113,12 @@ func (u *upload) load(atHand bool) error {
 		u.vec[1], u.out = first, u.vec[:2]
 	}
 	if u.left == 0 {
-		return u.ends()
+		return u.expectEnd()
 	}
 	return nil
 }
 
-// complete holds the bytes that a body has against its length.
+// complete checks the bytes of a body against its length.
 func (u *upload) complete(n int64) error {
 	if n == u.length {
 		return nil
@@ -125,8 +126,8 @@ func (u *upload) complete(n int64) error {
 	return fmt.Errorf("http1: ContentLength=%d with Body length %d", u.length, n)
 }
 
-// ends wants nothing more to be in the body.
-func (u *upload) ends() error {
+// expectEnd checks that nothing more is in the body.
+func (u *upload) expectEnd() error {
 	var one [1]byte
 	for range 100 {
 		n, err := u.body.Read(one[:])
@@ -148,11 +149,11 @@ func (u *upload) write() error {
 	for _, b := range u.out {
 		total += len(b)
 	}
-	if c.raw != nil && total <= small {
+	if c.raw != nil && total <= socketBuffer {
 		_, err := u.out.WriteTo(c.Conn)
 		return err
 	}
-	if c.SetWriteDeadline(time.Now().Add(patience)) != nil {
+	if c.SetWriteDeadline(time.Now().Add(writeLimit)) != nil {
 		return os.ErrDeadlineExceeded // a goroutine can wait
 	}
 	_, err := u.out.WriteTo(c.Conn)
@@ -162,8 +163,8 @@ func (u *upload) write() error {
 	return err
 }
 
-// goOn writes the rest.
-func (u *upload) goOn() {
+// writeRest writes the rest.
+func (u *upload) writeRest() {
 	_, err := u.out.WriteTo(u.x.conn.Conn)
 	if err != nil || u.left == 0 {
 		u.finish(failed, err)
@@ -175,7 +176,7 @@ func (u *upload) goOn() {
 	u.finish(u.copy())
 }
 
-// copy reads the body and writes it, as it comes. It tells what an error means.
+// copy reads the body and writes it, as it comes. It returns the state for an error.
 func (u *upload) copy() (int32, error) {
 	for u.left != 0 {
 		part := u.block[chunkLine : blockSize-len(crlf)]
@@ -199,7 +200,7 @@ func (u *upload) copy() (int32, error) {
 			return sent, nil
 		}
 	}
-	return broke, u.ends()
+	return broke, u.expectEnd()
 }
 
 const (
@@ -235,46 +236,46 @@ func (u *upload) sendLast(rest []byte) error {
 	return err
 }
 
-// finish lets go of the body and says how the upload went: as how has it, or
-// sent if there is no error.
-func (u *upload) finish(how int32, err error) {
+// finish releases the body and sets the state: sent if there is no error, else
+// state.
+func (u *upload) finish(state int32, err error) {
 	u.close()
 	if u.block != nil {
 		blocks.Put(u.block)
 	}
 	u.block, u.vec, u.out = nil, [2][]byte{}, nil
 	if u.err = err; err == nil {
-		how = sent
+		state = sent
 	}
-	switch before := u.state.Swap(how); {
-	case before == waiting && how == sent:
+	switch before := u.state.Swap(state); {
+	case before == outlives && state == sent:
 		u.x.keep()
-	case before == waiting:
+	case before == outlives:
 		_ = u.x.conn.Close()
-	case before == sending && how == broke:
-		u.x.abort() // the server would wait for the rest for ever
+	case before == sending && state == broke:
+		u.x.abort() // else the server waits for the rest
 	}
 }
 
 func (u *upload) close() {
 	if u.body != nil {
-		_ = u.body.Close() // nobody is left who could use the error
+		_ = u.body.Close() // no one is left to use the error
 		u.body = nil
 	}
 }
 
-// broken tells whether the request failed on its own side.
+// broken reports whether the request failed on its own side.
 func (u *upload) broken() bool { return u.state.Load() == broke }
 
-// lost tells whether the server did not take the request.
+// lost reports whether the server did not take the request.
 func (u *upload) lost() bool { return u.state.Load() == failed }
 
-// settle tells whether the connection may carry another request, now that the
-// answer is complete. If later is true, the upload decides that when it ends.
+// settle reports whether the connection may carry another request, now that the
+// answer is complete. If later is true, the upload decides about it when it ends.
 func (u *upload) settle() (reuse, later bool) {
 	if u.state.Load() == sending {
-		_ = u.x.conn.SetWriteDeadline(time.Now().Add(afterword))
-		if u.state.CompareAndSwap(sending, waiting) {
+		_ = u.x.conn.SetWriteDeadline(time.Now().Add(restLimit))
+		if u.state.CompareAndSwap(sending, outlives) {
 			return false, true
 		}
 		_ = u.x.conn.SetWriteDeadline(time.Time{})
