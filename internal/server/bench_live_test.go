@@ -16,8 +16,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// BenchmarkLive_ThreeReadersThousandWaits measures three readers of a thousand waits, some of which change every
-// quarter of a second: in percent of a core, the changes included. An iteration is a quarter of a second.
+// BenchmarkLive_ThreeReadersThousandWaits measures three readers of a thousand waits, some of which change
+// every quarter of a second: in percent of a core, the changes included. An iteration is a quarter of a
+// second.
 func BenchmarkLive_ThreeReadersThousandWaits(b *testing.B) {
 	for _, change := range []int{0, 25, 250, 1000} {
 		b.Run(fmt.Sprintf("%d change", change), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 // bodyTime is how long a client may pause while it sends a body.
 const bodyTime = 30 * time.Second
 
-// limitBody sets a deadline for each part of a request's body; nil: there is no body. The deadline applies to a body
-// that is not read as well: net/http waits for its rest before it answers.
+// limitBody sets a deadline for each part of a request's body; nil: there is no body. The deadline applies to
+// a body that is not read as well: net/http waits for its rest before it answers.
 func limitBody(w http.ResponseWriter, r *http.Request) *body {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
@@ -31,7 +31,8 @@ type body struct {
 	broken atomic.Bool // it has no end
 }
 
-// Read reads the body. At its end it removes the deadline: the server reads on to notice when the client leaves.
+// Read reads the body. At its end it removes the deadline: the server reads on to notice when the client
+// leaves.
 func (b *body) Read(p []byte) (int, error) {
 	b.extend()
 	n, err := b.ReadCloser.Read(p)
@@ -51,9 +52,9 @@ func (b *body) Close() error {
 	return err
 }
 
-// finish closes the connection of a request whose body has no end, once it has its answer: what follows would be read
-// as the next request, and may be a part of this one. net/http does so itself only for answers that follow the whole
-// body.
+// finish closes the connection of a request whose body has no end, once it has its answer: what follows would
+// be read as the next request, and may be a part of this one. net/http does so itself only for answers that
+// follow the whole body.
 func (b *body) finish(w http.ResponseWriter) {
 	if b == nil || b.ended.Load() || w.Header().Get("Connection") == "close" {
 		return

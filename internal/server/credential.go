@@ -22,8 +22,8 @@ func hasNoCredential(r *http.Request) bool {
 // refusalBound is how much of a provider's refusal is kept, in bytes.
 const refusalBound = 16 << 10
 
-// refusalExplainer is the answer to a request with the token and without a credential for the provider. It replaces
-// the provider's refusal, which is about a key that the client believes it has sent.
+// refusalExplainer is the answer to a request with the token and without a credential for the provider. It
+// replaces the provider's refusal, which is about a key that the client believes it has sent.
 type refusalExplainer struct {
 	http.ResponseWriter
 	r      *http.Request

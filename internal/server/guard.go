@@ -10,8 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// isNamed reports whether a host is a name of this server. A web page whose name was pointed at this machine (DNS
-// rebinding) must not reach it: such a page can have any name but ours, and no address but its own.
+// isNamed reports whether a host is a name of this server. A web page whose name was pointed at this machine
+// (DNS rebinding) must not reach it: such a page can have any name but ours, and no address but its own.
 func (s *Server) isNamed(host string, r *http.Request) bool {
 	host = hostname(strings.ToLower(host))
 	if host == "localhost" || s.hosts[host] {
@@ -37,8 +37,9 @@ func hostname(host string) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// isForeign reports whether a page of another site has made the request. Such a page spends the gateway's own key
-// even if it cannot read the answer. Programs send no Origin, and apps that do have a scheme of their own.
+// isForeign reports whether a page of another site has made the request. Such a page spends the gateway's own
+// key even if it cannot read the answer. Programs send no Origin, and apps that do have a scheme of their
+// own.
 func (s *Server) isForeign(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	if len(origins) == 0 { // a GET for an image has no Origin, but names its site

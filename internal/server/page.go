@@ -20,13 +20,13 @@ import (
 // pagePath is the address of the page.
 const pagePath = "/-/ui/"
 
-// pagePolicy allows what the page needs and nothing else: it loads its own files, connects to this server, and is
-// part of no other page.
+// pagePolicy allows what the page needs and nothing else: it loads its own files, connects to this server,
+// and is part of no other page.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// setPageGuards sets the headers of every answer that is not an upstream's, so that nothing in it runs in a browser
-// or becomes part of a page.
+// setPageGuards sets the headers of every answer that is not an upstream's, so that nothing in it runs in a
+// browser or becomes part of a page.
 func setPageGuards(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
@@ -73,7 +73,8 @@ func newAsset(name string, text []byte) asset {
 	return a
 }
 
-// mediaType returns the type of a file by its name. The types of a page do not depend on the machine's tables.
+// mediaType returns the type of a file by its name. The types of a page do not depend on the machine's
+// tables.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".html":
@@ -104,8 +105,8 @@ func pack(text []byte) []byte {
 	return b.Bytes()
 }
 
-// servePage answers with a file of the page. The files hold no secret and need no token: the token may stand in the
-// fragment of the page's address, which is not sent.
+// servePage answers with a file of the page. The files hold no secret and need no token: the token may stand
+// in the fragment of the page's address, which is not sent.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, pagePath)
 	if name == "" {
@@ -146,7 +147,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// isBrowser reports whether a browser opens the server's address. No API serves HTML there, so it gets the page.
+// isBrowser reports whether a browser opens the server's address. No API serves HTML there, so it gets the
+// page.
 func (s *Server) isBrowser(r *http.Request) bool {
 	return len(s.page) > 0 && r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")

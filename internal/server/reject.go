@@ -10,7 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// reject answers a request with an error in the form that its client expects: that of its API, or ours below /-/.
+// reject answers a request with an error in the form that its client expects: that of its API, or ours below
+// /-/.
 func reject(w http.ResponseWriter, r *http.Request, status int, format string, args ...any) {
 	if isOurs(r) {
 		rest.Refuse(w, status, format, args...)

@@ -18,8 +18,8 @@ const (
 	closeTime   = time.Second // to close connections when the grace is over
 )
 
-// Run serves on a listener, which it closes, until ctx ends. Then it refuses new requests and ends waits at once, in a
-// form that their clients may retry. Answers in progress end when the grace is over.
+// Run serves on a listener, which it closes, until ctx ends. Then it refuses new requests and ends waits at
+// once, in a form that their clients may retry. Answers in progress end when the grace is over.
 //
 // It refuses a listener that other machines can reach unless there is a token.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
@@ -70,8 +70,8 @@ func shutdown(ctx context.Context, server *http.Server, d time.Duration) error {
 	return server.Shutdown(ctx)
 }
 
-// checkAddr refuses an address that other machines can reach if there is no token: every client of the gateway can
-// use its upstreams.
+// checkAddr refuses an address that other machines can reach if there is no token: every client of the
+// gateway can use its upstreams.
 func (s *Server) checkAddr(addr net.Addr) error {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() || s.config.Token != "" {

@@ -1,6 +1,7 @@
-// Package server is the handler of `ridethrough serve`. It stands before the gateway and refuses what must not reach
-// it: clients without the token, pages of other sites, requests that never end. Below /-/ it answers the HTTP API:
-// what waits and for what (package live), events (feed), conversations and councils. At /-/ui/ it serves the page.
+// Package server is the handler of `ridethrough serve`. It stands before the gateway and refuses what must
+// not reach it: clients without the token, pages of other sites, requests that never end. Below /-/ it
+// answers the HTTP API: what waits and for what (package live), events (feed), conversations and councils. At
+// /-/ui/ it serves the page.
 //
 // It knows no provider and never retries. docs/api.md and docs/conversations.md are its manuals.
 package server
@@ -66,8 +67,8 @@ type Server struct {
 	refusals      refusals
 }
 
-// New returns a server. [Server.Run] serves it; as a handler in another server it leaves the bounds of connections
-// and headers to that one.
+// New returns a server. [Server.Run] serves it; as a handler in another server it leaves the bounds of
+// connections and headers to that one.
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.Default()

@@ -17,8 +17,8 @@ const (
 	authorization = "Authorization"
 )
 
-// keyHeaders are the headers in which clients send an API's credential. Many can set no other, so the token may
-// stand there.
+// keyHeaders are the headers in which clients send an API's credential. Many can set no other, so the token
+// may stand there.
 var keyHeaders = []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
 // admit reports whether a request has the token, and removes the token from it: it never reaches a provider.
@@ -71,8 +71,8 @@ func (s *Server) bearsToken(values []string) bool {
 	return found
 }
 
-// stripQuery removes ?key= from the query if it is the token, and reports whether it was there. The rest stays as it
-// is, byte for byte.
+// stripQuery removes ?key= from the query if it is the token, and reports whether it was there. The rest
+// stays as it is, byte for byte.
 func (s *Server) stripQuery(r *http.Request) bool {
 	if r.URL.RawQuery == "" {
 		return false

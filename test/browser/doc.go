@@ -1,9 +1,9 @@
-// Package browser tests the page in a real browser, with the real program behind it and a scripted provider. It has
-// only tests.
+// Package browser tests the page in a real browser, with the real program behind it and a scripted provider. It
+// has only tests.
 //
-// The tests are the *.test.mjs, which node runs. world.mjs starts the processes; fake.mjs is a server for states that
-// the real one does not reach on command. They need Chromium (Debian's, or the one in CHROMIUM) and two packages, and
-// skip without them:
+// The tests are the *.test.mjs, which node runs. world.mjs starts the processes; fake.mjs is a server for states
+// that the real one does not reach on command. They need Chromium (Debian's, or the one in CHROMIUM) and two
+// packages, and skip without them:
 //
 //	npm ci --prefix test/browser --ignore-scripts
 package browser

@@ -7,8 +7,8 @@ const dist = fileURLToPath(new URL('../../internal/server/web/dist/', import.met
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain' }
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// fake starts a server. answer returns the answer to other requests than those for the stream and the files, as
-// [status, document].
+// fake starts a server. answer returns the answer to other requests than those for the stream and the files,
+// as [status, document].
 export async function fake({ lists, answer = () => [200, {}] }) {
   const readers = new Set()
   const done = []

@@ -8,8 +8,8 @@ after(close)
 
 const views = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 
-// troubled starts a world with an outage in progress, for calls and turns, and one that is over. It returns the
-// addresses of all views and of a conversation that waits.
+// troubled starts a world with an outage in progress, for calls and turns, and one that is over. It returns
+// the addresses of all views and of a conversation that waits.
 async function troubled(t) {
   const w = await world(t, { replies: '529*2, ok, say:"## Headings\\n\\nOne **two** `three`.\\n\\n#### More\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
   await w.call('early')

@@ -1,4 +1,5 @@
-// The surroundings of a test: the program's two processes, a browser, and a page that may not violate its policy.
+// The surroundings of a test: the program's two processes, a browser, and a page that may not violate its
+// policy.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -95,8 +96,8 @@ export const browser = () => (shared ??= chromium.launch({ executablePath: proce
 
 export const close = async () => (await shared)?.close()
 
-// open opens an address in a context of its own. A violation of the policy or an error that the test does not expect
-// fails the test.
+// open opens an address in a context of its own. A violation of the policy or an error that the test does not
+// expect fails the test.
 export async function open(t, address, { context: options = {}, expects = /$^/, in: context } = {}) {
   const c = context ?? (await (await browser()).newContext({ viewport: { width: 1100, height: 800 }, ...options }))
   const page = await c.newPage()
@@ -135,13 +136,14 @@ export function countdown(words) {
 
 export const text = (page, selector) => page.locator(selector).first().textContent()
 
-// shown waits for a text to be visible. It polls: a wait of the library that begins while the address changes may
-// never end.
+// shown waits for a text to be visible. It polls: a wait of the library that begins while the address changes
+// may never end.
 export const shown = (page, words) => until(`to see ${words}`, () => page.getByText(words).first().isVisible())
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-// accessible checks the page against the accessibility rules. The page needs bypassCSP: the checker is a script.
+// accessible checks the page against the accessibility rules. The page needs bypassCSP: the checker is a
+// script.
 export async function accessible(page, what) {
   await page.evaluate(axe)
   const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))

@@ -1,5 +1,5 @@
-// Package api holds the JSON of the HTTP API for conversations and councils: what the server reads and answers.
-// Package description describes these types in OpenAPI; their comments are its texts.
+// Package api holds the JSON of the HTTP API for conversations and councils: what the server reads and
+// answers. Package description describes these types in OpenAPI; their comments are its texts.
 package api
 
 import (
@@ -148,7 +148,8 @@ type Rejected struct {
 	*Problem
 }
 
-// Problem is an error document (RFC 9457). Its type is about:blank, which is left out; programs go by the code.
+// Problem is an error document (RFC 9457). Its type is about:blank, which is left out; programs go by the
+// code.
 type Problem struct {
 	Title  string `json:"title"` // the text of the status
 	Status int    `json:"status"`

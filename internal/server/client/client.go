@@ -1,5 +1,5 @@
-// Package client is a client of the HTTP API of conversations. The server runs the turns: they continue without the
-// client. A client that loses the connection reconnects and misses no event that is kept.
+// Package client is a client of the HTTP API of conversations. The server runs the turns: they continue
+// without the client. A client that loses the connection reconnects and misses no event that is kept.
 package client
 
 import (
@@ -84,8 +84,8 @@ func (c Client) do(ctx context.Context, method, path, accept string, body []byte
 	return nil, transient(p)
 }
 
-// transient returns a refusal that passes by itself as a fault: that of a server that shuts down, or of a proxy
-// before one that is down.
+// transient returns a refusal that passes by itself as a fault: that of a server that shuts down, or of a
+// proxy before one that is down.
 func transient(p *api.Problem) error {
 	switch p.Status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -34,7 +34,8 @@ func (c Client) Get(ctx context.Context, id string) (conversation.View, error) {
 	return got.View(), err
 }
 
-// List yields the conversations, the newest first, with their ids, models, titles and times. The error is last.
+// List yields the conversations, the newest first, with their ids, models, titles and times. The error is
+// last.
 func (c Client) List(ctx context.Context) iter.Seq2[conversation.View, error] {
 	return func(yield func(conversation.View, error) bool) {
 		before := ""

@@ -1,5 +1,5 @@
-// Package conversations is the HTTP API of conversations, below /-/conversations. docs/conversations.md is its
-// manual. It runs nothing itself: package conversation does.
+// Package conversations is the HTTP API of conversations, below /-/conversations. docs/conversations.md is
+// its manual. It runs nothing itself: package conversation does.
 package conversations
 
 import (

@@ -17,7 +17,8 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// openSocket streams the events of a conversation on a WebSocket and carries out the commands that come on it.
+// openSocket streams the events of a conversation on a WebSocket and carries out the commands that come on
+// it.
 func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	after, err := rest.Number("after", r.URL.Query().Get("after"))

@@ -1,5 +1,5 @@
-// Package councils is the HTTP API of councils, at /-/councils. docs/council.md is the manual. It asks no model
-// itself: package council does.
+// Package councils is the HTTP API of councils, at /-/councils. docs/council.md is the manual. It asks no
+// model itself: package council does.
 package councils
 
 import (
@@ -112,7 +112,8 @@ func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// run runs a council and sends its events, until it ends. It is stopped when the client leaves or the server ends.
+// run runs a council and sends its events, until it ends. It is stopped when the client leaves or the server
+// ends.
 func (a *API) run(ctx context.Context, out *stream.Stream, c council.Council, question string, rec *recorder) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -1,5 +1,5 @@
-// Package description embeds the descriptions of the HTTP API for programs. A test generates them from the API's
-// types and operations.
+// Package description embeds the descriptions of the HTTP API for programs. A test generates them from the
+// API's types and operations.
 package description
 
 import _ "embed"

@@ -62,8 +62,8 @@ func (f *Feed) TurnEnd(conversation string) (End, bool) {
 	return e, ok
 }
 
-// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing: the
-// events of turns are in their conversations.
+// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing:
+// the events of turns are in their conversations.
 func (f *Feed) WatchTurns(e conversation.Event) {
 	how := "failed"
 	switch {

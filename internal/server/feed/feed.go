@@ -1,5 +1,5 @@
-// Package feed publishes what happens at the gateway as public events and keeps the latest of them for readers that
-// reconnect: it is behind /-/events. It also remembers how waits have ended.
+// Package feed publishes what happens at the gateway as public events and keeps the latest of them for
+// readers that reconnect: it is behind /-/events. It also remembers how waits have ended.
 package feed
 
 import (
@@ -219,8 +219,8 @@ func (f *Feed) since(seq int64) (entries []entry, missed bool, news <-chan struc
 	return entries, f.kept.evicted > seq, f.news
 }
 
-// resume returns the number after which a reader continues that has seen the event last. reset is the reason why it
-// cannot get everything since then; "": it can.
+// resume returns the number after which a reader continues that has seen the event last. reset is the reason
+// why it cannot get everything since then; "": it can.
 func (f *Feed) resume(last string) (after int64, reset string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

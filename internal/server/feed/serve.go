@@ -45,8 +45,9 @@ func (r *ring) since(seq int64) []entry {
 	return found
 }
 
-// Serve returns the handler that sends events as they happen, continuing after the event that the reader names. A
-// reader that falls behind what is kept is disconnected: when it reconnects, it learns that there is a gap.
+// Serve returns the handler that sends events as they happen, continuing after the event that the reader
+// names. A reader that falls behind what is kept is disconnected: when it reconnects, it learns that there is
+// a gap.
 func (f *Feed) Serve(readers *stream.Readers) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		after, reset := f.resume(r.Header.Get("Last-Event-ID"))

@@ -16,8 +16,8 @@ import (
 // refreshTime is the time between two refreshes of a list that has readers.
 const refreshTime = 250 * time.Millisecond
 
-// A long list takes long to load. Showing it must not slow down what it shows: after a refresh there is a pause of
-// pauseFactor times its duration, at most pauseBound.
+// A long list takes long to load. Showing it must not slow down what it shows: after a refresh there is a
+// pause of pauseFactor times its duration, at most pauseBound.
 const (
 	pauseFactor = 200
 	pauseBound  = 2 * time.Second
@@ -29,8 +29,8 @@ const removalsBound = 4096
 // item is an item of a list with its key.
 type item[K comparable] interface{ key() K }
 
-// list shows a list to the readers that follow it. However many they are, the list is loaded once in a refreshTime,
-// and each change is encoded once.
+// list shows a list to the readers that follow it. However many they are, the list is loaded once in a
+// refreshTime, and each change is encoded once.
 type list[K comparable, T item[K]] struct {
 	one, all string // the names of its events: "wait", "waits"
 	load     func() []T
@@ -91,8 +91,8 @@ func (l *list[K, T]) begin(to *bytes.Buffer, event string) (version int) {
 	return l.version
 }
 
-// changesSince writes what has changed since a version: items that are new or changed, and the keys of those that
-// were removed. It returns the version that the reader has now.
+// changesSince writes what has changed since a version: items that are new or changed, and the keys of those
+// that were removed. It returns the version that the reader has now.
 func (l *list[K, T]) changesSince(version int, to *bytes.Buffer, event string) (newVersion int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package live shows what waits, the upstreams, the incidents and the newest conversations, and lets clients act on
-// waits and upstreams. Each list is answered once or followed as a stream of its changes; /-/live follows all of
-// them in one stream, for the page.
+// Package live shows what waits, the upstreams, the incidents and the newest conversations, and lets clients
+// act on waits and upstreams. Each list is answered once or followed as a stream of its changes; /-/live
+// follows all of them in one stream, for the page.
 package live
 
 import (

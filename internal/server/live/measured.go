@@ -13,7 +13,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
-// measurementTime is how long a measurement is shown before it is read again: every request changes it a little.
+// measurementTime is how long a measurement is shown before it is read again: every request changes it a
+// little.
 const measurementTime = 5 * time.Second
 
 // measurements caches what the history measured of upstreams.

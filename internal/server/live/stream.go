@@ -74,8 +74,8 @@ func follow(out *stream.Stream, lists []followed, versions []int, events <-chan 
 	}
 }
 
-// attachTo returns the events of the conversation that a request names; none if it names none. A conversation that
-// does not exist is an error of the events: the stream has other things to show.
+// attachTo returns the events of the conversation that a request names; none if it names none. A conversation
+// that does not exist is an error of the events: the stream has other things to show.
 func (l *Live) attachTo(r *http.Request) (attach func(context.Context) iter.Seq2[wire.Event, error], err error) {
 	q := r.URL.Query()
 	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))

@@ -57,8 +57,8 @@ type outage struct {
 // key returns the name.
 func (v upstream) key() string { return v.Name }
 
-// same reports whether nothing has changed but the time. The time of the last success is ignored: every request
-// changes it.
+// same reports whether nothing has changed but the time. The time of the last success is ignored: every
+// request changes it.
 func (v upstream) same(o upstream) bool {
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
 		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
@@ -102,7 +102,8 @@ func (l *Live) loadUpstreams() []upstream {
 	return all
 }
 
-// providers returns the upstreams of conversations: those that this process has asked, and those in the history.
+// providers returns the upstreams of conversations: those that this process has asked, and those in the
+// history.
 func (l *Live) providers() []conversation.Upstream {
 	if l.Conversations == nil {
 		return nil

@@ -84,8 +84,8 @@ func WriteProblem(w http.ResponseWriter, p *api.Problem) {
 	_, _ = w.Write(append(JSON(p), '\n')) // a client that left misses it
 }
 
-// ProblemOf returns the problem of an error. An error that the client did not cause is logged, and its text is
-// not sent.
+// ProblemOf returns the problem of an error. An error that the client did not cause is logged, and its text
+// is not sent.
 func ProblemOf(log *slog.Logger, r *http.Request, err error) *api.Problem {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return p

@@ -1,5 +1,5 @@
-// Package rest reads the requests below /-/ and answers them in JSON or with a problem document. It does not know
-// what they are about.
+// Package rest reads the requests below /-/ and answers them in JSON or with a problem document. Of what they
+// are about it knows only the errors of conversations.
 package rest
 
 import (

@@ -27,8 +27,8 @@ type Item struct {
 // itemsBuffered is how many events may be on their way to a reader.
 const itemsBuffered = 64
 
-// Subscribe reads events in the background, so that a reader can wait for something else as well. It goes on until
-// ctx ends or stop is called, which waits for the background.
+// Subscribe reads events in the background, so that a reader can wait for something else as well. It goes on
+// until ctx ends or stop is called, which waits for the background.
 func Subscribe(ctx context.Context, attach func(context.Context) iter.Seq2[wire.Event, error]) (items <-chan Item, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	events := attach(ctx)
@@ -53,7 +53,8 @@ func Subscribe(ctx context.Context, attach func(context.Context) iter.Seq2[wire.
 	return c, func() { cancel(); reading.Wait() }
 }
 
-// WriteEvent adds an event to the buffer. A server-sent event has an id if it is kept: a reader can go on after it.
+// WriteEvent adds an event to the buffer. A server-sent event has an id if it is kept: a reader can go on
+// after it.
 func (s *Stream) WriteEvent(e wire.Event) {
 	text := rest.JSON(e)
 	if s.lines {

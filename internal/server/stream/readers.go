@@ -48,7 +48,8 @@ func (a *Readers) IsDraining() bool {
 	}
 }
 
-// Admit takes a place for a reader, or refuses the request and returns false. [Readers.Leave] frees the place.
+// Admit takes a place for a reader, or refuses the request and returns false. [Readers.Leave] frees the
+// place.
 func (a *Readers) Admit(w http.ResponseWriter) bool {
 	if a.count.Add(1) <= readersBound && !a.IsDraining() {
 		return true

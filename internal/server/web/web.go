@@ -1,8 +1,8 @@
-// Package web embeds the web page of `ridethrough serve`: waits, upstreams, incidents, conversations, councils and
-// policies. Package server serves its files.
+// Package web embeds the web page of `ridethrough serve`: waits, upstreams, incidents, conversations,
+// councils and policies. Package server serves its files.
 //
-// The sources are in src, in TypeScript. The built files in dist are committed, so that building the program needs
-// only Go; .ci/run checks that the sources still build them, byte for byte.
+// The sources are in src, in TypeScript. The built files in dist are committed, so that building the program
+// needs only Go; .ci/run checks that the sources still build them, byte for byte.
 package web
 
 import (

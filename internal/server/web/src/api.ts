@@ -67,8 +67,8 @@ export interface Outage {
   remainingMs: number
 }
 
-// Cell counts a quarter of an hour: tries that succeeded and failed, and requests that succeeded after retries or
-// were lost.
+// Cell counts a quarter of an hour: tries that succeeded and failed, and requests that succeeded after
+// retries or were lost.
 export interface Cell {
   ok?: number
   failed?: number

@@ -50,8 +50,8 @@ effect(() => {
   if (link.value === 'live' && loadError.peek() && openId) void load(openId)
 })
 
-// onProblem shows why the stream has no events of the conversation. A conversation that has fewer events than before,
-// as after a restored backup, is loaded again.
+// onProblem shows why the stream has no events of the conversation. A conversation that has fewer events than
+// before, as after a restored backup, is loaded again.
 function onProblem(p: Problem): void {
   const id = openId
   if (p.code === 'wrong-sequence') return (open(''), open(id))

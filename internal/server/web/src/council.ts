@@ -1,5 +1,5 @@
-// A council as its events add up. Nothing here draws, sends or reads a clock. Members that an event does not change
-// stay the same objects.
+// A council as its events add up. Nothing here draws, sends or reads a clock. Members that an event does not
+// change stay the same objects.
 import type { CouncilEvent, MemberState } from './api'
 import { seconds } from './time'
 import { fold as foldTurn, newTranscript, type Transcript, type Turn } from './transcript'

@@ -1,8 +1,10 @@
-// The stream that keeps the page up to date. It is read with fetch, which can send the token. A lost stream is
-// reconnected after growing delays, and at once when the machine wakes, the network is back or the page is shown.
+// The stream that keeps the page up to date. It is read with fetch, which can send the token. A lost stream
+// is reconnected after growing delays, and at once when the machine wakes, the network is back or the page is
+// shown.
 //
-// A browser opens six connections to a server without HTTP/2, for all tabs together, and each stream holds one. So a
-// page that was hidden for a minute closes its stream and polls now and then, to keep its title true.
+// A browser opens six connections to a server without HTTP/2, for all tabs together, and each stream holds
+// one. So a page that was hidden for a minute closes its stream and polls now and then, to keep its title
+// true.
 import { failure } from './call'
 import { eventParser, type ServerEvent } from './sse'
 import { apply, link, listEvents } from './store'
@@ -60,8 +62,8 @@ function onVisibility(): void {
 
 const isResting = (): boolean => performance.now() - hiddenSince > restAfter
 
-// check finds what no event reports: a machine that slept, a connection that died silently, a page that was hidden
-// for long.
+// check finds what no event reports: a machine that slept, a connection that died silently, a page that was
+// hidden for long.
 function check(): void {
   const slept = Date.now() - lastCheck > 20_000 && !document.hidden // a hidden page's timers are late anyway
   lastCheck = Date.now()

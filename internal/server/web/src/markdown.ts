@@ -1,5 +1,5 @@
-// The Markdown that models write, parsed into a tree and never into HTML. Each function takes time in proportion to the
-// text, whatever it contains.
+// The Markdown that models write, parsed into a tree and never into HTML. Each function takes time in
+// proportion to the text, whatever it contains.
 
 export type Inline =
   | { is: 'text'; text: string }
@@ -105,8 +105,8 @@ function task(text: string): { text: string; done?: boolean } {
   return box ? { text: text.slice(box[0].length), done: box[1] !== ' ' } : { text }
 }
 
-// columnsBound bounds the columns of a table. Each row has as many cells as the head, so a short text with a wide head
-// would make a page of millions.
+// columnsBound bounds the columns of a table. Each row has as many cells as the head, so a short text with a
+// wide head would make a page of millions.
 const columnsBound = 64
 
 function table(lines: string[], at: number): Parsed {

@@ -1,4 +1,5 @@
-// Markdown as nodes of the document. Only a changed block is drawn again, which is the last one while an answer streams.
+// Markdown as nodes of the document. Only a changed block is drawn again, which is the last one while an
+// answer streams.
 import { Component, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 

@@ -1,5 +1,5 @@
-// The council that was started last. It ends with its connection, so with the page, but not with the view that
-// shows it.
+// The council that was started last. It ends with its connection, so with the page, but not with the view
+// that shows it.
 import { signal } from '@preact/signals'
 
 import { announce } from './announce'

@@ -6,7 +6,8 @@ export interface ServerEvent {
   id: string
 }
 
-// eventParser returns a function that takes the next chunk of a stream and returns the events that it completes.
+// eventParser returns a function that takes the next chunk of a stream and returns the events that it
+// completes.
 export function eventParser(): (chunk: string) => ServerEvent[] {
   let rest = ''
   let event = ''

@@ -1,5 +1,5 @@
-// The state of the page: the server's lists, kept up to date by its stream, and the waits that have ended since the
-// page was opened. All views read it.
+// The state of the page: the server's lists, kept up to date by its stream, and the waits that have ended
+// since the page was opened. All views read it.
 import { batch, computed, signal } from '@preact/signals'
 
 import type { CallWait, Hello, Incident, Removal, Summary, Tally, TurnWait, Upstream } from './api'

@@ -1,8 +1,8 @@
 // A list from the server in which a changed row changes nothing else.
 import { signal, type Signal } from '@preact/signals'
 
-// Received is a value with the moment when it arrived, on the page's own monotonic clock: its remaining milliseconds
-// count from there.
+// Received is a value with the moment when it arrived, on the page's own monotonic clock: its remaining
+// milliseconds count from there.
 export type Received<V> = V & { readonly received: number }
 
 // Table holds rows by key. A changed row shows at once; added and removed rows show with the next commit.

@@ -52,8 +52,8 @@ function write(node: HTMLElement, text: string): void {
 
 document.addEventListener('visibilitychange', tick)
 
-// Countdown is the "in 5s" of "retrying in 5s…". due is on the page's clock, at is the same on the server's; a brief
-// one shows the time of day alone. format replaces the text for other uses.
+// Countdown is the "in 5s" of "retrying in 5s…". due is on the page's clock, at is the same on the server's;
+// a brief one shows the time of day alone. format replaces the text for other uses.
 export function Countdown({ due, at, brief = false, format }: { due: number; at?: string | undefined; brief?: boolean; format?: (left: number) => string }) {
   const ref = useRef<HTMLSpanElement>(null)
   useLayoutEffect(() => { // before anything is painted: a countdown is never empty

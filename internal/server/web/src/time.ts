@@ -1,5 +1,5 @@
-// Durations and instants as text. Nothing here reads a clock: remaining times are arguments, and instants are the
-// server's.
+// Durations and instants as text. Nothing here reads a clock: remaining times are arguments, and instants are
+// the server's.
 
 const second = 1000
 const minute = 60 * second
@@ -41,8 +41,8 @@ function two(n: number, unit: string, rest: number, lesser: string): string {
   return n + unit + (rest > 0 ? ' ' + rest + lesser : '')
 }
 
-// until returns when the next try comes, to follow "retrying": "in 5s", never "in 0s". due is the server's instant; a
-// brief text has the time of day alone.
+// until returns when the next try comes, to follow "retrying": "in 5s", never "in 0s". due is the server's
+// instant; a brief text has the time of day alone.
 export function until(left: number, due: string | undefined, brief = false): string {
   if (left <= 0) return 'now'
   if (left <= longWait || !due) return 'in ' + seconds(left)
@@ -60,8 +60,8 @@ const forms = {
   day: { weekday: 'short', day: 'numeric', month: 'short' },
 } as const
 
-// clock returns an instant in the reader's time zone: "15:04", with the day where it is another one and more than
-// twelve hours away. now is only asked for its day.
+// clock returns an instant in the reader's time zone: "15:04", with the day where it is another one and more
+// than twelve hours away. now is only asked for its day.
 export function clock(at: string, now = Date.now()): string {
   const then = new Date(at)
   const time = then.toLocaleTimeString('en', forms.clock)

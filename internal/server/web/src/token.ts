@@ -1,5 +1,5 @@
-// The server's token. It comes in the fragment of the address, which is not sent, is removed from there at once, and
-// is kept until the tab is closed.
+// The server's token. It comes in the fragment of the address, which is not sent, is removed from there at
+// once, and is kept until the tab is closed.
 
 import { decode } from './route'
 

@@ -1,5 +1,5 @@
-// A conversation as its events add up. Nothing here draws, sends or reads a clock: fold takes a transcript and one
-// event, and returns the next transcript. Turns that an event does not change stay the same objects.
+// A conversation as its events add up. Nothing here draws, sends or reads a clock: fold takes a transcript
+// and one event, and returns the next transcript. Turns that an event does not change stay the same objects.
 import type { Block, Conversation, ConversationEvent, Input, Wait } from './api'
 import type { Received } from './table'
 import { compacted, restarted, switched, type Ended } from './words'
@@ -55,7 +55,8 @@ export interface Transcript {
 export const newTranscript = (c: Conversation): Transcript =>
   ({ id: c.id, seq: 0, base: c.seq, turns: [], queue: [], steering: c.queue.filter((i) => i.steers).map((i) => i.id) })
 
-// reconnected drops what may have changed while the stream was lost: streamed text has gaps, and a wait may be over.
+// reconnected drops what may have changed while the stream was lost: streamed text has gaps, and a wait may
+// be over.
 export function reconnected(t: Transcript): Transcript {
   return changeTurn({ ...t, base: Math.max(t.base, t.seq) }, t.turns.at(-1)?.id ?? '', (turn) => {
     return { ...withoutWait(turn), items: turn.items.filter((i) => !isStreaming(i)) }

@@ -1,4 +1,5 @@
-// The sentences about waits and their ends, the same as in the terminal: test/words.json has them from package display.
+// The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
+// package display.
 import { clock, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -28,7 +29,8 @@ export const plural = (n: number, one: string, many = one + 's'): string => `${c
 // count returns a number with a thin space between its thousands.
 export const count = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009')
 
-// Fault is what is known of a fault. Its code tells a network failure from a server's error, which share a kind.
+// Fault is what is known of a fault. Its code tells a network failure from a server's error, which share a
+// kind.
 export interface Fault {
   kind?: string | undefined
   cause?: string | undefined
@@ -52,8 +54,8 @@ export interface Attempts {
   deadline?: string | undefined
 }
 
-// attempt returns the number of the next retry, from 1, and the limit; without a limit, when waiting ends. now is only
-// asked for its day.
+// attempt returns the number of the next retry, from 1, and the limit; without a limit, when waiting ends.
+// now is only asked for its day.
 export function attempt(t: Attempts, now = Date.now()): string {
   if (t.maxRetries) return `attempt ${t.retries + 1}/${t.maxRetries}`
   return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline, now)}` : '')
@@ -86,7 +88,8 @@ export interface Ended extends Fault {
   requestId?: string | undefined
 }
 
-// details are the line below the headline and the provider's text: the model, how long it waited, the request's id.
+// details are the line below the headline and the provider's text: the model, how long it waited, the
+// request's id.
 export function details(e: Ended): string {
   const waited = (e.waitedMs ?? 0) > 0 ? 'waited ' + seconds(e.waitedMs ?? 0) : ''
   return [[e.provider, e.model].filter(Boolean).join('/'), waited, e.requestId ? 'request ' + e.requestId : ''].filter(Boolean).join(' · ')

@@ -1,4 +1,5 @@
-// The page's texts are those of the terminal: words.json has them from package display, as words_test.go checks.
+// The page's texts are those of the terminal: words.json has them from package display, as words_test.go
+// checks.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -74,8 +74,8 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
   )
 }
 
-// Create creates a conversation and sends its first message. A repetition after a failure uses the same conversation
-// and message id.
+// Create creates a conversation and sends its first message. A repetition after a failure uses the same
+// conversation and message id.
 function Create() {
   const [of, set] = useState<Settings>(() => ({ model: localStorage.getItem('ridethrough-model') ?? '', title: '' }))
   const created = useRef({ from: '', id: '', first: '' })

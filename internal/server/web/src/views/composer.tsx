@@ -1,5 +1,5 @@
-// The input field. The draft is kept until the server has it: it survives a failed request, another conversation and
-// a reload.
+// The input field. The draft is kept until the server has it: it survives a failed request, another
+// conversation and a reload.
 import { useState } from 'preact/hooks'
 
 import { Act } from './parts'

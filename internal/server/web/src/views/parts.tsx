@@ -42,13 +42,14 @@ interface ActProps {
 let focused: Node | null = null // the last node that had the focus, even if it was removed
 addEventListener('focusin', (e) => (focused = e.target as Node))
 
-// catchFocus moves the focus of a removed node to the title of the view: keyboard users would start at the top of the
-// page again.
+// catchFocus moves the focus of a removed node to the title of the view: keyboard users would start at the
+// top of the page again.
 function catchFocus(): void {
   if (document.activeElement === document.body) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
 }
 
-// Act is a button that sends a request: disabled while it is in progress, with the reason beside it if it fails.
+// Act is a button that sends a request: disabled while it is in progress, with the reason beside it if it
+// fails.
 export function Act({ label, busy, act, kind, name, sure }: ActProps) {
   const [state, set] = useState<'idle' | 'asking' | 'busy'>('idle')
   const [failed, fail] = useState('')

@@ -88,8 +88,8 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
 const cellWidth = 10 // its gap included
 const height = 36
 
-// Strip draws the last 24 hours, a quarter of an hour in each cell. A low bar: all calls passed; a middle one: tries
-// failed; a full one: calls were lost; a dot: no data.
+// Strip draws the last 24 hours, a quarter of an hour in each cell. A low bar: all calls passed; a middle
+// one: tries failed; a full one: calls were lost; a dot: no data.
 function Strip({ cells, name }: { cells: Cell[]; name: string }) {
   if (cells.length === 0) return null
   return (
