@@ -30,7 +30,7 @@ func (m *memory) Subscribe(ctx context.Context, topic string) (<-chan Message, e
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	s := limit.NewBuffer(func(msg *Message) { msg.Gap = true })
+	s := limit.NewBuffer(func(msg Message) Message { msg.Gap = true; return msg })
 	if m.subs[topic] == nil {
 		m.subs[topic] = map[*subscription]bool{}
 	}

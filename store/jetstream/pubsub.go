@@ -83,7 +83,7 @@ func (b *backend) Subscribe(ctx context.Context, topic string) (<-chan store.Mes
 // subscribe returns a subscription that the servers have received.
 func (b *backend) subscribe(ctx context.Context, topic string) (*subscription, error) {
 	s := &subscription{
-		out: limit.NewBuffer(func(m *store.Message) { m.Gap = true }),
+		out: limit.NewBuffer(func(m store.Message) store.Message { m.Gap = true; return m }),
 		in:  make(chan *nats.Msg, 4*limit.Backlog),
 	}
 	for _, prefix := range []string{publishPrefix, republishPrefix} {

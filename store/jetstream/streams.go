@@ -49,7 +49,8 @@ type streamOptions struct {
 func subject(prefix, id string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
-	return fmt.Sprintf("%s%02d.%s", prefix, h.Sum32()%partitions, id)
+	p := byte(h.Sum32() % partitions)
+	return prefix + string([]byte{'0' + p/10, '0' + p%10, '.'}) + id
 }
 
 // createStreams creates or updates the streams and the consumer.

@@ -7,13 +7,13 @@ const Backlog = 256
 // Only one goroutine at a time may send.
 type Buffer[M any] struct {
 	C       chan M
-	markGap func(*M)
+	markGap func(M) M
 	dropped bool // since the last message that was sent
 }
 
-// NewBuffer returns an empty buffer. It calls markGap with the message that
-// follows dropped ones.
-func NewBuffer[M any](markGap func(*M)) *Buffer[M] {
+// NewBuffer returns an empty buffer. The message that follows dropped ones is the
+// result of markGap.
+func NewBuffer[M any](markGap func(M) M) *Buffer[M] {
 	return &Buffer[M]{C: make(chan M, Backlog), markGap: markGap}
 }
 
@@ -21,7 +21,7 @@ func NewBuffer[M any](markGap func(*M)) *Buffer[M] {
 func (b *Buffer[M]) Send(m M) {
 	for {
 		if b.dropped {
-			b.markGap(&m)
+			m = b.markGap(m)
 		}
 		select {
 		case b.C <- m:
