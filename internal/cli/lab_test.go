@@ -25,12 +25,12 @@ func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
 	file := write(t, dir, "blip.yaml", blip)
 	own := write(t, dir, "own.yaml", "backoff: [1s]\nretries: 300\n")
 	picture := filepath.Join(dir, "blip.svg")
-	args := []string{"lab", file, "--policy", "patient+gate", "--policy", "codex", "--policy", own + "+gate", "--svg", picture}
+	args := []string{"lab", file, "--policy", "patient+breaker", "--policy", "codex", "--policy", own + "+breaker", "--svg", picture}
 	code, out, errs := run(t, nil, args...)
 	for _, want := range []string{
 		"blip\n30 callers, each a call every 1m, for 20m; seed 1\n",
 		"requests  in vain  peak/s  last\n",
-		"patient+gate   ", "codex   ", "own+gate   ",
+		"patient+breaker   ", "codex   ", "own+breaker   ",
 		"last      from the recovery to the last answer to a call that had waited for it\n",
 		"requests per minute, each line as high as its own most",
 	} {
@@ -102,7 +102,7 @@ func TestLabListsWhatThereIsAndWhereItComesFrom(t *testing.T) {
 	if _, out, _ = run(t, nil, "lab", "--schema"); out != string(config.ScenarioSchema()) {
 		t.Error("the schema is another")
 	}
-	if _, out, _ = run(t, nil, "lab", "--show", "four-hours-529"); out != lab.Shape("four-hours-529") {
+	if _, out, _ = run(t, nil, "lab", "--show", "four-hours-529"); out != lab.ScenarioFile("four-hours-529") {
 		t.Error("the file is another")
 	}
 }
@@ -120,13 +120,13 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 		{[]string{"lab"}, 2, "name a scenario of the gallery (--list), or a file"},
 		{[]string{"lab", "nope"}, 2, `unknown scenario "nope", and no such file; the gallery has four-hours-529, `},
 		{[]string{"lab", wrong}, 78, `wrong.yaml:3:18: "totally"; want a kind of outage: total, `},
-		{[]string{"lab", unknown}, 78, `unknown: unknown policy "patent"; want one of patient+gate, `},
-		{[]string{"lab", file, "--policy", "patent"}, 2, `unknown policy "patent", and no such file; want one of patient+gate, `},
+		{[]string{"lab", unknown}, 78, `unknown: unknown policy "patent"; want one of patient+breaker, `},
+		{[]string{"lab", file, "--policy", "patent"}, 2, `unknown policy "patent", and no such file; want one of patient+breaker, `},
 		{[]string{"lab", file, "--policy", wrong}, 78, "4 mistakes in the policy\n"},
 		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than the limit of 20000"},
 		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: 0 is no number of callers"},
 		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: -1 is no number of callers"},
-		{[]string{"lab", file, "--policy", "codex+gate"}, 2, "codex is not ours, and its callers share nothing; want it without +gate"},
+		{[]string{"lab", file, "--policy", "codex+breaker"}, 2, "codex is not ours, and its callers share nothing; want it without +breaker"},
 		{[]string{"lab", file, "--list"}, 2, file + " and --list: want one of them"},
 		{[]string{"lab", "--gallery", dir, "--policy", "codex"}, 2, "[gallery policy]"},
 		{[]string{"lab", "--gallery", file + "/x"}, 1, "not a directory"},

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// world has a time of its own, which passes when nobody in it has anything left
+// simulation has a time of its own, which passes when nobody in it has anything left
 // to do. It is the clock of package retry and of package breaker, and it runs
 // those who live in it one at a time, in an order that only their own doing
 // decides: so the same seed gives the same story. Nothing in it may be used by
@@ -18,7 +18,7 @@ import (
 // Who lives in it is a coroutine (iter.Pull): it stops where it dozes and goes
 // on when its time has come or somebody has rung for it, so that ten thousand
 // of them cost ten thousand small stacks and no work for Go's scheduler.
-type world struct {
+type simulation struct {
 	begun  time.Time
 	at     time.Duration // since it began
 	events queue
@@ -34,19 +34,19 @@ type world struct {
 var errOver = errors.New("the play is over")
 
 // newWorld begins on an evening in November, which no figure depends on.
-func newWorld() *world {
-	return &world{
+func newWorld() *simulation {
+	return &simulation{
 		begun:  time.Date(2026, time.November, 2, 18, 0, 0, 0, time.UTC),
 		dozing: map[<-chan struct{}]*actor{},
 	}
 }
 
 // Now gives the time.
-func (w *world) Now() time.Time { return w.begun.Add(w.at) }
+func (w *simulation) Now() time.Time { return w.begun.Add(w.at) }
 
 // actor is somebody who lives in a world.
 type actor struct {
-	world  *world
+	world  *simulation
 	ctx    context.Context // done when the play is over
 	cancel context.CancelCauseFunc
 	next   func() (struct{}, bool)
@@ -62,7 +62,7 @@ type actorKey struct{}
 
 // start brings somebody into the world, whose turn comes when all who are
 // there have had theirs.
-func (w *world) start(play func(*actor)) {
+func (w *simulation) start(play func(*actor)) {
 	a := &actor{world: w}
 	a.alarm = event{f: func() { w.rouse(a) }, world: w, place: -1}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -76,7 +76,7 @@ func (w *world) start(play func(*actor)) {
 }
 
 // rouse gives an actor a turn.
-func (w *world) rouse(a *actor) {
+func (w *simulation) rouse(a *actor) {
 	if !a.queued {
 		a.queued = true
 		w.ready = append(w.ready, a)
@@ -89,7 +89,7 @@ const beat = 256
 
 // run lets time pass until nothing is left to happen, it is over, or ctx ends.
 // Then all who live in the world are gone.
-func (w *world) run(ctx context.Context) error {
+func (w *simulation) run(ctx context.Context) error {
 	defer w.close()
 	for step := 0; ; step++ {
 		if step%beat == 0 && ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (w *world) run(ctx context.Context) error {
 }
 
 // turn lets the next play whose turn it is, until it dozes.
-func (w *world) turn() {
+func (w *simulation) turn() {
 	a := w.ready[w.passed]
 	if w.passed++; w.passed == len(w.ready) {
 		w.ready, w.passed = w.ready[:0], 0
@@ -121,7 +121,7 @@ func (w *world) turn() {
 }
 
 // close sends everybody home.
-func (w *world) close() {
+func (w *simulation) close() {
 	for _, a := range w.cast {
 		a.cancel(errOver)
 		a.stop()
@@ -131,7 +131,7 @@ func (w *world) close() {
 // Doze lets an actor wait until its time has come, its context ends or
 // somebody rings. An actor that is sent home meanwhile is told so by its
 // context.
-func (w *world) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
+func (w *simulation) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -171,14 +171,14 @@ func heard(wake <-chan struct{}) bool {
 }
 
 // Woke wakes who dozes on wake.
-func (w *world) Woke(wake <-chan struct{}) {
+func (w *simulation) Woke(wake <-chan struct{}) {
 	if a := w.dozing[wake]; a != nil {
 		w.rouse(a)
 	}
 }
 
 // WithDeadline gives a context that ends at a moment of this world's.
-func (w *world) WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
+func (w *simulation) WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	alarm := w.leaves(ctx, end.Sub(w.Now()), func() { cancel(cause) })
 	return deadline{bounded, end}, func() {
@@ -189,7 +189,7 @@ func (w *world) WithDeadline(ctx context.Context, end time.Time, cause error) (c
 
 // leaves has a context of the actor's ended after a time, and the actor told if
 // it dozes.
-func (w *world) leaves(ctx context.Context, after time.Duration, end func()) clock.Timer {
+func (w *simulation) leaves(ctx context.Context, after time.Duration, end func()) clock.Timer {
 	a := ctx.Value(actorKey{}).(*actor)
 	return w.AfterFunc(after, func() {
 		end()

@@ -9,12 +9,12 @@ import (
 // event is something that happens at a moment.
 type event struct {
 	f     func()
-	world *world
+	world *simulation
 	place int // in the queue; -1: it is not set
 }
 
 // AfterFunc has something happen after a time.
-func (w *world) AfterFunc(d time.Duration, f func()) clock.Timer {
+func (w *simulation) AfterFunc(d time.Duration, f func()) clock.Timer {
 	e := &event{f: f, world: w, place: -1}
 	e.Reset(d)
 	return e

@@ -18,7 +18,7 @@ func ExampleRun() {
 		Upstream: config.Service{Takes: 2 * time.Second, Refuses: 100 * time.Millisecond},
 		Outages:  []config.Outage{{Kind: config.Total, From: 20 * time.Minute, For: 15 * time.Minute, Status: 503}},
 	}
-	all, err := lab.Choose([]string{"patient+gate", "openai-sdk"})
+	all, err := lab.Choose([]string{"patient+breaker", "openai-sdk"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -32,6 +32,6 @@ func ExampleRun() {
 		fmt.Printf("%s: %d of %d answered, %d requests in vain\n", one.Strategy.Name, one.Answered, one.Calls, one.Extra)
 	}
 	// Output:
-	// patient+gate: 4381 of 4381 answered, 88 requests in vain
+	// patient+breaker: 4381 of 4381 answered, 88 requests in vain
 	// openai-sdk: 4306 of 5778 answered, 4427 requests in vain
 }

@@ -18,7 +18,7 @@ type Trace struct {
 func Follow(ctx context.Context, s config.Scenario, how Strategy) (Trace, error) {
 	t := Trace{Calls: make([][]time.Duration, s.Callers.Number), Tries: make([]int, s.Callers.Number)}
 	st := newStage(s, how)
-	st.told = func(caller, n int) {
+	st.onRequest = func(caller, n int) {
 		if n == 0 {
 			t.Calls[caller] = append(t.Calls[caller], st.world.at)
 			return

@@ -21,7 +21,7 @@ var gallery = []string{
 func Gallery() []config.Scenario {
 	all := make([]config.Scenario, len(gallery))
 	for i, name := range gallery {
-		s, err := config.ParseScenario(name+".yaml", []byte(Shape(name)))
+		s, err := config.ParseScenario(name+".yaml", []byte(ScenarioFile(name)))
 		if err != nil {
 			panic(fmt.Sprintf("%s: %v", name, err)) // a test reads them
 		}
@@ -30,9 +30,9 @@ func Gallery() []config.Scenario {
 	return all
 }
 
-// Shape gives the file of a scenario of the gallery; "": there is none of that
+// ScenarioFile gives the file of a scenario of the gallery; "": there is none of that
 // name.
-func Shape(name string) string {
+func ScenarioFile(name string) string {
 	text, err := shapes.ReadFile("gallery/" + name + ".yaml")
 	if err != nil {
 		return ""

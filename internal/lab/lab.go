@@ -76,8 +76,8 @@ func recovery(s config.Scenario) (end time.Duration) {
 	return end
 }
 
-// begin gives the start of the first outage.
-func begin(s config.Scenario) time.Duration {
+// firstOutage gives the start of the first outage.
+func firstOutage(s config.Scenario) time.Duration {
 	first := s.Lasts
 	for _, o := range s.Outages {
 		first = min(first, o.From)

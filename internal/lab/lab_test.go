@@ -58,7 +58,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 		config.Outage{Kind: config.Flapping, From: 5 * m, For: 20 * m, Status: 529, Down: 2 * m, Up: 3 * m},
 		config.Outage{Kind: config.Partial, From: 10 * m, For: 30 * m, Status: 500, Share: 0.3},
 	)
-	names := []string{"patient+gate", "interactive+gate", "worker", "codex", "aws-standard"}
+	names := []string{"patient+breaker", "interactive+breaker", "worker", "codex", "aws-standard"}
 	first := written(t, run(t, s, names...))
 	if again := written(t, run(t, s, names...)); again != first {
 		t.Error("the same seed gives other bytes")
@@ -74,7 +74,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 }
 
 func TestPatientCallersAreAllAnswered(t *testing.T) {
-	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+gate", "patient", "openai-sdk")
+	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+breaker", "patient", "openai-sdk")
 	shared, alone, sdk := r.Results[0], r.Results[1], r.Results[2]
 	for _, one := range []lab.Result{shared, alone} {
 		if one.GaveUp > 0 || one.Answered != one.Calls || one.Hit != 200 || one.Ridden != 200 {
@@ -128,7 +128,7 @@ func TestOthersSendAsManyRequestsAsWereMeasured(t *testing.T) {
 func TestARateLimitLetsSoManyTokensThroughAndItsHintsAreObeyed(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.RateLimit, For: time.Hour, Status: 429, Tokens: 100_000})
 	s.Callers.Tokens = 1000
-	r := run(t, s, "simple", "simple+gate", "portkey", "codex")
+	r := run(t, s, "simple", "simple+breaker", "portkey", "codex")
 	for _, one := range r.Results {
 		for minute, n := range one.Answers {
 			if n > 100+30 { // of an answer begun in the minute before
@@ -186,7 +186,7 @@ func TestEachKindOfOutageDoesWhatItSays(t *testing.T) {
 func TestCallersLeaveWhenTheirPatienceIsAtItsEnd(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529})
 	s.Callers.Patience = 5 * m
-	for _, one := range run(t, s, "patient", "patient+gate").Results {
+	for _, one := range run(t, s, "patient", "patient+breaker").Results {
 		if one.Left < 200 || one.GaveUp > 0 || one.Left+one.Answered != one.Calls {
 			t.Errorf("%s: %d left, %d gave up, %d answered of %d", one.Strategy.Name, one.Left, one.GaveUp, one.Answered, one.Calls)
 		}
@@ -233,7 +233,7 @@ func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
 			t.Errorf("choose: %v", err)
 		}
 	}
-	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+gate, patient, ") {
+	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+breaker, patient, ") {
 		t.Errorf("a policy that nobody has: %v", err)
 	}
 }
@@ -243,17 +243,17 @@ func TestTheGalleryNamesPoliciesThatThereAre(t *testing.T) {
 		if all, err := lab.Choose(s.Policies); err != nil || len(all) < 10 || s.About == "" {
 			t.Errorf("%s: %d policies, %v", s.Name, len(all), err)
 		}
-		if lab.Shape(s.Name) == "" {
+		if lab.ScenarioFile(s.Name) == "" {
 			t.Errorf("%s has no file", s.Name)
 		}
 	}
-	if _, ok := lab.Find("nope"); ok || lab.Shape("nope") != "" {
+	if _, ok := lab.Find("nope"); ok || lab.ScenarioFile("nope") != "" {
 		t.Error("there is a scenario of any name")
 	}
 }
 
 func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
-	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+gate", "codex")
+	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+breaker", "codex")
 	picture := r.SVG()
 	decoder := xml.NewDecoder(strings.NewReader(picture))
 	for {
@@ -263,7 +263,7 @@ func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
 			t.Fatalf("token: %v", err)
 		}
 	}
-	for _, want := range []string{`role="img"`, `aria-labelledby="t d"`, `<title id="t">A &lt;test&gt;</title>`, `<desc id="d">`, "patient+gate answered 100 %", `class="d"`} {
+	for _, want := range []string{`role="img"`, `aria-labelledby="t d"`, `<title id="t">A &lt;test&gt;</title>`, `<desc id="d">`, "patient+breaker answered 100 %", `class="d"`} {
 		if !strings.Contains(picture, want) {
 			t.Errorf("no %s in\n%.600s", want, picture)
 		}
@@ -325,7 +325,7 @@ func TestWhereThereIsLittleRoomTheColumnsThatSayLeastAreLeftOut(t *testing.T) {
 // BenchmarkEightHours is the largest play that is promised: eight hours, ten
 // thousand callers and an outage of four hours.
 func BenchmarkEightHours(b *testing.B) {
-	for _, name := range []string{"patient+gate", "patient", "interactive+gate"} {
+	for _, name := range []string{"patient+breaker", "patient", "interactive+breaker"} {
 		b.Run(name, func(b *testing.B) {
 			s := scenario(config.Outage{Kind: config.Total, From: time.Hour, For: 4 * time.Hour, Status: 529})
 			s.Lasts, s.Callers.Number, s.Callers.Every = 8*time.Hour, 10_000, 2*m
@@ -341,13 +341,13 @@ func BenchmarkEightHours(b *testing.B) {
 func TestWhoWaitsLongerThanThePlayIsNotAnswered(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.BrownOut, From: 59 * m, For: m, Slower: 1e6})
 	s.Upstream.Takes = 100 * 365 * 24 * time.Hour // to be out of all bounds
-	r := run(t, s, "simple", "patient+gate")
+	r := run(t, s, "simple", "patient+breaker")
 	for _, one := range r.Results {
 		if one.Answered > 0 || one.GaveUp != 200 || one.Calls != 200 || one.Requests != 200 {
 			t.Errorf("%s: %d of %d calls answered, %d gave up, %d requests", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Requests)
 		}
 	}
-	endless := lab.Own("endless", policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{1<<63 - 1}}}, false)
+	endless := lab.OwnStrategy("endless", policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{1<<63 - 1}}}, false)
 	s = scenario(config.Outage{Kind: config.Total, From: 30 * m, For: 30 * m, Status: 529})
 	r, err := lab.Run(t.Context(), s, []lab.Strategy{endless}, nil)
 	if one := r.Results[0]; err != nil || one.GaveUp != 200 || one.Calls != one.Answered+200 {

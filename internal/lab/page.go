@@ -7,22 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // ours is the strategy that the page compares the others with: what
 // `ridethrough serve` does by default.
-const ours = "patient" + withGate
+const ours = "patient" + withBreaker
 
-// Publish plays the gallery and writes what comes of it below a folder: the
+// WriteGallery plays the gallery and writes what comes of it below a folder: the
 // page outages.md and a picture for each scenario in outages. told is told of
 // each scenario before it is played.
-func Publish(ctx context.Context, folder string, told func(config.Scenario)) error {
+func WriteGallery(ctx context.Context, folder string, told func(config.Scenario)) error {
 	if _, err := os.Stat(filepath.Join(folder, "outages")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err // before all is played for nothing
 	}
-	files, err := Pages(ctx, told)
+	files, err := GalleryFiles(ctx, told)
 	if err != nil {
 		return err
 	}
@@ -37,8 +38,8 @@ func Publish(ctx context.Context, folder string, told func(config.Scenario)) err
 	return nil
 }
 
-// Pages plays the gallery and gives the files of Publish by their names.
-func Pages(ctx context.Context, told func(config.Scenario)) (map[string]string, error) {
+// GalleryFiles plays the gallery and gives the files of Publish by their names.
+func GalleryFiles(ctx context.Context, told func(config.Scenario)) (map[string]string, error) {
 	files := map[string]string{}
 	var page strings.Builder
 	page.WriteString(preface)
@@ -53,35 +54,37 @@ func Pages(ctx context.Context, told func(config.Scenario)) (map[string]string, 
 			return nil, err
 		}
 		files["outages/"+s.Name+".svg"] = r.SVG()
-		r.chapter(&page)
+		r.writeChapter(&page)
 	}
-	sources(&page)
+	writeSources(&page)
 	files["outages.md"] = page.String()
 	return files, nil
 }
 
-const preface = `# What becomes of calls in an outage
+const preface = `# What policies do in an outage
 
-These are the figures of ` + "`ridethrough lab`" + ` for its gallery, as ` + "`ridethrough lab --gallery docs`" + ` writes them. Nothing here is
-written by hand: run the command and you have this page, to the byte.
+These are the figures of ` + "`ridethrough lab`" + ` for its gallery, as ` + "`ridethrough lab --gallery docs`" + ` writes them.
+Nothing here is edited by hand: the command reproduces this page to the byte.
 
-The same callers meet the same outage once with each policy. Those of ridethrough run in the engine and the gate of the release,
-in virtual time; the others in the same engine, with the numbers that their projects publish (see [the policies](#the-policies)).
-` + "`patient+gate`" + ` is what ` + "`ridethrough serve`" + ` does: its callers share one outage. ` + "`patient`" + ` is the same policy with each caller for
-itself, as in a program of one's own.
+The same callers meet the same outage once with each policy. The policies of ridethrough run in the retrier
+and the circuit breaker of the release, in virtual time. The others run in the same retrier, with the
+numbers that their projects publish (see [the policies](#the-policies)). ` + "`patient+breaker`" + ` is what
+` + "`ridethrough serve`" + ` does: its callers share a circuit breaker. ` + "`patient`" + ` is the same policy without sharing,
+as in a program of your own.
 
-A caller makes one call at a time, and its next call some time after that has ended, whatever its end. So a policy that gives up
-soon makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about all calls of the play; the waits
-(*median*, *95 %*, *longest*) about those that met a fault and were answered after all, so they are short where only the lucky
-are counted. *in vain* are requests that brought no answer, *peak/s* is the busiest second of the ten minutes after the recovery,
-and *last* the time from the recovery to the last answer to a call that had waited for it.
+A caller makes one call at a time, and the next one some time after it has ended, however it ended. So a
+policy that gives up soon makes more calls, and a policy that waits makes fewer. *answered* and *gave up*
+are about all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a fault and were
+answered after all, so they are short where only the lucky calls are answered. *in vain* are requests that
+brought no answer, *peak/s* is the busiest second of the ten minutes after the recovery, and *last* the time
+from the recovery to the last answer to a call that had waited for it.
 
 `
 
-// chapter writes what came of one scenario.
-func (r Report) chapter(b *strings.Builder) {
+// writeChapter writes what came of one scenario.
+func (r Report) writeChapter(b *strings.Builder) {
 	s := r.Scenario
-	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, strings.Join(strings.Fields(s.About), " "))
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
 	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` plays it.\n\n", s.Callers.Number, strings.TrimSuffix(s.Callers.Every.String(), "0s"), s.Name)
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
@@ -97,11 +100,11 @@ func (r Report) chapter(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n" + r.honestly() + "\n\n")
+	b.WriteString("\n" + wrap(r.betterThanOurs()) + "\n\n")
 }
 
-// honestly says in which figures others do better than what we recommend.
-func (r Report) honestly() string {
+// betterThanOurs says in which figures others do better than what we recommend.
+func (r Report) betterThanOurs() string {
 	var own Result
 	for _, one := range r.Results {
 		if one.Strategy.Name == ours {
@@ -112,7 +115,7 @@ func (r Report) honestly() string {
 	for _, f := range r.Figures() {
 		best, name := own, ""
 		for _, one := range r.Results {
-			if meets(f, one) && f.Of(one) != f.Of(own) && f.worth(one) > f.worth(best) {
+			if hasFigure(f, one) && f.Of(one) != f.Of(own) && f.worth(one) > f.worth(best) {
 				best, name = one, one.Strategy.Name
 			}
 		}
@@ -126,15 +129,37 @@ func (r Report) honestly() string {
 	return "Others do better than `" + ours + "` in " + strings.Join(better, ", ") + "."
 }
 
-// meets tells whether a result has the figure at all.
-func meets(f Figure, one Result) bool { return f.Of(one) != "-" }
+// hasFigure reports whether a result has the figure at all.
+func hasFigure(f Figure, one Result) bool { return f.Of(one) != "-" }
 
-// sources writes where the numbers of the others come from.
-func sources(b *strings.Builder) {
-	b.WriteString("## The policies\n\nThe presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them.\n" +
-		"What the others do is in `internal/lab/strategies.yaml`. A correction with its source is welcome.\n\n" +
+// writeSources writes where the numbers of the others come from.
+func writeSources(b *strings.Builder) {
+	b.WriteString("## The policies\n\n" +
+		wrap("The presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them. "+
+			"The others are in `internal/lab/strategies.yaml`. Corrections with a source are welcome.") + "\n\n" +
 		"| policy | what | retries | where it is published | version | not verified |\n|---|---|---:|---|---|---|\n")
 	for _, s := range Others() {
 		fmt.Fprintf(b, "| `%s` | %s | %d | %s | %s | %s |\n", s.Name, strings.TrimSpace(s.Title+". "+s.Note), s.Policy.Retries, s.Source, s.Seen, s.Doubt)
 	}
+}
+
+// wrap breaks prose into lines of at most 110 columns.
+func wrap(text string) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		width := utf8.RuneCountInString(word)
+		switch {
+		case column == 0:
+		case column+1+width > 110:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += width
+	}
+	return b.String()
 }

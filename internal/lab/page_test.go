@@ -14,7 +14,7 @@ func TestWhatIsPublishedIsWhatTheLabSays(t *testing.T) {
 	if testing.Short() || raced {
 		t.Skip("plays a dozen hours with seventeen policies")
 	}
-	files, err := lab.Pages(t.Context(), func(config.Scenario) {})
+	files, err := lab.GalleryFiles(t.Context(), func(config.Scenario) {})
 	if err != nil {
 		t.Fatalf("pages: %v", err)
 	}
@@ -32,7 +32,7 @@ func TestWhatIsPublishedIsWhatTheLabSays(t *testing.T) {
 		t.Errorf("%d pictures are kept, of %d scenarios (%v)", len(kept), len(lab.Gallery()), err)
 	}
 	page := files["outages.md"]
-	for _, want := range []string{"Others do better than `patient+gate` in ", "](outages/four-hours-529.svg)", "openai/codex, codex-rs/"} {
+	for _, want := range []string{"Others do better than `patient+breaker` in ", "](outages/four-hours-529.svg)", "openai/codex, codex-rs/"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page says nothing of %q", want)
 		}

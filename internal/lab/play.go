@@ -16,12 +16,12 @@ import (
 // stage is a scenario with one strategy.
 type stage struct {
 	config.Scenario
-	strategy Strategy
-	world    *world
-	upstream *upstream
-	gate     *breaker.Breaker // nil: each caller is for itself
-	tally    tally
-	told     func(caller, n int) // of each call as it begins, n 0, and of its requests; nil: nobody
+	strategy  Strategy
+	world     *simulation
+	upstream  *upstream
+	breaker   *breaker.Breaker // nil: each caller is for itself
+	tally     tally
+	onRequest func(caller, n int) // of each call as it begins, n 0, and of its requests; nil: nobody
 }
 
 // tail is how long a play goes on after its calls have begun: nobody is
@@ -34,9 +34,9 @@ var errLeft = errors.New("the caller has no patience left")
 func newStage(s config.Scenario, how Strategy) *stage {
 	w := newWorld()
 	st := &stage{Scenario: s, strategy: how, world: w, upstream: newUpstream(w, s), tally: newTally(s)}
-	if how.Gate {
-		st.gate = breaker.New("lab")
-		st.gate.Clock = w
+	if how.SharesBreaker {
+		st.breaker = breaker.New("lab")
+		st.breaker.Clock = w
 	}
 	return st
 }
@@ -75,22 +75,22 @@ func (s *stage) calls(a *actor, i int) {
 
 // call is one call of a caller, from its first try to its answer or its end.
 func (s *stage) call(a *actor, caller int, luck *rand.Rand) {
-	s.tell(caller, 0)
+	s.reportRequest(caller, 0)
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	defer cancel(nil)
 	if s.Callers.Patience > 0 {
 		defer s.world.leaves(ctx, s.Callers.Patience, func() { cancel(errLeft) }).Stop()
 	}
 	e := retry.Retrier{Policy: s.strategy.Policy, Clock: s.world, Rand: luck.Float64}
-	if s.gate != nil {
-		c := s.gate.Caller(breaker.Scope{Model: "model", Credential: "key"})
+	if s.breaker != nil {
+		c := s.breaker.Caller(breaker.Scope{Model: "model", Credential: "key"})
 		defer c.Close()
 		e.Breaker = c
 	}
 	call := call{began: s.world.at}
 	e.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, e, func(ctx context.Context, n int) (struct{}, error) {
-		s.tell(caller, n)
+		s.reportRequest(caller, n)
 		call.sent = s.world.at
 		s.tally.request(call.sent)
 		return struct{}{}, s.try(ctx, n, luck.Float64())
@@ -99,10 +99,10 @@ func (s *stage) call(a *actor, caller int, luck *rand.Rand) {
 	s.tally.count(call, err)
 }
 
-// tell tells whoever follows the play.
-func (s *stage) tell(caller, n int) {
-	if s.told != nil {
-		s.told(caller, n)
+// reportRequest tells whoever follows the play.
+func (s *stage) reportRequest(caller, n int) {
+	if s.onRequest != nil {
+		s.onRequest(caller, n)
 	}
 }
 
@@ -154,18 +154,18 @@ func (s *Strategy) ours() bool { return s.Source == "" }
 // Strategy is a way of trying again.
 type Strategy struct {
 	config.Strategy
-	Gate bool // callers share an outage
+	SharesBreaker bool // callers share an outage
 }
 
-// Own is a strategy of this project's: a policy, with or without the gate.
-func Own(name string, p policy.Policy, shared bool) Strategy {
-	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, Gate: shared}
+// OwnStrategy is a strategy of this project's: a policy, with or without the gate.
+func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
+	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, SharesBreaker: shared}
 	if shared {
-		s.Name += withGate
+		s.Name += withBreaker
 		s.Title += ", shared"
 	}
 	return s
 }
 
-// withGate is the end of a strategy's name that has the gate.
-const withGate = "+gate"
+// withBreaker is the end of a strategy's name that has the gate.
+const withBreaker = "+breaker"

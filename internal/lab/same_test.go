@@ -26,7 +26,7 @@ import (
 // same script.
 func production(s config.Scenario, how lab.Strategy, base http.RoundTripper) *http.Client {
 	t := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: how.Policy}}
-	if how.Gate {
+	if how.SharesBreaker {
 		t.Breakers = &breaker.Set{}
 	}
 	return &http.Client{Transport: t}
@@ -90,8 +90,8 @@ func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
 	worker.Backoff.Jitter = policy.Jitter{} // the dice are not the same
 	worker.Retries = policy.Unlimited
 	for _, how := range []lab.Strategy{
-		lab.Own("patient", patient, false), lab.Own("patient", patient, true),
-		lab.Own("worker", worker, false), lab.Own("worker", worker, true),
+		lab.OwnStrategy("patient", patient, false), lab.OwnStrategy("patient", patient, true),
+		lab.OwnStrategy("worker", worker, false), lab.OwnStrategy("worker", worker, true),
 	} {
 		t.Run(how.Name, func(t *testing.T) {
 			s := config.Scenario{
@@ -148,7 +148,7 @@ func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 		t.Skip("takes eight seconds of real time")
 	}
 	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 7 * time.Second}
-	how := lab.Own("scaled", policy.Policy{Retries: 9, Backoff: policy.Backoff{Steps: waits}}, false)
+	how := lab.OwnStrategy("scaled", policy.Policy{Retries: 9, Backoff: policy.Backoff{Steps: waits}}, false)
 	s := config.Scenario{
 		Lasts: 200 * time.Millisecond, Seed: 3,
 		Callers:  config.Callers{Number: 8, Every: 40 * time.Millisecond},

@@ -32,7 +32,7 @@ func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
-		all = append(all, Own(name, p, true), Own(name, p, false))
+		all = append(all, OwnStrategy(name, p, true), OwnStrategy(name, p, false))
 	}
 	return all
 }

@@ -38,7 +38,7 @@ type tally struct {
 const aftermath = 10 * time.Minute
 
 func newTally(s config.Scenario) tally {
-	return tally{recovery: recovery(s), quiet: begin(s), perSec: map[int64]int{}}
+	return tally{recovery: recovery(s), quiet: firstOutage(s), perSec: map[int64]int{}}
 }
 
 // request counts a request at the upstream.

@@ -14,7 +14,7 @@ import (
 
 // upstream answers and refuses as the scenario says.
 type upstream struct {
-	world  *world
+	world  *simulation
 	tokens int // that a call costs
 	serves config.Service
 	own    bucket // of what it takes in when nothing is wrong
@@ -35,7 +35,7 @@ type cut struct {
 // is to wait.
 type refusal struct{ status, wait int }
 
-func newUpstream(w *world, s config.Scenario) *upstream {
+func newUpstream(w *simulation, s config.Scenario) *upstream {
 	u := &upstream{
 		world: w, tokens: s.Callers.Tokens, serves: s.Upstream,
 		own: bucket{rate: s.Upstream.Rate}, chance: rand.New(rand.NewPCG(s.Seed, 0)), faults: map[refusal]*fault.Error{},

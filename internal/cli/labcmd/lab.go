@@ -31,8 +31,8 @@ func Lab(s command.Streams) *cobra.Command {
 			"calls were answered, how long they waited, and what the provider had to bear. NAME is a scenario of the gallery\n" +
 			"(--list), FILE one of your own (docs/lab.md). The same seed gives the same figures.",
 		Example: "  ridethrough lab four-hours-529\n" +
-			"  ridethrough lab thirty-second-blip --policy patient+gate --policy openai-sdk --svg blip.svg\n" +
-			"  ridethrough lab my-outage.yaml --policy my-policy.yaml+gate --json",
+			"  ridethrough lab thirty-second-blip --policy patient+breaker --policy openai-sdk --svg blip.svg\n" +
+			"  ridethrough lab my-outage.yaml --policy my-policy.yaml+breaker --json",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -52,7 +52,7 @@ func (c *labCmd) flags(cmd *cobra.Command) {
 	f.AddFlag(reads.Flags().Lookup("config"))
 	f.BoolVar(&c.list, "list", false, "list the gallery")
 	f.BoolVar(&c.known, "policies", false, "list the policies that can be played, with the sources of those that are not ours")
-	f.StringArrayVar(&c.policies, "policy", nil, "play this policy instead of the scenario's: a name of --policies, one of the configuration, or a file; +gate at its end lets its callers share the outage; may be repeated")
+	f.StringArrayVar(&c.policies, "policy", nil, "play this policy instead of the scenario's: a name of --policies, one of the configuration, or a file; +breaker at its end lets its callers share the outage; may be repeated")
 	f.StringVar(&c.show, "show", "", "print a scenario of the gallery as a file to begin with")
 	f.IntVar(&c.callers, "callers", 0, "play with so many callers instead of the scenario's")
 	f.Uint64Var(&c.seed, "seed", 0, "another chance than the scenario's")
@@ -94,7 +94,7 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 	case c.show != "":
 		return c.file()
 	case c.folder != "":
-		return command.Failed(lab.Publish(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "playing %s\n", s.Name) }))
+		return command.Failed(lab.WriteGallery(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "playing %s\n", s.Name) }))
 	case len(args) == 0:
 		return errors.New("name a scenario of the gallery (--list), or a file")
 	}
@@ -190,13 +190,13 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	if known, err := lab.Choose([]string{name}); err == nil {
 		return known[0], nil
 	}
-	plain, shared := strings.CutSuffix(name, "+gate")
+	plain, shared := strings.CutSuffix(name, "+breaker")
 	if known, err := lab.Choose([]string{plain}); err == nil && shared {
-		return known[0], fmt.Errorf("%s is not ours, and its callers share nothing; want it without +gate", plain)
+		return known[0], fmt.Errorf("%s is not ours, and its callers share nothing; want it without +breaker", plain)
 	}
 	if slices.Contains(conf.Policies(), plain) {
 		p, err := conf.Named(plain)
-		return lab.Own(plain, p, shared), err
+		return lab.OwnStrategy(plain, p, shared), err
 	}
 	p, _, err := config.LoadPolicy(plain)
 	if errors.Is(err, os.ErrNotExist) {
@@ -205,7 +205,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	if err != nil {
 		return lab.Strategy{}, configflags.ExplainIn(err, "the policy")
 	}
-	return lab.Own(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
+	return lab.OwnStrategy(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
 }
 
 // play plays, and says how far it is where somebody looks.
@@ -270,7 +270,7 @@ func (c *labCmd) gallery() error {
 
 // File prints a scenario of the gallery.
 func (c *labCmd) file() error {
-	text := lab.Shape(c.show)
+	text := lab.ScenarioFile(c.show)
 	if text == "" {
 		return fmt.Errorf("--show %s: the gallery has %s", c.show, command.List(titles()))
 	}

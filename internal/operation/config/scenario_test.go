@@ -28,7 +28,7 @@ outages:
   - {kind: rate-limit, from: 40m, for: 10m, tokens: 30000}
   - {kind: brown-out, from: 50m, for: 10m, slower: 12.5}
   - {kind: limited, from: 1h, for: 10m, rate: 2/s}
-policies: [patient+gate, codex]
+policies: [patient+breaker, codex]
 `
 
 func TestAScenarioIsReadAsItIsWritten(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAScenarioIsReadAsItIsWritten(t *testing.T) {
 			{Kind: config.BrownOut, From: 50 * m, For: 10 * m, Status: 529, Slower: 12.5},
 			{Kind: config.Limited, From: 60 * m, For: 10 * m, Status: 529, Rate: 2},
 		},
-		Policies: []string{"patient+gate", "codex"},
+		Policies: []string{"patient+breaker", "codex"},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
