@@ -2,16 +2,14 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -25,27 +23,15 @@ type action struct {
 
 // readAction reads an action; false: the request was refused.
 func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		rest.Refuse(w, http.StatusUnsupportedMediaType, "want Content-Type: application/json")
-		return a, false
+	a, err := rest.Read[action](w, r, rest.ActionBound)
+	p, refused := errors.AsType[*api.Problem](err)
+	if !refused && !slices.Contains(commands, a.Do) || refused && p.Status == http.StatusBadRequest {
+		p, refused = rest.Problem(http.StatusBadRequest, `want {"do":"now"}, or hold, resume, give-up`), true
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, rest.ActionBound))
-	d.DisallowUnknownFields()
-	err := d.Decode(&a)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("unexpected data after the body")
-		}
+	if refused {
+		rest.WriteProblem(w, p)
 	}
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		rest.Refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", rest.ActionBound)
-		return a, false
-	}
-	if err != nil || !slices.Contains(commands, a.Do) {
-		rest.Refuse(w, http.StatusBadRequest, `want {"do":"now"}, or hold, resume, give-up`)
-		return a, false
-	}
-	return a, true
+	return a, !refused
 }
 
 // serveWait shows one request that waits, or acts on it.

@@ -1,0 +1,109 @@
+package stream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+func TestFrame(t *testing.T) {
+	for id, want := range map[string]string{"": "event: wait\ndata: {}\n\n", "7": "id: 7\nevent: wait\ndata: {}\n\n"} {
+		var b bytes.Buffer
+		if stream.Frame(&b, id, "wait", []byte("{}")); b.String() != want {
+			t.Errorf("Frame with id %q: got %q, want %q", id, b.String(), want)
+		}
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	for accept, want := range map[string]string{
+		"": "", "*/*": "", "application/json": "", "text/event-stream": stream.SSE, "text/html, application/x-ndjson;q=0.5": stream.NDJSON,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept", accept)
+		if got := stream.Accepted(r); got != want {
+			t.Errorf("Accepted(%q) = %q, want %q", accept, got, want)
+		}
+	}
+}
+
+// events is a sequence of two events and an error; nil: none.
+func events(err error) func(context.Context) iter.Seq2[wire.Event, error] {
+	return func(context.Context) iter.Seq2[wire.Event, error] {
+		return func(yield func(wire.Event, error) bool) {
+			input := wire.InputQueued{Text: "hello"}
+			if yield(wire.Event{Seq: 1, Body: input}, nil) && yield(wire.Event{Seq: 2, Body: wire.Reset{Reason: "gap"}}, nil) && err != nil {
+				yield(wire.Event{}, err)
+			}
+		}
+	}
+}
+
+func TestFollow_SendsEventsAndTheirError(t *testing.T) {
+	const queued = `{"v":1,"seq":1,"ts":"0001-01-01T00:00:00Z","type":"input-queued","conversationId":"","turnId":"","text":"hello"}`
+	const reset = `{"v":1,"seq":2,"ts":"0001-01-01T00:00:00Z","type":"reset","reason":"gap"}`
+	const sse = "retry: 2000\n\nid: 1\nevent: input-queued\ndata: " + queued + "\n\nevent: reset\ndata: " + reset + "\n\n"
+	for _, c := range []struct {
+		kind string
+		err  error
+		want string
+	}{
+		{stream.NDJSON, nil, queued + "\n" + reset + "\n"},
+		{stream.SSE, nil, sse},
+		{stream.SSE, store.ErrClosed, sse},
+		{stream.SSE, conversation.ErrNone, sse + `event: problem` + "\n" + `data: {"title":"Not Found","status":404,"code":"not-found","detail":"` + conversation.ErrNone.Error() + `"}` + "\n\n"},
+	} {
+		readers := stream.NewReaders(slog.New(slog.DiscardHandler))
+		w := httptest.NewRecorder()
+		items, stop := stream.Subscribe(t.Context(), events(c.err))
+		s := readers.Begin(w, httptest.NewRequest("GET", "/", nil), c.kind)
+		s.Follow(items)
+		s.Close()
+		stop()
+		if got := w.Body.String(); got != c.want {
+			t.Errorf("%s, error %v: got\n%s\nwant\n%s", c.kind, c.err, got, c.want)
+		}
+	}
+}
+
+func TestReaders_DrainEndsStreamsAndRefusesReaders(t *testing.T) {
+	readers := stream.NewReaders(slog.New(slog.DiscardHandler))
+	w := httptest.NewRecorder()
+	s := readers.Open(w, httptest.NewRequest("GET", "/", nil))
+	if s == nil {
+		t.Fatal("the first reader is refused")
+	}
+	defer s.Close()
+	if !readers.Drain() || readers.Drain() {
+		t.Error("want Drain to report the first call")
+	}
+	if stream.Await(s, make(chan int)) || !strings.Contains(w.Body.String(), "shutting down") {
+		t.Errorf("the stream goes on: %q", w.Body)
+	}
+	if w := httptest.NewRecorder(); readers.Admit(w) || w.Code != 503 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a reader is admitted while draining: %d", w.Code)
+	}
+}
+
+func TestSubscribe_StopEndsTheSequence(t *testing.T) {
+	ended := make(chan struct{})
+	_, stop := stream.Subscribe(t.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+		return func(func(wire.Event, error) bool) { <-ctx.Done(); close(ended) }
+	})
+	stop()
+	<-ended
+	if !stream.Ended(stream.ErrEnd) || stream.Ended(errors.New("x")) || stream.Ended(io.EOF) {
+		t.Error("want Ended for ErrEnd only")
+	}
+}
