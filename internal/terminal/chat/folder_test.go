@@ -245,3 +245,27 @@ func TestFolder_OverridesAndValidatesSettings(t *testing.T) {
 		t.Errorf("New with an unknown model: got %v, want %v", err, none)
 	}
 }
+
+// An earlier version's conversation stays listed, and opening it says what to do.
+func TestFolder_ListsAConversationOfAnotherFormat(t *testing.T) {
+	dir := t.TempDir()
+	f := folder(dir, llmtest.Says("hi"))
+	conv := create(t, f)
+	send(t, conv, "hello")
+	until(t, conv, sealed)
+	closed(t, conv)
+	place := storeDir(dir, conv.ID())
+	err := os.Rename(filepath.Join(place, "format.json"), filepath.Join(place, "mode")) // where format 1 had its mark
+	if err != nil {
+		t.Fatalf("make the format that of an earlier version: %v", err)
+	}
+	for _, summary := range []string{"kept", "removed"} {
+		if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
+			t.Errorf("List with its summary %s: got %+v, want the conversation", summary, all)
+		}
+		if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrFormat) {
+			t.Errorf("Open with its summary %s: got %v, want ErrFormat", summary, err)
+		}
+		_ = os.Remove(filepath.Join(place, "summary.json"))
+	}
+}
