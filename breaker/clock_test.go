@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// still is a clock that stands until somebody moves it. Who dozes on it gives
+// still is a clock that a test moves. A call that sleeps on it lets
 // the test what it needs to go on, and nothing else runs meanwhile.
 type still struct {
 	clock.Machine
@@ -67,18 +67,18 @@ func (c *still) next(t *testing.T) {
 	first.f()
 }
 
-// TestGateGoesByTheClockThatItIsGiven opens an outage, lets a call sleep in it,
+// TestBreaker_GoesByItsClock opens an outage, lets a call sleep in it,
 // and has its next probe sent by hours that pass in no time.
-func TestGateGoesByTheClockThatItIsGiven(t *testing.T) {
+func TestBreaker_GoesByItsClock(t *testing.T) {
 	clock := &still{now: time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)}
 	g := &breaker.Breaker{Clock: clock}
 	asked := g.Caller(opus)
 	defer asked.Close()
 	pass, err := asked.Acquire(t.Context())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("acquire: %v", err)
 	}
-	pass.Report(limited(10 * time.Minute)) // a stated wait keeps everybody away
+	pass.Report(limited(10 * time.Minute)) // a stated wait keeps all calls away
 	if until := g.State().Outages[0].Until; !until.Equal(clock.now.Add(10 * time.Minute)) {
 		t.Errorf("closed until %v, want ten minutes from %v", until, clock.now)
 	}
@@ -93,16 +93,16 @@ func TestGateGoesByTheClockThatItIsGiven(t *testing.T) {
 		g.RetryNow()
 	}
 	if err := other.Wait(t.Context(), time.Hour); err == nil {
-		t.Error("the wait was not broken off for a scout")
+		t.Error("the wait was not ended for an early probe")
 	}
 	if clock.rung == 0 {
 		t.Error("the clock was not told of the wake-up")
 	}
 }
 
-// TestTokensComeByTheClockThatTheGateIsGiven has more retries than there are
+// TestBreaker_RetryTokensGoByItsClock has more retries than there are
 // tokens: the next comes by a timer of the clock's.
-func TestTokensComeByTheClockThatTheGateIsGiven(t *testing.T) {
+func TestBreaker_RetryTokensGoByItsClock(t *testing.T) {
 	clock := &still{now: time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)}
 	g := &breaker.Breaker{Clock: clock}
 	begun := clock.now
@@ -112,7 +112,7 @@ func TestTokensComeByTheClockThatTheGateIsGiven(t *testing.T) {
 	for range 103 { // the first is no retry, a hundred have a token
 		pass, err := c.Acquire(t.Context())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("acquire: %v", err)
 		}
 		pass.Report(errExpired) // says nothing about the upstream
 	}

@@ -26,7 +26,7 @@ func waiting(t *testing.T, g *breaker.Breaker, u *upstream) (*breaker.Caller, <-
 	return c, ended
 }
 
-func TestNowEndsTheWaitOfACallEvenInAnOutage(t *testing.T) {
+func TestCaller_RetryNowEndsAWaitInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, errBusy)
@@ -50,7 +50,7 @@ func TestNowEndsTheWaitOfACallEvenInAnOutage(t *testing.T) {
 	})
 }
 
-func TestNowLetsACallGoThatIsYetToCome(t *testing.T) {
+func TestCaller_RetryNowBeforeAcquireIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: time.Hour})
@@ -71,7 +71,7 @@ func TestNowLetsACallGoThatIsYetToCome(t *testing.T) {
 	})
 }
 
-func TestNowForTheUpstreamSendsOneAndAllFollow(t *testing.T) {
+func TestBreaker_RetryNowSendsOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, limited(20*time.Minute))
@@ -92,7 +92,7 @@ func TestNowForTheUpstreamSendsOneAndAllFollow(t *testing.T) {
 	})
 }
 
-func TestNowForTheUpstreamEndsWaitsWithoutAnOutage(t *testing.T) {
+func TestBreaker_RetryNowEndsWaitsWithoutAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Second, errBusy)
@@ -107,7 +107,7 @@ func TestNowForTheUpstreamEndsWaitsWithoutAnOutage(t *testing.T) {
 	})
 }
 
-func TestHoldKeepsEverybodyUntilResume(t *testing.T) {
+func TestBreaker_PauseKeepsAllCallsUntilResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Second, errBusy)
@@ -126,12 +126,12 @@ func TestHoldKeepsEverybodyUntilResume(t *testing.T) {
 		}
 		g.Resume()
 		if err := errors.Join(<-one, <-two); err != nil || !g.State().Paused.IsZero() {
-			t.Error(err)
+			t.Errorf("the waiting call ended with %v", err)
 		}
 	})
 }
 
-func TestHoldOfACallKeepsOnlyThatOne(t *testing.T) {
+func TestCaller_PauseKeepsOnlyThatCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Minute, errBusy)
@@ -145,13 +145,13 @@ func TestHoldOfACallKeepsOnlyThatOne(t *testing.T) {
 		}
 		kept.Resume()
 		if err := <-one; err != nil {
-			t.Error(err)
+			t.Errorf("the waiting call ended with %v", err)
 		}
 		quiet(t, &g)
 	})
 }
 
-func TestGiveUpEndsTheRunWithItsLastFault(t *testing.T) {
+func TestBreaker_GiveUpEndsTheRunWithItsLastFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, giveUp := range map[string]func(*breaker.Breaker, *breaker.Caller){
 			"the call":     func(_ *breaker.Breaker, c *breaker.Caller) { c.GiveUp() },
@@ -177,7 +177,7 @@ func TestGiveUpEndsTheRunWithItsLastFault(t *testing.T) {
 	})
 }
 
-func TestGivingUpTheProbeLetsTheNextProbe(t *testing.T) {
+func TestCaller_ClosedProbeIsFollowedByTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
@@ -185,7 +185,7 @@ func TestGivingUpTheProbeLetsTheNextProbe(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, probe, err := enter(t, &g, opus)
 		if err != nil || probe == nil {
-			t.Fatal(err)
+			t.Fatalf("acquire: %v", err)
 		}
 		blocked := make(chan error, 1)
 		go func() {
@@ -196,12 +196,12 @@ func TestGivingUpTheProbeLetsTheNextProbe(t *testing.T) {
 		cancel()
 		c.Close() // its caller has gone without a word
 		if err := <-blocked; err != nil || ctx.Err() == nil {
-			t.Error(err)
+			t.Errorf("close the body: %v", err)
 		}
 	})
 }
 
-func TestStateSaysWhatPeopleAsk(t *testing.T) {
+func TestBreaker_StateShowsOutagesAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := breaker.New("anthropic")
 		meet(t, g, opus, nil)
@@ -223,20 +223,20 @@ func TestStateSaysWhatPeopleAsk(t *testing.T) {
 	})
 }
 
-func TestASetIsBounded(t *testing.T) {
+func TestSet_IsBounded(t *testing.T) {
 	var s breaker.Set
 	for i := range 1024 {
 		s.Of(time.Duration(i).String()).Pause("ada")
 	}
 	if a, b := s.Of("a"), s.Of("a"); a == b {
-		t.Error("one more gate is kept")
+		t.Error("one more breaker is kept")
 	}
 	if s.Of("7ns").State().PausedBy != "ada" {
 		t.Error("one that is held was forgotten")
 	}
 }
 
-func TestASetKeepsOneGateForEachUpstream(t *testing.T) {
+func TestSet_KeepsOneBreakerForEachUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s breaker.Set
 		g := s.Of("https://api.example.com")
@@ -245,7 +245,7 @@ func TestASetKeepsOneGateForEachUpstream(t *testing.T) {
 			s.Of(time.Duration(i).String())
 		}
 		if s.Of("https://api.example.com") != g {
-			t.Error("a gate with an outage was forgotten")
+			t.Error("a breaker with an outage was forgotten")
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 )
 
-func TestCredentialTellsCredentialsApartAndNothingElse(t *testing.T) {
+func TestCredential_DependsOnCredentialsOnly(t *testing.T) {
 	name := func(query string, headers ...string) string {
 		h := http.Header{}
 		for i := 0; i+1 < len(headers); i += 2 {

@@ -19,9 +19,9 @@ func thrice(wait time.Duration) policy.Policy {
 	return policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{wait}}}
 }
 
-// stray has a call fail its first so many tries, with others answered each
-// second for a while, and gives when it was answered and what it was told.
-func stray(t *testing.T, f *fault.Error, wait time.Duration, fails int, others time.Duration, s breaker.Scope) (took time.Duration, waits int, last retry.Try) {
+// earlyRetry has a call fail its first tries, with others answered each second for
+// a while. It returns when the call was answered, its waits and its last try.
+func earlyRetry(t *testing.T, f *fault.Error, wait time.Duration, fails int, others time.Duration, s breaker.Scope) (took time.Duration, waits int, last retry.Try) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
@@ -38,7 +38,7 @@ func stray(t *testing.T, f *fault.Error, wait time.Duration, fails int, others t
 				}
 				return 1, nil
 			}); err != nil {
-				t.Error(err)
+				t.Errorf("Do: %v", err)
 			}
 			took = time.Since(begun)
 		})
@@ -52,7 +52,7 @@ func stray(t *testing.T, f *fault.Error, wait time.Duration, fails int, others t
 	return took, waits, last
 }
 
-func TestAStragglerIsSentWhileOthersAreAnswered(t *testing.T) {
+func TestBreaker_EarlyRetryGoesWhileOthersAreAnswered(t *testing.T) {
 	other := breaker.Scope{Model: "sonnet", Credential: "b"}
 	for _, tt := range []struct {
 		name   string
@@ -65,14 +65,14 @@ func TestAStragglerIsSentWhileOthersAreAnswered(t *testing.T) {
 	}{
 		{"long wait", errBusy, time.Hour, 1, time.Minute, opus, 30 * time.Second},
 		{"refused twice more", errBusy, time.Hour, 3, 10 * time.Minute, opus, 90 * time.Second},
-		{"nobody is answered", errBusy, time.Hour, 1, 0, opus, time.Hour},
+		{"no call is answered", errBusy, time.Hour, 1, 0, opus, time.Hour},
 		{"only those of another model are", errBusy, time.Hour, 1, 10 * time.Minute, other, time.Hour},
 		{"the host is the same", errBroken, time.Hour, 1, time.Minute, other, 30 * time.Second},
 		{"short wait", errBusy, time.Minute, 1, 10 * time.Minute, opus, time.Minute},
 		{"a limit of our own", errExpired, time.Hour, 1, 10 * time.Minute, opus, time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			took, waits, last := stray(t, tt.fault, tt.wait, tt.fails, tt.others, tt.scope)
+			took, waits, last := earlyRetry(t, tt.fault, tt.wait, tt.fails, tt.others, tt.scope)
 			if took != tt.took {
 				t.Errorf("answered after %v, want %v", took, tt.took)
 			}
@@ -83,7 +83,7 @@ func TestAStragglerIsSentWhileOthersAreAnswered(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSentBeforeTheEndOfAStatedWait(t *testing.T) {
+func TestBreaker_StatedWaitIsNotCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		begun := time.Now()
@@ -103,10 +103,10 @@ func TestNobodyIsSentBeforeTheEndOfAStatedWait(t *testing.T) {
 	})
 }
 
-// stragglers gives when those are sent whom an upstream has refused, each alone,
-// while it answers two others each second. It refuses the stragglers until it is
-// back. usual is how many came per second at the most, as the gate counts them.
-func stragglers(t *testing.T, n int, back, until time.Duration) (sent []time.Duration, usual float64) {
+// earlyRetries returns when calls retry early that an upstream has refused, each
+// alone, while it answers two others each second. It refuses them until it is
+// back. usual is how many came per second at most, as the breaker counts them.
+func earlyRetries(t *testing.T, n int, back, until time.Duration) (sent []time.Duration, usual float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
@@ -150,20 +150,20 @@ func stragglers(t *testing.T, n int, back, until time.Duration) (sent []time.Dur
 	return sent, usual
 }
 
-func TestStragglersAreNoMoreThanThoseWhoComeUsually(t *testing.T) {
-	sent, usual := stragglers(t, 200, 0, 10*time.Minute)
+func TestBreaker_EarlyRetriesAreBoundedByTheUsualTraffic(t *testing.T) {
+	sent, usual := earlyRetries(t, 200, 0, 10*time.Minute)
 	if len(sent) != 200 || sent[0] != 30*time.Second || sent[199] > 140*time.Second {
-		t.Errorf("%d stragglers in %v", len(sent), sent[len(sent)-1])
+		t.Errorf("%d early retries in %v", len(sent), sent[len(sent)-1])
 	}
 	for i := 20; i < len(sent); i++ {
 		if rate := 20 / (sent[i] - sent[i-20]).Seconds(); rate > usual {
-			t.Fatalf("%.1f stragglers per second at %v, with %.1f callers", rate, sent[i], usual)
+			t.Fatalf("%.1f early retries per second at %v, with %.1f callers", rate, sent[i], usual)
 		}
 	}
 }
 
-func TestStragglersWhoAreRefusedComeLessOften(t *testing.T) {
-	sent, _ := stragglers(t, 200, 20*time.Minute, 40*time.Minute)
+func TestBreaker_RefusedEarlyRetriesComeLessOften(t *testing.T) {
+	sent, _ := earlyRetries(t, 200, 20*time.Minute, 40*time.Minute)
 	before, _ := slices.BinarySearch(sent, 20*time.Minute)
 	if before < 20 || before > 50 || len(sent)-before != 200 {
 		t.Errorf("%d were sent in vain, %d answered", before, len(sent)-before)

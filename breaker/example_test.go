@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// A gate is kept for as long as its upstream is used; each logical call takes
+// A breaker is kept for as long as its upstream is used; each logical call takes
 // its place there.
 func ExampleBreaker() {
 	var g breaker.Breaker
@@ -50,7 +50,7 @@ func ExampleCaller_Acquire() {
 	// credential opus HTTP 429: slow down
 }
 
-// Somebody looks after the upstream and wants nobody to go there meanwhile.
+// An operator maintains the upstream and wants no calls meanwhile.
 func ExampleBreaker_Pause() {
 	g, ctx := breaker.New("anthropic"), context.Background()
 	g.Pause("ada")
@@ -67,7 +67,7 @@ func ExampleBreaker_Pause() {
 	// <nil>
 }
 
-// Somebody does not want to wait for the five seconds that the policy says.
+// The user does not want to wait for the five seconds of the policy.
 func ExampleCaller_RetryNow() {
 	c := breaker.New("anthropic").Caller(breaker.Scope{})
 	defer c.Close()
@@ -101,7 +101,7 @@ func ExampleCaller_Pause() {
 	// <nil>
 }
 
-// Everybody who waits is sent home.
+// An operator ends all calls that wait.
 func ExampleBreaker_GiveUp() {
 	g := breaker.New("anthropic")
 	g.Pause("ada")
@@ -113,7 +113,7 @@ func ExampleBreaker_GiveUp() {
 	// Output: given up
 }
 
-// Somebody has waited long enough: the run ends with what it met last.
+// The user has waited long enough: the run ends with its last fault.
 func ExampleCaller_GiveUp() {
 	c := breaker.New("anthropic").Caller(breaker.Scope{})
 	defer c.Close()

@@ -15,7 +15,7 @@ import (
 
 var opus = breaker.Scope{Model: "opus", Credential: "a"}
 
-// enter has a new call enter the gate.
+// enter acquires a permit for a new call.
 func enter(t *testing.T, g *breaker.Breaker, s breaker.Scope) (*breaker.Caller, retry.Permit, error) {
 	t.Helper()
 	c := g.Caller(s)
@@ -24,7 +24,7 @@ func enter(t *testing.T, g *breaker.Breaker, s breaker.Scope) (*breaker.Caller, 
 	return c, pass, err
 }
 
-// meet has new calls go through the gate and meet these outcomes.
+// meet has new calls report these outcomes.
 func meet(t *testing.T, g *breaker.Breaker, s breaker.Scope, outcomes ...*fault.Error) {
 	t.Helper()
 	var passes []retry.Permit
@@ -46,7 +46,7 @@ func fail(t *testing.T, g *breaker.Breaker, s breaker.Scope, f *fault.Error) {
 	meet(t, g, s, f, f, f, f, f)
 }
 
-// says tells what a new call meets at the gate: "goes", a fault's kind, or
+// says returns what happens to a new call: "goes", a fault's kind, or
 // "blocks" if it would wait.
 func says(t *testing.T, g *breaker.Breaker, s breaker.Scope) string {
 	t.Helper()
@@ -64,7 +64,7 @@ func says(t *testing.T, g *breaker.Breaker, s breaker.Scope) string {
 	return "goes"
 }
 
-func TestAFaultKeepsThoseAwayWhomItConcerns(t *testing.T) {
+func TestBreaker_OutageConcernsItsScopeOnly(t *testing.T) {
 	sonnet, other := breaker.Scope{Model: "sonnet", Credential: "a"}, breaker.Scope{Model: "opus", Credential: "b"}
 	tests := []struct {
 		kind                fault.Kind
@@ -96,7 +96,7 @@ func TestAFaultKeepsThoseAwayWhomItConcerns(t *testing.T) {
 	}
 }
 
-func TestFiveFaultsInARowOpenAnOutageAndFourDoNot(t *testing.T) {
+func TestBreaker_FiveFaultsInARowOpenTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		for range 20 { // one answer in five is enough to keep going
@@ -113,24 +113,24 @@ func TestFiveFaultsInARowOpenAnOutageAndFourDoNot(t *testing.T) {
 	})
 }
 
-func TestOneFaultOfAWaryCallOpensAnOutage(t *testing.T) {
+func TestBreaker_FaultOfACallerWithFewRetriesOpensTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for wary, want := range map[bool]string{false: "goes", true: "overloaded"} {
+		for fewRetries, want := range map[bool]string{false: "goes", true: "overloaded"} {
 			g := breaker.New("")
 			c, pass, err := enter(t, g, opus)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("acquire: %v", err)
 			}
-			c.FewRetries = wary
+			c.FewRetries = fewRetries
 			pass.Report(errBusy)
 			if got := says(t, g, opus); got != want {
-				t.Errorf("wary %v: the next one %s", wary, got)
+				t.Errorf("fewRetries %v: the next one %s", fewRetries, got)
 			}
 		}
 	})
 }
 
-func TestAWaryCallIsAskedOnceEvenInAnOutage(t *testing.T) {
+func TestBreaker_FirstTryOfACallerWithFewRetriesGoesInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBroken)
@@ -140,7 +140,7 @@ func TestAWaryCallIsAskedOnceEvenInAnOutage(t *testing.T) {
 			c.FewRetries = true
 			pass, err := c.Acquire(t.Context())
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("acquire: %v", err)
 			}
 			defer pass.Report(errBroken)
 		}
@@ -155,7 +155,7 @@ func TestAWaryCallIsAskedOnceEvenInAnOutage(t *testing.T) {
 	})
 }
 
-func TestAWaryCallsOtherTryIsAsAnybodys(t *testing.T) {
+func TestBreaker_LaterTriesOfACallerWithFewRetriesAreOrdinary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		c := g.Caller(opus)
@@ -163,7 +163,7 @@ func TestAWaryCallsOtherTryIsAsAnybodys(t *testing.T) {
 		c.FewRetries = true
 		pass, err := c.Acquire(t.Context())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("acquire: %v", err)
 		}
 		pass.Report(errBusy)
 		if _, err := c.Acquire(t.Context()); err == nil {
@@ -172,7 +172,7 @@ func TestAWaryCallsOtherTryIsAsAnybodys(t *testing.T) {
 	})
 }
 
-func TestAFinalFaultProvesThatTheHostIsThere(t *testing.T) {
+func TestBreaker_FinalFaultClosesTheHostsCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, f := range []*fault.Error{errDenied, {Kind: fault.Invalid}, {Kind: fault.TooLong}, limited(0)} {
 			var g breaker.Breaker
@@ -196,7 +196,7 @@ func outages(g *breaker.Breaker) (levels string) {
 	return levels
 }
 
-func TestAStatedWaitKeepsEverybodyAwayUntilItsEnd(t *testing.T) {
+func TestBreaker_StatedWaitOpensTheCircuitUntilItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		meet(t, &g, opus, limited(time.Minute))
@@ -220,9 +220,9 @@ func TestAStatedWaitKeepsEverybodyAwayUntilItsEnd(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForTheAnswerAfterAStatedWait: a refusal comes at once, so the
+// TestBreaker_SlowAnswerAfterAStatedWaitClosesTheCircuit: a refusal comes at once, so the
 // first call's silence is as good as its answer.
-func TestNobodyWaitsForTheAnswerAfterAStatedWait(t *testing.T) {
+func TestBreaker_SlowAnswerAfterAStatedWaitClosesTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		meet(t, &g, opus, limited(time.Minute))
@@ -239,7 +239,7 @@ func TestNobodyWaitsForTheAnswerAfterAStatedWait(t *testing.T) {
 	})
 }
 
-func TestAnAnswerFromBeforeDoesNotEndAStatedWait(t *testing.T) {
+func TestBreaker_EarlierAnswerDoesNotEndAStatedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		_, early, _ := enter(t, &g, opus)
@@ -252,7 +252,7 @@ func TestAnAnswerFromBeforeDoesNotEndAStatedWait(t *testing.T) {
 	})
 }
 
-func TestAWaitOfADayIsAskedAboutEveryQuarterOfAnHour(t *testing.T) {
+func TestBreaker_LongStatedWaitIsProbedEveryQuarterOfAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		for range 4 {
@@ -267,14 +267,14 @@ func TestAWaitOfADayIsAskedAboutEveryQuarterOfAnHour(t *testing.T) {
 	})
 }
 
-func TestOneProbesAndTheOthersShareItsFailure(t *testing.T) {
+func TestBreaker_HalfOpenAdmitsOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
 		time.Sleep(time.Minute)
 		_, probe, err := enter(t, &g, opus)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("acquire: %v", err)
 		}
 		shared := make(chan error, 3)
 		for range 3 {
@@ -301,7 +301,7 @@ func TestOneProbesAndTheOthersShareItsFailure(t *testing.T) {
 	})
 }
 
-func TestAProbeThatSaysNothingIsJustOver(t *testing.T) {
+func TestBreaker_CanceledProbeIsFollowedByTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
@@ -319,7 +319,7 @@ func TestAProbeThatSaysNothingIsJustOver(t *testing.T) {
 	})
 }
 
-func TestAProbeIsWaitedForHalfAMinute(t *testing.T) {
+func TestBreaker_ProbeIsWaitedForHalfAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
@@ -338,7 +338,7 @@ func TestAProbeIsWaitedForHalfAMinute(t *testing.T) {
 	})
 }
 
-func TestProbesAreTheFartherApartTheOlderTheOutage(t *testing.T) {
+func TestBreaker_ProbesOfAnOlderOutageAreFurtherApart(t *testing.T) {
 	tests := []struct{ age, apart time.Duration }{
 		{time.Second, 250 * time.Millisecond},
 		{5 * time.Second, 250 * time.Millisecond},
@@ -364,7 +364,7 @@ func TestProbesAreTheFartherApartTheOlderTheOutage(t *testing.T) {
 	}
 }
 
-func TestASuccessEndsAllOutagesOfItsCall(t *testing.T) {
+func TestBreaker_SuccessClosesAllCircuitsOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
@@ -383,7 +383,7 @@ func TestASuccessEndsAllOutagesOfItsCall(t *testing.T) {
 	})
 }
 
-func TestScopesThatNobodyWaitsInAreForgotten(t *testing.T) {
+func TestBreaker_CircuitsWithoutCallersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		for i := range 3000 {

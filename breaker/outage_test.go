@@ -81,7 +81,7 @@ func (f *figures) count(u *upstream) {
 	f.peak = float64(u.peak(u.to, time.Second))
 }
 
-// spread gives the least, the middle and the most of a figure.
+// spread returns the least, the middle and the most of a figure.
 func spread[T int | time.Duration | float64](all []figures, of func(figures) T) string {
 	var v []T
 	for _, f := range all {
@@ -93,12 +93,12 @@ func spread[T int | time.Duration | float64](all []figures, of func(figures) T) 
 
 // moments is how many moments of recovery, evenly spread over the schedule's
 // last wait, the table of the long outage is about.
-var moments = flag.Int("moments", 0, "moments of recovery in TestAThousandCallersInATwoHourOutage; 0: one")
+var moments = flag.Int("moments", 0, "moments of recovery in TestBreaker_ThousandCallersInATwoHourOutage; 0: one")
 
-// TestAThousandCallersInATwoHourOutage measures what a shared outage is worth:
-// the same callers with a gate and each by its own clock. Run it with -v and
+// TestBreaker_ThousandCallersInATwoHourOutage measures what a shared outage is worth:
+// the same callers with a breaker and each by its own clock. Run it with -v and
 // -args -moments 10 for the whole table.
-func TestAThousandCallersInATwoHourOutage(t *testing.T) {
+func TestBreaker_ThousandCallersInATwoHourOutage(t *testing.T) {
 	var shared, alone []figures
 	n := cmp.Or(*moments, 1)
 	for i := range n {
@@ -110,7 +110,7 @@ func TestAThousandCallersInATwoHourOutage(t *testing.T) {
 	for _, side := range []struct {
 		name string
 		all  []figures
-	}{{"gate", shared}, {"no-gate", alone}} {
+	}{{"breaker", shared}, {"no-breaker", alone}} {
 		all := side.all
 		for _, row := range []struct{ name, value string }{
 			{"requests-in-the-first-minute", spread(all, func(f figures) int { return f.first })},

@@ -14,31 +14,31 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// weather is an upstream that changes its mind, and looks at the gate whenever
+// weather is an upstream that changes its mind, and looks at the breaker whenever
 // it is asked.
 type weather struct {
 	*testing.T
-	mu     sync.Mutex
-	dice   *rand.Rand
-	gate   *breaker.Breaker
-	odds   float64 // of a fault
-	kinds  []fault.Kind
-	free   bool                      // commands may break the rhythm
-	latest map[string]breaker.Outage // by level and scope
-	probed map[string]time.Time      // the latest request that went out in that outage
+	mu      sync.Mutex
+	random  *rand.Rand
+	breaker *breaker.Breaker
+	odds    float64 // of a fault
+	kinds   []fault.Kind
+	free    bool                      // commands may break the rhythm
+	latest  map[string]breaker.Outage // by level and scope
+	probed  map[string]time.Time      // the latest request that went out in that outage
 }
 
 // try answers or fails, after a while.
 func (w *weather) try(ctx context.Context, _ int) (int, error) {
 	w.mu.Lock()
 	w.look()
-	f := &fault.Error{Kind: w.kinds[w.dice.IntN(len(w.kinds))]}
-	if w.dice.IntN(4) == 0 {
-		f.Wait = time.Duration(w.dice.Int64N(int64(time.Minute)))
+	f := &fault.Error{Kind: w.kinds[w.random.IntN(len(w.kinds))]}
+	if w.random.IntN(4) == 0 {
+		f.Wait = time.Duration(w.random.Int64N(int64(time.Minute)))
 	}
-	fails := w.dice.Float64() < w.odds
-	takes := time.Duration(w.dice.Int64N(int64(3 * time.Second)))
-	if w.dice.IntN(50) == 0 {
+	fails := w.random.Float64() < w.odds
+	takes := time.Duration(w.random.Int64N(int64(3 * time.Second)))
+	if w.random.IntN(50) == 0 {
 		takes += time.Minute
 	}
 	w.mu.Unlock()
@@ -52,10 +52,10 @@ func (w *weather) try(ctx context.Context, _ int) (int, error) {
 }
 
 // look checks that an outage is not asked about twice within its spacing. The
-// host's is everybody's, so every request is one of its probes.
+// host's concerns all calls, so every request is one of its probes.
 func (w *weather) look() {
 	now, seen := time.Now(), map[string]breaker.Outage{}
-	for _, o := range w.gate.State().Outages {
+	for _, o := range w.breaker.State().Outages {
 		if o.Recovering || o.Level != "host" {
 			continue
 		}
@@ -74,7 +74,7 @@ func (w *weather) look() {
 	w.latest = seen
 }
 
-// change gives it another mood.
+// change sets another mood.
 func (w *weather) change() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,11 +85,11 @@ func (w *weather) change() {
 		{fault.Unavailable, fault.Overloaded, fault.RateLimited, fault.Timeout, fault.Truncated, fault.Unknown},
 		{fault.Unavailable, fault.Overloaded, fault.Auth, fault.Invalid, fault.Quota},
 	}
-	w.odds = []float64{0, 0, 0.3, 0.9, 1}[w.dice.IntN(5)]
-	w.kinds = moods[w.dice.IntN(len(moods))]
+	w.odds = []float64{0, 0, 0.3, 0.9, 1}[w.random.IntN(5)]
+	w.kinds = moods[w.random.IntN(len(moods))]
 }
 
-// FuzzSchedule plays a random world against the gate: nobody is lost, probes
+// FuzzSchedule plays a random world against the breaker: no call is lost, probes
 // keep their distance, and nothing is left in the end.
 func FuzzSchedule(f *testing.F) {
 	for seed := range uint64(20) {
@@ -98,14 +98,14 @@ func FuzzSchedule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, commands bool) {
 		synctest.Test(t, func(t *testing.T) {
 			var g breaker.Breaker
-			w := &weather{T: t, gate: &g, dice: rand.New(rand.NewPCG(seed, 1)), kinds: []fault.Kind{fault.Unknown}, free: commands, probed: map[string]time.Time{}}
-			dice := rand.New(rand.NewPCG(seed, 2))
+			w := &weather{T: t, breaker: &g, random: rand.New(rand.NewPCG(seed, 1)), kinds: []fault.Kind{fault.Unknown}, free: commands, probed: map[string]time.Time{}}
+			random := rand.New(rand.NewPCG(seed, 2))
 			var all sync.WaitGroup
 			calls := make([]*breaker.Caller, 60)
 			for i := range calls {
-				calls[i] = g.Caller(breaker.Scope{Model: []string{"a", "b"}[dice.IntN(2)], Credential: []string{"x", "y"}[dice.IntN(2)]})
-				starts, leaves := dice.Int64N(int64(time.Hour)), dice.Int64N(int64(10*time.Hour))
-				p := []policy.Policy{policy.Patient(), policy.Interactive(), policy.Simple(), policy.Council(policy.CouncilBudget)}[dice.IntN(4)]
+				calls[i] = g.Caller(breaker.Scope{Model: []string{"a", "b"}[random.IntN(2)], Credential: []string{"x", "y"}[random.IntN(2)]})
+				starts, leaves := random.Int64N(int64(time.Hour)), random.Int64N(int64(10*time.Hour))
+				p := []policy.Policy{policy.Patient(), policy.Interactive(), policy.Simple(), policy.Council(policy.CouncilBudget)}[random.IntN(4)]
 				all.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(leaves))
 					defer cancel()
@@ -116,23 +116,23 @@ func FuzzSchedule(f *testing.F) {
 				})
 			}
 			for range 200 {
-				time.Sleep(time.Duration(dice.Int64N(int64(10 * time.Minute))))
+				time.Sleep(time.Duration(random.Int64N(int64(10 * time.Minute))))
 				w.change()
 				if commands {
-					command(&g, calls[dice.IntN(len(calls))], dice.IntN(12))
+					command(&g, calls[random.IntN(len(calls))], random.IntN(12))
 				}
 			}
 			for _, c := range calls {
 				c.Resume()
 			}
 			g.Resume()
-			all.Wait() // the bubble fails where somebody waits for ever
+			all.Wait() // the bubble fails where a call waits for ever
 			nothingLeft(t, &g)
 		})
 	})
 }
 
-// nothingLeft wants a gate without callers to keep no timer.
+// nothingLeft checks that a breaker without callers keeps no timer.
 func nothingLeft(t *testing.T, g *breaker.Breaker) {
 	t.Helper()
 	time.Sleep(time.Minute)
@@ -142,11 +142,11 @@ func nothingLeft(t *testing.T, g *breaker.Breaker) {
 	}
 }
 
-// command does something to the gate or to a call.
+// command gives a command to the breaker or to a call.
 func command(g *breaker.Breaker, c *breaker.Caller, which int) {
 	switch which {
 	case 0:
-		g.Pause("somebody")
+		g.Pause("operator")
 	case 1, 2, 3:
 		g.Resume()
 	case 4:
@@ -164,7 +164,7 @@ func command(g *breaker.Breaker, c *breaker.Caller, which int) {
 	}
 }
 
-func TestAThousandCallersRaceForTheGate(t *testing.T) {
+func TestBreaker_ThousandCallersAtOnce(t *testing.T) {
 	var g breaker.Breaker
 	var all sync.WaitGroup
 	p := policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{20 * time.Millisecond}}}
@@ -173,7 +173,7 @@ func TestAThousandCallersRaceForTheGate(t *testing.T) {
 		for i := range 1000 {
 			all.Go(func() {
 				if err := ask(t.Context(), &g, p, breaker.Scope{Credential: string(rune('a' + i%3))}, u); err != nil {
-					t.Error(err)
+					t.Errorf("the call ended with %v", err)
 				}
 			})
 		}

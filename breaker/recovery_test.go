@@ -24,7 +24,7 @@ func crowd(t *testing.T, g *breaker.Breaker, u *upstream, n int) *sync.WaitGroup
 	for range n {
 		all.Go(func() {
 			if err := ask(t.Context(), g, policy.Patient(), opus, u); err != nil {
-				t.Error(err)
+				t.Errorf("the call ended with %v", err)
 			}
 		})
 	}
@@ -35,7 +35,7 @@ func crowd(t *testing.T, g *breaker.Breaker, u *upstream, n int) *sync.WaitGroup
 	return &all
 }
 
-func TestRecoveryWakesEverybodyInARamp(t *testing.T) {
+func TestBreaker_RecoveryWakesAllCallsInASlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, errBusy)
@@ -62,7 +62,7 @@ func TestRecoveryWakesEverybodyInARamp(t *testing.T) {
 	})
 }
 
-func TestAFaultSlowsTheRampAndFiveMoreEndIt(t *testing.T) {
+func TestBreaker_FaultSlowsTheSlowStartAndFiveEndIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(5*time.Minute, errBusy)
@@ -83,7 +83,7 @@ func TestAFaultSlowsTheRampAndFiveMoreEndIt(t *testing.T) {
 	})
 }
 
-func TestNewcomersStandInTheRampBehindThoseWhoWaited(t *testing.T) {
+func TestBreaker_NewCallsQueueBehindTheSlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Minute, errBusy)
@@ -108,7 +108,7 @@ func TestNewcomersStandInTheRampBehindThoseWhoWaited(t *testing.T) {
 	})
 }
 
-func TestARampKeepsUpWithThoseWhoCome(t *testing.T) {
+func TestBreaker_SlowStartKeepsUpWithTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Minute, errBusy)
@@ -116,7 +116,7 @@ func TestARampKeepsUpWithThoseWhoCome(t *testing.T) {
 		time.Sleep(time.Minute)
 		var worst time.Duration
 		var mu sync.Mutex
-		for range 3000 { // 100 in a second, of whom the gate knew nothing before
+		for range 3000 { // 100 in a second, that the breaker did not know before
 			all.Go(func() {
 				begun := time.Now()
 				_ = ask(t.Context(), &g, policy.Patient(), opus, u)
@@ -130,14 +130,14 @@ func TestARampKeepsUpWithThoseWhoCome(t *testing.T) {
 		}
 		all.Wait()
 		if worst > 0 {
-			t.Errorf("twenty seconds after the outage somebody still waited %v", worst)
+			t.Errorf("twenty seconds after the outage a call still waited %v", worst)
 		}
 	})
 }
 
-// TestAFailedScoutDoesNotCount: scouts go out while the callers sleep, but each
+// TestBreaker_FailedEarlyProbeDoesNotCount: early probes go out while the callers sleep, but each
 // caller's own run is what it would be alone.
-func TestAFailedScoutDoesNotCount(t *testing.T) {
+func TestBreaker_FailedEarlyProbeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(40*time.Minute, errBusy)
@@ -172,7 +172,7 @@ func TestAFailedScoutDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestAScoutsFinalFaultEndsItsRun(t *testing.T) {
+func TestBreaker_FinalFaultOfAnEarlyProbeEndsItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, errBusy)
@@ -196,7 +196,7 @@ func TestAScoutsFinalFaultEndsItsRun(t *testing.T) {
 	})
 }
 
-func TestRetriesOfAPartialFailureWaitForTokens(t *testing.T) {
+func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		p := policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Millisecond}}}
@@ -236,7 +236,7 @@ func TestRetriesOfAPartialFailureWaitForTokens(t *testing.T) {
 	})
 }
 
-func TestFaultOfAnotherModelLeavesTheSleepersOfThisOne(t *testing.T) {
+func TestBreaker_FaultOfAnotherModelWakesNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, errBusy)

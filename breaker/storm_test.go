@@ -10,9 +10,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// TestStormOfFiveHundredIsAnsweredWithinASecond lets 500 callers arrive in half
+// TestBreaker_FiveHundredCallsAreAnsweredWithinASecond lets 500 callers arrive in half
 // a second at an upstream that fails for five.
-func TestStormOfFiveHundredIsAnsweredWithinASecond(t *testing.T) {
+func TestBreaker_FiveHundredCallsAreAnsweredWithinASecond(t *testing.T) {
 	for name, p := range map[string]policy.Policy{"patient": policy.Patient(), "interactive": policy.Interactive()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -23,7 +23,7 @@ func TestStormOfFiveHundredIsAnsweredWithinASecond(t *testing.T) {
 				for range 500 {
 					all.Go(func() {
 						if err := ask(t.Context(), &g, p, breaker.Scope{}, u); err != nil {
-							t.Error(err)
+							t.Errorf("the call ended with %v", err)
 						}
 					})
 					time.Sleep(time.Millisecond)

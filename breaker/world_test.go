@@ -81,7 +81,7 @@ func (u *upstream) since(t time.Time) (n int) {
 	return n
 }
 
-// peak gives the most requests in any window of that length from t on.
+// peak returns the most requests in any window of that length from t on.
 func (u *upstream) peak(t time.Time, window time.Duration) (most int) {
 	first := 0
 	for i, at := range u.asked {
@@ -95,7 +95,7 @@ func (u *upstream) peak(t time.Time, window time.Duration) (most int) {
 	return most
 }
 
-// ask makes one logical call through the gate; nil: without one.
+// ask makes one logical call through the breaker; nil: without one.
 func ask(ctx context.Context, g *breaker.Breaker, p policy.Policy, s breaker.Scope, u *upstream) error {
 	e := retry.Retrier{Policy: p}
 	if g != nil {
@@ -119,7 +119,7 @@ func limited(d time.Duration) *fault.Error {
 	return &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: d}
 }
 
-// quiet fails the test if the gate still remembers anybody.
+// quiet fails the test if a call still waits at the breaker.
 func quiet(t *testing.T, g *breaker.Breaker) {
 	t.Helper()
 	if st := g.State(); st.Waiting != 0 {

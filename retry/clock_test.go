@@ -50,7 +50,7 @@ func (c *leaping) WithDeadline(ctx context.Context, end time.Time, cause error) 
 	return ctx, func() { cancel(nil) }
 }
 
-func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
+func TestDo_GoesByItsClock(t *testing.T) {
 	c := leap()
 	start := c.now
 	var last retry.Try
@@ -71,7 +71,7 @@ func TestRunGoesByTheClockThatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestWallEndsATryByTheClockThatItIsGiven(t *testing.T) {
+func TestDo_DeadlineGoesByItsClock(t *testing.T) {
 	c := leap()
 	e := retry.Retrier{Policy: policy.Council(policy.CouncilBudget), Clock: c}
 	_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {

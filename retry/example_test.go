@@ -42,7 +42,7 @@ func ExampleStream() {
 			if !yield("role: assistant", nil) {
 				return
 			}
-			if n == 1 { // breaks off before the first content: nobody sees this try
+			if n == 1 { // breaks off before the first content: the caller does not see this try
 				yield("", &fault.Error{Kind: fault.Overloaded})
 				return
 			}

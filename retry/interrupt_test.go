@@ -13,14 +13,14 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// scouts is a gate that sends its only caller as a scout after each second of a
+// probes is a breaker that has its only caller probe early after each second of a
 // wait, so many times.
-type scouts struct{ left int }
+type probes struct{ left int }
 
-func (g *scouts) Acquire(context.Context) (retry.Permit, error) { return g, nil }
-func (g *scouts) Report(*fault.Error)                           {}
+func (g *probes) Acquire(context.Context) (retry.Permit, error) { return g, nil }
+func (g *probes) Report(*fault.Error)                           {}
 
-func (g *scouts) Wait(ctx context.Context, d time.Duration) error {
+func (g *probes) Wait(ctx context.Context, d time.Duration) error {
 	if g.left == 0 || d <= time.Second {
 		return retry.Sleep(ctx, d)
 	}
@@ -31,11 +31,11 @@ func (g *scouts) Wait(ctx context.Context, d time.Duration) error {
 	return retry.ErrEarlyProbe
 }
 
-func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
+func TestDo_FailedEarlyProbeResumesItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		e := retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 4}, OnWait: func(w policy.Wait) {
+		e := retry.Retrier{Policy: policy.Simple(), Breaker: &probes{left: 4}, OnWait: func(w policy.Wait) {
 			got = append(got, fmt.Sprint(time.Since(begun), " ", w.Run.Tries, " ", w.Verdict.Wait, " ", w.Waited, " ", w.Run.Slept))
 		}, OnTry: func(t retry.Try) {
 			if t.Stop != "" {
@@ -47,7 +47,7 @@ func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 			numbers = append(numbers, n)
 			return 0, errOverloaded
 		})
-		// after 1, 2 and 4 s as without scouts, of whom one goes in the second
+		// after 1, 2 and 4 s as without early probes, of which one goes in the second
 		// wait and three in the third
 		want := "[0s 1 1s 0s 1s 1s 2 2s 1s 3s 3s 3 4s 3s 7s 7s 4 0s 7s 7s]"
 		if !errors.Is(err, errOverloaded) || fmt.Sprint(got) != want || fmt.Sprint(numbers) != "[1 2 3 3 4 4 4 4]" {
@@ -56,13 +56,13 @@ func TestAFailedScoutGoesOnWithItsWait(t *testing.T) {
 	})
 }
 
-func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
+func TestDo_SlowEarlyProbeWaitsForTheRestOnly(t *testing.T) {
 	for _, tt := range []struct{ slow, want time.Duration }{{500 * time.Millisecond, 5 * time.Second}, {time.Minute, 61 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, tries := time.Now(), 0
 			p := policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Second}}}
 			var waited time.Duration
-			e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { waited = t.Waited }}
+			e := retry.Retrier{Policy: p, Breaker: &probes{left: 1}, OnTry: func(t retry.Try) { waited = t.Waited }}
 			_, err := retry.Do(t.Context(), e, func(ctx context.Context, _ int) (int, error) {
 				switch tries++; tries {
 				case 2:
@@ -80,10 +80,10 @@ func TestASlowScoutWaitsOnlyForTheRest(t *testing.T) {
 	}
 }
 
-func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
+func TestDo_EarlyProbeThatPassesRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last retry.Try
-		e := retry.Retrier{Policy: policy.Patient(), Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { last = t }}
+		e := retry.Retrier{Policy: policy.Patient(), Breaker: &probes{left: 1}, OnTry: func(t retry.Try) { last = t }}
 		got, err := retry.Do(t.Context(), e, newOutage(time.Second).call)
 		if got != "answer" || err != nil || last.Fault != nil || last.Run.Tries != 1 || last.Waited != time.Second || last.Run.Slept != time.Second {
 			t.Errorf("%q, %v, %+v", got, err, last)
@@ -91,19 +91,19 @@ func TestAScoutThatSucceedsIsARecovery(t *testing.T) {
 	})
 }
 
-func TestAScoutsFaultEndsTheRunIfItWouldWheneverItCame(t *testing.T) {
+func TestDo_FinalFaultOfAnEarlyProbeEndsTheRun(t *testing.T) {
 	for _, tt := range []struct {
 		fault *fault.Error
 		tries int
 	}{
 		{errDenied, 2},
-		{&fault.Error{Kind: fault.RateLimited, Wait: time.Hour}, 2}, // a hint too far
-		{errOverloaded, 5}, // the last retry is not the scout's
+		{&fault.Error{Kind: fault.RateLimited, Wait: time.Hour}, 2}, // a stated wait beyond the budget
+		{errOverloaded, 5}, // the last retry is not the early probe's
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
 			p := policy.Policy{Retries: 2, MaxRetryAfter: time.Minute, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Second}}}
-			_, err := retry.Do(t.Context(), retry.Retrier{Policy: p, Breaker: &scouts{left: 2}}, func(context.Context, int) (int, error) {
+			_, err := retry.Do(t.Context(), retry.Retrier{Policy: p, Breaker: &probes{left: 2}}, func(context.Context, int) (int, error) {
 				if tries++; tries == 1 {
 					return 0, errOverloaded
 				}
@@ -116,10 +116,10 @@ func TestAScoutsFaultEndsTheRunIfItWouldWheneverItCame(t *testing.T) {
 	}
 }
 
-func TestAScoutsResponseIsReleasedBeforeItWaitsOn(t *testing.T) {
+func TestDo_EarlyProbesResponseIsClosedBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*open
-		_, _ = retry.Do(t.Context(), retry.Retrier{Policy: policy.Simple(), Breaker: &scouts{left: 1}}, func(context.Context, int) (int, error) {
+		_, _ = retry.Do(t.Context(), retry.Retrier{Policy: policy.Simple(), Breaker: &probes{left: 1}}, func(context.Context, int) (int, error) {
 			for _, o := range all {
 				if o.closed != 1 {
 					t.Error("a try before is still open")
@@ -131,13 +131,13 @@ func TestAScoutsResponseIsReleasedBeforeItWaitsOn(t *testing.T) {
 	})
 }
 
-// bar is a gate that turns everybody away.
+// bar is a breaker that admits no call.
 type bar struct{ err error }
 
 func (g bar) Acquire(context.Context) (retry.Permit, error)   { return nil, g.err }
 func (g bar) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
 
-func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
+func TestDo_BreakersErrorEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := errors.New("given up")
 		for _, err := range []error{own, fmt.Errorf("%w: %w", own, errOverloaded)} {
@@ -150,7 +150,7 @@ func TestAGatesOwnErrorEndsTheRun(t *testing.T) {
 	})
 }
 
-func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
+func TestDo_WaitCutShortReturnsItsRestToTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var last retry.Try
@@ -171,12 +171,12 @@ func TestAWaitThatIsCutShortLeavesItsRestToTheBudget(t *testing.T) {
 	})
 }
 
-func TestAScoutIsJudgedByWhatWasSlept(t *testing.T) {
+func TestDo_EarlyProbeIsDecidedByWhatWasSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, tries := time.Now(), 0
 		p := policy.Policy{Retries: 2, MaxWait: time.Minute, Backoff: policy.Backoff{Steps: []time.Duration{50 * time.Second}}}
 		var last retry.Try
-		e := retry.Retrier{Policy: p, Breaker: &scouts{left: 1}, OnTry: func(t retry.Try) { last = t }}
+		e := retry.Retrier{Policy: p, Breaker: &probes{left: 1}, OnTry: func(t retry.Try) { last = t }}
 		_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
 			switch tries++; tries {
 			case 1:

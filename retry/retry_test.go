@@ -39,7 +39,7 @@ func (o *outage) call(context.Context, int) (string, error) {
 	return "answer", nil
 }
 
-func TestPatientOutlastsSevenHours(t *testing.T) {
+func TestDo_PatientOutlastsSevenHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(7 * time.Hour)
 		begun := time.Now()
@@ -53,7 +53,7 @@ func TestPatientOutlastsSevenHours(t *testing.T) {
 	})
 }
 
-func TestPatientGivesUpAfterTwentyOneRetries(t *testing.T) {
+func TestDo_PatientGivesUpAfterTwentyOneRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutage(48 * time.Hour)
 		begun := time.Now()
@@ -64,7 +64,7 @@ func TestPatientGivesUpAfterTwentyOneRetries(t *testing.T) {
 	})
 }
 
-func TestAbortDuringAHalfHourWaitReturnsAtOnce(t *testing.T) {
+func TestDo_CancelDuringALongWaitReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble fails the test if a goroutine stays behind
 		left := errors.New("the user pressed escape")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -97,7 +97,7 @@ func TestRetrier_HooksSeeEachTryAndEachWait(t *testing.T) {
 			},
 		}
 		if _, err := retry.Do(t.Context(), e, newOutage(3*time.Second).call); err != nil {
-			t.Fatal(err)
+			t.Fatalf("Do: %v", err)
 		}
 		want := []string{
 			"0s try 1 HTTP 529: Overloaded 1 false 0s",
@@ -112,7 +112,7 @@ func TestRetrier_HooksSeeEachTryAndEachWait(t *testing.T) {
 	})
 }
 
-func TestFinalFaultEndsTheRunAtOnce(t *testing.T) {
+func TestDo_FinalFaultEndsTheRun(t *testing.T) {
 	o := &outage{until: time.Now().Add(time.Hour), err: errDenied}
 	_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient()}, o.call)
 	if !errors.Is(err, errDenied) || o.tries != 1 {
@@ -120,7 +120,7 @@ func TestFinalFaultEndsTheRunAtOnce(t *testing.T) {
 	}
 }
 
-func TestZeroEngineTriesOnceAndKeepsTheCause(t *testing.T) {
+func TestDo_ZeroRetrierTriesOnceAndKeepsTheCause(t *testing.T) {
 	cause := errors.New("boom")
 	_, err := retry.Do(t.Context(), retry.Retrier{}, func(context.Context, int) (int, error) { return 1, cause })
 	f, ok := errors.AsType[*fault.Error](err)
@@ -129,7 +129,7 @@ func TestZeroEngineTriesOnceAndKeepsTheCause(t *testing.T) {
 	}
 }
 
-func TestRunInsideARunTriesOnce(t *testing.T) {
+func TestDo_RunInsideARunTriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := retry.Retrier{Policy: policy.Simple()}
 		o := newOutage(time.Hour)
@@ -144,7 +144,7 @@ func TestRunInsideARunTriesOnce(t *testing.T) {
 	})
 }
 
-func TestWallEndsATryAsOurTimeout(t *testing.T) {
+func TestDo_DeadlineEndsATryWithATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		e := retry.Retrier{Policy: policy.Council(100 * time.Second)}
@@ -159,7 +159,7 @@ func TestWallEndsATryAsOurTimeout(t *testing.T) {
 	})
 }
 
-func TestCallersDeadlineIsTheCallerLeaving(t *testing.T) {
+func TestDo_CallersDeadlineEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
@@ -173,7 +173,7 @@ func TestCallersDeadlineIsTheCallerLeaving(t *testing.T) {
 	})
 }
 
-func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
+func TestDo_WaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
@@ -191,7 +191,7 @@ func TestWaitBeyondTheCallersDeadlineIsNotBegun(t *testing.T) {
 	})
 }
 
-func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
+func TestDo_StoredRunContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var parked policy.Run
 		e := retry.Retrier{Policy: policy.Patient(), Sleep: func(ctx context.Context, w policy.Wait) error {
@@ -220,7 +220,7 @@ func TestStoredRunGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-// onePass is a gate that shares one failure, then lets tries go, and says
+// onePass is a breaker that shares one failure, then lets tries go, and says
 // "now" after a minute.
 type onePass struct {
 	shared   *fault.Error
@@ -247,7 +247,7 @@ func (g *onePass) Wait(ctx context.Context, d time.Duration) error {
 	return retry.Sleep(ctx, min(d, time.Minute))
 }
 
-func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
+func TestDo_BreakerSharesFailuresAndWakesEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		g := &onePass{shared: errOverloaded}
@@ -255,7 +255,7 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 		var last retry.Try
 		e := retry.Retrier{Policy: policy.Patient(), Breaker: g, OnTry: func(t retry.Try) { last = t }}
 		if _, err := retry.Do(t.Context(), e, o.call); err != nil {
-			t.Fatal(err)
+			t.Fatalf("Do: %v", err)
 		}
 		// waits of 5, 10 and 30 s, then a minute each although longer ones were due
 		if took := time.Since(begun); took != 405*time.Second || last.Waited != took || last.Run.Slept != took {
@@ -267,9 +267,9 @@ func TestGateSharesFailuresAndWakesEarly(t *testing.T) {
 	})
 }
 
-func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
+func TestDo_CancelIsReportedAsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		errOwn := errors.New("the window was closed") // a cause that nobody can classify
+		errOwn := errors.New("the window was closed") // a cause that cannot be classified
 		ctx, cancel := context.WithCancelCause(t.Context())
 		g := &onePass{}
 		_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Patient(), Breaker: g}, func(ctx context.Context, _ int) (string, error) {
@@ -278,12 +278,12 @@ func TestCallerThatLeavesIsNotTheUpstreamsFault(t *testing.T) {
 			return "", classify.Of(context.Cause(ctx), time.Now()) // as a transport names it
 		})
 		if !errors.Is(err, errOwn) || strings.Join(g.outcomes, " ") != "canceled" {
-			t.Errorf("%v, and the gate is told %v", err, g.outcomes)
+			t.Errorf("%v, and the breaker got %v", err, g.outcomes)
 		}
 	})
 }
 
-func TestNestedRunDoesNotAskTheGateItsOuterRunHasPassed(t *testing.T) {
+func TestDo_NestedRunDoesNotUseTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := make(single, 1)
 		e := retry.Retrier{Policy: policy.Simple(), Breaker: g}
@@ -293,15 +293,15 @@ func TestNestedRunDoesNotAskTheGateItsOuterRunHasPassed(t *testing.T) {
 			return retry.Do(ctx, e, func(context.Context, int) (int, error) { return 1, nil })
 		})
 		if err != nil {
-			t.Error(err)
+			t.Errorf("Do: %v", err)
 		}
 	})
 }
 
-func TestWallBoundsTheGateAsWell(t *testing.T) {
+func TestDo_DeadlineBoundsTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := make(single, 1)
-		g <- struct{}{} // somebody probes for ever
+		g <- struct{}{} // another call probes for ever
 		begun := time.Now()
 		_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Council(100 * time.Second), Breaker: g}, newOutage(0).call)
 		f, _ := errors.AsType[*fault.Error](err)
@@ -311,7 +311,7 @@ func TestWallBoundsTheGateAsWell(t *testing.T) {
 	})
 }
 
-// single is a gate that lets one try through at a time.
+// single is a breaker that lets one try through at a time.
 type single chan struct{}
 
 func (g single) Acquire(ctx context.Context) (retry.Permit, error) {
@@ -333,7 +333,7 @@ type open struct{ closed int }
 func (o *open) Error() string { return "held" }
 func (o *open) Close() error  { o.closed++; return nil }
 
-func TestWhatAFailedTryHoldsIsReleasedUnlessItsFaultIsReturned(t *testing.T) {
+func TestDo_ClosesWhatAFailedTryHolds(t *testing.T) {
 	tests := []struct {
 		name string
 		e    retry.Retrier
@@ -373,7 +373,7 @@ func TestWhatAFailedTryHoldsIsReleasedUnlessItsFaultIsReturned(t *testing.T) {
 	}
 }
 
-func TestSleepOfSomebodyWhoHasLeftEndsAtOnce(t *testing.T) {
+func TestSleep_CanceledContextEndsItAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
@@ -383,7 +383,7 @@ func TestSleepOfSomebodyWhoHasLeftEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestPanickingTryLeavesTheGate(t *testing.T) {
+func TestDo_PanickingTryReturnsItsPermit(t *testing.T) {
 	g := &onePass{}
 	defer func() {
 		if recover() == nil || fmt.Sprint(g.outcomes) != "[unknown]" {
@@ -393,7 +393,7 @@ func TestPanickingTryLeavesTheGate(t *testing.T) {
 	_, _ = retry.Do(t.Context(), retry.Retrier{Breaker: g}, func(context.Context, int) (int, error) { panic("boom") })
 }
 
-func TestSleepEndsToTheMoment(t *testing.T) {
+func TestSleep_EndsToTheMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, d := range []time.Duration{-1, 0, time.Nanosecond, 15 * time.Second, 16 * time.Second, 30 * time.Minute} {
 			begun := time.Now()

@@ -47,7 +47,7 @@ func read(stream iter.Seq2[string, error]) (string, error) {
 	return strings.Join(got, " "), nil
 }
 
-func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
+func TestStream_IsRetriedOnlyBeforeContent(t *testing.T) {
 	tests := []struct {
 		name  string
 		tries []string
@@ -72,7 +72,7 @@ func TestStreamIsTriedAgainOnlyBeforeContent(t *testing.T) {
 	}
 }
 
-func TestStreamSaysWhyItEnded(t *testing.T) {
+func TestStream_ReportsWhyItEnded(t *testing.T) {
 	var tries []retry.Try
 	e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) { tries = append(tries, t) }}
 	_, err := read(retry.Stream(t.Context(), e, isContent, script("start a !")))
@@ -81,7 +81,7 @@ func TestStreamSaysWhyItEnded(t *testing.T) {
 	}
 }
 
-func TestStreamRecoversAtItsFirstContent(t *testing.T) {
+func TestStream_RecoversAtItsFirstContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
 		e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) {
@@ -96,7 +96,7 @@ func TestStreamRecoversAtItsFirstContent(t *testing.T) {
 	})
 }
 
-func TestBreakingOffReleasesTheStream(t *testing.T) {
+func TestStream_BreakingOffReleasesIt(t *testing.T) {
 	released := false
 	g := &onePass{}
 	open := func(context.Context, int) iter.Seq2[string, error] {
@@ -110,11 +110,11 @@ func TestBreakingOffReleasesTheStream(t *testing.T) {
 		break
 	}
 	if !released || fmt.Sprint(g.outcomes) != "[ok]" {
-		t.Errorf("released %v, gate %q", released, g.outcomes)
+		t.Errorf("released %v, reported %q", released, g.outcomes)
 	}
 }
 
-func TestRangingAgainMakesANewRun(t *testing.T) {
+func TestStream_RangingAgainMakesANewRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := retry.Stream(t.Context(), retry.Retrier{Policy: policy.Simple()}, isContent, script("!", "a"))
 		for range 2 {
@@ -125,7 +125,7 @@ func TestRangingAgainMakesANewRun(t *testing.T) {
 	})
 }
 
-func TestStreamEndsWithItsCaller(t *testing.T) {
+func TestStream_EndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)

@@ -15,9 +15,9 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// TestRequestsOfOneHostShareItsOutage compares a hundred requests that know of
+// TestTransport_RequestsToOneHostShareItsOutage compares a hundred requests that know of
 // each other with a hundred that do not.
-func TestRequestsOfOneHostShareItsOutage(t *testing.T) {
+func TestTransport_RequestsToOneHostShareItsOutage(t *testing.T) {
 	asked := map[bool]int{}
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestRequestsOfOneHostShareItsOutage(t *testing.T) {
 	}
 }
 
-func TestOneModelsOutageIsNotTheOthers(t *testing.T) {
+func TestTransport_OutageOfOneModelSparesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		tr := &transport.Transport{

@@ -125,7 +125,7 @@ type response struct {
 
 func (w wire) stream(text string) reply { return reply{status: 200, kind: w.kind, body: text} }
 
-func TestEveryWireIsTriedAgainBeforeContentOnly(t *testing.T) {
+func TestTransport_EveryDialectIsRetriedBeforeContentOnly(t *testing.T) {
 	for _, w := range wires {
 		good := w.open + w.say + w.say + w.end
 		first := w.error
@@ -155,7 +155,7 @@ func TestEveryWireIsTriedAgainBeforeContentOnly(t *testing.T) {
 	}
 }
 
-func TestEveryWireNoticesHowAnAnswerEnds(t *testing.T) {
+func TestTransport_EveryDialectNoticesHowAnAnswerEnds(t *testing.T) {
 	reset := errors.New("connection reset by peer")
 	for _, w := range wires {
 		half := w.open + w.say
@@ -186,7 +186,7 @@ func TestEveryWireNoticesHowAnAnswerEnds(t *testing.T) {
 	}
 }
 
-func TestEveryWireJudgesAWholeAnswer(t *testing.T) {
+func TestTransport_EveryDialectExaminesAWholeAnswer(t *testing.T) {
 	for _, w := range wires {
 		synctest.Test(t, func(t *testing.T) {
 			u := &upstream{replies: []reply{ok(w.fail), ok(w.whole[:len(w.whole)-4]), ok(w.whole)}}
@@ -197,7 +197,7 @@ func TestEveryWireJudgesAWholeAnswer(t *testing.T) {
 	}
 }
 
-func TestATerminatorThatSumsTheAnswerUpIsOne(t *testing.T) {
+func TestTransport_TerminatorWithTheWholeAnswerIsOne(t *testing.T) {
 	for _, w := range wires {
 		switch w.name {
 		case "openai-responses", "ollama", "lmstudio", "gemini":
@@ -209,7 +209,7 @@ func TestATerminatorThatSumsTheAnswerUpIsOne(t *testing.T) {
 	}
 }
 
-func TestErrorWithoutABodyIsGivenOneInTheEnd(t *testing.T) {
+func TestTransport_ErrorWithoutABodyGetsOne(t *testing.T) {
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"X-Own": {"yes"}}, Body: http.NoBody}, nil
 	})
@@ -217,7 +217,7 @@ func TestErrorWithoutABodyIsGivenOneInTheEnd(t *testing.T) {
 	req, _ := http.NewRequest("POST", "http://ollama.test/api/chat", strings.NewReader(`{"model":"m"}`))
 	resp, err := tr.RoundTrip(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("round trip: %v", err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != 503 || resp.Header.Get("X-Own") != "yes" || !strings.HasPrefix(string(body), `{"error":"`) {

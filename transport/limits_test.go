@@ -76,7 +76,7 @@ func slowly(t *testing.T, d *dawdling, l transport.Limits, p policy.Policy, req 
 
 var whole = []beat{{0, start}, {0, hi}, {0, stop}, {0, eof}}
 
-func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
+func TestLimits_SilenceBeforeContentIsRetried(t *testing.T) {
 	tests := []struct {
 		name   string
 		script []beat
@@ -101,7 +101,7 @@ func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
 			}}
 			resp, err := (&transport.Transport{Base: d, Limits: tt.l, Retry: e}).RoundTrip(post(t.Context()))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			text, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
@@ -115,7 +115,7 @@ func TestSilenceBeforeContentIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestSilenceAfterContentEndsTheAnswerInItsFault(t *testing.T) {
+func TestLimits_SilenceAfterContentEndsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {30 * time.Second, hi}}}, kind: "text/event-stream"}
@@ -130,7 +130,7 @@ func TestSilenceAfterContentEndsTheAnswerInItsFault(t *testing.T) {
 	})
 }
 
-func TestSilenceInPlaceOfHeadersIsTheFirstBytesLimit(t *testing.T) {
+func TestLimits_FirstByteBoundsTheHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		d := &dawdling{scripts: [][]beat{whole}, headers: time.Hour}
@@ -141,12 +141,12 @@ func TestSilenceInPlaceOfHeadersIsTheFirstBytesLimit(t *testing.T) {
 	})
 }
 
-func TestAReaderMayTakeItsTime(t *testing.T) {
+func TestLimits_SlowReaderIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}
 		resp, err := (&transport.Transport{Base: d, Limits: limits, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		defer resp.Body.Close()
 		text := make([]byte, 0, 1<<10)
@@ -162,7 +162,7 @@ func TestAReaderMayTakeItsTime(t *testing.T) {
 	})
 }
 
-func TestSteadyAnswersOutlastEveryLimit(t *testing.T) {
+func TestLimits_SteadyAnswerOutlastsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script, want := []beat{{290 * time.Second, start}}, start
 		for range 60 {
@@ -177,7 +177,7 @@ func TestSteadyAnswersOutlastEveryLimit(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatOpensLongBeforeItsContentIsTold(t *testing.T) {
+func TestTransport_OpenedIsCalledBeforeLateContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, told := time.Now(), []time.Duration(nil)
 		ping := beat{15 * time.Second, ": ping\n\n"}
@@ -198,7 +198,7 @@ func TestAnAnswerThatOpensLongBeforeItsContentIsTold(t *testing.T) {
 	})
 }
 
-func TestLimitsHoldWhereNothingIsTriedAgain(t *testing.T) {
+func TestLimits_HoldWithoutRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, d := range map[string]*dawdling{
 			"headers": {scripts: [][]beat{nil}, headers: time.Hour},
@@ -212,14 +212,14 @@ func TestLimitsHoldWhereNothingIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatIsHandedOnUnreadWaitsForItsReader(t *testing.T) {
+func TestLimits_UnreadBodyWaitsForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
 		for _, p := range []policy.Policy{policy.Simple(), {}} {
 			d := &dawdling{scripts: [][]beat{{{0, "{}"}, {0, eof}}}}
 			resp, err := (&transport.Transport{Base: d, Limits: limits, Retry: retry.Retrier{Policy: p}}).RoundTrip(list)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			time.Sleep(time.Hour)
 			if text, err := io.ReadAll(resp.Body); string(text) != "{}" || err != nil {
@@ -230,7 +230,7 @@ func TestWhatIsHandedOnUnreadWaitsForItsReader(t *testing.T) {
 	})
 }
 
-func TestClosedAnswersLeaveNothingBehind(t *testing.T) {
+func TestLimits_ClosedAnswerLeavesNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble fails the test if a timer or goroutine stays behind
 		var sent context.Context
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -244,7 +244,7 @@ func TestClosedAnswersLeaveNothingBehind(t *testing.T) {
 	})
 }
 
-func TestSwitchedConnectionsAreHandedOnAsTheyAre(t *testing.T) {
+func TestLimits_SwitchedConnectionIsUnlimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTrip(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 101, Body: both{}}, nil
@@ -263,7 +263,7 @@ type both struct{ io.ReadWriter }
 
 func (both) Close() error { return nil }
 
-func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
+func TestTransport_SlowErrorIsNamedByItsStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		trickles := roundTrip(func(*http.Request) (*http.Response, error) {
@@ -287,7 +287,7 @@ func TestAnErrorThatDawdlesIsNamedByItsStatus(t *testing.T) {
 	})
 }
 
-func TestADialThatTakesTooLongIsTheNetworks(t *testing.T) {
+func TestTransport_DialTimeoutIsTheUpstreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds []fault.Kind
 		e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) { kinds = append(kinds, t.Fault.Kind) }}

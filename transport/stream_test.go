@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// through reads a streamed answer through a transport, as its source gives it.
-// It also gives the form in which it was read.
+// through reads a streamed answer through a transport, as its source returns it.
+// It also returns the form in which it was read.
 func through(t *testing.T, w wire, src io.Reader) ([]byte, dialect.Form, error) {
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(src)}, nil
@@ -23,7 +23,7 @@ func through(t *testing.T, w wire, src io.Reader) ([]byte, dialect.Form, error) 
 	p := policy.Policy{Retries: 1, RetryOn: 1 << 31} // decides, and lets nothing pass
 	resp, err := (&transport.Transport{Base: base, Retry: retry.Retrier{Policy: p}}).RoundTrip(w.request(t))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("round trip: %v", err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
@@ -46,7 +46,7 @@ func unspelt(t *testing.T, text []byte) []byte {
 	return text[:last]
 }
 
-func TestFramesLargerThanAnyBoundPassUnchanged(t *testing.T) {
+func TestStream_LargeFramesPassUnchanged(t *testing.T) {
 	image := strings.Replace(hi, "Hi", strings.Repeat("A", 3<<20), 1)
 	for _, text := range []string{start + image + stop, start + hi + image + stop} {
 		got, _, err := through(t, wires[0], strings.NewReader(text))
@@ -56,7 +56,7 @@ func TestFramesLargerThanAnyBoundPassUnchanged(t *testing.T) {
 	}
 }
 
-func TestStreamThatComesInOneReadWithItsEndIsWhole(t *testing.T) {
+func TestStream_OneReadWithItsEndIsWhole(t *testing.T) {
 	text := start + hi + hi + stop
 	got, _, err := through(t, wires[0], iotest.DataErrReader(strings.NewReader(text)))
 	if string(got) != text || err != nil {

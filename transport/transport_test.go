@@ -124,7 +124,7 @@ func send(t *testing.T, u *upstream, p policy.Policy, req *http.Request) (resp *
 	return resp, string(b), err
 }
 
-func TestFaultsBeforeContentAreTriedAgain(t *testing.T) {
+func TestTransport_FaultsBeforeContentAreRetried(t *testing.T) {
 	reset := errors.New("read: connection reset by peer")
 	tests := []struct {
 		name  string
@@ -167,7 +167,7 @@ func TestFaultsBeforeContentAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestCommittedStreamIsNeverTriedAgain(t *testing.T) {
+func TestTransport_CommittedStreamIsNotRetried(t *testing.T) {
 	reset := errors.New("read: connection reset by peer")
 	tests := []struct {
 		name  string
@@ -203,7 +203,7 @@ const (
 	finish = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
 )
 
-func TestFinishedAnswerMayEndCleanlyOnly(t *testing.T) {
+func TestTransport_FinishedAnswerMustEndCleanly(t *testing.T) {
 	for end, want := range map[error]bool{nil: false, errors.New("connection reset by peer"): true} {
 		u := &upstream{replies: []reply{events(chunk + finish).ends(end)}}
 		req := post(t.Context())
@@ -215,11 +215,11 @@ func TestFinishedAnswerMayEndCleanlyOnly(t *testing.T) {
 	}
 }
 
-func TestWatchedBodyTellsTheProvidersOwnError(t *testing.T) {
+func TestWatched_FailureIsTheProvidersError(t *testing.T) {
 	u := &upstream{replies: []reply{events(start + hi + oops)}}
 	resp, err := (&transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("round trip: %v", err)
 	}
 	body, ok := resp.Body.(transport.Watched)
 	if _, err := io.ReadAll(resp.Body); !ok || err != nil || body.Failure() == nil || body.Failure().Kind != fault.Overloaded {
@@ -231,7 +231,7 @@ func TestWatchedBodyTellsTheProvidersOwnError(t *testing.T) {
 	}
 }
 
-func TestUnusualRoundTrippersDoNoHarm(t *testing.T) {
+func TestTransport_ToleratesUnusualRoundTrippers(t *testing.T) {
 	b := &body{Reader: strings.NewReader("")}
 	for name, base := range map[string]roundTrip{
 		"response and error": func(*http.Request) (*http.Response, error) { return &http.Response{Body: b}, syscall.ECONNRESET },
@@ -248,7 +248,7 @@ func TestUnusualRoundTrippersDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestPlainContentEncodingIsWatched(t *testing.T) {
+func TestTransport_IdentityEncodingIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := events(start + oops)
 		fails.header = http.Header{"Content-Encoding": {"identity"}}
@@ -259,7 +259,7 @@ func TestPlainContentEncodingIsWatched(t *testing.T) {
 	})
 }
 
-func TestBodyThatIsNeverSentIsClosed(t *testing.T) {
+func TestTransport_ClosesABodyThatIsNotSent(t *testing.T) {
 	req := post(t.Context())
 	b := &body{Reader: strings.NewReader(prompt)}
 	req.Body = b
@@ -270,7 +270,7 @@ func TestBodyThatIsNeverSentIsClosed(t *testing.T) {
 	}
 }
 
-// shut is a gate that shares a failure with everybody.
+// shut is a breaker that shares a failure with all calls.
 type shut struct{}
 
 func (shut) Acquire(context.Context) (retry.Permit, error) {
@@ -278,7 +278,7 @@ func (shut) Acquire(context.Context) (retry.Permit, error) {
 }
 func (shut) Wait(context.Context, time.Duration) error { return nil }
 
-func TestResponseDoesNotCarryTheMarkOfTheRun(t *testing.T) {
+func TestTransport_ResponseHasTheCallersContext(t *testing.T) {
 	u := &upstream{replies: []reply{ok(answerJSON)}}
 	resp, _, err := send(t, u, policy.Simple(), post(t.Context()))
 	if err != nil || retry.Nested(resp.Request.Context()) {
@@ -286,7 +286,7 @@ func TestResponseDoesNotCarryTheMarkOfTheRun(t *testing.T) {
 	}
 }
 
-func TestGivingUpReturnsTheLastResponse(t *testing.T) {
+func TestTransport_GivingUpReturnsTheLastResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{{status: 500, body: "no"}, overload}}
 		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
@@ -300,7 +300,7 @@ func TestGivingUpReturnsTheLastResponse(t *testing.T) {
 	})
 }
 
-func TestGivingUpKeepsALargeErrorWhole(t *testing.T) {
+func TestTransport_GivingUpKeepsALargeErrorWhole(t *testing.T) {
 	page := strings.Repeat("<p>sorry</p>", 20_000)
 	u := &upstream{replies: []reply{{status: 400, kind: "text/html", body: page}}}
 	_, text, err := send(t, u, policy.Patient(), post(t.Context()))
@@ -309,7 +309,7 @@ func TestGivingUpKeepsALargeErrorWhole(t *testing.T) {
 	}
 }
 
-func TestGivingUpOnAnErrorInAStreamReplaysIt(t *testing.T) {
+func TestTransport_GivingUpReplaysAnErrorInAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{events(start + oops)}}
 		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
@@ -319,7 +319,7 @@ func TestGivingUpOnAnErrorInAStreamReplaysIt(t *testing.T) {
 	})
 }
 
-func TestGivingUpOnAnErrorInA200TakesThe200Off(t *testing.T) {
+func TestTransport_GivingUpOnAnErrorIn200SetsItsStatus(t *testing.T) {
 	tests := []struct {
 		reply reply
 		want  int
@@ -341,7 +341,7 @@ func TestGivingUpOnAnErrorInA200TakesThe200Off(t *testing.T) {
 	}
 }
 
-func TestNetworkFaultsEndInAResponse(t *testing.T) {
+func TestTransport_NetworkFaultsEndInAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{{err: syscall.ECONNREFUSED}}}
 		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
@@ -352,7 +352,7 @@ func TestNetworkFaultsEndInAResponse(t *testing.T) {
 	})
 }
 
-func TestSomeRequestsAreSentOnce(t *testing.T) {
+func TestTransport_SomeRequestsAreSentOnce(t *testing.T) {
 	p := policy.Patient()
 	with := func(change func(*http.Request)) *http.Request {
 		req := post(t.Context())
@@ -378,7 +378,7 @@ func TestSomeRequestsAreSentOnce(t *testing.T) {
 	}
 }
 
-func TestOutcomeInsideARunIsHandedOnAsItIs(t *testing.T) {
+func TestTransport_OutcomeInsideARunIsUnchanged(t *testing.T) {
 	u := &upstream{replies: []reply{overload}}
 	_, err := retry.Do(t.Context(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {
 		resp, text, err := send(t, u, policy.Patient(), post(ctx))
@@ -388,11 +388,11 @@ func TestOutcomeInsideARunIsHandedOnAsItIs(t *testing.T) {
 		return 0, nil
 	})
 	if err != nil {
-		t.Error(err)
+		t.Errorf("Do: %v", err)
 	}
 }
 
-func TestSafeRequestsAreTriedAgain(t *testing.T) {
+func TestTransport_SafeRequestsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/models", nil)
 		keyed, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1/batches", strings.NewReader("{}"))
@@ -408,7 +408,7 @@ func TestSafeRequestsAreTriedAgain(t *testing.T) {
 	})
 }
 
-func TestRetryCountIsTrueWhereTheSDKSaysZero(t *testing.T) {
+func TestTransport_RetryCountIsTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct{ said, want string }{{"0", "0,1,2"}, {"", ",,"}} {
 			u := &upstream{replies: []reply{overload, overload, ok(answerJSON)}}
@@ -417,7 +417,7 @@ func TestRetryCountIsTrueWhereTheSDKSaysZero(t *testing.T) {
 				req.Header.Set("X-Stainless-Retry-Count", tt.said)
 			}
 			if _, _, err := send(t, u, policy.Patient(), req); err != nil {
-				t.Fatal(err)
+				t.Fatalf("send: %v", err)
 			}
 			var got []string
 			for _, h := range u.headers {
@@ -437,7 +437,7 @@ func (b bare) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: b.status}, nil
 }
 
-func TestResponsesMayLackBodyAndHeader(t *testing.T) {
+func TestTransport_ResponseMayLackBodyAndHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for status, want := range map[int]int{200: 503, 204: 204, 404: 404, 529: 529} { // an empty 200 is no answer
 			tr := &transport.Transport{Base: bare{status}, Retry: retry.Retrier{Policy: policy.Simple()}}
@@ -453,7 +453,7 @@ func TestResponsesMayLackBodyAndHeader(t *testing.T) {
 	})
 }
 
-func TestStalledErrorBodyIsNotWaitedFor(t *testing.T) {
+func TestTransport_StalledErrorBodyIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		r, w := io.Pipe()
@@ -474,7 +474,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-func TestWaitHoldsNoResponse(t *testing.T) {
+func TestTransport_WaitHoldsNoResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{replies: []reply{events(start + oops), overload, ok(answerJSON)}}
 		var open []int
@@ -488,7 +488,7 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 		}}
 		resp, err := (&transport.Transport{Base: u, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		resp.Body.Close()
 		if fmt.Sprint(open) != "[0 0]" {
@@ -497,7 +497,7 @@ func TestWaitHoldsNoResponse(t *testing.T) {
 	})
 }
 
-func TestLeavingDuringAWaitReturnsTheCause(t *testing.T) {
+func TestTransport_CancelDuringAWaitReturnsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := errors.New("the user left")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -510,7 +510,7 @@ func TestLeavingDuringAWaitReturnsTheCause(t *testing.T) {
 	})
 }
 
-func TestWaitBeyondTheSDKsDeadlineIsNotBegun(t *testing.T) {
+func TestTransport_WaitBeyondTheSDKsDeadlineIsNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
@@ -522,7 +522,7 @@ func TestWaitBeyondTheSDKsDeadlineIsNotBegun(t *testing.T) {
 	})
 }
 
-func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
+func TestTransport_DeadlineDoesNotEndAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		var sent context.Context
@@ -540,7 +540,7 @@ func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
 		e := retry.Retrier{Policy: policy.Council(4 * time.Minute)}
 		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		text, err := io.ReadAll(resp.Body)
 		if string(text) != start+hi+stop || err != nil || sent.Err() != nil {
@@ -553,7 +553,7 @@ func TestWallDoesNotEndAnAnswerThatIsBeingRead(t *testing.T) {
 	})
 }
 
-func TestWallDoesNotEndAnErrorThatIsBeingRead(t *testing.T) {
+func TestTransport_DeadlineDoesNotEndAnErrorBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := strings.Repeat("sorry ", 20_000)
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -569,7 +569,7 @@ func TestWallDoesNotEndAnErrorThatIsBeingRead(t *testing.T) {
 		e := retry.Retrier{Policy: policy.Council(4 * time.Minute)}
 		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		text, err := io.ReadAll(resp.Body)
 		if string(text) != page || err != nil {
@@ -579,7 +579,7 @@ func TestWallDoesNotEndAnErrorThatIsBeingRead(t *testing.T) {
 	})
 }
 
-func TestWallEndsASilentTry(t *testing.T) {
+func TestTransport_DeadlineEndsASilentTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := roundTrip(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()

@@ -16,7 +16,7 @@ import (
 
 var errLeft = errors.New("the caller has left")
 
-// leaveAfter gives a context that ends with errLeft.
+// leaveAfter returns a context that ends with errLeft.
 func leaveAfter(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	timer := time.AfterFunc(d, func() { cancel(errLeft) })
@@ -27,7 +27,7 @@ func leaveAfter(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-func TestACallerWhoLeavesIsReleasedAtOnce(t *testing.T) {
+func TestTransport_CancelReturnsAtOnce(t *testing.T) {
 	silent := func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) }
 	deaf := func(conn net.Conn, _ *bufio.Reader) { time.Sleep(time.Hour) }
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestACallerWhoLeavesIsReleasedAtOnce(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesDoesNotWaitForTheBody(t *testing.T) {
+func TestTransport_CancelDoesNotWaitForTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) })
 		out, in := io.Pipe()
@@ -68,7 +68,7 @@ func TestACallerWhoLeavesDoesNotWaitForTheBody(t *testing.T) {
 	})
 }
 
-func TestACallerWhoLeavesWhileDialling(t *testing.T) {
+func TestTransport_CancelEndsTheDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt := &http1.Transport{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
@@ -88,13 +88,13 @@ func TestACallerWhoLeavesWhileDialling(t *testing.T) {
 	})
 }
 
-func TestACallerWhoLeavesInsideTheBody(t *testing.T) {
+func TestTransport_CancelEndsTheBody(t *testing.T) {
 	for _, text := range []string{"HTTP/1.1 200 OK\r\n\r\nhi", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", okChunked + "2\r\nhi\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t, says(text, false))
 			resp, err := s.ours(t).RoundTrip(request("GET", "http://upstream/", "")(leaveAfter(t, time.Second)))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			defer resp.Body.Close()
 			for range 2 { // it says so again
@@ -106,7 +106,7 @@ func TestACallerWhoLeavesInsideTheBody(t *testing.T) {
 	}
 }
 
-func TestADeadlineIsTheCallersOwn(t *testing.T) {
+func TestTransport_DeadlineReturnsItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -117,8 +117,8 @@ func TestADeadlineIsTheCallersOwn(t *testing.T) {
 	})
 }
 
-// A context may end when its connection already serves somebody else.
-func TestALateCancelLeavesTheNextRequestAlone(t *testing.T) {
+// A context may end when its connection already serves another request.
+func TestTransport_LateCancelSparesTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, says(okHi, false))
 		rt := s.ours(t)
@@ -126,7 +126,7 @@ func TestALateCancelLeavesTheNextRequestAlone(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			resp, err := rt.RoundTrip(request("GET", "http://upstream/", "")(ctx))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			go cancel()
 			_, _ = io.ReadAll(resp.Body)
@@ -138,12 +138,12 @@ func TestALateCancelLeavesTheNextRequestAlone(t *testing.T) {
 	})
 }
 
-func TestCloseEndsARead(t *testing.T) {
+func TestBody_CloseEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, says(okChunked+"2\r\nhi\r\n", false))
 		resp, err := s.ours(t).RoundTrip(request("GET", "http://upstream/", "")(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		time.AfterFunc(time.Second, func() { _ = resp.Body.Close() })
 		body, err := io.ReadAll(resp.Body)
@@ -156,7 +156,7 @@ func TestCloseEndsARead(t *testing.T) {
 	})
 }
 
-func TestClosingEarlyKeepsTheConnectionIfTheRestIsThere(t *testing.T) {
+func TestBody_EarlyCloseKeepsTheConnectionIfTheRestIsThere(t *testing.T) {
 	for text, kept := range map[string]bool{
 		okHi:                               true,
 		okChunked + "2\r\nhi\r\n0\r\n\r\n": true,
@@ -174,10 +174,10 @@ func TestClosingEarlyKeepsTheConnectionIfTheRestIsThere(t *testing.T) {
 			for range 2 {
 				resp, err := rt.RoundTrip(request("GET", "http://upstream/", "")(t.Context()))
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("round trip: %v", err)
 				}
 				if err := resp.Body.Close(); err != nil {
-					t.Error(err)
+					t.Errorf("close the body: %v", err)
 				}
 			}
 			if (s.dialled == 1) != kept {

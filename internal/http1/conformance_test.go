@@ -80,7 +80,7 @@ func reads(in *bufio.Reader) bool {
 	return err == nil
 }
 
-// says gives a server that answers each request with the text, and then closes
+// says returns a server that answers each request with the text, and then closes
 // the connection if it is to.
 func says(text string, closes bool) func(net.Conn, *bufio.Reader) {
 	return func(conn net.Conn, in *bufio.Reader) {
@@ -113,7 +113,7 @@ func (s *server) observe(t *testing.T, rt http.RoundTripper, method string) outc
 	for range 2 {
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://upstream/v1", strings.NewReader("{}"))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("new request: %v", err)
 		}
 		resp, err := rt.RoundTrip(req)
 		if o.Failed = err != nil; o.Failed {
@@ -131,7 +131,7 @@ func (s *server) observe(t *testing.T, rt http.RoundTripper, method string) outc
 	return o
 }
 
-// Whoever closes a connection after these does so because it is over.
+// After these a connection is closed because it is over.
 const closing = true
 
 var answers = []struct {
@@ -188,7 +188,7 @@ var answers = []struct {
 	{"an empty line first", "POST", "\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", closing},
 }
 
-func TestAnswersLookAsNetHTTPShowsThem(t *testing.T) {
+func TestTransport_AnswersAreThoseOfNetHTTP(t *testing.T) {
 	for _, c := range answers {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

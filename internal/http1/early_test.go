@@ -35,7 +35,7 @@ var sizes = map[string]func(context.Context) *http.Request{
 func tcp(t *testing.T, talk func(conn net.Conn, in *bufio.Reader)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	var talks sync.WaitGroup
 	talks.Go(func() {
@@ -67,7 +67,7 @@ func hasty(conn net.Conn, in *bufio.Reader) {
 	_, _ = io.Copy(io.Discard, in)
 }
 
-func TestAnAnswerBeforeTheRequestIsReadIsSeen(t *testing.T) {
+func TestTransport_AnswerBeforeTheRequestIsRead(t *testing.T) {
 	for name, make := range sizes {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestAnAnswerBeforeTheRequestIsReadIsSeen(t *testing.T) {
 	}
 }
 
-func TestAnAnswerBeforeTheRequestIsReadIsSeenOverSockets(t *testing.T) {
+func TestTransport_AnswerBeforeTheRequestIsReadOverSockets(t *testing.T) {
 	addr := tcp(t, hasty)
 	rt := &http1.Transport{}
 	t.Cleanup(rt.CloseIdleConnections)
@@ -103,7 +103,7 @@ func tooLarge(t *testing.T, rt http.RoundTripper, req *http.Request) {
 	t.Helper()
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("round trip: %v", err)
 	}
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); string(body) != "no!" || err != nil || resp.StatusCode != 413 {
@@ -113,7 +113,7 @@ func tooLarge(t *testing.T, rt http.RoundTripper, req *http.Request) {
 
 // A server that sends an answer larger than any buffer while it reads waits for
 // the client to read, and the client for it.
-func TestReadingAndWritingGoOnAtTheSameTime(t *testing.T) {
+func TestTransport_ReadsWhileItWrites(t *testing.T) {
 	const rounds = 64
 	for name, make := range sizes {
 		if !strings.HasPrefix(name, "far") {
@@ -138,7 +138,7 @@ func TestReadingAndWritingGoOnAtTheSameTime(t *testing.T) {
 			t.Cleanup(rt.CloseIdleConnections)
 			resp, err := rt.RoundTrip(req)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			defer resp.Body.Close()
 			if n, err := io.Copy(io.Discard, resp.Body); n != rounds*int64(len(long)) || err != nil {
@@ -156,13 +156,13 @@ func converse(t *testing.T, s *server) (*http.Response, *io.PipeWriter) {
 	req.Body, req.ContentLength = out, -1
 	resp, err := s.ours(t).RoundTrip(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("round trip: %v", err)
 	}
 	return resp, in
 }
 
 // An answer that comes in parts while the request does: an echo.
-func TestAConversationOnOneRequest(t *testing.T) {
+func TestTransport_ServerMayAnswerPartByPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
 			req, err := http.ReadRequest(in)
@@ -188,7 +188,7 @@ func TestAConversationOnOneRequest(t *testing.T) {
 	})
 }
 
-func TestARequestThatBreaksOffEndsItsAnswer(t *testing.T) {
+func TestTransport_BrokenRequestEndsItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
 			req, err := http.ReadRequest(in)
@@ -210,7 +210,7 @@ func TestARequestThatBreaksOffEndsItsAnswer(t *testing.T) {
 
 // A server may be done before the last of the request is out. The connection
 // is kept if the rest follows at once, and closed if it does not.
-func TestAnUploadThatOutlivesItsAnswer(t *testing.T) {
+func TestTransport_UploadMayOutliveItsAnswer(t *testing.T) {
 	for stall, kept := range map[time.Duration]bool{time.Millisecond: true, time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t, func(conn net.Conn, in *bufio.Reader) {
@@ -230,7 +230,7 @@ func TestAnUploadThatOutlivesItsAnswer(t *testing.T) {
 			for range 2 {
 				resp, err := rt.RoundTrip(request("POST", "http://upstream/", long)(t.Context()))
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("round trip: %v", err)
 				}
 				if body, err := io.ReadAll(resp.Body); string(body) != "hi" || err != nil {
 					t.Errorf("got %q, %v", body, err)
@@ -247,7 +247,7 @@ func TestAnUploadThatOutlivesItsAnswer(t *testing.T) {
 }
 
 // A body's memory must arrive as it is, however the server reads.
-func TestASlowReaderGetsEveryByte(t *testing.T) {
+func TestTransport_SlowServerGetsEveryByte(t *testing.T) {
 	for name, make := range sizes {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestASlowReaderGetsEveryByte(t *testing.T) {
 				want, length := "{}", max(2, req.ContentLength)
 				resp, err := s.ours(t).RoundTrip(req)
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("round trip: %v", err)
 				}
 				resp.Body.Close()
 				if length > 2 {
@@ -283,7 +283,7 @@ func TestASlowReaderGetsEveryByte(t *testing.T) {
 	}
 }
 
-func TestASocketTakesEveryByte(t *testing.T) {
+func TestTransport_SocketTakesEveryByte(t *testing.T) {
 	addr := tcp(t, func(conn net.Conn, in *bufio.Reader) {
 		for {
 			req, err := http.ReadRequest(in)
@@ -305,7 +305,7 @@ func TestASocketTakesEveryByte(t *testing.T) {
 		req.URL.Host = addr
 		resp, err := rt.RoundTrip(req)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()

@@ -93,7 +93,7 @@ func theirReading(method string, text []byte) (read, error) {
 var lenient = []string{"malformed MIME header", "trailer", "header line too long", "too much non-data", "message too large"}
 
 // FuzzAnswer wants every answer that is accepted to be read as net/http reads
-// it, to the byte, and whatever the pieces in which it comes: then nobody can
+// it, to the byte, and whatever the pieces in which it comes: then no reader can
 // slip in another one.
 func FuzzAnswer(f *testing.F) {
 	for _, c := range answers {

@@ -40,7 +40,7 @@ type received struct {
 	Trailer          http.Header
 }
 
-// receive sends a request and gives what has arrived.
+// receive sends a request and returns what has arrived.
 func receive(t *testing.T, make func(context.Context) *http.Request, send func(*server) http.RoundTripper) (got received, err error) {
 	s := serve(t, func(conn net.Conn, in *bufio.Reader) {
 		for {
@@ -90,7 +90,7 @@ func inMemory(r *http.Request) {
 
 var long = strings.Repeat("0123456789abcdef", 20<<10)
 
-func TestRequestsArriveAsNetHTTPSendsThem(t *testing.T) {
+func TestTransport_RequestsAreThoseOfNetHTTP(t *testing.T) {
 	for name, make := range map[string]func(context.Context) *http.Request{
 		"GET":                      request("GET", "http://upstream/v1/models?limit=5", ""),
 		"no path":                  request("GET", "http://upstream", ""),
@@ -141,7 +141,7 @@ func TestRequestsArriveAsNetHTTPSendsThem(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSentIsNotSent(t *testing.T) {
+func TestTransport_InvalidRequestsAreNotSent(t *testing.T) {
 	for name, make := range map[string]func(context.Context) *http.Request{
 		"a method with a space":       request("POST", "http://upstream/", "{}", func(r *http.Request) { r.Method = "PO ST" }),
 		"a line in a value":           request("POST", "http://upstream/", "{}", set("X-A", "1\r\nX-B: 2")),
@@ -202,7 +202,7 @@ func (b *breaks) Read(p []byte) (int, error) {
 	return copy(p, "some"), nil
 }
 
-func TestWhatIsRareIsLeftToTheFallback(t *testing.T) {
+func TestTransport_RareRequestsGoToTheFallback(t *testing.T) {
 	for name, make := range map[string]func(context.Context) *http.Request{
 		"https":               request("POST", "https://upstream/", "{}"),
 		"another scheme":      request("POST", "ftp://upstream/", "{}"),

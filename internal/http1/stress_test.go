@@ -22,22 +22,22 @@ import (
 // whimsical answers with the request's own number, in chunks or not, early or
 // late, and now and then breaks off or closes the connection.
 func whimsical(w http.ResponseWriter, r *http.Request) {
-	dice := rand.IntN(100)
+	random := rand.IntN(100)
 	_ = http.NewResponseController(w).EnableFullDuplex()
-	if dice >= 10 {
+	if random >= 10 {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	if dice < 20 {
+	if random < 20 {
 		w.Header().Set("Connection", "close")
 	}
 	line := strings.Repeat(r.URL.Query().Get("n")+"\n", 100)
-	if dice%2 == 0 {
+	if random%2 == 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(10*len(line)))
 	}
 	for i := range 10 {
-		if dice > 95 && i == 5 {
+		if random > 95 && i == 5 {
 			panic(http.ErrAbortHandler)
 		}
 		_, _ = io.WriteString(w, line)
@@ -45,10 +45,10 @@ func whimsical(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestManyRequestsAtOnceNeverMix sends requests of all kinds, leaves some of
+// TestTransport_ManyRequestsAtOnce sends requests of all kinds, leaves some of
 // them at any moment, and wants each answer to be its own. It ends when every
 // connection and every body has been closed.
-func TestManyRequestsAtOnceNeverMix(t *testing.T) {
+func TestTransport_ManyRequestsAtOnce(t *testing.T) {
 	var open sync.WaitGroup
 	var whole, left, failed atomic.Int64
 	addr, stop := upstream(t)
@@ -89,7 +89,7 @@ func TestManyRequestsAtOnceNeverMix(t *testing.T) {
 func upstream(t *testing.T) (addr string, stop func()) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	server := http.Server{Handler: http.HandlerFunc(whimsical)}
 	ended := make(chan error)

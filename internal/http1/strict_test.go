@@ -19,7 +19,7 @@ func ask(t *testing.T, rt http.RoundTripper) (body string, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://upstream/v1", strings.NewReader("{}"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new request: %v", err)
 	}
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
@@ -32,34 +32,34 @@ func ask(t *testing.T, rt http.RoundTripper) (body string, err error) {
 
 const okChunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-func TestWhatTwoReadersCouldReadInTwoWaysIsRefused(t *testing.T) {
+func TestTransport_RefusesAmbiguousAnswers(t *testing.T) {
 	for name, text := range map[string]string{
-		"the same length twice":      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
-		"a length beside chunks":     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
-		"chunks in HTTP/1.0":         "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
-		"a folded line":              "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\n 2\r\n\r\nhi",
-		"a name with a space":        "HTTP/1.1 200 OK\r\nContent Length: 2\r\n\r\nhi",
-		"a space before the colon":   "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nhi",
-		"a name that is empty":       "HTTP/1.1 200 OK\r\n: 2\r\n\r\nhi",
-		"a length too long to count": "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhi",
-		"a 101 nobody has asked for": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-		"HTTP/1.2":                   "HTTP/1.2 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-		"a status below 100":         "HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nhi",
-		"a status of four digits":    "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nhi",
-		"a signed status":            "HTTP/1.1 +20 OK\r\nContent-Length: 2\r\n\r\nhi",
-		"an endless header":          "HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 2<<20),
-		"endless header lines":       "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: a\r\n", 5000) + "\r\n",
-		"endless empty lines":        strings.Repeat("\r\n", 5000),
-		"a flood of 1xx":             strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 5000),
-		"a flood of large 1xx":       strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("a", 100<<10)+"\r\n\r\n", 20),
-		"a pad inside a chunk size":  okChunked + "2 2\r\nhi\r\n0\r\n\r\n",
-		"an endless chunk size":      okChunked + strings.Repeat("0", 1<<20),
-		"an endless extension":       okChunked + "2;" + strings.Repeat("a", 1<<20),
-		"small chunks, long words":   okChunked + strings.Repeat("1;"+strings.Repeat("a", 100)+"\r\nx\r\n", 5000),
-		"an extension with a line":   okChunked + "2;a\nb\r\nhi\r\n0\r\n\r\n",
-		"endless trailers":           okChunked + "0\r\n" + strings.Repeat("X-A: a\r\n", 50000),
-		"a trailer with a bare line": okChunked + "0\r\nX-A: a\nX-B: b\r\n\r\n",
-		"a bare end of the trailers": okChunked + "0\r\n\n",
+		"the same length twice":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
+		"a length beside chunks":       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+		"chunks in HTTP/1.0":           "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+		"a folded line":                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\n 2\r\n\r\nhi",
+		"a name with a space":          "HTTP/1.1 200 OK\r\nContent Length: 2\r\n\r\nhi",
+		"a space before the colon":     "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nhi",
+		"a name that is empty":         "HTTP/1.1 200 OK\r\n: 2\r\n\r\nhi",
+		"a length too long to count":   "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhi",
+		"a 101 that was not asked for": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+		"HTTP/1.2":                     "HTTP/1.2 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"a status below 100":           "HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"a status of four digits":      "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"a signed status":              "HTTP/1.1 +20 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"an endless header":            "HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 2<<20),
+		"endless header lines":         "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-A: a\r\n", 5000) + "\r\n",
+		"endless empty lines":          strings.Repeat("\r\n", 5000),
+		"a flood of 1xx":               strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 5000),
+		"a flood of large 1xx":         strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("a", 100<<10)+"\r\n\r\n", 20),
+		"a pad inside a chunk size":    okChunked + "2 2\r\nhi\r\n0\r\n\r\n",
+		"an endless chunk size":        okChunked + strings.Repeat("0", 1<<20),
+		"an endless extension":         okChunked + "2;" + strings.Repeat("a", 1<<20),
+		"small chunks, long words":     okChunked + strings.Repeat("1;"+strings.Repeat("a", 100)+"\r\nx\r\n", 5000),
+		"an extension with a line":     okChunked + "2;a\nb\r\nhi\r\n0\r\n\r\n",
+		"endless trailers":             okChunked + "0\r\n" + strings.Repeat("X-A: a\r\n", 50000),
+		"a trailer with a bare line":   okChunked + "0\r\nX-A: a\nX-B: b\r\n\r\n",
+		"a bare end of the trailers":   okChunked + "0\r\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestWhatTwoReadersCouldReadInTwoWaysIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsLargeWithinItsBoundsPasses(t *testing.T) {
+func TestTransport_AcceptsLargeAnswersWithinTheBounds(t *testing.T) {
 	large := strings.Repeat("a", 900<<10)
 	for name, text := range map[string]string{
 		"a header":         "HTTP/1.1 200 OK\r\nX-A: " + large + "\r\nContent-Length: 2\r\n\r\nhi",
@@ -103,7 +103,7 @@ func TestWhatIsLargeWithinItsBoundsPasses(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatEndsInItsLastChunkIsCut(t *testing.T) {
+func TestTransport_AnswerCutInItsLastChunk(t *testing.T) {
 	for _, end := range []string{"", "0", "0\r\n", "0\r\n\r", "0\r\nX-A: b\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := serve(t, says(okChunked+"5\r\nhello\r\n"+end, closing))
@@ -119,7 +119,7 @@ func TestAnAnswerThatEndsInItsLastChunkIsCut(t *testing.T) {
 }
 
 // Every byte by itself has to give what all together give.
-func TestSlowAnswersAreTheSame(t *testing.T) {
+func TestTransport_SlowAnswersAreTheSame(t *testing.T) {
 	for _, c := range answers {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

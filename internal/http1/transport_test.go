@@ -21,7 +21,7 @@ import (
 
 const okHi = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-func TestAConnectionIsUsedAgain(t *testing.T) {
+func TestTransport_ReusesConnections(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		dialled int // for three requests
@@ -49,7 +49,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-func TestAnIdleConnectionIsClosedAfterItsTime(t *testing.T) {
+func TestTransport_ClosesIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Time, 2)
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
@@ -71,7 +71,7 @@ func TestAnIdleConnectionIsClosedAfterItsTime(t *testing.T) {
 	})
 }
 
-func TestOnlySoManyConnectionsAreKept(t *testing.T) {
+func TestTransport_BoundsIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, says(okHi, false))
 		rt := s.ours(t)
@@ -80,7 +80,7 @@ func TestOnlySoManyConnectionsAreKept(t *testing.T) {
 		for range 5 {
 			resp, err := rt.RoundTrip(request("GET", "http://upstream/", "")(t.Context()))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			open = append(open, resp)
 		}
@@ -90,7 +90,7 @@ func TestOnlySoManyConnectionsAreKept(t *testing.T) {
 		for range 2 {
 			resp, err := rt.RoundTrip(request("GET", "http://upstream/", "")(t.Context()))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("round trip: %v", err)
 			}
 			defer resp.Body.Close()
 		}
@@ -113,7 +113,7 @@ func forgets(conn net.Conn, in *bufio.Reader) {
 	}
 }
 
-func TestADeadPooledConnectionIsNoFault(t *testing.T) {
+func TestTransport_DeadPooledConnectionIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(context.Context) *http.Request
 		ok   bool
@@ -131,7 +131,7 @@ func TestADeadPooledConnectionIsNoFault(t *testing.T) {
 				s := serve(t, forgets)
 				rt := s.ours(t)
 				if _, err := ask(t, rt); err != nil {
-					t.Fatal(err)
+					t.Fatalf("the call ended with %v", err)
 				}
 				resp, err := rt.RoundTrip(c.make(t.Context()))
 				if err == nil {
@@ -148,7 +148,7 @@ func TestADeadPooledConnectionIsNoFault(t *testing.T) {
 	}
 }
 
-func TestARequestIsSentTwiceAtMost(t *testing.T) {
+func TestTransport_SendsTwiceAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
@@ -168,7 +168,7 @@ func TestARequestIsSentTwiceAtMost(t *testing.T) {
 	})
 }
 
-func TestNothingIsSentAgainAfterAByteOfAnAnswer(t *testing.T) {
+func TestTransport_SendsOnceAfterAByteOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
@@ -189,7 +189,7 @@ func TestNothingIsSentAgainAfterAByteOfAnAnswer(t *testing.T) {
 	})
 }
 
-func TestFailuresKeepTheirNames(t *testing.T) {
+func TestTransport_ErrorsAreClassified(t *testing.T) {
 	for name, c := range map[string]struct {
 		dial func(context.Context, string, string) (net.Conn, error)
 		want error
@@ -221,7 +221,7 @@ func (resets) Read([]byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 }
 
-func TestAProxyOfTheFallbackIsHeeded(t *testing.T) {
+func TestTransport_UsesTheFallbacksProxy(t *testing.T) {
 	asked := errors.New("asked")
 	for _, c := range []struct {
 		proxy func(*http.Request) (*url.URL, error)
@@ -243,7 +243,7 @@ func TestAProxyOfTheFallbackIsHeeded(t *testing.T) {
 	}
 }
 
-func TestManyChunksComeOutTogether(t *testing.T) {
+func TestBody_ReadReturnsManyChunks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		more := make(chan string)
 		s := serve(t, func(conn net.Conn, in *bufio.Reader) {
@@ -256,7 +256,7 @@ func TestManyChunksComeOutTogether(t *testing.T) {
 		go func() { more <- okChunked + "2\r\nab\r\n2\r\ncd\r\n" }()
 		resp, err := s.ours(t).RoundTrip(request("GET", "http://upstream/", "")(t.Context()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round trip: %v", err)
 		}
 		defer resp.Body.Close()
 		for _, size := range []int{5 << 10, 10} { // larger and smaller than the buffer
@@ -280,7 +280,7 @@ func TestManyChunksComeOutTogether(t *testing.T) {
 	})
 }
 
-func TestALargeBodyComesWhole(t *testing.T) {
+func TestBody_LargeBodyComesWhole(t *testing.T) {
 	for _, text := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 327680\r\n\r\n" + long,
 		okChunked + "50000\r\n" + long + "\r\n0\r\n\r\n",
