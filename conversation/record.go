@@ -31,7 +31,7 @@ type Settings struct {
 	Model    string   `json:"model"`               // as "anthropic/claude-opus-4-5"
 	Fallback []string `json:"fallback,omitzero"`   // models that take over, in this order
 	Patience int64    `json:"patienceMs,omitzero"` // how long faults may last before
-	System   string   `json:"system,omitzero"`     // standing orders
+	System   string   `json:"system,omitzero"`     // the system prompt
 	Policy   string   `json:"policy,omitzero"`     // a policy's name; "": the host's
 	Effort   string   `json:"effort,omitzero"`     // how hard a model should think: "low", "medium" or "high"; "": as it does by itself
 	Title    string   `json:"title,omitzero"`      // for people

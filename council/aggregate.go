@@ -115,7 +115,7 @@ func (v *Voice) follow(e turn.Event, before int) {
 func (s *sitting) chair() agent.Agent {
 	w := asked(s.Aggregator)
 	w.Retry = s.Aggregator.Retry
-	w.System = strings.TrimSpace(orders + "\n\n" + w.System)
+	w.System = strings.TrimSpace(systemPrompt + "\n\n" + w.System)
 	w.Breaker = func(name llm.Name) (retry.Breaker, func()) {
 		call := s.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 		return call, call.Close

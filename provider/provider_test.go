@@ -37,7 +37,7 @@ func say(parts ...llm.Part) func(context.Context, *provider.Call) error {
 	}
 }
 
-// all ranges over an answer and gives its parts and its error.
+// all ranges over an answer and returns its parts and its error.
 func all(t *testing.T, ctx context.Context, ask func(context.Context, *provider.Call) error) (parts []llm.Part, last error) {
 	t.Helper()
 	for p, err := range provider.Stream(ctx, name, classify.Classifier{}, ask) {

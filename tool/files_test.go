@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// tree lays files below a new folder and opens it. It gives the tools by name
+// tree lays files below a new folder and opens it. It returns the tools by name
 // and the folder's path.
 func tree(t testing.TB, files map[string]string) (map[string]tool.Tool, string) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// run runs a tool on arguments and gives its output, with ! in front of that of
+// run runs a tool on arguments and returns its output, with ! in front of that of
 // a failed one.
 func run(ctx context.Context, t tool.Tool, arguments string) string {
 	r := t.Run(ctx, llm.ToolCall{ID: "1", Name: t.Name, Arguments: json.RawMessage(arguments)})

@@ -10,7 +10,7 @@ var commonTexts = table{
 		// One request that is larger than all that is granted in a minute: waiting never helps.
 		{text: "request too large * per min", kind: fault.Invalid, reason: "larger than the whole budget of a minute"},
 
-		// A parameter that asks for more of an answer than the model gives.
+		// A parameter that asks for a longer answer than the model allows.
 		{text: "max tokens must be", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "maximum value for max tokens", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "maximum tokens you requested", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},

@@ -64,7 +64,7 @@ func (s specimen) waits(f *fault.Error) bool {
 	return want == 0 || (f.RetryAfter(start)-want).Abs() <= max(time.Second, want/1000)
 }
 
-// tally counts what was right.
+// tally counts correct results.
 type tally struct{ cases, retry, class, wait, waits int }
 
 func (t *tally) count(s specimen, f *fault.Error) {

@@ -7,8 +7,8 @@ import "github.com/ridethrough/ridethrough/fault"
 // api-errors, google/rpc/error_details.proto. The names of google.rpc.Code are in
 // grpc.go.
 //
-// "You exceeded your current quota" is said for a minute's window, a day's, and a
-// plan without the model. What tells them apart stands beside it: the quota's id,
+// "You exceeded your current quota" is used for a minute's window, a day's, and a
+// plan without the model. They differ in the other fields: the quota's id,
 // its limit, and how long to wait.
 var gemini = table{
 	vendor: "gemini",

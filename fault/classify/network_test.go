@@ -118,7 +118,7 @@ func TestOf_MessageOmitsURL(t *testing.T) {
 	}
 }
 
-// serve starts a server on the loopback and gives its address.
+// serve starts a server on the loopback and returns its address.
 func serve(t *testing.T, start func(http.Handler) *httptest.Server, h http.HandlerFunc) string {
 	t.Helper()
 	s := start(h)

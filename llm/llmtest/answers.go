@@ -7,7 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// answers is about text and reasoning, how an answer ends, and what it costs.
+// answers tests text, reasoning, ends and usage.
 func (s Suite) answers(t *testing.T) {
 	s.texts(t)
 	s.thoughts(t)
@@ -15,7 +15,7 @@ func (s Suite) answers(t *testing.T) {
 	s.each(t, "usage", `think:"Let me see."+say:"Two files."+call:read{"path":"a.txt"}, ok`, s.usage)
 }
 
-// texts is about what is said.
+// texts tests text.
 func (s Suite) texts(t *testing.T) {
 	s.each(t, "text", "ok", func(r *room) {
 		h := r.answer(say("Hi"))
@@ -43,7 +43,7 @@ func (s Suite) texts(t *testing.T) {
 	})
 }
 
-// thoughts is about reasoning.
+// thoughts tests reasoning.
 func (s Suite) thoughts(t *testing.T) {
 	s.each(t, "reasoning", `think:"Let me see."+say:"Yes, it is."`, func(r *room) {
 		h := r.answer(thinking())
@@ -70,7 +70,7 @@ func (s Suite) thoughts(t *testing.T) {
 	})
 }
 
-// ends is about answers that are no whole ones.
+// ends tests answers that end early.
 func (s Suite) ends(t *testing.T) {
 	s.each(t, "an answer that is too long", `say:"one two"+stop:length`, func(r *room) {
 		q := say("Hi")
@@ -92,7 +92,7 @@ func (s Suite) ends(t *testing.T) {
 	})
 }
 
-// usage is about what an answer costs: the simulator counts a word as a token,
+// usage tests usage: the simulator counts a word as a token,
 // eight characters of arguments as well, and four of a prompt.
 func (s Suite) usage(r *room) {
 	q := thinking()

@@ -20,7 +20,7 @@ var tools = []llm.Tool{
 	{Name: "now", Description: "Tells the time."},
 }
 
-// proper are answers with calls that are well.
+// proper are answers with correct calls.
 var proper = []struct {
 	name, reply, said string
 	want              []llm.ToolCall
@@ -41,7 +41,7 @@ var proper = []struct {
 	}},
 }
 
-// calls is about tool calls as they come.
+// calls tests tool calls.
 func (s Suite) calls(t *testing.T) {
 	for _, row := range proper {
 		s.each(t, row.name, row.reply, func(r *room) {
@@ -64,7 +64,7 @@ func (s Suite) calls(t *testing.T) {
 	s.oddCalls(t)
 }
 
-// oddCalls is about calls that not every vendor's servers make.
+// oddCalls tests calls that only some vendors' servers make.
 func (s Suite) oddCalls(t *testing.T) {
 	s.each(t, "with ids of their own each time", `call:now+no-ids, call:now+no-ids`, func(r *room) {
 		q := say("When?")

@@ -16,7 +16,7 @@ import (
 // Suite describes a provider to the conformance suite.
 type Suite struct {
 	Model string                // its name for a model that reasons and calls tools
-	Open  func(Place) llm.Model // gives the model of a case
+	Open  func(Place) llm.Model // returns the model of a case
 
 	// Own reports whether an error is the SDK's own for an error response; nil: there is no SDK.
 	Own func(error) bool
@@ -96,14 +96,14 @@ func (s Suite) in(t *testing.T, model, replies string, whole bool, test func(*ro
 // say returns a request of one message.
 func say(text string) llm.Request { return llm.Request{Messages: []llm.Message{llm.UserMessage(text)}} }
 
-// heard is what came of a request.
+// heard is the result of a request.
 type heard struct {
 	llm.Collector
 	parts []llm.Part
 	err   error
 }
 
-// ask asks and holds what comes against the rules of every answer.
+// ask sends a request and checks the rules of every answer.
 func (r *room) ask(ctx context.Context, q llm.Request) *heard {
 	r.Helper()
 	q.NoStream = r.whole
@@ -136,7 +136,7 @@ func (r *room) ask(ctx context.Context, q llm.Request) *heard {
 	return h
 }
 
-// fits tells of a part that has no place in an answer, or not here.
+// fits reports a part that must not be in an answer, or not here.
 func (r *room) fits(before *heard, p llm.Part) {
 	r.Helper()
 	switch p := p.(type) {
@@ -162,7 +162,7 @@ func (r *room) fits(before *heard, p llm.Part) {
 	}
 }
 
-// answer asks for an answer that must be whole.
+// answer sends a request whose answer must be whole.
 func (r *room) answer(q llm.Request) *heard {
 	r.Helper()
 	h := r.ask(r.Context(), q)
@@ -185,7 +185,7 @@ func (r *room) call(h *heard) llm.ToolCall {
 	return calls[0]
 }
 
-// fault asks for an answer that must fail.
+// fault sends a request that must fail.
 func (r *room) fault(q llm.Request) (*heard, *fault.Error) {
 	r.Helper()
 	h := r.ask(r.Context(), q)

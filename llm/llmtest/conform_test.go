@@ -92,7 +92,7 @@ func (m plain) question(r llm.Request) map[string]any {
 	}
 }
 
-// listen hands on an answer.
+// listen yields an answer.
 func listen(body io.Reader, c *provider.Call) error {
 	for lines := json.NewDecoder(body); ; {
 		var l struct {
@@ -236,7 +236,7 @@ func (u unclosed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// suite is what is to be known of the plain model.
+// suite describes the plain model.
 func suite(open func(plain) llm.Model) llmtest.Suite {
 	return llmtest.Suite{
 		Model: "m", Uncounted: true, Unfiltered: true,

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// conversations is about what is sent. The simulator refuses what the vendor
+// conversations tests the requests. The simulator rejects what the vendor
 // refuses: a result without its call, a thought without its signature.
 func (s Suite) conversations(t *testing.T) {
 	s.steps(t)
@@ -47,7 +47,7 @@ func (s Suite) steps(t *testing.T) {
 	})
 }
 
-// strangers is about what a model would not have said itself.
+// strangers tests messages of other models.
 func (s Suite) strangers(t *testing.T) {
 	s.each(t, "another provider's conversation goes on", "ok", func(r *room) {
 		q := thinking()
@@ -124,7 +124,7 @@ var foreign = []llm.Message{
 // oddID is an id that some servers give and others refuse.
 const oddID = "functions.read:0|an id of more than sixty-four characters, with all that some vendors refuse/"
 
-// says tells of texts that are not in the last request.
+// says reports texts that are not in the last request.
 func (r *room) says(texts ...string) {
 	r.Helper()
 	for _, text := range texts {

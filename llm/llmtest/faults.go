@@ -50,8 +50,8 @@ func (s Suite) faults(t *testing.T) {
 	})
 }
 
-// responses is about errors with a status of their own: nothing of what they
-// say may be lost on the way through an SDK.
+// responses tests errors with an error status: nothing of what they
+// state may be lost in an SDK.
 func (s Suite) responses(t *testing.T) {
 	for reply, passes := range map[string]bool{
 		"400": false, "401": false, "402": false, "403": false, "404": false, "413": false, "422": false,
@@ -82,7 +82,7 @@ func (s Suite) responses(t *testing.T) {
 	}
 }
 
-// broken are answers that are none, or do not come to their end.
+// broken are answers that are not answers, or end early.
 var broken = []struct {
 	reply  string
 	kinds  fault.Set
@@ -112,7 +112,7 @@ var broken = []struct {
 // textAndCall is an answer of two words and a call.
 const textAndCall = `say:"one two"+call:read{"path":"a.txt or b.txt"}`
 
-// streams is about answers that are none, or do not come to their end.
+// streams tests answers that are not answers, or end early.
 func (s Suite) streams(t *testing.T) {
 	for _, row := range broken {
 		s.each(t, row.reply, row.reply, func(r *room) {
@@ -140,8 +140,8 @@ func (s Suite) streams(t *testing.T) {
 	}
 }
 
-// limits is about a client that bears only so much silence, as provider.Client
-// does: above it everything is as it was.
+// limits tests a client with limits on silence, as provider.DefaultClient
+// has: other faults stay as they are.
 func (s Suite) limits(t *testing.T) {
 	for _, row := range []struct {
 		reply string

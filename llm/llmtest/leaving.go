@@ -11,16 +11,16 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// errLeft is why the caller leaves.
+// errLeft is the caller's cause for leaving.
 var errLeft = errors.New("the caller has left")
 
-// leaving is about callers that go before the end, come again, or are many.
+// leaving tests callers that leave early, repeat a request, or are many.
 func (s Suite) leaving(t *testing.T) {
 	s.going(t)
 	s.coming(t)
 }
 
-// going is about callers that go: they are told why, as they have said it.
+// going tests callers that leave: they get their own cause.
 func (s Suite) going(t *testing.T) {
 	s.each(t, "before the question", "ok", func(r *room) {
 		ctx, leave := context.WithCancelCause(r.Context())
@@ -59,7 +59,7 @@ func (s Suite) going(t *testing.T) {
 	})
 }
 
-// coming is about callers that do not wait for the end, come again, or are many.
+// coming tests callers that break off, repeat a request, or are many.
 func (s Suite) coming(t *testing.T) {
 	s.each(t, "by breaking off", `drip:1h, say:a+call:now, ok`, func(r *room) {
 		for range 3 {
@@ -101,7 +101,7 @@ func (s Suite) coming(t *testing.T) {
 	})
 }
 
-// together asks n times at once and gives what was said, each text once, and
+// together sends n requests at once and returns the texts, each once, and
 // how many have failed.
 func (r *room) together(n int) (said map[string]bool, failed int) {
 	var mu sync.Mutex

@@ -33,8 +33,8 @@ var rides = []struct {
 	{"blocked, ok", 1, fault.Refused, ""},
 }
 
-// retries is about package retry above a model: it can only be right where the
-// model says what has happened, and says nothing too early.
+// retries tests package retry with a model: it is correct only if the
+// model returns the right faults and yields nothing too early.
 func (s Suite) retries(t *testing.T) {
 	for _, row := range rides {
 		s.each(t, row.replies, row.replies, func(r *room) {

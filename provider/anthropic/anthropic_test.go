@@ -21,7 +21,7 @@ const claude = "claude-opus-4-8"
 
 var by = llm.Name{Provider: "anthropic", Model: claude}
 
-// collect ranges over an answer and gives its parts and its error.
+// collect ranges over an answer and returns its parts and its error.
 func collect(ctx context.Context, m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	for p, e := range m.Stream(ctx, r) {
 		if e != nil {

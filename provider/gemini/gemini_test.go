@@ -27,7 +27,7 @@ const pro = "gemini-3-pro"
 
 var by = llm.Name{Provider: "gemini", Model: pro}
 
-// collect ranges over an answer and gives its parts and its error.
+// collect ranges over an answer and returns its parts and its error.
 func collect(ctx context.Context, m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	for p, e := range m.Stream(ctx, r) {
 		if e != nil {

@@ -49,7 +49,7 @@ func serves(status int, bodies ...string) *http.Client {
 
 var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
-// ask asks a model and gives what it says.
+// ask sends a request and returns the answer.
 func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	for p, err := range m.Stream(context.Background(), r) {
 		if err != nil {

@@ -37,7 +37,7 @@ func serves(status int, kind, body string) *http.Client {
 	})}
 }
 
-// listens returns a client that keeps what is sent.
+// listens returns a client that records requests.
 func listens(to *http.Request, body *[]byte) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		*to = *r
@@ -46,7 +46,7 @@ func listens(to *http.Request, body *[]byte) *http.Client {
 	})}
 }
 
-// ask asks a model and gives what it says.
+// ask sends a request and returns the answer.
 func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	for p, err := range m.Stream(context.Background(), r) {
 		if err != nil {
@@ -59,7 +59,7 @@ func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 
 var hello = llm.Request{Messages: []llm.Message{llm.UserMessage("Hello")}}
 
-// line returns a line with a message that goes on.
+// line returns a line that is not the last.
 func line(message string) string {
 	return `{"model":"qwen3","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant",` + message + `},"done":false}`
 }
@@ -214,7 +214,7 @@ func TestModel_IgnoresEnvironment(t *testing.T) {
 	}
 }
 
-// sends compares the body of a request with what it should be.
+// sends compares the body of a request with the expected one.
 func sends(t *testing.T, c ollama.Config, r llm.Request, want string) {
 	t.Helper()
 	var sent http.Request

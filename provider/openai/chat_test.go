@@ -220,7 +220,7 @@ var conversation = llm.Request{
 	Effort:    llm.Low,
 }
 
-// sends compares the body of a request with what it should be.
+// sends compares the body of a request with the expected one.
 func sends(t *testing.T, c openai.Config, r llm.Request, want string) {
 	t.Helper()
 	var sent http.Request

@@ -39,7 +39,7 @@ func serves(status int, kind, body string) *http.Client {
 	})}
 }
 
-// listens returns a client that keeps what is sent, and a chat answer for it.
+// listens returns a client that records requests, and a chat answer for it.
 func listens(to *http.Request, body *[]byte) *http.Client {
 	return &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 		*to = *r
@@ -57,7 +57,7 @@ func events(data ...string) string {
 	return b.String()
 }
 
-// ask asks a model and gives what it says, with its own words as a fault.
+// ask sends a request and returns the answer, with the SDK's own error as a fault.
 func ask(m llm.Model, r llm.Request) (parts []llm.Part, err error) {
 	for p, err := range m.Stream(context.Background(), r) {
 		if err != nil {

@@ -30,7 +30,7 @@ const google = (url) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } 
 const ollama = (url, signal) => new Ollama({ host: url, fetch: (u, init) => fetch(u, { ...init, signal }) })
 
 // A call gets the base URL, a signal that aborts it and a function for each
-// piece of text as it comes. It gives the reason why the answer ended.
+// piece of text as it comes. It returns the reason why the answer ended.
 const calls = {
   'openai.chat': async (url, signal, say) => {
     const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal })

@@ -11,7 +11,7 @@ import (
 // call is one call of an SDK, by its name in calls.mjs.
 type call struct {
 	name string
-	stop string // what it says of a whole answer
+	stop string // its reason of a whole answer
 }
 
 func (c call) streams() bool {

@@ -82,7 +82,7 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 }
 
 // listen puts the provider on a port. What it does to a connection is its own
-// server's doing; that a request is over is told on gone.
+// server's doing; the end of a request is reported on gone.
 func (w *fixture) listen() *url.URL {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +97,7 @@ func (w *fixture) listen() *url.URL {
 	return &url.URL{Scheme: "http", Host: l.Addr().String()}
 }
 
-// watched is a listener that tells of connections that have ended.
+// watched is a listener that reports ended connections.
 type watched struct {
 	net.Listener
 	gone chan struct{}
@@ -127,7 +127,7 @@ func (c *conn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// ask makes a call through the gateway and waits for what comes of it.
+// ask makes a call through the gateway and returns its result.
 func (w *fixture) ask(call string) result {
 	w.t.Helper()
 	done, _ := w.node.call(w.t, call, w.url, false)

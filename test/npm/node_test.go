@@ -28,9 +28,9 @@ type job struct {
 type result struct {
 	ID     int
 	Text   string
-	Stop   string // why the answer ended; "": it says nothing of an end
+	Stop   string // why the answer ended; "": it does not report an end
 	Error  string // with its name before it; "": none
-	Status int    // of the error, where the SDK tells
+	Status int    // of the error, if the SDK reports it
 }
 
 // node is the process that makes the calls.

@@ -46,7 +46,7 @@ func TestServe_SDKsSurviveFaults(t *testing.T) {
 	}
 }
 
-// process is a program of ours and what it logs.
+// process is one of our programs, and its log.
 type process struct{ lines chan map[string]string }
 
 // run starts a program, and interrupts it when the test is over.

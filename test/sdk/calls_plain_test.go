@@ -40,7 +40,7 @@ type plainError struct {
 
 func (e *plainError) Error() string { return fmt.Sprintf("%d %s", e.status, e.body) }
 
-// post sends a request and gives the body of an answer.
+// post sends a request and returns the body of the answer.
 func (s endpoint) post(ctx context.Context, path, body string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, strings.NewReader(body))
 	if err != nil {

@@ -28,7 +28,7 @@ type endpoint struct {
 // answer is the outcome of a call.
 type answer struct {
 	ID, Model, Text string
-	Stop            string // why the answer ended; "": it says nothing of an end
+	Stop            string // why the answer ended; "": it does not report an end
 	Created         int64
 	In, Out         int64 // tokens
 }

@@ -25,7 +25,7 @@ type fixture struct {
 	base     http.RoundTripper // reaches the provider
 	begun    time.Time
 	asked    atomic.Int64 // requests that an SDK has made
-	raw      bytes.Buffer // what came back to it
+	raw      bytes.Buffer // the responses
 }
 
 // newFixture starts a provider inside the test's bubble and ends it with the test.
@@ -70,7 +70,7 @@ func (w *fixture) gateway(p policy.Policy) endpoint {
 	return endpoint{url: "http://gateway.test", client: w.countingClient(dials)}
 }
 
-// allUpstreams puts each API at one address, and bears a minute of silence.
+// allUpstreams puts each API at one address, and allows a minute of silence.
 func allUpstreams(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
@@ -98,7 +98,7 @@ var ways = []struct {
 	{"transport", (*fixture).transport},
 }
 
-// countingClient returns a client that counts its requests and keeps what comes back.
+// countingClient returns a client that counts its requests and records the responses.
 func (w *fixture) countingClient(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 		w.asked.Add(1)
@@ -165,7 +165,7 @@ func outage(d time.Duration) simulator.Script {
 	return simulator.Script{Outages: []simulator.Outage{{To: d}}}
 }
 
-// healthy is what a call gives that meets no fault, but for what tells one
+// healthy is the answer to a call without faults, except for the ids that differ
 // answer from another.
 func healthy(ctx context.Context, t *testing.T, c call) answer {
 	t.Helper()
@@ -176,7 +176,7 @@ func healthy(ctx context.Context, t *testing.T, c call) answer {
 	return a.anonymous()
 }
 
-// anonymous leaves out what tells one answer from another.
+// anonymous removes the ids that differ between answers.
 func (a answer) anonymous() answer {
 	a.ID, a.Created = "", 0
 	return a

@@ -15,8 +15,8 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// aside are calls that ask for no answer: each gives a number or a name that
-// stands in what came back.
+// aside are calls that ask for no answer: each returns a number or a name
+// from the response.
 var aside = []struct {
 	name string
 	ask  func(context.Context, endpoint) (bool, error)

@@ -11,8 +11,7 @@ import (
 // Ctrl+C on the terminal does not reach it.
 func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// The group is signaled before the program has been waited for, so its id is not reused yet. It may have ended
-// already.
+// The group is signaled before the program has been waited for, so its id is not reused yet.
 
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 

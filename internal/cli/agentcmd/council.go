@@ -69,7 +69,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f, t, usual := cmd.Flags(), &c.council, council.Council{}.Settled()
 	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; twice at least, and the same one may have several voices")
 	f.StringVar(&c.judge, "judge", "", "the model that makes one answer of theirs; the default is that of the first member")
-	f.StringVar(&c.system, "system", "", "standing orders to the members and the judge, or @FILE")
+	f.StringVar(&c.system, "system", "", "system prompt of the members and the judge, or @FILE")
 	f.DurationVar(&t.Budget, "budget", usual.Budget, "the time of each member over all its tries")
 	f.DurationVar(&t.Reserve, "reserve", usual.Reserve, "how much of it must be left for another try when one has failed")
 	f.IntVar(&t.Quorum, "quorum", usual.Quorum, "how many answers are enough")

@@ -92,7 +92,7 @@ func (c *modelFlags) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the one before stays down; repeatable")
 	f.DurationVar(&c.patience, "patience", 0, "how long faults may last before a fallback takes over; 0: not at all")
 	f.String("policy", "interactive", "when to try again: a preset, one of the configuration, none, or a file that holds one [RIDETHROUGH_POLICY]")
-	f.StringVar(&c.system, "system", "", "standing orders to the model, or @FILE")
+	f.StringVar(&c.system, "system", "", "system prompt, or @FILE")
 	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
 }
 

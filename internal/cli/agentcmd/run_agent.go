@@ -146,7 +146,7 @@ func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	return p
 }
 
-// readSystem gives standing orders as somebody has given them: as they are, or in a
+// readSystem returns the system prompt given by a flag: as it is, or in a
 // file.
 func readSystem(system string) (string, error) {
 	name, isFile := strings.CutPrefix(system, "@")
