@@ -32,7 +32,7 @@ func (c *call) forward(resp *http.Response) {
 		h.Del("Content-Length") // an error may have to be added
 	}
 	h["X-Ridethrough-Upstream"] = []string{c.shared.upstream.Name}
-	if n := retries(c.outcome); n > 0 {
+	if n := c.outcome.Retries(); n > 0 {
 		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
 		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.outcome.Waited.Milliseconds(), 10))
 	}

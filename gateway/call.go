@@ -137,7 +137,7 @@ func (c *call) clientLeft() {
 	s.mu.Lock()
 	last := s.overall()
 	s.mu.Unlock()
-	c.tell(Event{Type: Left, Note: noteOfWait(last)})
+	c.tell(Event{Type: Left, Wait: last})
 	c.cut()
 }
 
@@ -223,7 +223,7 @@ func (c *call) answer(resp *http.Response, err error) {
 // gaveUp reports that there is no other try.
 func (c *call) gaveUp() {
 	if c.shared.leader == c {
-		c.tell(Event{Type: GaveUp, Note: noteOfWait(c.outcome)})
+		c.tell(Event{Type: GaveUp, Wait: c.outcome})
 	}
 }
 
@@ -276,7 +276,7 @@ func (c *call) giveUpMessage() string {
 	if c.outcome.Fault.Status == 0 {
 		why = c.shared.upstream.noAnswer(c.outcome.Fault)
 	}
-	n := retries(c.outcome)
+	n := c.outcome.Retries()
 	switch {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"

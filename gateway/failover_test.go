@@ -60,7 +60,7 @@ func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
 		if got := strings.Join(told, ", "); got != "retrying first, retrying first, retrying first, retrying first, retrying first, switched second, recovered second" {
 			t.Errorf("told: %s", got)
 		}
-		if last := p.events[len(p.events)-1].Note; last.Retries() != 5 || last.Waited != 2*time.Minute {
+		if last := p.events[len(p.events)-1].Wait; last.Retries() != 5 || last.Waited != 2*time.Minute {
 			t.Errorf("recovered after %d retries and %v", last.Retries(), last.Waited)
 		}
 		seen := p.second.Requests()
@@ -341,8 +341,8 @@ func TestKeyOfOursIsHiddenFromThoseWhoAreNotToHaveIt(t *testing.T) {
 				t.Errorf("%s: %d %q, %v", path, resp.StatusCode, text, err)
 			}
 			for _, e := range w.events {
-				if e.Note.Fault != nil && strings.Contains(e.Note.Fault.Error(), key) {
-					t.Errorf("%s: told %v", path, e.Note.Fault)
+				if e.Wait.Fault != nil && strings.Contains(e.Wait.Fault.Error(), key) {
+					t.Errorf("%s: told %v", path, e.Wait.Fault)
 				}
 			}
 		})

@@ -225,7 +225,7 @@ func TestCutAfterContentIsReportedAndNeverRepeated(t *testing.T) {
 				if (err != nil) != api.cuts {
 					t.Errorf("%s, %s: the body ends with %v", api.path, cut, err)
 				}
-				if n := len(w.provider.Requests()); n != 1 || len(w.events) != 1 || w.events[0].Note.Verdict.Stop != policy.Committed {
+				if n := len(w.provider.Requests()); n != 1 || len(w.events) != 1 || w.events[0].Wait.Verdict.Stop != policy.Committed {
 					t.Errorf("%s, %s: %d requests, events %+v", api.path, cut, n, w.events)
 				}
 			})

@@ -188,9 +188,9 @@ func (s *sharedRequest) onTry(t retry.Try) {
 	s.open = false
 	s.mu.Unlock()
 	if s.setup.onEvent != nil {
-		s.leader.tell(Event{Type: Tried, Try: Try{
-			N: s.tries, Upstream: s.upstream.Name, Began: t.Start, Took: t.Took, Fault: t.Fault, Shared: t.Shared,
-		}})
+		numbered := t
+		numbered.N = s.tries
+		s.leader.tell(Event{Type: Tried, Try: numbered})
 	}
 	switch {
 	case t.Stop != "":
@@ -203,7 +203,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 // recovered notes and reports that a try passed after others had failed.
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
-	s.leader.tell(Event{Type: Recovered, Note: noteOfWait(s.overall())})
+	s.leader.tell(Event{Type: Recovered, Wait: s.overall()})
 }
 
 // onWait notes and reports a wait, as much of it as the request stays for.
@@ -213,7 +213,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.leader.tell(Event{Type: Retrying, Note: noteOfWait(s.overall())})
+	s.leader.tell(Event{Type: Retrying, Wait: s.overall()})
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
@@ -318,14 +318,6 @@ func (s *sharedRequest) setLast(w policy.Wait) {
 
 // gaveUp reports whether the request has ended without an answer.
 func (s *sharedRequest) gaveUp() bool { return s.last.Verdict.Stop != "" }
-
-// retries returns how many retries have been made of a call.
-func retries(last policy.Wait) int {
-	if last.Fault == nil {
-		return last.Run.Tries // each failed try was followed by another
-	}
-	return max(0, last.Run.Tries-1) // it may have been given up before the first
-}
 
 // sinceWaitBegan returns for how long a wait has lasted; 0: none has begun.
 func sinceWaitBegan(w policy.Wait) time.Duration {

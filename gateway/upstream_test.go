@@ -92,7 +92,7 @@ func TestHeldClientGetsOnlyWhatItAskedFor(t *testing.T) {
 			if err != nil || strings.HasSuffix(got, stream) != tt.answer || strings.Contains(got, "without the stream") == tt.answer {
 				t.Errorf("%s: %q, %v", tt.name, got, err)
 			}
-			if last := w.events[len(w.events)-1].Note; (last.Fault == nil) != tt.answer {
+			if last := w.events[len(w.events)-1].Wait; (last.Fault == nil) != tt.answer {
 				t.Errorf("%s: the last that is told is %+v", tt.name, last)
 			}
 		})
@@ -106,7 +106,7 @@ func TestProvidersOwnErrorAfterContentIsTold(t *testing.T) {
 		if err != nil || got != messageStart+messageHi+messageError {
 			t.Errorf("%q, %v", got, err)
 		}
-		if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Overloaded || w.events[0].Note.Verdict.Stop != policy.Committed {
+		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Overloaded || w.events[0].Wait.Verdict.Stop != policy.Committed {
 			t.Errorf("told %+v", w.events)
 		}
 	})
@@ -120,7 +120,7 @@ func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
 			t.Errorf("%d %q, %v", resp.StatusCode, got, err)
 		}
-		if len(w.events) != 1 || w.events[0].Note.Fault.Kind != fault.Unavailable {
+		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Unavailable {
 			t.Errorf("told %+v", w.events)
 		}
 	})
@@ -165,7 +165,7 @@ func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Note.Run.Tries != 2 {
+		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Wait.Run.Tries != 2 {
 			t.Errorf("told %+v", last)
 		}
 	})

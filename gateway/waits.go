@@ -34,7 +34,6 @@ type Wait struct {
 	Call
 	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
 	State       string // Waiting, Trying, Queued or Paused
-	Retries     int    // made so far
 	Held        bool   // the headers are out, and a keepalive is sent
 }
 
@@ -106,9 +105,6 @@ func (w waitingCall) view() Wait {
 	defer s.mu.Unlock()
 	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
 	out.Upstream = s.upstream.Name
-	if out.Fault != nil {
-		out.Retries = retries(out.Wait)
-	}
 	if out.State == Waiting {
 		out.Waited += sinceWaitBegan(out.Wait)
 	} else {

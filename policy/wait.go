@@ -20,3 +20,12 @@ type Wait struct {
 
 // Retry returns the number of the retry that follows the wait, from 1.
 func (w Wait) Retry() int { return w.Run.Tries }
+
+// Retries returns how many retries have been made so far. Without a Fault the
+// call has recovered, and each failed try was followed by one.
+func (w Wait) Retries() int {
+	if w.Fault == nil {
+		return w.Run.Tries
+	}
+	return max(0, w.Run.Tries-1) // a command may end a call before its first try
+}

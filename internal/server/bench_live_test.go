@@ -44,7 +44,7 @@ func BenchmarkLive_ThreeReadersThousandWaits(b *testing.B) {
 				copy(spare, waits)
 				waits, spare = spare, waits
 				for i := range change {
-					waits[(n*change+i)%1000].Retries++
+					waits[(n*change+i)%1000].Run.Tries++
 				}
 				g.show(waits, g.upstreams)
 			}

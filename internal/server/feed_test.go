@@ -22,8 +22,8 @@ var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloade
 
 // retrying is the event of a call's try that failed and is followed by another.
 func retrying(id int64, tries int, wait time.Duration) gateway.Event {
-	return gateway.Event{Type: gateway.Retrying, At: time.Now(), Call: caller(id), Note: gateway.Note{
-		Run: policy.Run{Tries: tries}, Fault: busy, Verdict: policy.Verdict{Wait: wait}, Limit: 10, Waited: time.Duration(tries-1) * time.Minute,
+	return gateway.Event{Type: gateway.Retrying, At: time.Now(), Call: caller(id), Wait: policy.Wait{
+		Run: policy.Run{Tries: tries}, Fault: busy, Verdict: policy.Verdict{Wait: wait}, Due: time.Now().Add(wait), Limit: 10, Waited: time.Duration(tries-1) * time.Minute,
 	}}
 }
 
@@ -31,8 +31,8 @@ func caller(id int64) gateway.Call {
 	return gateway.Call{ID: id, Session: "s-1", API: "anthropic", Upstream: "work", Model: "claude"}
 }
 
-func happens(kind gateway.Type, id int64, n gateway.Note) gateway.Event {
-	return gateway.Event{Type: kind, At: time.Now(), Call: caller(id), Note: n}
+func happens(kind gateway.Type, id int64, n policy.Wait) gateway.Event {
+	return gateway.Event{Type: kind, At: time.Now(), Call: caller(id), Wait: n}
 }
 
 // bodies reads events as the public does.
@@ -86,15 +86,15 @@ func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		for _, e := range []gateway.Event{
-			happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{}),
-			retrying(2, 1, 5*time.Second), happens(gateway.Tried, 2, gateway.Note{}), retrying(2, 2, 10*time.Second),
+			happens(gateway.Began, 1, policy.Wait{}), happens(gateway.Tried, 1, policy.Wait{}), happens(gateway.Ended, 1, policy.Wait{}),
+			retrying(2, 1, 5*time.Second), happens(gateway.Tried, 2, policy.Wait{}), retrying(2, 2, 10*time.Second),
 			{Type: gateway.Switched, At: time.Now(), Call: caller(2), From: "first"},
-			happens(gateway.Recovered, 2, gateway.Note{Run: policy.Run{Tries: 2}, Waited: 15 * time.Second}), happens(gateway.Ended, 2, gateway.Note{}),
-			retrying(3, 1, time.Second), happens(gateway.GaveUp, 3, gateway.Note{Run: policy.Run{Tries: 3}, Fault: busy}), happens(gateway.Ended, 3, gateway.Note{}),
-			happens(gateway.BrokeOff, 4, gateway.Note{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Truncated}}), happens(gateway.Ended, 4, gateway.Note{}),
-			retrying(5, 1, time.Second), happens(gateway.Left, 5, gateway.Note{}), happens(gateway.Ended, 5, gateway.Note{}),
-			retrying(6, 1, time.Second), happens(gateway.Ended, 6, gateway.Note{}), // the gateway is closed
-			happens(gateway.Left, 7, gateway.Note{}),
+			happens(gateway.Recovered, 2, policy.Wait{Run: policy.Run{Tries: 2}, Waited: 15 * time.Second}), happens(gateway.Ended, 2, policy.Wait{}),
+			retrying(3, 1, time.Second), happens(gateway.GaveUp, 3, policy.Wait{Run: policy.Run{Tries: 3}, Fault: busy}), happens(gateway.Ended, 3, policy.Wait{}),
+			happens(gateway.BrokeOff, 4, policy.Wait{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Truncated}}), happens(gateway.Ended, 4, policy.Wait{}),
+			retrying(5, 1, time.Second), happens(gateway.Left, 5, policy.Wait{}), happens(gateway.Ended, 5, policy.Wait{}),
+			retrying(6, 1, time.Second), happens(gateway.Ended, 6, policy.Wait{}), // the gateway is closed
+			happens(gateway.Left, 7, policy.Wait{}),
 		} {
 			f.Watch(e)
 		}
@@ -128,7 +128,7 @@ func TestFeed_RemindsOfLongWaits(t *testing.T) {
 		}
 		f.Watch(retrying(1, 6, time.Hour))
 		time.Sleep(45 * time.Second)
-		f.Watch(happens(gateway.Tried, 1, gateway.Note{})) // a client sent "now"
+		f.Watch(happens(gateway.Tried, 1, policy.Wait{})) // a client sent "now"
 		time.Sleep(time.Hour)
 		if got, want := describeAll(bodies(t, r.seen())), "6 retry 5 in 3600000; 7 waiting 3570000; "; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -315,7 +315,7 @@ func TestReaders_AreBounded(t *testing.T) {
 
 func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
 	f := feed.New()
-	events := []gateway.Event{happens(gateway.Began, 1, gateway.Note{}), happens(gateway.Tried, 1, gateway.Note{}), happens(gateway.Ended, 1, gateway.Note{})}
+	events := []gateway.Event{happens(gateway.Began, 1, policy.Wait{}), happens(gateway.Tried, 1, policy.Wait{}), happens(gateway.Ended, 1, policy.Wait{})}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {

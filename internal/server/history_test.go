@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
@@ -23,18 +26,18 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 		time.Sleep(time.Second)
 		e.Type, e.At, e.Call = gateway.Tried, time.Now(), caller(1)
 		e.Call.Stream, e.Call.Client = true, "claude-cli/2.1.329"
-		e.Try.Upstream, e.Try.Began, e.Try.Took = "work", e.At.Add(-took), took
+		e.Try.Start, e.Try.Took = e.At.Add(-took), took
 		h.Watch(e)
 	}
 	for range failed {
-		tried(0, gateway.Event{Try: gateway.Try{Fault: busy}})
+		tried(0, gateway.Event{Try: retry.Try{Fault: busy}})
 		h.Watch(retrying(1, 1, time.Minute))
 	}
 	for range answered {
 		tried(500*time.Millisecond, gateway.Event{})
 	}
 	if answered > 0 {
-		h.Watch(happens(gateway.Recovered, 1, gateway.Note{Waited: time.Minute}))
+		h.Watch(happens(gateway.Recovered, 1, policy.Wait{Waited: time.Minute}))
 	}
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
 }
@@ -141,11 +144,11 @@ func TestLive_SendsGrowingIncident(t *testing.T) {
 		}
 		var told []string
 		for range 4 {
-			h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: gateway.Try{Upstream: "work", Fault: busy}})
+			h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: retry.Try{Fault: busy}})
 			time.Sleep(300 * time.Millisecond)
 			told = append(told, of(r.seen(), "incident")...)
 		}
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: gateway.Try{Upstream: "work", Began: time.Now()}})
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: retry.Try{Start: time.Now()}})
 		time.Sleep(300 * time.Millisecond)
 		told = append(told, of(r.seen(), "incident")...)
 		if len(told) != 3 || !strings.Contains(told[0], `"open":true`) || !strings.Contains(told[1], `"failures":4`) || !strings.Contains(told[2], `"recoveredMs":1200`) {
@@ -158,8 +161,8 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
 		p := newConversationServerOn(t, server.Config{History: h}, store.Memory())
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: history.OfTurns("acme"), Began: time.Now()}})
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Try: gateway.Try{Upstream: "removed", Began: time.Now()}})
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: history.OfTurns("acme")}, Try: retry.Try{Start: time.Now()}})
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{Start: time.Now()}})
 		r := p.read("/-/live")
 		defer r.close()
 		all := of(r.seen(), "upstreams")

@@ -22,9 +22,9 @@ import (
 func waiting(id int64, due time.Duration) gateway.Wait {
 	return gateway.Wait{
 		Call:  gateway.Call{ID: id, Session: "s-1", Client: "claude-cli/2.1.329", API: "anthropic", Upstream: "work", Model: "claude", Stream: true, Began: time.Now().Add(-time.Minute)},
-		State: gateway.Waiting, Retries: 2, Held: true,
+		State: gateway.Waiting, Held: true,
 		Wait: policy.Wait{
-			Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"},
+			Run: policy.Run{Tries: 3}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"},
 			Limit: policy.Unlimited, Due: time.Now().Add(due), Deadline: time.Now().Add(8 * time.Hour), Waited: 55 * time.Second,
 		},
 	}

@@ -240,7 +240,7 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Feed: f}).read("/-/live")
 		defer r.close()
 		r.seen()
-		n := gateway.Note{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
+		n := policy.Wait{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
 		f.Watch(happens(gateway.Recovered, 0, n))
 		f.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
 		f.Watch(happens(gateway.GaveUp, 1, n))

@@ -153,7 +153,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 
 // watch shows what the gateway tells.
 func (d *demo) watch(e gateway.Event) {
-	n := e.Note
+	n := e.Wait
 	switch e.Type {
 	case gateway.Recovered:
 		d.latest.Store(nil)
@@ -166,7 +166,7 @@ func (d *demo) watch(e gateway.Event) {
 		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(failureOf(n)), n.Fault)
 	case gateway.Retrying:
 		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
-		w := waitOf(n)
+		w := &n
 		if !d.screen.Live {
 			d.screen.Print("", "%s", display.WaitLine(*w, time.Now(), d.screen.Columns()))
 		}
@@ -175,13 +175,8 @@ func (d *demo) watch(e gateway.Event) {
 	}
 }
 
-// waitOf returns the wait that starts now.
-func waitOf(n gateway.Note) *policy.Wait {
-	return &policy.Wait{Run: n.Run, Fault: n.Fault, Verdict: n.Verdict, Due: time.Now().Add(n.Verdict.Wait), Limit: n.Limit, Deadline: n.Deadline}
-}
-
 // failureOf gives a call that has failed as a turn would tell of it.
-func failureOf(n gateway.Note) turn.Error {
+func failureOf(n policy.Wait) turn.Error {
 	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
 }
 

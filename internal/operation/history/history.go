@@ -94,12 +94,12 @@ func (h *History) Watch(e gateway.Event) {
 	switch e.Type {
 	case gateway.Tried:
 		if !e.Try.Shared {
-			h.tried(made{e.Try.Upstream, e.Call.Model, e.Try.Began, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
+			h.tried(made{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
 		}
 	case gateway.Retrying:
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})
 	case gateway.Recovered:
-		h.recovered(id, e.Call.Upstream, e.Note.Retries(), e.Note.Waited, e.At)
+		h.recovered(id, e.Call.Upstream, e.Wait.Retries(), e.Wait.Waited, e.At)
 	case gateway.Switched:
 		if c := h.calls[id]; c != nil {
 			c.at = e.Call.Upstream

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -57,7 +60,7 @@ func TestWhatAnIncidentIs(t *testing.T) {
 				case 'c':
 					w.try(int64(i), "m", 0, &fault.Error{Kind: fault.Canceled})
 				case 's':
-					w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: w.call(1, "m"), Try: gateway.Try{Upstream: "work", Fault: busy, Shared: true}})
+					w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{Fault: busy, Shared: true}})
 				}
 				time.Sleep(time.Minute)
 			}
@@ -97,7 +100,7 @@ func TestSomebodyWhoWaitsKeepsAnIncidentOpen(t *testing.T) {
 		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
 			t.Error(got)
 		}
-		w.tell(gateway.Left, 1, "m", gateway.Note{})
+		w.tell(gateway.Left, 1, "m", policy.Wait{})
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
 			t.Error(got)
 		}
@@ -114,11 +117,11 @@ func TestAnIncidentSaysWhomItHasHit(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		for id := range int64(20) {
 			w.recover(id, "m", 3, 10*time.Minute)
-			w.tell(gateway.Ended, id, "m", gateway.Note{})
+			w.tell(gateway.Ended, id, "m", policy.Wait{})
 		}
-		w.tell(gateway.GaveUp, 20, "m", gateway.Note{Fault: busy})
-		w.tell(gateway.Left, 21, "m", gateway.Note{})
-		w.tell(gateway.Ended, 22, "m", gateway.Note{})
+		w.tell(gateway.GaveUp, 20, "m", policy.Wait{Fault: busy})
+		w.tell(gateway.Left, 21, "m", policy.Wait{})
+		w.tell(gateway.Ended, 22, "m", policy.Wait{})
 		all := w.Incidents(time.Now())
 		want := []history.Incident{{
 			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute), Ended: time.Now(), Recovered: true,
@@ -155,8 +158,8 @@ func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
 		spare := w.call(1, "m")
 		spare.Upstream = "spare"
 		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
-		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: spare, Try: gateway.Try{Upstream: "spare", Began: time.Now()}})
-		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Note: gateway.Note{}})
+		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: spare, Try: retry.Try{Start: time.Now()}})
+		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Wait: policy.Wait{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -228,7 +231,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			for range 3 {
 				w.fail(int64(i), model)
 			}
-			w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{ID: 1}, Try: gateway.Try{Upstream: model, Fault: busy}})
+			w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{ID: 1, Upstream: model}, Try: retry.Try{Fault: busy}})
 		}
 		if n := len(w.Incidents(time.Now())[0].Models); n > 65 {
 			t.Errorf("%d models", n)
@@ -268,7 +271,7 @@ func (w *world) live(all []step) (failed, answered int) {
 			w.recover(s.id, s.model, 1, time.Second)
 			answered++
 		case 4:
-			w.tell(gateway.Ended, s.id, s.model, gateway.Note{})
+			w.tell(gateway.Ended, s.id, s.model, policy.Wait{})
 		case 5:
 			time.Sleep(s.pause)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/policy"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -26,7 +28,7 @@ func TestAnIncidentIsToldOnAPage(t *testing.T) {
 		}
 		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
 		w.recover(1, "claude-opus-4-5", 3, 38*time.Minute)
-		w.tell(gateway.Left, 2, "claude-opus-4-5", gateway.Note{})
+		w.tell(gateway.Left, 2, "claude-opus-4-5", policy.Wait{})
 		want := `Incident at work
 ================
 

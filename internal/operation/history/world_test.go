@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/retry"
+
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
@@ -34,25 +36,25 @@ func (w *world) call(id int64, model string) gateway.Call {
 // try tells of a try that took so long; f nil: it was answered.
 func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) {
 	now := time.Now()
-	w.Watch(gateway.Event{Type: gateway.Tried, At: now, Call: w.call(id, model), Try: gateway.Try{
-		Upstream: "work", Began: now.Add(-took), Took: took, Fault: f,
+	w.Watch(gateway.Event{Type: gateway.Tried, At: now, Call: w.call(id, model), Try: retry.Try{
+		Start: now.Add(-took), Took: took, Fault: f,
 	}})
 }
 
 // fail tells of a try that failed, and of the wait behind it.
 func (w *world) fail(id int64, model string) {
 	w.try(id, model, time.Second, busy)
-	w.tell(gateway.Retrying, id, model, gateway.Note{Fault: busy})
+	w.tell(gateway.Retrying, id, model, policy.Wait{Fault: busy})
 }
 
 // recover tells of a try that passed behind others.
 func (w *world) recover(id int64, model string, retries int, waited time.Duration) {
 	w.try(id, model, time.Second, nil)
-	w.tell(gateway.Recovered, id, model, gateway.Note{Run: policy.Run{Tries: retries}, Waited: waited})
+	w.tell(gateway.Recovered, id, model, policy.Wait{Run: policy.Run{Tries: retries}, Waited: waited})
 }
 
-func (w *world) tell(kind gateway.Type, id int64, model string, n gateway.Note) {
-	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Note: n})
+func (w *world) tell(kind gateway.Type, id int64, model string, n policy.Wait) {
+	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Wait: n})
 }
 
 // turn tells of what happens to a turn.

@@ -25,7 +25,7 @@ func report(log *slog.Logger, e gateway.Event) {
 	case gateway.GaveUp:
 		gaveUp(about(log, e), e)
 	case gateway.Left:
-		if e.Note.Run.Tries > 0 {
+		if e.Wait.Run.Tries > 0 {
 			waited(about(log, e), e).Info("client left")
 		}
 	}
@@ -37,7 +37,7 @@ func about(log *slog.Logger, e gateway.Event) *slog.Logger {
 	if e.Call.Session != "" {
 		log = log.With("session", e.Call.Session)
 	}
-	if f := e.Note.Fault; f != nil {
+	if f := e.Wait.Fault; f != nil {
 		log = log.With("kind", f.Kind.String(), "error", f.Redacted())
 	}
 	return log
@@ -45,13 +45,13 @@ func about(log *slog.Logger, e gateway.Event) *slog.Logger {
 
 // waited adds how much a call has waited.
 func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
-	return log.With("retries", e.Note.Retries(), "waited", e.Note.Waited.Round(time.Millisecond).String())
+	return log.With("retries", e.Wait.Retries(), "waited", e.Wait.Waited.Round(time.Millisecond).String())
 }
 
 // retrying writes that another try follows. Where nobody answers the first one
 // it says what to do: the address may be wrong.
 func retrying(log *slog.Logger, e gateway.Event) {
-	n := e.Note
+	n := e.Wait
 	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
 	if n.Fault.Status == 0 && n.Run.Tries == 1 {
 		log = log.With("do", advice(e))
@@ -62,7 +62,7 @@ func retrying(log *slog.Logger, e gateway.Event) {
 // gaveUp writes that there is no other try. A request that is refused is its
 // client's matter, not ours.
 func gaveUp(log *slog.Logger, e gateway.Event) {
-	n := e.Note
+	n := e.Wait
 	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
 		log.Info("request refused", "status", n.Fault.Status)
 		return
@@ -76,11 +76,11 @@ func gaveUp(log *slog.Logger, e gateway.Event) {
 
 // advice says what somebody can do about a call that fails.
 func advice(e gateway.Event) string {
-	f := e.Note.Fault
+	f := e.Wait.Fault
 	switch wait := f.RetryAfter(e.At); {
 	case f.Status == 0:
 		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
-	case e.Note.Verdict.Stop == policy.RetryAfterTooLong:
+	case e.Wait.Verdict.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"

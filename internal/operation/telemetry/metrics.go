@@ -92,17 +92,17 @@ func (m *metrics) watch(e gateway.Event) {
 	case gateway.Tried:
 		m.tried(e, s, p)
 	case gateway.Retrying:
-		m.retries.WithLabelValues(p.upstream, p.model, kind(e.Note.Fault)).Inc()
+		m.retries.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
 	case gateway.Switched:
 		m.switched.WithLabelValues(p.upstream, p.model).Inc()
 	case gateway.Recovered:
 		m.recovered.WithLabelValues(p.upstream, p.model).Inc()
-		s.waited.Observe(e.Note.Waited.Seconds())
+		s.waited.Observe(e.Wait.Waited.Seconds())
 	case gateway.GaveUp:
-		m.gaveUp.WithLabelValues(p.upstream, p.model, kind(e.Note.Fault)).Inc()
+		m.gaveUp.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
 		m.observe(e, s)
 	case gateway.BrokeOff:
-		m.brokeOff.WithLabelValues(p.upstream, p.model, kind(e.Note.Fault)).Inc()
+		m.brokeOff.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
 	case gateway.Left:
 		m.left.WithLabelValues(p.upstream, p.model).Inc()
 		m.observe(e, s)
@@ -119,14 +119,14 @@ func (m *metrics) tried(e gateway.Event, s *series, p pair) {
 		m.tries.WithLabelValues(p.upstream, p.model, kind(try.Fault)).Inc()
 	default:
 		s.answered.Inc()
-		s.content.Observe(try.Began.Add(try.Took).Sub(e.Call.Began).Seconds())
+		s.content.Observe(try.Start.Add(try.Took).Sub(e.Call.Began).Seconds())
 	}
 }
 
 // observe counts a wait that came to nothing.
 func (m *metrics) observe(e gateway.Event, s *series) {
-	if e.Note.Waited > 0 {
-		s.waited.Observe(e.Note.Waited.Seconds())
+	if e.Wait.Waited > 0 {
+		s.waited.Observe(e.Wait.Waited.Seconds())
 	}
 }
 

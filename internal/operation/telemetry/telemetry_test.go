@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/retry"
+
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -37,10 +39,10 @@ var (
 func outage(c gateway.Call) []gateway.Event {
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	tried := func(n, s int, f *fault.Error, shared bool) gateway.Event {
-		return gateway.Event{Type: gateway.Tried, At: at(s + 1), Call: c, Try: gateway.Try{N: n, Upstream: c.Upstream, Began: at(s), Took: time.Second, Fault: f, Shared: shared}}
+		return gateway.Event{Type: gateway.Tried, At: at(s + 1), Call: c, Try: retry.Try{N: n, Start: at(s), Took: time.Second, Fault: f, Shared: shared}}
 	}
 	retrying := func(n, s int) gateway.Event {
-		return gateway.Event{Type: gateway.Retrying, At: at(s), Call: c, Note: gateway.Note{Run: policy.Run{Tries: n}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: 10}}
+		return gateway.Event{Type: gateway.Retrying, At: at(s), Call: c, Wait: policy.Wait{Run: policy.Run{Tries: n}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: 10}}
 	}
 	return []gateway.Event{
 		{Type: gateway.Began, At: at(0), Call: c},
@@ -48,7 +50,7 @@ func outage(c gateway.Call) []gateway.Event {
 		tried(2, 6, busy, false), retrying(2, 7),
 		tried(3, 12, busy, true), retrying(3, 13),
 		tried(4, 18, nil, false),
-		{Type: gateway.Recovered, At: at(19), Call: c, Note: gateway.Note{Run: policy.Run{Tries: 3}, Waited: 15 * time.Second}},
+		{Type: gateway.Recovered, At: at(19), Call: c, Wait: policy.Wait{Run: policy.Run{Tries: 3}, Waited: 15 * time.Second}},
 		{Type: gateway.Ended, At: at(20), Call: c, Status: 200},
 	}
 }
@@ -119,8 +121,8 @@ ridethrough_waiting_requests{upstream="work"} 2
 }
 
 func TestNamesOfNumbersFollowTheRules(t *testing.T) {
-	failed := gateway.Event{Type: gateway.GaveUp, Call: call, Note: gateway.Note{Fault: busy, Waited: time.Second}}
-	broke := gateway.Event{Type: gateway.BrokeOff, Call: call, Note: gateway.Note{Fault: busy}}
+	failed := gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy, Waited: time.Second}}
+	broke := gateway.Event{Type: gateway.BrokeOff, Call: call, Wait: policy.Wait{Fault: busy}}
 	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
 		gateway.Event{Type: gateway.Left, Call: call}, gateway.Event{Type: gateway.Switched, Call: call})...)
 	tel.Show(board{})
@@ -252,7 +254,7 @@ func TestSpansOfWhatFailsSayHow(t *testing.T) {
 		event gateway.Event
 		want  string
 	}{
-		{gateway.Event{Type: gateway.GaveUp, Note: gateway.Note{Fault: busy, Run: policy.Run{Tries: 4}, Waited: time.Minute}}, "ridethrough.retries=3 ridethrough.waited=60 error.type=overloaded http.response.status_code=529"},
+		{gateway.Event{Type: gateway.GaveUp, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 4}, Waited: time.Minute}}, "ridethrough.retries=3 ridethrough.waited=60 error.type=overloaded http.response.status_code=529"},
 		{gateway.Event{Type: gateway.Left}, "error.type=canceled"},
 		{gateway.Event{Type: gateway.Switched, From: "a"}, "ridethrough.upstream=g"},
 		{gateway.Event{Type: gateway.Joined}, "ridethrough.upstream=g"},
@@ -267,7 +269,7 @@ func TestSpansOfWhatFailsSayHow(t *testing.T) {
 
 func TestSpansRepeatNothingThatAProviderSays(t *testing.T) {
 	spans := spansOf(t, append(outage(call), gateway.Event{Type: gateway.Began, Call: call},
-		gateway.Event{Type: gateway.GaveUp, Call: call, Note: gateway.Note{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
+		gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
 	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "say hi") {
 		t.Error(text)
 	}
@@ -295,7 +297,7 @@ func TestSpansAreExportedWhereTheEnvironmentSays(t *testing.T) {
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %v", c.env, err)
 		}
-		tel.Watch(gateway.Event{Type: gateway.Retrying, Call: call, Note: gateway.Note{Fault: busy}}) // an error leaves the rest in order
+		tel.Watch(gateway.Event{Type: gateway.Retrying, Call: call, Wait: policy.Wait{Fault: busy}}) // an error leaves the rest in order
 		if err := tel.Close(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.env, err)
 		}
@@ -323,7 +325,7 @@ func lines(t *testing.T, events ...gateway.Event) []string {
 func TestEachTransitionIsOneLine(t *testing.T) {
 	at := gateway.Call{ID: 17, Upstream: "work", Model: "gpt-5"}
 	stop := func(s policy.Stop, f *fault.Error) gateway.Event {
-		return gateway.Event{Type: gateway.GaveUp, At: noon, Call: at, Note: gateway.Note{Fault: f, Run: policy.Run{Tries: 3}, Waited: 22 * time.Second, Verdict: policy.Verdict{Stop: s}}}
+		return gateway.Event{Type: gateway.GaveUp, At: noon, Call: at, Wait: policy.Wait{Fault: f, Run: policy.Run{Tries: 3}, Waited: 22 * time.Second, Verdict: policy.Verdict{Stop: s}}}
 	}
 	far := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 3 * time.Hour}
 	gone := &fault.Error{Kind: fault.Unavailable, Err: errors.New("refused sk-ant-api03-aaaaaaaaaaaa")}
@@ -335,12 +337,12 @@ func TestEachTransitionIsOneLine(t *testing.T) {
 		{gateway.Event{Type: gateway.Tried}, ""},
 		{gateway.Event{Type: gateway.Ended}, ""},
 		{gateway.Event{Type: gateway.Left}, ""},
-		{gateway.Event{Type: gateway.Left, Note: gateway.Note{Fault: busy, Run: policy.Run{Tries: 2}}}, `"client left","request":17,"retries":1`},
+		{gateway.Event{Type: gateway.Left, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 2}}}, `"client left","request":17,"retries":1`},
 		{gateway.Event{Type: gateway.Joined}, `"joined the same request that waits"`},
 		{gateway.Event{Type: gateway.Switched, From: "a"}, `"from":"a","level":"WARN","model":"gpt-5","msg":"another upstream"`},
-		{gateway.Event{Type: gateway.BrokeOff, Note: gateway.Note{Fault: busy}}, `"msg":"answer broke off"`},
-		{gateway.Event{Type: gateway.Retrying, Note: gateway.Note{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
-		{gateway.Event{Type: gateway.Retrying, Note: gateway.Note{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider can be reached, or give another address with --upstream work=URL","error":"refused ***"`},
+		{gateway.Event{Type: gateway.BrokeOff, Wait: policy.Wait{Fault: busy}}, `"msg":"answer broke off"`},
+		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
+		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider can be reached, or give another address with --upstream work=URL","error":"refused ***"`},
 		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
@@ -364,7 +366,7 @@ func BenchmarkWatchOfACallThatIsAnsweredAtOnce(b *testing.B) {
 	}
 	events := []gateway.Event{
 		{Type: gateway.Began, Call: call},
-		{Type: gateway.Tried, Call: call, Try: gateway.Try{N: 1, Began: noon, Took: time.Second}},
+		{Type: gateway.Tried, Call: call, Try: retry.Try{N: 1, Start: noon, Took: time.Second}},
 		{Type: gateway.Ended, Call: call, Status: 200},
 	}
 	b.ReportAllocs()

@@ -100,7 +100,7 @@ func (t *traces) begin(c gateway.Call) {
 
 // add adds an event to the span of its call.
 func (t *traces) add(c traced, e gateway.Event) {
-	n := e.Note
+	n := e.Wait
 	switch at := trace.WithTimestamp(e.At); e.Type {
 	case gateway.Tried:
 		t.tried(c, e)
@@ -129,16 +129,16 @@ func (t *traces) add(c traced, e gateway.Event) {
 // tried makes the span of one request that was sent.
 func (t *traces) tried(c traced, e gateway.Event) {
 	try := e.Try
-	end := try.Began.Add(try.Took)
+	end := try.Start.Add(try.Took)
 	if try.Shared {
 		c.AddEvent("shared", trace.WithTimestamp(end), trace.WithAttributes(errorType.String(kind(try.Fault))))
 		return
 	}
-	about := []attribute.KeyValue{requestMethod.String(http.MethodPost), upstreamName.String(try.Upstream)}
+	about := []attribute.KeyValue{requestMethod.String(http.MethodPost), upstreamName.String(e.Call.Upstream)}
 	if try.N > 1 {
 		about = append(about, resendCount.Int(try.N-1))
 	}
-	_, span := t.tracer.Start(c, http.MethodPost, trace.WithTimestamp(try.Began),
+	_, span := t.tracer.Start(c, http.MethodPost, trace.WithTimestamp(try.Start),
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
 	if try.Fault != nil {
 		failed(span, try.Fault)

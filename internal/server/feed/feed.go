@@ -17,7 +17,6 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -85,7 +84,7 @@ func (f *Feed) Watch(e gateway.Event) {
 
 // watch publishes an event of the gateway. c is nil for a call that has not failed before.
 func (f *Feed) watch(e gateway.Event, c *call) {
-	n := e.Note
+	n := e.Wait
 	switch {
 	case e.Type == gateway.Retrying:
 		f.retry(e, c)
@@ -118,16 +117,14 @@ func (f *Feed) watch(e gateway.Event, c *call) {
 
 // retry publishes the begin of a wait.
 func (f *Feed) retry(e gateway.Event, c *call) {
-	n := e.Note
+	n := e.Wait
 	if c == nil {
 		c = new(call)
 		f.calls[e.Call.ID] = c
 		f.waiting.Add(1)
 	}
 	c.stop()
-	c.call, c.retry = e.Call, turn.Retry{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Wait: policy.Wait{
-		Run: n.Run, Fault: n.Fault, Verdict: n.Verdict, Due: e.At.Add(n.Verdict.Wait), Limit: n.Limit, Deadline: n.Deadline, Waited: n.Waited,
-	}}
+	c.call, c.retry = e.Call, turn.Retry{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Wait: n}
 	f.publish(e.At, c.call, c.retry)
 	if n.Verdict.Wait > remindTime {
 		f.startReminders(c)

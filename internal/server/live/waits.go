@@ -79,7 +79,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, waitView: viewWait(&w.Wait, w.Retries, w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 	}
 	return all
