@@ -156,6 +156,14 @@ func translate(ctx context.Context, err error) error {
 	return err
 }
 
+// annotate adds the operation to an error. Damage says by itself what it is about.
+func annotate(operation string, err error) error {
+	if _, damaged := errors.AsType[*store.Damage](err); err == nil || damaged {
+		return err
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
 // translateAPI returns the errors of package store for refusals of a server.
 func translateAPI(api *jetstream.APIError) error {
 	switch api.ErrorCode {

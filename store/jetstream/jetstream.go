@@ -114,7 +114,7 @@ func Dial(ctx context.Context, r Remote) (store.Store, error) {
 	}
 	nc, err := nats.Connect(r.URL, options...)
 	if err != nil {
-		return nil, fmt.Errorf("dial NATS: %w: %w", store.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	b, err := r.connect(ctx, nc)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -23,7 +22,7 @@ import (
 func (b *backend) Append(ctx context.Context, conversation string, at store.Position, records ...store.Record) (store.Position, error) {
 	end, err := b.append(ctx, conversation, at, records)
 	if err != nil {
-		return store.Position{}, fmt.Errorf("append to log: %w", err)
+		return store.Position{}, annotate("append to log", err)
 	}
 	return end, nil
 }
@@ -96,10 +95,7 @@ func (b *backend) End(ctx context.Context, conversation string) (store.Position,
 	}
 	defer done()
 	end, err := b.readEnd(ctx, conversation)
-	if err != nil {
-		return store.Position{}, fmt.Errorf("read end of log: %w", err)
-	}
-	return end, nil
+	return end, annotate("read end of log", err)
 }
 
 // readEnd returns the end of a log.
@@ -148,12 +144,7 @@ func (b *backend) checkEmpty(ctx context.Context, conversation string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	for _, err := range b.Read(ctx, conversation, 0) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.read(ctx, conversation, func(store.Record) bool { return true })
 }
 
 // end returns the end of a log with this last entry.
@@ -178,7 +169,7 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 			err = b.read(ctx, conversation, func(r store.Record) bool { return r.N <= after || yield(r, nil) })
 		}
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(store.Record{}, fmt.Errorf("read log: %w", err))
+			yield(store.Record{}, annotate("read log", err))
 		}
 	}
 }
@@ -217,7 +208,7 @@ func (b *backend) Conversations(ctx context.Context, before string) iter.Seq2[st
 	return func(yield func(store.Head, error) bool) {
 		ids, err := b.ids(ctx)
 		if err != nil {
-			yield(store.Head{}, fmt.Errorf("list logs: %w", err))
+			yield(store.Head{}, annotate("list logs", err))
 			return
 		}
 		for _, id := range slices.Backward(ids) {
@@ -228,10 +219,7 @@ func (b *backend) Conversations(ctx context.Context, before string) iter.Seq2[st
 			if errors.Is(err, store.ErrDeleted) {
 				continue
 			}
-			if err != nil {
-				err = fmt.Errorf("list logs: %w", err)
-			}
-			if !yield(h, err) || err != nil {
+			if !yield(h, annotate("list logs", err)) || err != nil {
 				return
 			}
 		}
@@ -313,8 +301,5 @@ func (b *backend) Delete(ctx context.Context, conversation string) error {
 		jetstream.MsgRollup: {jetstream.MsgRollupSubject},
 		deletedHeader:       {timestamp(time.Now())},
 	}})
-	if err != nil {
-		return fmt.Errorf("delete log: %w", err)
-	}
-	return nil
+	return annotate("delete log", err)
 }

@@ -25,10 +25,7 @@ func (b *backend) Enqueue(ctx context.Context, j store.Job) error {
 	if j.Key != "" {
 		m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+j.Key)
 	}
-	if err := b.publishJob(ctx, newWork, j, m); err != nil {
-		return fmt.Errorf("enqueue job: %w", err)
-	}
-	return nil
+	return annotate("enqueue job", b.publishJob(ctx, newWork, j, m))
 }
 
 // Schedule sets the schedule's header itself: the library's option truncates the
@@ -41,10 +38,7 @@ func (b *backend) Schedule(ctx context.Context, j store.Job, at time.Time) error
 		m.Header.Set(jetstream.ScheduleTargetHeader, subject(duePrefix, j.Turn))
 		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	}
-	if err := b.publishJob(ctx, acceptedWork, j, m); err != nil {
-		return fmt.Errorf("schedule job: %w", err)
-	}
-	return nil
+	return annotate("schedule job", b.publishJob(ctx, acceptedWork, j, m))
 }
 
 // jobMessage returns the message of a job, without its data.
@@ -77,10 +71,7 @@ func (b *backend) Unschedule(ctx context.Context, turn string) error {
 	defer done()
 	var purged struct{}
 	err = b.api(ctx, "STREAM.PURGE."+jobStream, map[string]string{"filter": subject(scheduledPrefix, turn)}, &purged)
-	if err != nil {
-		return fmt.Errorf("unschedule job: %w", err)
-	}
-	return nil
+	return annotate("unschedule job", err)
 }
 
 // takers are the calls of Take, in order. One request at a time fetches for all
@@ -257,8 +248,6 @@ func (l *lease) Ack() error {
 	if l.b.lifetime.Err() != nil {
 		return store.ErrClosed
 	}
-	if _, err := l.b.request(l.b.lifetime, l.reply, []byte("+ACK")); err != nil {
-		return fmt.Errorf("acknowledge job: %w", err)
-	}
-	return nil
+	_, err := l.b.request(l.b.lifetime, l.reply, []byte("+ACK"))
+	return annotate("acknowledge job", err)
 }
