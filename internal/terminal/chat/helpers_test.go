@@ -154,12 +154,13 @@ func runUntilKilled(dir, text string) error {
 	if err != nil {
 		return err
 	}
+	events := conv.Attach(ctx, 0) // before the prompt, so that no delta is missed
 	if text == "" {
 		fmt.Println("id", conv.ID())
 	} else if err := conv.Do(ctx, tui.Send{ID: "1", Text: text}); err != nil {
 		return err
 	}
-	for e, err := range conv.Attach(ctx, 0) {
+	for e, err := range events {
 		if err != nil {
 			return err
 		}
@@ -179,7 +180,9 @@ func turnEvent(e wire.Event) turn.Event {
 // killed starts a conversation in a process, kills the process and returns the id of the conversation.
 func killed(t *testing.T, dir, text string) (id string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), dirVariable+"="+dir, textVariable+"="+text)
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatalf("open stdin: %v", err)

@@ -53,6 +53,7 @@ func testCommands(t *testing.T, in tui.Conversations) {
 	if types := until(t, conv, nth(3, "turn-sealed")); !slices.Contains(types, "input-removed") {
 		t.Errorf("events: got %v, want an input-removed", types)
 	}
+	closed(t, conv) // a list shows an open one as of some moments ago
 	all := listed(t, in)
 	if len(all) != 1 || all[0].ID != conv.ID() || all[0].Settings.Title != "hello" || all[0].Settings.Model != defaults.Model {
 		t.Errorf("List: got %+v, want the conversation", all)
