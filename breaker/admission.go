@@ -2,8 +2,8 @@ package breaker
 
 import "time"
 
-// admit decides about a call that wants to go: it is let go, shares a fault, or
-// is queued. started is a call that comes out of a slow start.
+// admit decides about a call that wants to go: it goes, shares a fault, or is
+// queued. started is a call that comes out of a slow start.
 func (b *Breaker) admit(c *Caller, now time.Time, started bool) {
 	switch {
 	case !b.pausedAt.IsZero() || c.paused:

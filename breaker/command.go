@@ -70,7 +70,7 @@ func (b *Breaker) GiveUp() {
 }
 
 // RetryNow ends the call'ci wait and lets it go, even in an outage, but not while
-// it is paused. One that has done nothing yet is let go when it comes.
+// it is paused. Before the first try it holds for that one.
 func (c *Caller) RetryNow() {
 	b := c.breaker
 	b.mu.Lock()

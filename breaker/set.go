@@ -52,8 +52,8 @@ func (s *Set) States() []State {
 	return all
 }
 
-// prune drops the breakers that have nothing to remember. A caller that has one
-// of them goes on with it, alone.
+// prune drops the breakers that have nothing to remember. A caller of one of them
+// keeps it.
 func (s *Set) prune() {
 	for name, b := range s.breakers {
 		if b.idle() {

@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -57,4 +58,35 @@ func ExampleStream() {
 	// role: assistant <nil>
 	// forty- <nil>
 	// two <nil>
+}
+
+// Errors of other packages say whether another try is worth it.
+func ExampleTransient() {
+	r := retry.Retrier{Policy: policy.Policy{Retries: 2}}
+	_, err := retry.Do(context.Background(), r, func(context.Context, int) (int, error) {
+		return 0, retry.Transient(errors.New("the replica is not ready"))
+	})
+	fmt.Println(err)
+	// Output: gave up after 3 tries in 0s: the replica is not ready
+}
+
+func ExamplePermanent() {
+	r := retry.Retrier{Policy: policy.Patient()}
+	_, err := retry.Do(context.Background(), r, func(context.Context, int) (int, error) {
+		return 0, retry.Permanent(errors.New("no such table"))
+	})
+	fmt.Println(err)
+	// Output: no such table
+}
+
+// The error of a run that has given up says how it went.
+func ExampleError() {
+	r := retry.Retrier{Policy: policy.Policy{Retries: 2}}
+	_, err := retry.Do(context.Background(), r, func(context.Context, int) (int, error) {
+		return 0, &fault.Error{Kind: fault.Overloaded, Status: 529}
+	})
+	if end, ok := errors.AsType[*retry.Error](err); ok {
+		fmt.Println(end.Tries, end.Stop, end.Last.Kind)
+	}
+	// Output: 3 exhausted overloaded
 }

@@ -45,8 +45,8 @@ func (r *run) sleep(w policy.Wait) error {
 	return err
 }
 
-// resume goes on with the interrupted wait, which counts whole again. If its
-// end has come meanwhile, it is time for the try that counts.
+// resume continues the interrupted wait, which counts whole again. If its end has
+// come meanwhile, it is time for the try that counts.
 func (r *run) resume() error {
 	w := r.interrupted.Wait
 	r.Slept = w.Run.Slept

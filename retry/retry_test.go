@@ -403,3 +403,47 @@ func TestSleep_EndsToTheMoment(t *testing.T) {
 		}
 	})
 }
+
+func TestDo_WaitThatEndsAtTheCallersDeadlineIsNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for d, wantTries := range map[time.Duration]int{5 * time.Second: 1, 5*time.Second + 1: 2} {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			o := newOutage(time.Hour)
+			_, err := retry.Do(ctx, retry.Retrier{Policy: policy.Patient()}, o.call)
+			cancel()
+			if o.tries != wantTries || !errors.Is(err, errOverloaded) {
+				t.Errorf("a wait of 5s before a deadline in %v: %d tries, error %v; want %d tries", d, o.tries, err, wantTries)
+			}
+		}
+	})
+}
+
+func TestDo_TryHasItsTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var tries []retry.Try
+		r := retry.Retrier{Policy: policy.Simple(), Breaker: &onePass{shared: errOverloaded}, OnTry: func(t retry.Try) { tries = append(tries, t) }}
+		_, err := retry.Do(t.Context(), r, func(ctx context.Context, _ int) (int, error) {
+			return 1, retry.Sleep(ctx, 3*time.Second)
+		})
+		if err != nil || len(tries) != 2 {
+			t.Fatalf("Do: error %v, tries %+v; want a shared failure and a try that passes", err, tries)
+		}
+		if first := tries[0]; !first.Shared || first.N != 1 || first.Took != 0 || !first.Start.Equal(start) {
+			t.Errorf("the shared failure is %+v, want try 1 at %v that took no time", first, start)
+		}
+		if second := tries[1]; second.Shared || second.N != 2 || second.Took != 3*time.Second || !second.Start.Equal(start.Add(time.Second)) {
+			t.Errorf("the try that passes is %+v, want try 2 a second later that took 3s", second)
+		}
+	})
+}
+
+func TestDo_CanceledTryHasNoStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var last retry.Try
+	r := retry.Retrier{Policy: policy.Patient(), OnTry: func(t retry.Try) { last = t }}
+	_, err := retry.Do(ctx, r, func(context.Context, int) (int, error) { cancel(); return 0, errOverloaded })
+	if err != context.Canceled || last.N != 1 || last.Stop != "" || last.Fault.Kind != fault.Canceled || last.Run.Tries != 0 {
+		t.Errorf("error %v, try %+v; want a canceled try 1 that does not count", err, last)
+	}
+}

@@ -138,3 +138,29 @@ func TestStream_EndsWithItsCaller(t *testing.T) {
 		}
 	})
 }
+
+func TestStream_HoldsBackAThousandParts(t *testing.T) {
+	const most = 1024 // parts without content, before the answer is committed
+	for n, want := range map[int]policy.Stop{most: policy.Exhausted, most + 1: policy.Committed} {
+		var stop policy.Stop
+		r := retry.Retrier{OnTry: func(t retry.Try) { stop = t.Stop }}
+		open := func(context.Context, int) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for range n {
+					if !yield("start", nil) {
+						return
+					}
+				}
+				yield("", errOverloaded)
+			}
+		}
+		for _, err := range retry.Stream(t.Context(), r, isContent, open) {
+			if err != nil && !errors.Is(err, errOverloaded) {
+				t.Errorf("%d parts without content: error %v, want the fault", n, err)
+			}
+		}
+		if stop != want {
+			t.Errorf("%d parts without content: stop %q, want %q", n, stop, want)
+		}
+	}
+}
