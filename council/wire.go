@@ -60,7 +60,7 @@ func (v Voice) body(ref wire.Ref, number int) wire.CouncilMember {
 func (v Voice) reason() string {
 	switch {
 	case v.State == Waiting && v.Wait == 0:
-		return "gate"
+		return "breaker"
 	case v.State == Waiting && v.Hinted:
 		return "hint"
 	case v.State == Waiting:

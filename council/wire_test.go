@@ -86,7 +86,7 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 		c.Quorum, c.Cap, c.AggregatorBudget, c.OnEvent = 3, 3*time.Second, time.Second, note
 		_, _ = c.Run(t.Context(), "?")
 	})
-	want := map[string]string{"hint waiting": "hint", "hint cut-off": "stopped", "held waiting": "gate", "held cut-off": "stopped", "cap cut-off": "cap"}
+	want := map[string]string{"hint waiting": "hint", "hint cut-off": "stopped", "held waiting": "breaker", "held cut-off": "stopped", "cap cut-off": "cap"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
 		t.Error(diff)
 	}

@@ -16,7 +16,7 @@ type Command string
 // The commands.
 const (
 	RetryNow Command = "now"     // try at once
-	Pause    Command = "hold"    // wait until Resume, whatever the policy says
+	Pause    Command = "pause"   // wait until Resume, whatever the policy says
 	Resume   Command = "resume"  // end Pause
 	GiveUp   Command = "give-up" // end it with the last fault
 )

@@ -27,7 +27,7 @@ type CouncilMember struct {
 	TookMs      int64  `json:"tookMs"`           // since its beginning
 	RemainingMs int64  `json:"remainingMs"`      // of its budget
 	DelayMs     int64  `json:"delayMs,omitzero"` // until it is asked again; left out: it does not wait, or for the breaker
-	Reason      string `json:"reason,omitzero"`  // what it waits for: "schedule", "hint" or "gate"; what has cut it off: "grace", "cap" or "stopped"
+	Reason      string `json:"reason,omitzero"`  // what it waits for: "schedule", "hint" or "breaker"; what has cut it off: "grace", "cap" or "stopped"
 	Kind        string `json:"kind,omitzero"`    // of its last fault
 	Code        string `json:"code,omitzero"`    // of that fault
 	Message     string `json:"message,omitzero"` // of that fault, in the provider's words

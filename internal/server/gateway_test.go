@@ -277,7 +277,7 @@ func TestServer_InvalidBodyClosesConnection(t *testing.T) {
 func TestServer_GivenUpBeforeFirstTrySaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newGatewayServer(t, simulator.Script{}, server.Config{})
-		_ = r.below("POST", "upstreams/anthropic", `{"do":"hold"}`)
+		_ = r.below("POST", "upstreams/anthropic", `{"do":"pause"}`)
 		answer := r.ask("/v1/messages", `{"model":"claude"}`)
 		time.Sleep(time.Second)
 		_ = r.below("POST", "waits/1", `{"do":"give-up"}`)

@@ -99,7 +99,7 @@ func TestActions_AreValidatedAndForwarded(t *testing.T) {
 		says               string // in the error, or what the gateway was asked
 	}{
 		{"waits/17", js, `{"do":"now"}`, 200, "now"},
-		{"waits/17", js + "; charset=utf-8", ` {"do":"hold"} `, 200, "hold"},
+		{"waits/17", js + "; charset=utf-8", ` {"do":"pause"} `, 200, "pause"},
 		{"waits/17", js, `{"do":"resume"}`, 200, "resume"},
 		{"waits/17", js, `{"do":"give-up"}`, 200, "give-up"},
 		{"upstreams/work", js, `{"do":"now"}`, 200, "work now"},

@@ -172,7 +172,7 @@ func TestActions_RetryNowForAllTurns(t *testing.T) {
 				t.Errorf("%s: %d", name, got)
 			}
 		}
-		for _, do := range []string{"hold", "resume"} {
+		for _, do := range []string{"pause", "resume"} {
 			if got := act("conversations:acme", do); got != http.StatusBadRequest {
 				t.Errorf("%s: %d", do, got)
 			}

@@ -32,13 +32,13 @@ type outlook struct {
 	Sentence  string     `json:"sentence"`
 	Retries   []schedule `json:"retries"` // the first 100
 	Count     int        `json:"count"`   // of all; if unlimited: of those that are shown
-	Ends      string     `json:"ends"`    // what ends it: "retries", "sleep", "wall"; "never"
+	Ends      string     `json:"ends"`    // what ends it: "retries", "max-total-wait", "deadline"; "never"
 	Total     int64      `json:"totalMs"` // of waiting; if unlimited: of what is shown
 	Unlimited bool       `json:"unlimited,omitzero"`
-	Sleep     int64      `json:"sleepMs,omitzero"` // its budgets; left out: none
-	Wall      int64      `json:"wallMs,omitzero"`
-	Hint      int64      `json:"hintMs,omitzero"` // the longest hint that is obeyed; left out: what the budgets allow
-	Kinds     []string   `json:"kinds"`           // of faults that it retries
+	MaxWait   int64      `json:"maxWaitMs,omitzero"` // its budgets; left out: none
+	Deadline  int64      `json:"deadlineMs,omitzero"`
+	MaxAfter  int64      `json:"maxRetryAfterMs,omitzero"` // the longest wait that a provider may ask for; left out: what the budgets allow
+	RetryOn   []string   `json:"retryOn"`                  // kinds of faults
 }
 
 // schedule is one retry, as JSON.
@@ -63,9 +63,9 @@ func viewPolicy(p Policy) outlook {
 	o := p.Policy.Forecast(outlookBound)
 	shown := o.Retries[:min(retriesShown, len(o.Retries))]
 	v := outlook{
-		Name: p.Name, Source: "configuration", UsedBy: p.UsedBy, Sentence: p.Sentence, Retries: []schedule{}, Kinds: kinds(p.Policy),
+		Name: p.Name, Source: "configuration", UsedBy: p.UsedBy, Sentence: p.Sentence, Retries: []schedule{}, RetryOn: kinds(p.Policy),
 		Count: len(o.Retries), Ends: ends(p.Policy, o.Stop), Total: o.Total.Milliseconds(),
-		Sleep: p.Policy.MaxWait.Milliseconds(), Wall: p.Policy.Deadline.Milliseconds(), Hint: p.Policy.MaxRetryAfter.Milliseconds(),
+		MaxWait: p.Policy.MaxWait.Milliseconds(), Deadline: p.Policy.Deadline.Milliseconds(), MaxAfter: p.Policy.MaxRetryAfter.Milliseconds(),
 	}
 	if p.Preset {
 		v.Source = "preset"
@@ -93,9 +93,9 @@ func ends(p policy.Policy, why policy.Stop) string {
 	case why == "":
 		return "never"
 	case why == policy.OverBudget && p.Deadline > 0 && (p.MaxWait == 0 || p.Deadline < p.MaxWait):
-		return "wall"
+		return "deadline"
 	case why == policy.OverBudget:
-		return "sleep"
+		return "max-total-wait"
 	}
 	return "retries"
 }

@@ -26,7 +26,7 @@ func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
 	a, err := rest.Read[action](w, r, rest.ActionBound)
 	p, refused := errors.AsType[*api.Problem](err)
 	if !refused && !slices.Contains(commands, a.Do) || refused && p.Status == http.StatusBadRequest {
-		p, refused = rest.Problem(http.StatusBadRequest, `want {"do":"now"}, or hold, resume, give-up`), true
+		p, refused = rest.Problem(http.StatusBadRequest, `want {"do":"now"}, or pause, resume, give-up`), true
 	}
 	if refused {
 		rest.WriteProblem(w, p)

@@ -153,11 +153,11 @@ export interface Policy {
   usedBy?: string[]
   sentence: string
   retries: { n: number; waitMs: number; leastMs: number; mostMs: number; atMs: number }[]
-  ends: 'retries' | 'sleep' | 'wall' | 'never'
+  ends: 'retries' | 'max-total-wait' | 'deadline' | 'never'
   totalMs: number
   unlimited?: boolean
-  kinds?: string[]
-  hintMs?: number
+  retryOn?: string[]
+  maxRetryAfterMs?: number
 }
 
 export interface Hello {

@@ -158,7 +158,7 @@ function UpstreamActs({ of: u, n }: { of: Upstream; n: number }) {
       {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" busy="Resuming…" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
       <Act kind={u.state === 'paused' ? 'quiet' : 'first'} label={`Retry${all} now`} busy="Asking…" act={actOn(u.name, 'now')} name={`Retry${all} now for ${nameOf(u.name)}`} />
       <Act label={`Give up${all}`} busy="Giving up…" act={actOn(u.name, 'give-up')} name={`Give up${all} for ${nameOf(u.name)}`} {...(n > 1 ? { sure: `Give up ${plural(n, 'call')}?` } : {})} />
-      {u.state !== 'paused' && accepts(u, 'hold') ? <Act kind="quiet" label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${nameOf(u.name)}`} /> : null}
+      {u.state !== 'paused' && accepts(u, 'pause') ? <Act kind="quiet" label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
     </>
   )
 }

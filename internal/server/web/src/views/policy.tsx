@@ -87,7 +87,7 @@ function ending(p: Policy): string {
   if (p.ends === 'never' || p.unlimited) return 'does not give up by itself'
   const after = `after ${roughly(p.totalMs)} of waiting`
   if (p.ends === 'retries') return `gives up when ${plural(p.retries.length, 'retry has', 'retries have')} failed, ${after}`
-  return p.ends === 'sleep' ? `gives up when its budget of waiting is spent, ${after}` : `gives up at its deadline, ${after}`
+  return p.ends === 'max-total-wait' ? `gives up when its budget of waiting is spent, ${after}` : `gives up at its deadline, ${after}`
 }
 
 const rowsBound = 60
@@ -96,7 +96,7 @@ function Numbers({ of: p }: { of: Policy }) {
   const rest = p.retries.length - rowsBound
   return (
     <>
-      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.hintMs ? ` A wait that the provider asks for is obeyed up to ${roughly(p.hintMs)}.` : ''}{p.kinds?.length ? ` Retries: ${p.kinds.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
+      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.maxRetryAfterMs ? ` A wait that the provider asks for is obeyed up to ${roughly(p.maxRetryAfterMs)}.` : ''}{p.retryOn?.length ? ` Retries: ${p.retryOn.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
       <div class="scroll" tabIndex={0} role="region" aria-label={`Retries of ${p.name}`}>
         <table>
           <thead><tr><th scope="col">Retry</th><th scope="col">Wait</th><th scope="col">With jitter</th><th scope="col">In all</th></tr></thead>

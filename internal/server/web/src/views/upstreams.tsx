@@ -42,7 +42,7 @@ function Card({ name }: { name: string }) {
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
         {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
-        {u.state !== 'paused' && accepts(u, 'hold') ? <Act label="Pause" act={actOn(u.name, 'hold')} name={`Pause ${nameOf(u.name)}`} /> : null}
+        {u.state !== 'paused' && accepts(u, 'pause') ? <Act label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
         {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
       </p>
     </article>
