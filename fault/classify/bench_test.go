@@ -46,9 +46,9 @@ func BenchmarkFromResponse(b *testing.B) {
 		header http.Header
 		body   string
 	}{
-		{"529", 529, headers("request-id", "req_011"), said("overloaded_error", "Overloaded")},
-		{"429", 429, limited, said("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute.")},
-		{"429 openai", 429, nil, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s.")},
+		{"529", 529, headers("request-id", "req_011"), anthropicBody("overloaded_error", "Overloaded")},
+		{"429", 429, limited, anthropicBody("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute.")},
+		{"429 openai", 429, nil, openAIBody("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s.")},
 		{"429 gemini", 429, nil, geminiQuota},
 		{"502 page", 502, nil, "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body></html>"},
 		{"64 KiB of prose", 500, nil, strings.Repeat("the limit of context exceeds a daily try {\"error\":1} ", 64<<10/52)},

@@ -16,13 +16,13 @@ import (
 // start is the current time in these tests.
 var start = time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
 
-// phrases makes an error body as the Messages API sends it.
-func said(kind, message string) string {
+// anthropicBody makes an error body as the Messages API sends it.
+func anthropicBody(kind, message string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_011"}`, kind, message)
 }
 
-// coded makes an error body as Chat Completions sends it.
-func coded(kind, code, message string) string {
+// openAIBody makes an error body as Chat Completions sends it.
+func openAIBody(kind, code, message string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
 }
 
@@ -32,23 +32,23 @@ func TestFromResponse_Anthropic(t *testing.T) {
 		body   string
 		want   fault.Kind
 	}{
-		{529, said("overloaded_error", "Overloaded"), fault.Overloaded},
-		{500, said("api_error", "Internal server error"), fault.Unavailable},
-		{429, said("rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit"), fault.RateLimited},
-		{429, said("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute."), fault.RateLimited},
-		{429, said("rate_limit_error", "Number of requests has exceeded your daily request limit"), fault.Quota},
-		{429, said("rate_limit_error", "Extra usage is required for long context requests."), fault.Refused},
-		{400, said("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Quota},
-		{400, said("invalid_request_error", "You have reached your specified API usage limits."), fault.Quota},
-		{400, said("invalid_request_error", "prompt is too long: 201000 tokens > 200000 maximum"), fault.TooLong},
-		{400, said("invalid_request_error", "messages.1.content: Field required"), fault.Invalid},
-		{413, said("request_too_large", "Request exceeds the maximum size"), fault.TooLong},
-		{401, said("authentication_error", "invalid x-api-key"), fault.Auth},
-		{403, said("permission_error", "Your API key does not have permission to use the specified resource."), fault.Refused},
-		{404, said("not_found_error", "model: claude-9"), fault.Invalid},
-		{402, said("billing_error", "There's an issue with your billing."), fault.Quota},
-		{504, said("timeout_error", "Request timed out. Please try again."), fault.UpstreamTimeout},
-		{409, said("conflict_error", "The resource is being changed."), fault.Unknown},
+		{529, anthropicBody("overloaded_error", "Overloaded"), fault.Overloaded},
+		{500, anthropicBody("api_error", "Internal server error"), fault.Unavailable},
+		{429, anthropicBody("rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit"), fault.RateLimited},
+		{429, anthropicBody("rate_limit_error", "This request would exceed your organization's rate limit of 80,000 input tokens per minute."), fault.RateLimited},
+		{429, anthropicBody("rate_limit_error", "Number of requests has exceeded your daily request limit"), fault.Quota},
+		{429, anthropicBody("rate_limit_error", "Extra usage is required for long context requests."), fault.Refused},
+		{400, anthropicBody("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), fault.Quota},
+		{400, anthropicBody("invalid_request_error", "You have reached your specified API usage limits."), fault.Quota},
+		{400, anthropicBody("invalid_request_error", "prompt is too long: 201000 tokens > 200000 maximum"), fault.TooLong},
+		{400, anthropicBody("invalid_request_error", "messages.1.content: Field required"), fault.Invalid},
+		{413, anthropicBody("request_too_large", "Request exceeds the maximum size"), fault.TooLong},
+		{401, anthropicBody("authentication_error", "invalid x-api-key"), fault.Auth},
+		{403, anthropicBody("permission_error", "Your API key does not have permission to use the specified resource."), fault.Refused},
+		{404, anthropicBody("not_found_error", "model: claude-9"), fault.Invalid},
+		{402, anthropicBody("billing_error", "There's an issue with your billing."), fault.Quota},
+		{504, anthropicBody("timeout_error", "Request timed out. Please try again."), fault.UpstreamTimeout},
+		{409, anthropicBody("conflict_error", "The resource is being changed."), fault.Unknown},
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Status != tt.status {
@@ -63,24 +63,24 @@ func TestFromResponse_OpenAI(t *testing.T) {
 		body   string
 		want   fault.Kind
 	}{
-		{429, coded("insufficient_quota", "insufficient_quota", "You exceeded your current quota."), fault.Quota},
-		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s."), fault.RateLimited},
-		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 7m12s."), fault.RateLimited},
-		{429, coded("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 2h8m."), fault.Quota},
-		{429, coded("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000."), fault.Invalid},
-		{429, coded("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Requested 30001."), fault.Invalid},
-		{429, coded("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Used 29000, Requested 2000."), fault.RateLimited},
-		{429, coded("server_error", "", "The engine is currently overloaded, please try again later"), fault.Overloaded},
-		{500, coded("server_error", "", "The server had an error while processing your request."), fault.Unavailable},
-		{503, coded("server_error", "slow_down", "Slow down"), fault.Overloaded},
-		{400, coded("invalid_request_error", "context_length_exceeded", "Your input exceeds the context window."), fault.TooLong},
-		{400, coded("invalid_request_error", "billing_hard_limit_reached", "Billing hard limit has been reached"), fault.Quota},
-		{400, coded("invalid_request_error", "invalid_prompt", "Please try again with a different prompt."), fault.Refused},
+		{429, openAIBody("insufficient_quota", "insufficient_quota", "You exceeded your current quota."), fault.Quota},
+		{429, openAIBody("requests", "rate_limit_exceeded", "Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s."), fault.RateLimited},
+		{429, openAIBody("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 7m12s."), fault.RateLimited},
+		{429, openAIBody("requests", "rate_limit_exceeded", "Rate limit reached on requests per day (RPD): Limit 200. Please try again in 2h8m."), fault.Quota},
+		{429, openAIBody("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000."), fault.Invalid},
+		{429, openAIBody("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Requested 30001."), fault.Invalid},
+		{429, openAIBody("tokens", "rate_limit_exceeded", "On tokens per min: Limit 30000, Used 29000, Requested 2000."), fault.RateLimited},
+		{429, openAIBody("server_error", "", "The engine is currently overloaded, please try again later"), fault.Overloaded},
+		{500, openAIBody("server_error", "", "The server had an error while processing your request."), fault.Unavailable},
+		{503, openAIBody("server_error", "slow_down", "Slow down"), fault.Overloaded},
+		{400, openAIBody("invalid_request_error", "context_length_exceeded", "Your input exceeds the context window."), fault.TooLong},
+		{400, openAIBody("invalid_request_error", "billing_hard_limit_reached", "Billing hard limit has been reached"), fault.Quota},
+		{400, openAIBody("invalid_request_error", "invalid_prompt", "Please try again with a different prompt."), fault.Refused},
 		{400, `{"error":{"message":"Invalid schema for function 'overloaded'.","type":"invalid_request_error","param":"tools[0]"}}`, fault.Invalid},
 		{400, `{"error":{"message":"could not parse JSON body: unexpected EOF"}}`, fault.Invalid},
-		{401, coded("invalid_request_error", "invalid_api_key", "Incorrect API key provided: sk-1234567890abcdef."), fault.Auth},
-		{403, coded("request_forbidden", "unsupported_country_region_territory", "Country, region, or territory not supported"), fault.Refused},
-		{404, coded("invalid_request_error", "model_not_found", "The model does not exist"), fault.Invalid},
+		{401, openAIBody("invalid_request_error", "invalid_api_key", "Incorrect API key provided: sk-1234567890abcdef."), fault.Auth},
+		{403, openAIBody("request_forbidden", "unsupported_country_region_territory", "Country, region, or territory not supported"), fault.Refused},
+		{404, openAIBody("invalid_request_error", "model_not_found", "The model does not exist"), fault.Invalid},
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want {
@@ -96,10 +96,10 @@ func TestFromEvent_Forms(t *testing.T) {
 		status int
 		code   string
 	}{
-		{"event: error\ndata: " + said("overloaded_error", "Overloaded"), fault.Overloaded, 200, "overloaded_error"},
-		{"event: error\r\ndata: " + said("api_error", "Internal server error") + "\r\n\r\n", fault.Unavailable, 200, "api_error"},
-		{said("rate_limit_error", "Too fast"), fault.RateLimited, 200, "rate_limit_error"},
-		{said("invalid_request_error", "no"), fault.Invalid, 200, "invalid_request_error"},
+		{"event: error\ndata: " + anthropicBody("overloaded_error", "Overloaded"), fault.Overloaded, 200, "overloaded_error"},
+		{"event: error\r\ndata: " + anthropicBody("api_error", "Internal server error") + "\r\n\r\n", fault.Unavailable, 200, "api_error"},
+		{anthropicBody("rate_limit_error", "Too fast"), fault.RateLimited, 200, "rate_limit_error"},
+		{anthropicBody("invalid_request_error", "no"), fault.Invalid, 200, "invalid_request_error"},
 		{`data: {"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"no"}}}`, fault.Quota, 200, "insufficient_quota"},
 		{`data: {"type":"response.failed","response":{"error":{"code":"server_error","message":"no"}}}`, fault.Unavailable, 200, "server_error"},
 		{`data: {"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}`, fault.Refused, 200, "content_filter"},
@@ -237,7 +237,7 @@ func TestClassifier_UserJudgesDecideFirst(t *testing.T) {
 			return classify.Ruling{Kind: fault.RateLimited, Rule: "mine"}, e.Named("insufficient-quota") || e.Says("come back * tomorrow") || errors.Is(e.Err, http.ErrNotSupported)
 		},
 	}}
-	spent := []byte(coded("insufficient_quota", "", "no"))
+	spent := []byte(openAIBody("insufficient_quota", "", "no"))
 	header := http.Header{"Retry-After": {"7200"}}
 	for _, f := range []*fault.Error{
 		c.FromResponse(429, header, spent, start),
@@ -294,7 +294,7 @@ func TestFromResponse_XShouldRetry(t *testing.T) {
 }
 
 func TestFromResponse_RequestID(t *testing.T) {
-	body := []byte(said("overloaded_error", "Overloaded"))
+	body := []byte(anthropicBody("overloaded_error", "Overloaded"))
 	if f := classify.FromResponse(529, nil, body, start); f.RequestID != "req_011" {
 		t.Errorf("request id from the body: %q, want req_011", f.RequestID)
 	}

@@ -14,10 +14,10 @@ import (
 
 // shapes are bodies as they arrive: whole, wrapped, quoted, cut off.
 var shapes = []string{
-	said("overloaded_error", "Overloaded"),
-	said("rate_limit_error", "resets at 2026-11-02T21:00:40Z"),
-	coded("requests", "rate_limit_exceeded", "Limit 3, Used 3, Requested 1. Please try again in 7m12s."),
-	"event: error\ndata: " + said("api_error", "no"),
+	anthropicBody("overloaded_error", "Overloaded"),
+	anthropicBody("rate_limit_error", "resets at 2026-11-02T21:00:40Z"),
+	openAIBody("requests", "rate_limit_exceeded", "Limit 3, Used 3, Requested 1. Please try again in 7m12s."),
+	"event: error\ndata: " + anthropicBody("api_error", "no"),
 	`data: {"type":"response.failed","response":{"error":{"code":"server_error","message":"no"}}}`,
 	`[{"error":{"code":429,"details":[{"violations":[{"quotaId":"PerDay"}]},{"retryDelay":"34.07s"}]}}]`,
 	`{"error":{"message":"{\"error\":{\"code\":404,\"message\":\"\ud83d\ude00\"}}"}}`,

@@ -89,7 +89,7 @@ func TestFromResponse_WaitFromBody(t *testing.T) {
 }
 
 func TestFromResponse_FifteenMinutesDivideRateLimitFromQuota(t *testing.T) {
-	plain, daily := said("rate_limit_error", "Too fast"), said("rate_limit_error", "used up: 100 requests per day")
+	plain, daily := anthropicBody("rate_limit_error", "Too fast"), anthropicBody("rate_limit_error", "used up: 100 requests per day")
 	tests := []struct {
 		body   string
 		header http.Header
@@ -104,8 +104,8 @@ func TestFromResponse_FifteenMinutesDivideRateLimitFromQuota(t *testing.T) {
 		{plain, headers("anthropic-ratelimit-unified-status", "rejected", "retry-after", "2892"), fault.Quota},
 		{plain, headers("anthropic-ratelimit-unified-status", "rejected", "retry-after", "30"), fault.RateLimited},
 		{plain, headers("anthropic-ratelimit-unified-status", "rejected"), fault.Quota},
-		{said("billing_error", "Top up"), headers("retry-after", "30"), fault.Quota},
-		{said("overloaded_error", "Overloaded"), headers("retry-after", "3600"), fault.Overloaded},
+		{anthropicBody("billing_error", "Top up"), headers("retry-after", "30"), fault.Quota},
+		{anthropicBody("overloaded_error", "Overloaded"), headers("retry-after", "3600"), fault.Overloaded},
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(http.StatusTooManyRequests, tt.header, []byte(tt.body), start); f.Kind != tt.want {
@@ -124,7 +124,7 @@ func TestFromResponse_QuotaResetAt(t *testing.T) {
 	if !f.ResetAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("reset at %v, want an hour from now", f.ResetAt)
 	}
-	body := said("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.")
+	body := anthropicBody("invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.")
 	f = classify.FromResponse(http.StatusBadRequest, nil, []byte(body), start)
 	if want := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC); f.Kind != fault.Quota || !f.ResetAt.Equal(want) {
 		t.Errorf("kind %v, reset at %v, want quota, %v", f.Kind, f.ResetAt, want)

@@ -25,14 +25,14 @@ func must(t *testing.T, status int, body string, want fault.Kind) *fault.Error {
 }
 
 func TestFromResponse_429SpentAccountIsQuota(t *testing.T) {
-	must(t, 429, coded("insufficient_quota", "insufficient_quota", "You exceeded your current quota"), fault.Quota)
-	must(t, 429, coded("insufficient_quota", "credit_balance_exhausted", "no"), fault.Quota)
-	must(t, 429, coded("requests", "rate_limit_exceeded", "no"), fault.RateLimited)
+	must(t, 429, openAIBody("insufficient_quota", "insufficient_quota", "You exceeded your current quota"), fault.Quota)
+	must(t, 429, openAIBody("insufficient_quota", "credit_balance_exhausted", "no"), fault.Quota)
+	must(t, 429, openAIBody("requests", "rate_limit_exceeded", "no"), fault.RateLimited)
 }
 
 func TestFromResponse_429RequestAboveBudgetIsInvalid(t *testing.T) {
-	above := coded("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000.")
-	within := coded("tokens", "rate_limit_exceeded", "Rate limit reached on tokens per min (TPM): Limit 30000, Used 20000, Requested 15000. Please try again in 10s.")
+	above := openAIBody("tokens", "rate_limit_exceeded", "Request too large for o9 on tokens per min (TPM): Limit 30000, Requested 45000.")
+	within := openAIBody("tokens", "rate_limit_exceeded", "Rate limit reached on tokens per min (TPM): Limit 30000, Used 20000, Requested 15000. Please try again in 10s.")
 	if f := must(t, 429, above, fault.Invalid); f.Retryable() {
 		t.Error("a request above the budget is retryable, want final")
 	}
@@ -43,7 +43,7 @@ func TestFromResponse_429RequestAboveBudgetIsInvalid(t *testing.T) {
 
 func TestFromResponse_SameTextDiffersByVendor(t *testing.T) {
 	const sentence = "You exceeded your current quota, please check your plan and billing details."
-	must(t, 429, coded("insufficient_quota", "insufficient_quota", sentence), fault.Quota)
+	must(t, 429, openAIBody("insufficient_quota", "insufficient_quota", sentence), fault.Quota)
 	if f := must(t, 429, google("RESOURCE_EXHAUSTED", sentence, minuteQuota+","+inThirty), fault.RateLimited); f.RetryAfter(start) != 30*time.Second {
 		t.Errorf("wait %v, want 30s", f.RetryAfter(start))
 	}
@@ -57,7 +57,7 @@ func TestFromResponse_LongestQuotaWindowDecides(t *testing.T) {
 }
 
 func TestFromEvent_OverloadInside200(t *testing.T) {
-	f := classify.FromEvent([]byte("event: error\ndata: "+said("overloaded_error", "Overloaded")), start)
+	f := classify.FromEvent([]byte("event: error\ndata: "+anthropicBody("overloaded_error", "Overloaded")), start)
 	if f.Kind != fault.Overloaded || f.Status != 200 || !f.Retryable() {
 		t.Errorf("overload event: kind %v, status %d; want overloaded, 200, retryable", f.Kind, f.Status)
 	}

@@ -83,7 +83,7 @@ func TestGateway_GivingUpEndsSDKRetries(t *testing.T) {
 
 // Vercel's SDK knows no X-Should-Retry. Of what it takes for an error that may
 // pass, also as the first event of a stream, it asks again after two seconds.
-// It is told at once then, and when to come back, which it obeys.
+// So it gets the error at once, with a Retry-After, which it obeys.
 func TestVercelSDK_RetriesAfterRetryAfter(t *testing.T) {
 	for _, name := range []string{"ai.anthropic", "ai.anthropic stream", "ai.openai chat stream", "ai.openai responses", "ai.google"} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestVercelSDK_RetriesAfterRetryAfter(t *testing.T) {
 	}
 }
 
-// Who reads textStream sees no error inside a stream, ours included: it goes to
+// A reader of textStream sees no error inside a stream, ours included: it goes to
 // onError. Where the dialect's stream is cut after the error, the cut is one.
 func TestVercelSDK_TextStreamHidesErrors(t *testing.T) {
 	for name, says := range map[string]bool{"ai.anthropic textStream": false, "ai.openai chat textStream": true, "ai.google textStream": true} {

@@ -88,7 +88,7 @@ func run(ctx context.Context, t tool.Tool, arguments string) string {
 	return r.Output
 }
 
-// httpTransport serves MCP over HTTP in memory, so that time in a bubble is virtual.
+// web serves MCP over HTTP in memory, so that time in a bubble is virtual.
 func web(t *testing.T, h http.Handler) mcp.Server {
 	t.Helper()
 	pipe := simulator.NewPipe()
