@@ -1,5 +1,7 @@
 package breaker
 
+import "time"
+
 // Left counts what the breaker still keeps: circuits, timers that are set, calls
 // that wait, and by how much its count of degraded circuits is wrong.
 func (b *Breaker) Left() (circuits, timers, calls, drift int) {
@@ -34,4 +36,55 @@ func (c *Caller) BlockedBy() BlockReason {
 	c.breaker.mu.Lock()
 	defer c.breaker.mu.Unlock()
 	return c.why()
+}
+
+// Spacing returns the least time between two probes of an outage of that age.
+func Spacing(age time.Duration) time.Duration {
+	start := time.Unix(1_000_000, 0)
+	ci := circuit{firstFault: start, probedAt: start.Add(age)}
+	return ci.spacing()
+}
+
+// Budget is the retry budget.
+type Budget struct{ b budget }
+
+// Take takes a token.
+func (b *Budget) Take(now time.Time) bool { return b.b.take(now) }
+
+// Give puts a token back.
+func (b *Budget) Give() { b.b.give() }
+
+// Next returns how long it takes until a token has come.
+func (b *Budget) Next() time.Duration { return b.b.next() }
+
+// Usual returns the usual rate after buckets with so many calls each, half a
+// second apart.
+func Usual(buckets ...int) float64 {
+	var t traffic
+	now := time.Unix(1_000_000, 0)
+	for _, n := range buckets {
+		for range n {
+			t.arrive(now, false)
+		}
+		now = now.Add(bucketLength)
+	}
+	t.roll(now, false)
+	return t.usual()
+}
+
+// Batches returns the first batches of a slow start of so many calls; one that
+// slows down at a fault after the third does so where fault is true.
+func Batches(calls, n int, fault bool) []float64 {
+	ci := circuit{breaker: &Breaker{}, slowStart: slowStart{on: true, batch: 1, entered: calls}}
+	var all []float64
+	for i := range n {
+		if i == 3 && fault {
+			ci.slowStart.slowDown()
+		}
+		all = append(all, ci.batch())
+		if !ci.slowStart.slowed {
+			ci.slowStart.batch *= 2
+		}
+	}
+	return all
 }

@@ -64,3 +64,35 @@ func TestTransientAndPermanent_Decide(t *testing.T) {
 		t.Error("nil does not stay nil")
 	}
 }
+
+func TestDo_GivenUpOnCommand(t *testing.T) {
+	first := &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
+	sleep := func(context.Context, policy.Wait) error { return retry.ErrGivenUp }
+	try := func(context.Context, int) (int, error) { return 0, first }
+	_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Simple(), Sleep: sleep}, try)
+	end, _ := errors.AsType[*retry.Error](err)
+	if end == nil || end.Stop != policy.GivenUp || end.Tries != 1 || end.Last != first {
+		t.Fatalf("Do ended with %#v, want given up after a try", err)
+	}
+	if !errors.Is(err, retry.ErrGivenUp) || errors.Is(err, retry.ErrParked) || !errors.Is(err, first) {
+		t.Errorf("%v is given up %v, parked %v, the fault %v; want true, false, true", err,
+			errors.Is(err, retry.ErrGivenUp), errors.Is(err, retry.ErrParked), errors.Is(err, first))
+	}
+	if want := "given up: HTTP 529: Overloaded"; err.Error() != want {
+		t.Errorf("the error reads %q, want %q", err, want)
+	}
+
+	_, err = retry.Do(t.Context(), retry.Retrier{Breaker: bar{retry.ErrGivenUp}}, try)
+	end, _ = errors.AsType[*retry.Error](err)
+	if end == nil || end.Stop != policy.GivenUp || end.Tries != 0 || end.Last != nil || err.Error() != "given up" {
+		t.Errorf("given up before the first try, Do ended with %#v", err)
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		t.Error("a run without a failed try has a fault")
+	}
+
+	_, err = retry.Do(t.Context(), retry.Retrier{}, try)
+	if errors.Is(err, retry.ErrGivenUp) {
+		t.Errorf("%v counts as given up on command", err)
+	}
+}
