@@ -175,16 +175,8 @@ type View struct {
 	Changed  time.Time
 	Last     int64   // the number of its last record
 	Turn     string  // the one under way; "": none
-	Waits    *Wait   // what that waits for; nil: it does not
+	Wait     *Wait   // that the turn is in; nil: none
 	Inputs   []Input // what waits for its turn
-}
-
-// Wait is a wait that a turn is in.
-type Wait struct {
-	Until   time.Time
-	Attempt int // the number of the retry, from 0
-	Kind    string
-	Message string
 }
 
 // Get gives what is known of a conversation.
@@ -201,9 +193,5 @@ func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view gives what is known of a conversation but for what waits in it.
 func (l *log) view() View {
-	v := View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id}
-	if w := l.now.waits; w != nil {
-		v.Waits = &Wait{Until: w.Due, Attempt: max(0, w.Run.Tries-1), Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted()}
-	}
-	return v
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait()}
 }

@@ -115,8 +115,12 @@ func byOthers(kind string) bool {
 // stale tells whether an event is part of an answer that has been told of as a
 // whole: it passed by while the log was read.
 func (r *reader) stale(e wire.Event) bool {
-	t, ok := e.Body.(wire.Turn)
-	return ok && !turn.Kept(t.Event) && e.Seq < r.works
+	t, _ := e.Body.(wire.Turn)
+	switch t.Event.(type) {
+	case turn.TextDelta, turn.ReasoningDelta:
+		return e.Seq < r.works
+	}
+	return false
 }
 
 // follow tells what happens.

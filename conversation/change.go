@@ -29,10 +29,7 @@ func (h *Runner) Change(ctx context.Context, conversation string, s Settings) er
 		return nil
 	}
 	err = h.append(ctx, l, differ, func(now time.Time) ([]store.Record, error) {
-		r, err := record(changed, "", wire.ConversationChanged{
-			ConversationID: l.id, Model: s.Model, Fallback: s.Fallback, Patience: s.Patience,
-			System: s.System, Policy: s.Policy, Effort: s.Effort, Title: s.Title,
-		}, now)
+		r, err := record(changed, "", wire.ConversationChanged{ConversationID: l.id, Settings: s}, now)
 		return []store.Record{r}, err
 	})
 	if err != nil && !errors.Is(err, errKnown) {

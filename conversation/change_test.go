@@ -18,7 +18,7 @@ import (
 
 // other settings than those of create.
 var other = conversation.Settings{
-	Model: "acme/small", Fallback: []string{"acme/large"}, Patience: 1500, System: "Be <brief>.", Policy: "simple", Effort: "low", Title: "Files",
+	Model: "acme/small", Fallback: []string{"acme/large"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be <brief>.", Policy: "simple", Effort: "low", Title: "Files",
 }
 
 // noting notes the models that turns are made with.
@@ -88,9 +88,7 @@ func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (al
 	}
 	for e := range host.History(t.Context(), c, 0) {
 		if b, ok := e.Body.(wire.ConversationChanged); ok && b.ConversationID == c {
-			all = append(all, conversation.Settings{
-				Model: b.Model, Fallback: b.Fallback, Patience: b.Patience, System: b.System, Policy: b.Policy, Effort: b.Effort, Title: b.Title,
-			})
+			all = append(all, b.Settings)
 		}
 	}
 	return append(all, v.Settings)

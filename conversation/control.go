@@ -74,7 +74,7 @@ func (w *worker) tell(ctx context.Context, e turn.Event) {
 		w.asked = e.Name
 		w.hasten(false)
 	case turn.Recovered:
-		w.h.over(ctx, w.log.id)
+		w.h.dropWait(ctx, w.log.id)
 		w.h.back(ctx, e.Provider)
 	}
 	w.told(e)

@@ -11,77 +11,79 @@ import (
 	"time"
 	"unique"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Pending is a turn that waits for its provider, or tries again after it has.
-type Pending struct {
+// Wait is a turn that waits for its provider, or tries again after it has.
+type Wait struct {
 	Conversation string
 	Title        string // of the conversation; ""
 	Turn         string
-	Trying       bool // again, and the rest is about the wait before
-	Name         llm.Name
-	Kind         string // of the fault, as fault.Kind has it
-	Code         string
-	Message      string // the provider's words
-	Retries      int    // made so far
-	Limit        int    // how many there may be; policy.Unlimited: no limit
-	Began        time.Time
-	Due          time.Time     // the next try
-	Deadline     time.Time     // the latest end of waiting; zero: no budget bounds it
-	Slept        time.Duration // scheduled waiting, with all of the wait that ends at Due
+	Trying       bool      // again: the rest is about the wait before
+	Began        time.Time // the first try
+	turn.Retry             // the model and the wait
 }
 
-// Pending lists the turns that wait on the host's store, whoever has parked
-// them, the oldest first and n at the most, and counts all. It costs little to
-// ask again, however many wait.
-func (h *Runner) Pending(n int) (oldest []Pending, all int) { return h.pendings.list(n) }
+// Waits returns the oldest turns that wait on the runner's store, n at most,
+// and the number of all. They may be turns of other runners. It costs little to
+// call again, however many wait.
+func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }
 
-// pendings are the turns that wait. The log of each says so: this is what hosts
+// waits are the turns that wait. The log of each says so: this is what runners
 // have seen there, and told each other.
-type pendings struct {
+type waits struct {
 	mu    sync.Mutex
-	turns map[string]*pending // by conversation, which has one turn under way at the most
-	at    map[string]int      // how many there are, by provider
-	news  map[string]bool     // of which conversations there is news since a search of the store has begun; nil: there is none
+	turns map[string]*packedWait // by conversation, which has one turn in progress at most
+	at    map[string]int         // how many there are, by provider
+	news  map[string]bool        // of which conversations there is news since a search of the store has begun; nil: there is none
 
-	listed []Pending // nil: it is to be made anew
-	asked  int       // for how many
+	listed []Wait // nil: it is to be made anew
+	asked  int    // for how many
 }
 
-// pending is a Pending in a form of which there may be very many: most wait for
-// the same reason.
-type pending struct {
+// packedWait is a Wait in a form of which there may be very many: most wait
+// for the same reason.
+type packedWait struct {
 	turn, title          string
-	why                  unique.Handle[why]
-	trying               bool
-	retries, limit       int
+	cause                unique.Handle[waitCause]
+	trying, hinted       bool
+	tries, limit         int
 	began, due, deadline int64 // milliseconds; 0: none
-	slept                time.Duration
+	slept, wait, waited  time.Duration
 }
 
-// why is what a turn waits for.
-type why struct {
-	name                llm.Name
-	kind, code, message string
+// waitCause is what a turn waits for.
+type waitCause struct {
+	name                     llm.Name
+	kind                     fault.Kind
+	status                   int
+	code, message, requestID string
 }
 
-// pack and unpack change between the forms.
-func (p *Pending) pack() *pending {
-	return &pending{
-		turn: p.Turn, title: p.Title, why: unique.Make(why{p.Name, p.Kind, p.Code, p.Message}), trying: p.Trying,
-		retries: p.Retries, limit: p.Limit,
-		began: milliseconds(p.Began), due: milliseconds(p.Due), deadline: milliseconds(p.Deadline), slept: p.Slept,
+func (w *Wait) pack() *packedWait {
+	f := w.Fault
+	return &packedWait{
+		turn: w.Turn, title: w.Title, trying: w.Trying, hinted: w.Verdict.Hinted,
+		cause: unique.Make(waitCause{w.Name, f.Kind, f.Status, f.Code, f.Message, f.RequestID}),
+		tries: w.Run.Tries, limit: w.Limit, slept: w.Run.Slept, wait: w.Verdict.Wait, waited: w.Waited,
+		began: milliseconds(w.Began), due: milliseconds(w.Due), deadline: milliseconds(w.Deadline),
 	}
 }
 
-func (p *pending) unpack(conversation string) Pending {
-	w := p.why.Value()
-	return Pending{
-		Conversation: conversation, Title: p.title, Turn: p.turn, Trying: p.trying,
-		Name: w.name, Kind: w.kind, Code: w.code, Message: w.message, Retries: p.retries, Limit: p.limit,
-		Began: instant(p.began), Due: instant(p.due), Deadline: instant(p.deadline), Slept: p.slept,
+func (p *packedWait) unpack(conversation string) Wait {
+	c := p.cause.Value()
+	return Wait{
+		Conversation: conversation, Title: p.title, Turn: p.turn, Trying: p.trying, Began: instant(p.began),
+		Retry: turn.Retry{Name: c.name, Wait: policy.Wait{
+			Run:     policy.Run{Tries: p.tries, Slept: p.slept, Started: instant(p.began)},
+			Fault:   &fault.Error{Kind: c.kind, Status: c.status, Code: c.code, Message: c.message, RequestID: c.requestID},
+			Verdict: policy.Verdict{Wait: p.wait, Hinted: p.hinted},
+			Due:     instant(p.due), Limit: p.limit, Deadline: instant(p.deadline), Waited: p.waited,
+		}},
 	}
 }
 
@@ -100,66 +102,62 @@ func instant(ms int64) (t time.Time) {
 	return time.UnixMilli(ms).UTC()
 }
 
-// pending gives the wait that a conversation's turn is in; false: in none.
-func (l *log) pending() (p Pending, ok bool) {
-	w := l.now.waits
-	if w == nil {
-		return p, false
+// wait returns the wait that a conversation's turn is in; nil: in none.
+func (l *log) wait() *Wait {
+	if l.now.waits == nil {
+		return nil
 	}
-	return w.pending(l.id, l.settings.Title, l.now.id, l.now.since), true
+	w := l.now.waits.of(l.id, l.settings.Title, l.now.id, l.now.since)
+	return &w
 }
 
-// pending gives a parking that was noted at an instant as a turn that waits.
-func (w *park) pending(conversation, title, turnID string, at time.Time) Pending {
-	p := Pending{
-		Conversation: conversation, Title: title, Turn: turnID, Name: w.Name,
-		Kind: w.Fault.Kind.String(), Code: w.Fault.ShortCode(), Message: w.Fault.Redacted(),
-		Retries: max(0, w.Run.Tries-1), Limit: w.Limit, Began: w.Run.Started, Due: w.Due, Deadline: w.Deadline, Slept: w.Run.Slept,
+// of returns a wait that was stored at a time as one of a turn.
+func (p *park) of(conversation, title, turnID string, at time.Time) Wait {
+	w := Wait{Conversation: conversation, Title: title, Turn: turnID, Began: p.Run.Started, Retry: p.Retry}
+	if w.Began.IsZero() {
+		w.Began = at
 	}
-	if p.Began.IsZero() {
-		p.Began = at
-	}
-	return p
+	return w
 }
 
 // put notes a turn that waits.
-func (t *pendings) put(p Pending) {
+func (t *waits) put(w Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.set(p)
+	t.set(w)
 	if t.news != nil {
-		t.news[p.Conversation] = true
+		t.news[w.Conversation] = true
 	}
 }
 
 // found is put for what was read in the store: news beats it.
-func (t *pendings) found(p Pending) {
+func (t *waits) found(w Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.news[p.Conversation] {
-		t.set(p)
-		t.news[p.Conversation] = true
+	if !t.news[w.Conversation] {
+		t.set(w)
+		t.news[w.Conversation] = true
 	}
 }
 
-func (t *pendings) set(p Pending) {
-	t.remove(p.Conversation)
+func (t *waits) set(w Wait) {
+	t.remove(w.Conversation)
 	if t.turns == nil {
-		t.turns, t.at = map[string]*pending{}, map[string]int{}
+		t.turns, t.at = map[string]*packedWait{}, map[string]int{}
 	}
-	t.turns[p.Conversation] = p.pack()
-	t.at[p.Name.Provider]++
+	t.turns[w.Conversation] = w.pack()
+	t.at[w.Name.Provider]++
 	t.listed = nil
 }
 
 // remove takes the turn of a conversation away; nil: there was none.
-func (t *pendings) remove(conversation string) *pending {
+func (t *waits) remove(conversation string) *packedWait {
 	p := t.turns[conversation]
 	if p == nil {
 		return nil
 	}
 	delete(t.turns, conversation)
-	provider := p.why.Value().name.Provider
+	provider := p.cause.Value().name.Provider
 	if t.at[provider]--; t.at[provider] == 0 {
 		delete(t.at, provider)
 	}
@@ -168,7 +166,7 @@ func (t *pendings) remove(conversation string) *pending {
 }
 
 // drop forgets the turn of a conversation; false: it was not there.
-func (t *pendings) drop(conversation string) (p Pending, ok bool) {
+func (t *waits) drop(conversation string) (w Wait, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.news != nil {
@@ -176,25 +174,25 @@ func (t *pendings) drop(conversation string) (p Pending, ok bool) {
 	}
 	last := t.remove(conversation)
 	if last == nil {
-		return p, false
+		return w, false
 	}
 	return last.unpack(conversation), true
 }
 
 // try notes that a turn tries again; false: it is not there.
-func (t *pendings) try(conversation string) (p Pending, ok bool) {
+func (t *waits) try(conversation string) (w Wait, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	there := t.turns[conversation]
 	if there == nil {
-		return p, false
+		return w, false
 	}
 	there.trying, t.listed = true, nil
 	return there.unpack(conversation), true
 }
 
 // search begins a search of the store.
-func (t *pendings) search() {
+func (t *waits) search() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.news = map[string]bool{}
@@ -202,7 +200,7 @@ func (t *pendings) search() {
 
 // searched ends one. Whatever waits is in the store, so that what was not found
 // there waits no more; whether it tries again, its host says.
-func (t *pendings) searched(all bool) {
+func (t *waits) searched(all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for conversation, p := range t.turns {
@@ -214,7 +212,7 @@ func (t *pendings) searched(all bool) {
 }
 
 // list gives the oldest of them, and how many there are.
-func (t *pendings) list(n int) ([]Pending, int) {
+func (t *waits) list(n int) ([]Wait, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listed == nil || t.asked != n {
@@ -223,7 +221,7 @@ func (t *pendings) list(n int) ([]Pending, int) {
 	return t.listed, len(t.turns)
 }
 
-func (t *pendings) oldest(n int) []Pending {
+func (t *waits) oldest(n int) []Wait {
 	type aged struct {
 		began int64
 		id    string
@@ -240,7 +238,7 @@ func (t *pendings) oldest(n int) []Pending {
 			first = first[:n]
 		}
 	}
-	list := make([]Pending, len(first))
+	list := make([]Wait, len(first))
 	for i, a := range first {
 		list[i] = t.turns[a.id].unpack(a.id)
 	}
@@ -248,7 +246,7 @@ func (t *pendings) oldest(n int) []Pending {
 }
 
 // counts gives how many turns wait, by provider.
-func (t *pendings) counts() map[string]int {
+func (t *waits) counts() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	counts := maps.Clone(t.at)
@@ -259,75 +257,83 @@ func (t *pendings) counts() map[string]int {
 }
 
 // of lists the turns that wait for a provider, in no order.
-func (t *pendings) of(provider string) (all []Pending) {
+func (t *waits) of(provider string) (all []Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, p := range t.turns {
-		if p.why.Value().name.Provider == provider {
+		if p.cause.Value().name.Provider == provider {
 			all = append(all, p.unpack(id))
 		}
 	}
 	return all
 }
 
-// waits is the topic on which hosts tell each other which turns wait.
-const waits = "waits"
+// waitTopic is where runners tell each other which turns wait.
+const waitTopic = "waits"
 
-// word is what a host says of a turn: that it waits, or, without Pending, that
+// waitNews tells other runners of a turn: that it waits, or, without Park, that
 // it does not.
-type word struct {
-	Host         string
+type waitNews struct {
+	Runner       string
 	Conversation string
-	Pending      *Pending `json:",omitzero"`
+	Title        string    `json:",omitzero"`
+	Turn         string    `json:",omitzero"`
+	Trying       bool      `json:",omitzero"`
+	Began        time.Time `json:",omitzero"`
+	Park         *park     `json:",omitzero"`
 }
 
-// say tells other hosts of a turn. One that is not heard shows something old
-// until the next word of that turn.
-func (h *Runner) say(ctx context.Context, conversation string, p *Pending) {
-	text, err := json.Marshal(word{h.id, conversation, p})
+// announce tells other runners of a turn; nil: it does not wait. A runner that
+// misses it shows an old state until the next news of that turn.
+func (h *Runner) announce(ctx context.Context, conversation string, w *Wait) {
+	n := waitNews{Runner: h.id, Conversation: conversation}
+	if w != nil {
+		n.Title, n.Turn, n.Trying, n.Began, n.Park = w.Title, w.Turn, w.Trying, w.Began, &park{Retry: w.Retry}
+	}
+	text, err := json.Marshal(n)
 	if err == nil {
-		err = h.Store.Publish(context.WithoutCancel(ctx), waits, text)
+		err = h.Store.Publish(context.WithoutCancel(ctx), waitTopic, text)
 	}
 	if err != nil && ctx.Err() == nil {
-		h.Log.Warn("telling which turns wait", "conversation", conversation, "error", err)
+		h.Log.Warn("wait not announced to other runners", "conversation", conversation, "error", err)
 	}
 }
 
-// pend notes that the turn of a conversation waits, as its log says.
-func (h *Runner) pend(ctx context.Context, p Pending) {
-	h.pendings.put(p)
-	h.say(ctx, p.Conversation, &p)
+// noteWait notes that the turn of a conversation waits, as its log says.
+func (h *Runner) noteWait(ctx context.Context, w Wait) {
+	h.waits.put(w)
+	h.announce(ctx, w.Conversation, &w)
 }
 
-// retrying notes that a turn that has waited tries again.
-func (h *Runner) retrying(ctx context.Context, conversation string) {
-	if p, ok := h.pendings.try(conversation); ok {
-		h.say(ctx, conversation, &p)
+// noteTry notes that a turn that has waited tries again.
+func (h *Runner) noteTry(ctx context.Context, conversation string) {
+	if w, ok := h.waits.try(conversation); ok {
+		h.announce(ctx, conversation, &w)
 	}
 }
 
-// over notes that the turn of a conversation does not wait any more. It gives
-// the wait that it was in; false: in none.
-func (h *Runner) over(ctx context.Context, conversation string) (p Pending, ok bool) {
-	if p, ok = h.pendings.drop(conversation); ok {
-		h.say(ctx, conversation, nil)
+// dropWait notes that the turn of a conversation does not wait any more. It
+// returns the wait that the turn was in; false: in none.
+func (h *Runner) dropWait(ctx context.Context, conversation string) (w Wait, ok bool) {
+	if w, ok = h.waits.drop(conversation); ok {
+		h.announce(ctx, conversation, nil)
 	}
-	return p, ok
+	return w, ok
 }
 
-// overhear keeps up with what other hosts say, until ctx ends.
-func (h *Runner) overhear(ctx context.Context, said <-chan store.Message) {
-	for news := range said {
-		if news.Gap {
+// followWaits takes in the news of other runners, until ctx ends.
+func (h *Runner) followWaits(ctx context.Context, messages <-chan store.Message) {
+	for m := range messages {
+		if m.Gap {
 			h.find(ctx)
 		}
-		var w word
+		var n waitNews
 		switch {
-		case json.Unmarshal(news.Data, &w) != nil || w.Host == h.id:
-		case w.Pending != nil:
-			h.pendings.put(*w.Pending)
+		case json.Unmarshal(m.Data, &n) != nil || n.Runner == h.id:
+		case n.Park != nil:
+			h.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Began, n.Park.Retry})
 		default:
-			h.pendings.drop(w.Conversation)
+			h.waits.drop(n.Conversation)
 		}
 	}
 }

@@ -12,22 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // waiting says briefly which turns wait.
 func waiting(h *conversation.Runner) string {
 	var b strings.Builder
-	all, n := h.Pending(100)
+	all, n := h.Waits(100)
 	fmt.Fprintf(&b, "%d:", n)
 	for _, p := range all {
 		state := "waits"
 		if p.Trying {
 			state = "tries"
 		}
-		fmt.Fprintf(&b, " %s %s %d", p.Turn, state, p.Retries)
+		fmt.Fprintf(&b, " %s %s %d", p.Turn, state, p.Run.Tries-1)
 	}
 	return b.String()
 }
@@ -69,13 +71,18 @@ func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
 		began := time.Now()
 		h.speak(host, c, "t1")
 		synctest.Wait()
-		all, n := host.Pending(10)
-		want := conversation.Pending{
-			Conversation: c, Title: "Files", Turn: "t1", Name: large, Kind: "overloaded", Code: "529", Message: "HTTP 529: busy",
-			Limit: policy.Unlimited, Began: began.UTC(), Due: began.Add(5 * time.Second).UTC(), Deadline: all[0].Deadline, Slept: 5 * time.Second,
+		all, n := host.Waits(10)
+		want := conversation.Wait{
+			Conversation: c, Title: "Files", Turn: "t1", Began: began.UTC(),
+			Retry: turn.Retry{Name: large, Wait: policy.Wait{
+				Run:     policy.Run{Tries: 1, Slept: 5 * time.Second, Started: began.UTC()},
+				Fault:   &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"},
+				Verdict: policy.Verdict{Wait: 5 * time.Second},
+				Due:     began.Add(5 * time.Second).UTC(), Limit: policy.Unlimited, Deadline: all[0].Deadline,
+			}},
 		}
-		if diff := cmp.Diff([]conversation.Pending{want}, all); diff != "" || n != 1 {
-			t.Error(n, diff)
+		if diff := cmp.Diff([]conversation.Wait{want}, all); diff != "" || n != 1 {
+			t.Errorf("Waits: %d in all, want 1; the oldest (-want +got):\n%s", n, diff)
 		}
 		for _, c := range []struct {
 			after time.Duration
@@ -212,7 +219,7 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 		}
 		host, _ := h.host()
 		synctest.Wait()
-		all, n := host.Pending(10)
+		all, n := host.Waits(10)
 		if len(all) != 10 || n != 1000 || waitingAt(host, "acme") != 1000 {
 			t.Fatal(len(all), n)
 		}
@@ -311,7 +318,7 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		host.Pending(500 + n%2) // another list than the last one
+		host.Waits(500 + n%2) // another list than the last one
 	}
 }
 

@@ -26,7 +26,7 @@ func newest(t *testing.T, h *conversation.Runner, n int) string {
 		if v.Turn != "" {
 			line += " at " + v.Turn
 		}
-		if v.Waits != nil {
+		if v.Wait != nil {
 			line += " waits"
 		}
 		all = append(all, line)

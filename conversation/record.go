@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,16 +27,8 @@ const (
 	abortRequested = "turn-abort-requested"
 )
 
-// Settings are what a conversation is made with.
-type Settings struct {
-	Model    string   `json:"model"`               // as "anthropic/claude-opus-4-5"
-	Fallback []string `json:"fallback,omitzero"`   // models that take over, in this order
-	Patience int64    `json:"patienceMs,omitzero"` // how long faults may last before
-	System   string   `json:"system,omitzero"`     // the system prompt
-	Policy   string   `json:"policy,omitzero"`     // a policy's name; "": the host's
-	Effort   string   `json:"effort,omitzero"`     // how hard a model should think: "low", "medium" or "high"; "": as it does by itself
-	Title    string   `json:"title,omitzero"`      // for people
-}
+// Settings are what the turns of a conversation are made with.
+type Settings = wire.Settings
 
 // run tells that a worker has taken a turn.
 type run struct {
@@ -74,6 +67,9 @@ func (p *park) UnmarshalJSON(text []byte) error {
 	var f parkForm
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
+	}
+	if f.Event == nil {
+		return errors.New("the record is of an older version of ridethrough, which this version does not read")
 	}
 	e, err := turn.Unmarshal(turn.Type(turn.Retry{}), f.Event)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
 		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
 		end()
 		before, err := host.Get(t.Context(), c)
-		if err != nil || before.Waits == nil {
+		if err != nil || before.Wait == nil {
 			t.Fatalf("%+v, %v", before, err)
 		}
 		all := old.records(c)
@@ -69,7 +69,7 @@ func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
 		}
 		host, _ = h.host()
 		got := follow(t, host, c, 0, 1)
-		if late := time.Since(before.Waits.Until); late < 0 || late > time.Second {
+		if late := time.Since(before.Wait.Due); late < 0 || late > time.Second {
 			t.Errorf("it went on %v after its instant", late)
 		}
 		if last := got[len(got)-1]; !strings.HasPrefix(last, "sealed done, 8 retries, 37") {

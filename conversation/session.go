@@ -56,8 +56,8 @@ type Runner struct {
 	waiting waiting
 	ramps   ramps
 
-	pendings pendings
-	recent   recent
+	waits  waits
+	recent recent
 }
 
 // The errors of requests that cannot be met.

@@ -198,8 +198,8 @@ func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
 		began := time.Now()
 		h.say(host, c, "hello")
 		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
-		if v, err := host.Get(t.Context(), c); err != nil || v.Waits == nil || v.Waits.Attempt != 7 {
-			t.Errorf("%+v, %v", v.Waits, err)
+		if v, err := host.Get(t.Context(), c); err != nil || v.Wait == nil || v.Wait.Run.Tries != 8 {
+			t.Errorf("%+v, %v", v.Wait, err)
 		}
 		killed.dead.Store(true)
 		h.config.Store = h.engine

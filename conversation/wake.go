@@ -68,8 +68,8 @@ func (w *waiting) some(upstream string, n int) map[string]string {
 // find notes the turns that were parked before this host was there.
 func (h *Runner) find(ctx context.Context) {
 	all := false
-	h.pendings.search()
-	defer func() { h.pendings.searched(all) }()
+	h.waits.search()
+	defer func() { h.waits.searched(all) }()
 	for head, err := range h.Store.Conversations(ctx, "") {
 		if err != nil {
 			if ctx.Err() == nil {
@@ -81,7 +81,7 @@ func (h *Runner) find(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		h.pendings.found(p)
+		h.waits.found(p)
 		if !held {
 			h.waiting.add(p.Name.Provider, head.ID, p.Turn)
 		}
@@ -92,26 +92,28 @@ func (h *Runner) find(ctx context.Context) {
 // waitOf gives the wait that a conversation's turn is in, and whether a worker
 // holds it; false: in none. Only where somebody has had a word since it was
 // parked, the log has to be read.
-func (h *Runner) waitOf(ctx context.Context, head store.Head) (p Pending, held, ok bool) {
+func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
 	switch last := head.Last; {
 	case last.Type == parked:
-		var w park
-		if json.Unmarshal(last.Body, &w) != nil {
-			return p, false, false
+		var p park
+		if json.Unmarshal(last.Body, &p) != nil {
+			return w, false, false
 		}
 		var s Settings
 		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
-		return w.pending(head.ID, titled(s, last).Title, last.Turn, last.Time), w.Held, true
+		return p.of(head.ID, titled(s, last).Title, last.Turn, last.Time), p.Held, true
 	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
-		return p, false, false
+		return w, false, false
 	}
 	l, err := h.load(ctx, head.ID)
 	if err != nil {
-		return p, false, false // it tells when somebody asks for it
+		return w, false, false // it tells when somebody asks for it
 	}
 	defer h.cache.put(l)
-	p, ok = l.pending()
-	return p, l.now.held, ok
+	if l.wait() == nil {
+		return w, false, false
+	}
+	return *l.wait(), l.now.held, true
 }
 
 // back tells all hosts that an upstream answers again.
@@ -128,14 +130,14 @@ func (h *Runner) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said, err := h.Store.Subscribe(ctx, waits)
+	said, err := h.Store.Subscribe(ctx, waitTopic)
 	if err != nil {
 		return err
 	}
 	h.find(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
-	all.Go(func() { h.overhear(ctx, said) })
+	all.Go(func() { h.followWaits(ctx, said) })
 	for news := range heard {
 		all.Go(func() { h.wakeAll(ctx, string(news.Data)) })
 	}

@@ -64,11 +64,12 @@ func (w *worker) told(e turn.Event) {
 // lose is for a turn that is at its end, perhaps because somebody has stopped
 // it: if it waits, it does so in vain.
 func (h *Runner) lose(ctx context.Context, conversation string, stopped bool) {
-	if p, ok := h.over(ctx, conversation); ok {
-		if p.Trying && !stopped {
-			p.Retries++ // what it says is from before that
+	if w, ok := h.dropWait(ctx, conversation); ok {
+		retries := w.Run.Tries - 1
+		if w.Trying && !stopped {
+			retries++ // the wait is from before that
 		}
-		h.measure(Event{Type: Lost, Conversation: conversation, Turn: p.Turn, Name: p.Name, Retries: p.Retries, Waited: p.Slept, Stopped: stopped})
+		h.measure(Event{Type: Lost, Conversation: conversation, Turn: w.Turn, Name: w.Name, Retries: retries, Waited: w.Run.Slept, Stopped: stopped})
 	}
 }
 
@@ -89,7 +90,7 @@ type Upstream struct {
 // Upstreams lists the providers that turns of this host have asked or that turns
 // wait for, by name.
 func (h *Runner) Upstreams() (all []Upstream) {
-	waiting := h.pendings.counts()
+	waiting := h.waits.counts()
 	for _, s := range h.Breakers.States() {
 		all = append(all, Upstream{s, waiting[s.Name]})
 		delete(waiting, s.Name)
@@ -110,7 +111,7 @@ func (h *Runner) NowAll(ctx context.Context, provider string) {
 
 // StopAll ends the turns that wait for a provider: they are sealed as aborted.
 func (h *Runner) StopAll(ctx context.Context, provider string) error {
-	for _, p := range h.pendings.of(provider) {
+	for _, p := range h.waits.of(provider) {
 		err := h.Stop(ctx, p.Conversation, p.Turn)
 		if err != nil && !errors.Is(err, ErrIdle) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrNone) {
 			return err

@@ -135,16 +135,16 @@ func (h *Runner) turn(ctx context.Context, l *log, e errand) error {
 				return err
 			}
 		}
-		if p, ok := l.pending(); ok {
-			h.pend(ctx, p)
-			defer h.waiting.add(p.Name.Provider, l.id, e.Turn)
+		if w := l.wait(); w != nil {
+			h.noteWait(ctx, *w)
+			defer h.waiting.add(w.Name.Provider, l.id, e.Turn)
 		}
 		return h.Store.Schedule(ctx, ticket(l.id, e.Turn, "", errand{}), due)
 	}
 	h.waiting.drop(l.id)
-	if p, ok := l.pending(); ok {
-		p.Trying = true
-		h.pend(ctx, p)
+	if w := l.wait(); w != nil {
+		w.Trying = true
+		h.noteWait(ctx, *w)
 	}
 	err := w.work(ctx)
 	if !errors.Is(err, errElsewhere) {

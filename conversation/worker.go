@@ -273,7 +273,7 @@ func (w *worker) inbox() []turn.UserMessage {
 func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 	err := w.rest(ctx, n)
 	if err == nil {
-		w.h.retrying(ctx, w.log.id)
+		w.h.noteTry(ctx, w.log.id)
 	}
 	return err
 }
@@ -304,10 +304,10 @@ func (w *worker) rest(ctx context.Context, n policy.Wait) error {
 // pend tells of the wait that has just been noted in the log.
 func (w *worker) pend(ctx context.Context) {
 	w.mu.Lock()
-	p, ok := w.log.pending()
+	wait := w.log.wait()
 	w.mu.Unlock()
-	if ok {
-		w.h.pend(ctx, p)
+	if wait != nil {
+		w.h.noteWait(ctx, *wait)
 	}
 }
 

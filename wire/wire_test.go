@@ -32,8 +32,11 @@ func bodies() []wire.Body {
 		wire.InputRemoved{Ref: ref, Steers: true},
 		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key", Saved: "turn.jsonl"},
 		wire.ConversationChanged{
-			ConversationID: "c-7", Model: "openai/gpt-5", Fallback: []string{"ollama/qwen3"}, Patience: 1500,
-			System: "Be kind.", Policy: "patient", Effort: "high", Title: "Files",
+			ConversationID: "c-7",
+			Settings: wire.Settings{
+				Model: "openai/gpt-5", Fallback: []string{"ollama/qwen3"}, Patience: wire.Millis(1500 * time.Millisecond),
+				System: "Be kind.", Policy: "patient", Effort: "high", Title: "Files",
+			},
 		},
 		wire.ConnectionLost{Message: "connection refused", Attempt: 2, DelayMs: 4000},
 		wire.ConnectionBack{LostMs: 7100},

@@ -51,7 +51,7 @@ func (w Worlds) World(_ context.Context, s conversation.Settings) (agent.Agent, 
 		all = append(all, m)
 	}
 	world := agent.Agent{
-		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience) * time.Millisecond,
+		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience),
 		Effort: llm.Effort(s.Effort), Tools: w.Tools, Approve: w.Approve,
 	}
 	switch world.Effort {

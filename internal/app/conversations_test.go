@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // worlds are those of an environment.
@@ -51,7 +52,7 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 
 func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
 	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").World(t.Context(), conversation.Settings{
-		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: 1500, System: "Be kind.", Policy: "simple",
+		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be kind.", Policy: "simple",
 	})
 	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
 		t.Errorf("%+v, %v", w, err)

@@ -77,7 +77,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
-	{floor: 3, path: "internal/server/api", uses: "conversation turn"},
+	{floor: 3, path: "internal/server/api", uses: "conversation fault policy turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},

@@ -90,8 +90,8 @@ func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.Waits != nil {
-			return *v.Waits
+		if v.Wait != nil {
+			return *v.Wait
 		}
 	}
 	t.Fatal("it does not wait")
@@ -141,7 +141,7 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 	}
 	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
 		s := ended(t, h, "b")
-		if early := time.Until(wait.Until); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelay < 2400*time.Millisecond || s.TotalRetryDelay > 2500*time.Millisecond {
+		if early := time.Until(wait.Due); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelay < 2400*time.Millisecond || s.TotalRetryDelay > 2500*time.Millisecond {
 			t.Errorf("%+v, %v before its instant", s, early)
 		}
 		if v, err := h.Get(t.Context(), "a"); err != nil || v.Turn != "" {
@@ -184,8 +184,8 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 		t.Fatal(err)
 	}
 	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
-		if s := ended(t, h, "a"); time.Until(wait.Until) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
-			t.Errorf("%+v, %v before its instant", s, time.Until(wait.Until))
+		if s := ended(t, h, "a"); time.Until(wait.Due) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
+			t.Errorf("%+v, %v before its instant", s, time.Until(wait.Due))
 		}
 	})
 	serving := startIn(t, append(env, "RIDETHROUGH_LISTEN=127.0.0.1:0"), "serve")

@@ -181,7 +181,7 @@ func TestActions_RetryNowForAllTurns(t *testing.T) {
 			t.Fatalf("status %d", got)
 		}
 		time.Sleep(4 * time.Second) // less than the first wait
-		if all, n := p.host.Pending(10); n > 0 {
+		if all, n := p.host.Waits(10); n > 0 {
 			t.Errorf("%+v", all)
 		}
 	})

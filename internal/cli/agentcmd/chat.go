@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 func Chat(s command.Streams) *cobra.Command {
@@ -192,7 +193,7 @@ func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, err
 		s.Fallback = c.fallback
 	}
 	if changed("patience") {
-		s.Patience = c.patience.Milliseconds()
+		s.Patience = wire.Millis(c.patience)
 	}
 	if changed("policy") {
 		s.Policy = c.policy()

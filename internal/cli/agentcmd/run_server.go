@@ -80,7 +80,7 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 		name = flag.Value.String()
 	}
 	return server.Create(ctx, conversation.Settings{
-		Model: model, Fallback: c.fallback, Patience: c.patience.Milliseconds(), System: system, Policy: name,
+		Model: model, Fallback: c.fallback, Patience: wire.Millis(c.patience), System: system, Policy: name,
 	})
 }
 

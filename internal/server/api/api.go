@@ -9,6 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // NewConversation is the body that creates a conversation.
@@ -63,13 +64,13 @@ type Page struct {
 
 // Change is the body that changes the settings of a conversation. A member that is left out stays as it is.
 type Change struct {
-	Model    *string   `json:"model,omitzero"`      // such as "anthropic/claude-opus-4-5"
-	Fallback *[]string `json:"fallback,omitzero"`   // models that take over, in this order
-	Patience *int64    `json:"patienceMs,omitzero"` // how long faults may last before a fallback takes over
-	System   *string   `json:"system,omitzero"`     // the system prompt
-	Policy   *string   `json:"policy,omitzero"`     // the name of a policy; "": the default
-	Effort   *string   `json:"effort,omitzero"`     // how hard the model thinks: "low", "medium" or "high"; "": the model's default
-	Title    *string   `json:"title,omitzero"`      // shown in lists
+	Model    *string      `json:"model,omitzero"`      // such as "anthropic/claude-opus-4-5"
+	Fallback *[]string    `json:"fallback,omitzero"`   // models that take over, in this order
+	Patience *wire.Millis `json:"patienceMs,omitzero"` // how long faults may last before a fallback takes over
+	System   *string      `json:"system,omitzero"`     // the system prompt
+	Policy   *string      `json:"policy,omitzero"`     // the name of a policy; "": the default
+	Effort   *string      `json:"effort,omitzero"`     // how hard the model thinks: "low", "medium" or "high"; "": the model's default
+	Title    *string      `json:"title,omitzero"`      // shown in lists
 }
 
 // To returns settings with the change made.

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Of returns a conversation as its JSON.
@@ -12,8 +15,11 @@ func Of(v conversation.View, now time.Time) Conversation {
 		ID: v.ID, Settings: v.Settings, Created: Time(v.Created), Changed: Time(v.Changed),
 		Seq: v.Last, TurnID: v.Turn, Queue: QueueOf(v.Inputs),
 	}
-	if w := v.Waits; w != nil {
-		c.Wait = &Wait{Until: Time(w.Until), RemainingMs: RemainingMs(w.Until, now), Attempt: w.Attempt, Kind: w.Kind, Message: w.Message}
+	if w := v.Wait; w != nil {
+		c.Wait = &Wait{
+			Until: Time(w.Due), RemainingMs: RemainingMs(w.Due, now), Attempt: w.Run.Tries - 1,
+			Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted(),
+		}
 	}
 	return c
 }
@@ -22,7 +28,9 @@ func Of(v conversation.View, now time.Time) Conversation {
 func (c Conversation) View() conversation.View {
 	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID}
 	if w := c.Wait; w != nil {
-		v.Waits = &conversation.Wait{Until: w.Until, Attempt: w.Attempt, Kind: w.Kind, Message: w.Message}
+		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
+			Run: policy.Run{Tries: w.Attempt + 1}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
+		}}}
 	}
 	for _, in := range c.Queue {
 		v.Inputs = append(v.Inputs, conversation.Input(in))

@@ -203,7 +203,7 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 		}
 	}
 	v, err := c.Get(ctx, "c")
-	if err != nil || v.Settings.Model != "a/b" || v.Turn != "t1" || v.Last != 7 || v.Waits.Attempt != 2 || v.Inputs[0].Text != "x" {
+	if err != nil || v.Settings.Model != "a/b" || v.Turn != "t1" || v.Last != 7 || v.Wait.Run.Tries != 3 || v.Inputs[0].Text != "x" {
 		t.Errorf("%+v, %v", v, err)
 	}
 	var ids []string

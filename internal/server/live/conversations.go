@@ -33,7 +33,7 @@ func (l *Live) loadRecent() []recent {
 	}
 	all := make([]recent, len(views))
 	for i, v := range views {
-		all[i] = recent{api.SummaryOf(v), v.Turn, v.Waits != nil}
+		all[i] = recent{api.SummaryOf(v), v.Turn, v.Wait != nil}
 	}
 	return all
 }

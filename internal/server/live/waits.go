@@ -1,11 +1,9 @@
 package live
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
@@ -115,7 +113,7 @@ func (l *Live) loadTurns() []turnWait {
 		return []turnWait{}
 	}
 	now := time.Now()
-	from, _ := l.Conversations.Pending(turnsBound)
+	from, _ := l.Conversations.Waits(turnsBound)
 	all := make([]turnWait, len(from))
 	for i := range from {
 		all[i] = viewTurn(&from[i], now)
@@ -123,20 +121,16 @@ func (l *Live) loadTurns() []turnWait {
 	return all
 }
 
-func viewTurn(p *conversation.Pending, now time.Time) turnWait {
+func viewTurn(w *conversation.Wait, now time.Time) turnWait {
 	v := turnWait{
-		Conversation: p.Conversation, Title: p.Title, Turn: p.Turn, State: "waiting", Provider: p.Name.Provider, Model: p.Name.Model,
-		Upstream: history.OfTurns(p.Name.Provider), waitView: viewWait(&policy.Wait{
-			Due: p.Due, Limit: p.Limit, Deadline: p.Deadline, Waited: p.Slept,
-		}, p.Retries, p.Began, now),
+		Conversation: w.Conversation, Title: w.Title, Turn: w.Turn, State: "waiting", Provider: w.Name.Provider, Model: w.Name.Model,
+		Upstream: history.OfTurns(w.Name.Provider), waitView: viewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
 	}
-	status, _ := strconv.Atoi(p.Code) // not a number where no server has answered
-	v.Kind, v.Cause = p.Kind, (&fault.Error{Kind: fault.KindOf(p.Kind), Status: status}).Label()
-	v.Code, v.Message = p.Code, p.Message
-	if p.Trying {
+	v.Code = w.Fault.ShortCode()
+	if w.Trying {
 		v.State, v.Due, v.RemainingMs = "trying", time.Time{}, 0
 	}
-	v.WaitedMs = max(0, v.WaitedMs-v.RemainingMs)
+	v.WaitedMs = max(0, w.Run.Slept.Milliseconds()-v.RemainingMs)
 	return v
 }
 
@@ -154,6 +148,6 @@ func (l *Live) loadTallies() []tally {
 	if l.Conversations == nil {
 		return []tally{}
 	}
-	_, n := l.Conversations.Pending(turnsBound)
+	_, n := l.Conversations.Waits(turnsBound)
 	return []tally{{"turns", n}}
 }

@@ -55,14 +55,17 @@ func (l *local) start(ctx context.Context) (tui.Conversation, error) {
 	return &titled{Conversation: l}, nil
 }
 
-// updateSummary writes the summary after each stored event.
+// updateSummary writes the summary after each event but the deltas.
 func (l *local) updateSummary(ctx context.Context, events iter.Seq2[wire.Event, error]) {
 	for e, err := range events {
 		if err != nil {
 			l.folder.warn("follow conversation", l.id, err)
 			return
 		}
-		if b, ok := e.Body.(wire.Turn); !ok || turn.Kept(b.Event) {
+		t, _ := e.Body.(wire.Turn)
+		switch t.Event.(type) {
+		case turn.TextDelta, turn.ReasoningDelta:
+		default:
 			l.writeSummary(ctx)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
@@ -54,9 +53,7 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 	case wire.InputRemoved:
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
-		m.settings = conversation.Settings{
-			Model: b.Model, Fallback: b.Fallback, Patience: b.Patience, System: b.System, Policy: b.Policy, Effort: b.Effort, Title: b.Title,
-		}
+		m.settings = b.Settings
 	case wire.ConnectionLost:
 		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.DelayMs)*time.Millisecond)
 	case wire.ConnectionBack:
