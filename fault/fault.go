@@ -23,7 +23,7 @@ type Error struct {
 	ResetAt time.Time     // when a spent quota is available again; zero: not stated
 	Final   bool          // the request must not be sent again: x-should-retry: false, or a rule
 
-	Guessed   bool   // the kind is inferred from text near each other; false: a table, a status or an error type states it
+	Guessed   bool   // the kind is inferred from the wording; false: a table, a status or a type states it
 	RequestID string // the provider's id of the request, for its support
 	Provider  string // the provider's name, set by the caller; ""
 	Rule      string // the rule that decided, as "table/row": an explanation, nothing branches on it

@@ -52,8 +52,9 @@ type search struct {
 	pattern *regexp.Regexp
 	files   string
 
-	out                             []byte
-	matches, looked, passed, closed int // matching lines; files that were searched, that were binary or too large, that could not be read
+	out                           []byte
+	matches                       int // lines
+	searched, skipped, unreadable int // files; the skipped ones are binary or too large
 }
 
 func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err error) error {
@@ -61,7 +62,7 @@ func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err erro
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		s.closed++
+		s.unreadable++
 		return nil
 	case d.IsDir() && d.Name() == history:
 		return fs.SkipDir
@@ -71,13 +72,13 @@ func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err erro
 	text, err := s.folder.text(name)
 	switch {
 	case err != nil:
-		s.closed++
+		s.unreadable++
 		return nil
 	case text == nil:
-		s.passed++
+		s.skipped++
 		return nil
 	}
-	s.looked++
+	s.searched++
 	return s.scan(name, text)
 }
 
@@ -130,13 +131,13 @@ func (s *search) result() string {
 	case s.matches > found:
 		fmt.Fprintf(&b, "[more than %d lines match: narrow the search]\n", found)
 	case s.matches == 0:
-		fmt.Fprintf(&b, "[no line matches in %d files]\n", s.looked)
+		fmt.Fprintf(&b, "[no line matches in %d files]\n", s.searched)
 	}
-	if s.passed > 0 {
-		fmt.Fprintf(&b, "[left out: %d files that are binary or above 4 MiB]\n", s.passed)
+	if s.skipped > 0 {
+		fmt.Fprintf(&b, "[left out: %d files that are binary or above 4 MiB]\n", s.skipped)
 	}
-	if s.closed > 0 {
-		fmt.Fprintf(&b, "[could not be read: %d]\n", s.closed)
+	if s.unreadable > 0 {
+		fmt.Fprintf(&b, "[could not be read: %d]\n", s.unreadable)
 	}
 	return b.String()
 }

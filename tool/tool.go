@@ -27,7 +27,7 @@ type Tool struct {
 	Writes     bool          // it may change something: the user is asked first
 	Idempotent bool          // it writes, but running it twice has the effect of once
 	Timeout    time.Duration // limit of a run; 0: two minutes
-	MaxOutput  int           // limit of the output, in bytes; 0: 64 KiB. A longer output loses its middle, and a line says how much
+	MaxOutput  int           // bytes; 0: 64 KiB. A longer output loses its middle, and a line says how much
 
 	// Func does the work. The arguments are a JSON object, not yet validated against Schema. An error makes a
 	// failed result that contains both the output and the error. Func must end when ctx does: see Run.

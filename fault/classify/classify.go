@@ -24,7 +24,7 @@ type Ruling struct {
 	Kind    fault.Kind
 	Rule    string // the rule that decided, as "table/row"; becomes Error.Rule
 	Reason  string // why, in one line; "": the kind's own reason; becomes Error.Reason
-	Window  bool   // for Quota and Unknown: it may be a usage window; a stated wait of up to 15 minutes makes it RateLimited, a longer one Quota
+	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
 }

@@ -37,7 +37,7 @@ type Layer struct {
 	Status  int    // an HTTP status stated in the text; 0: none
 	Type    string // such as "invalid_request_error"
 	Code    string // such as "context_length_exceeded"
-	Reason  string // a reason, a status word, a quota id or a finish reason, such as "RESOURCE_EXHAUSTED" or "finish_reason error"
+	Reason  string // a status word, quota id or "finish_reason …", such as "RESOURCE_EXHAUSTED"
 	Param   string // the parameter named as wrong
 	Message string // the text of the error
 

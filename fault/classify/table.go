@@ -6,7 +6,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // conditions.
 type row struct {
 	name   string // a type, code, reason or status word, compared without case and separators; "": any
-	text   string // a part of the message, compared folded; * stands for up to 200 bytes, ~ for up to 28; "": any
+	text   string // part of the message, folded; * is up to 200 bytes, ~ up to 28; "": any
 	status int    // the HTTP status; 0: any
 	kind   fault.Kind
 	reason string
@@ -23,7 +23,7 @@ type table struct {
 	names        []row                 // with one meaning: they decide before any text
 	texts        []row                 // they decide where no name and no status has, in this order
 	broadNames   []row                 // such as rate_limit_error: a text can be more precise
-	weakNames    []row                 // they say less than a status: they count where there is none, or inside a quoted cause
+	weakNames    []row                 // they say less than a status: for events, or in a quoted cause
 }
 
 // rule is a row prepared for matching.

@@ -17,17 +17,17 @@ import (
 // Dialect is one API's wire form. It is immutable; [Of] and the functions named after the APIs return it.
 type Dialect struct {
 	name             string
-	isRequest        func(path string) bool               // reports whether a request to the path asks for an answer
-	streamForm       Form                                 // the form of its streams, where the request does not choose
+	isRequest        func(path string) bool               // whether a request asks for an answer
+	streamForm       Form                                 // of its streams, where the request does not choose
 	frameKind        func(name, data []byte) FrameKind    // from an event's name and data, or any frame's JSON
-	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name, where that is enough; nil: its events have no names
-	isPlainContent   func(frame []byte) bool              // reports, from a cheap look, that a frame is plain content; nil: names are enough
+	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name; nil: events have no names
+	isPlainContent   func(frame []byte) bool              // a cheap check for plain content; nil: names are enough
 	ping             func(state string) string            // between events
 	heartbeat        func(Client) string                  // between events; "": none
 	errors           errorFormat                          // how it writes errors
 	abortsOnError    bool                                 // an event stream is cut after an error, not ended
 	streamsByDefault bool                                 // it streams unless the request forbids it
-	formFromURL      func(u *url.URL, model *string) Form // reads form and model from the URL; nil: they are in the body
+	formFromURL      func(u *url.URL, model *string) Form // from the URL; nil: they are in the body
 }
 
 // all lists the dialects in the order in which Of tries them.

@@ -24,7 +24,8 @@ var gemini = Dialect{
 	abortsOnError:  true,                                  // its clients take an error inside a stream for a chunk without text
 	errors: errorFormat{
 		body: geminiError,
-		event: func(status, message string) string { // Google ends its lines with CRLF; a Go client that sees both kinds reads two events as one
+		// Google ends its lines with CRLF; a Go client that sees both kinds reads two events as one.
+		event: func(status, message string) string {
 			return "data: " + string(geminiError(status, message)) + "\r\n\r\n"
 		},
 		other: "UNAVAILABLE",

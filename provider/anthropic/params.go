@@ -58,7 +58,8 @@ func setThinking(p *sdk.MessageNewParams, r llm.Request) {
 	switch {
 	case r.Effort == "":
 	case takesEffort(p.Model):
-		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized} // since 4.7 thinking is hidden by default
+		// Since 4.7 thinking is hidden by default.
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(r.Effort)
 	case p.MaxTokens > leastBudget && mayThink(p.Messages):
 		budget := min(budgets[r.Effort], p.MaxTokens/4*3) // the rest is for the answer

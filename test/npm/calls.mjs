@@ -1,4 +1,4 @@
-// Calls of the vendors' own SDKs, made at a base URL that somebody else names.
+// Calls of the vendors' own SDKs, made at a given base URL.
 //
 // Jobs come in as lines of JSON, {"id", "call", "url", "leave"}, and
 // {"id", "abort"} aborts one. What came of each goes out as a line of JSON. The

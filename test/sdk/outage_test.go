@@ -143,7 +143,7 @@ func TestSDK_LeavingEndsTheAnswer(t *testing.T) {
 	}
 }
 
-// onBodyClose calls f as the body of an answer is let go.
+// onBodyClose calls f when the body of an answer is closed.
 func onBodyClose(next http.RoundTripper, f func()) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)

@@ -26,7 +26,7 @@ type Server struct {
 
 	Command string    // the program; "": use URL
 	Args    []string  // of the program
-	Env     []string  // KEY=value, beside the few variables that a program needs to start, such as HOME and PATH; nothing else of this process's environment, such as keys, is passed
+	Env     []string  // KEY=value, beside HOME, PATH and the like; no other variable of this process is passed
 	Dir     string    // working directory; "": this process's
 	Stderr  io.Writer // its standard error; nil: discarded
 
@@ -35,7 +35,7 @@ type Server struct {
 	Client *http.Client // nil: one without a timeout
 
 	ConnectTimeout time.Duration // 0: one minute
-	StopTimeout    time.Duration // for a program to end once its input is closed, and again once it is signaled; 0: two seconds
+	StopTimeout    time.Duration // for a program to end once its input is closed, and once signaled; 0: two seconds
 	Timeout        time.Duration // of each tool; see [tool.Tool]
 	MaxOutput      int           // of each tool's output; see [tool.Tool]
 }
