@@ -41,10 +41,11 @@ type Config struct {
 	History  *history.History // what was measured; nil: nothing is
 	Page     fs.FS            // the files of the page at /-/ui/, with an index.html; nil: there is none
 
-	Conversations *conversation.Runner                                       // nil: there are none
-	Settle        func(conversation.Settings) (conversation.Settings, error) // completes and checks the settings of a conversation; nil: keeps them
-
-	Council func(models []string, judge string) (council.Council, error) // makes a council of models by name; judge may be ""; nil: there are no councils
+	Conversations *conversation.Runner // nil: there are none
+	// Settle completes and checks the settings of a conversation; nil: keeps them.
+	Settle func(conversation.Settings) (conversation.Settings, error)
+	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
+	Council func(models []string, judge string) (council.Council, error)
 
 	Token   string        // that requests need; "": none, for a server on a loopback address only
 	Hosts   []string      // names of the server, without ports, besides this machine's own

@@ -39,7 +39,8 @@ var errLeft = errors.New("the client has left")
 
 // API answers the operations on councils. Its methods may be called concurrently.
 type API struct {
-	New     func(models []string, judge string) (council.Council, error) // makes a council of models by name; judge may be ""
+	// New makes a council of models by name, with a judge that may be "".
+	New     func(models []string, judge string) (council.Council, error)
 	Readers *stream.Readers
 	Log     *slog.Logger
 

@@ -3,8 +3,8 @@
 // Wait is the wait of a call or a turn for its next try.
 export interface Wait {
   kind?: string | undefined
-  cause?: string
-  code?: string | undefined
+  cause?: string | undefined
+  code?: string | undefined // such as "529", or a word where no server has answered
   message?: string
   retries: number // made so far
   maxRetries?: number | undefined // left out: no limit

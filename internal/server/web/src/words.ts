@@ -1,5 +1,6 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
+import type { Wait } from './api'
 import { clock, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -29,13 +30,8 @@ export const plural = (n: number, one: string, many = one + 's'): string => `${c
 // count returns a number with a thin space between its thousands.
 export const count = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009')
 
-// Fault is what is known of a fault. Its code tells a network failure from a server's error, which share a
-// kind.
-export interface Fault {
-  kind?: string | undefined
-  cause?: string | undefined
-  code?: string | undefined
-}
+// Fault is the fault of a wait. Its code tells a network failure from a server's error, which share a kind.
+export type Fault = Pick<Wait, 'kind' | 'cause' | 'code'>
 
 // isFromServer reports whether a server has answered, if only with an error.
 const isFromServer = (f: Fault): boolean => /^\d+$/.test(f.code ?? '')
@@ -48,11 +44,7 @@ export function causeOf(f: Fault): string {
 }
 
 // Attempts is how often something was retried, and how often it may be.
-export interface Attempts {
-  retries: number
-  maxRetries?: number | undefined
-  deadline?: string | undefined
-}
+export type Attempts = Pick<Wait, 'retries' | 'maxRetries' | 'deadline'>
 
 // attempt returns the number of the next retry, from 1, and the limit; without a limit, when waiting ends.
 // now is only asked for its day.
