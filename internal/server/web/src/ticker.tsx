@@ -1,5 +1,5 @@
 // Countdowns: one timer for all of them, and only for those in view.
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
 import { nextChange, until } from './time'
 
@@ -56,7 +56,9 @@ document.addEventListener('visibilitychange', tick)
 // a brief one shows the time of day alone. format replaces the text for other uses.
 export function Countdown({ due, at, brief = false, format }: { due: number; at?: string | undefined; brief?: boolean; format?: (left: number) => string }) {
   const ref = useRef<HTMLSpanElement>(null)
-  useLayoutEffect(() => { // before anything is painted: a countdown is never empty
+  const show = () => ref.current && write(ref.current, textOf({ due, at, brief, format }, due - performance.now()))
+  useLayoutEffect(() => void show(), []) // before it is first painted: a countdown is never empty
+  useEffect(() => {
     const node = ref.current
     if (!node) return
     const t = { due, at, brief, format }
@@ -65,7 +67,7 @@ export function Countdown({ due, at, brief = false, format }: { due: number; at?
       else targets.delete(node)
       if (inView) tick()
     })
-    write(node, textOf(t, due - performance.now()))
+    show()
     return () => {
       stop()
       targets.delete(node)
