@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -47,8 +48,8 @@ type Feed struct {
 
 // call is a call that has failed and has not ended.
 type call struct {
-	call   gateway.Call
-	retry  turn.Retry
+	gateway.Call
+	wait   policy.Wait
 	remind *time.Timer // nil: none is set
 }
 
@@ -84,51 +85,60 @@ func (f *Feed) Watch(e gateway.Event) {
 
 // watch publishes an event of the gateway. c is nil for a call that has not failed before.
 func (f *Feed) watch(e gateway.Event, c *call) {
-	n := e.Wait
 	switch {
 	case e.Type == gateway.Retrying:
 		f.retry(e, c)
 	case e.Type == gateway.GaveUp || e.Type == gateway.BrokeOff:
-		f.callEnds.add(e.Call.ID, "failed", n.Retries(), n.Waited)
-		f.forget(e.Call.ID, c)
-		f.publish(e.At, e.Call, failed(e.Call, n.Fault, n.Retries(), n.Waited))
+		f.end(e, c, "failed", e.Wait)
 	case c == nil:
 	case e.Type == gateway.Tried:
 		c.stop()
 	case e.Type == gateway.Switched:
 		f.publish(e.At, e.Call, turn.Switched{
-			Name: modelOf(e.Call), Upstream: e.Call.Upstream, From: e.From, To: e.Call.Upstream, Why: c.retry.Fault.Redacted(),
+			Name: modelOf(e.Call), Upstream: e.Call.Upstream, From: e.From, To: e.Call.Upstream, Why: c.wait.Fault.Redacted(),
 		})
 	case e.Type == gateway.Recovered:
-		f.callEnds.add(e.Call.ID, "recovered", n.Retries(), n.Waited)
-		f.forget(e.Call.ID, c)
-		f.publish(e.At, e.Call, turn.Recovered{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Retries: n.Retries(), Waited: n.Waited})
+		f.end(e, c, "recovered", e.Wait)
 	case e.Type == gateway.Left:
-		f.callEnds.add(e.Call.ID, "left", c.retries(), c.retry.Waited)
-		f.forget(e.Call.ID, c)
-		left := &fault.Error{Kind: fault.Canceled, Message: "the client has left"}
-		f.publish(e.At, c.call, failed(c.call, left, c.retries(), c.retry.Waited))
+		w := c.wait
+		e.Call, w.Fault = c.Call, &fault.Error{Kind: fault.Canceled, Message: "the client has left"}
+		f.end(e, c, "left", w)
 	case e.Type == gateway.Ended:
-		f.callEnds.add(e.Call.ID, "failed", c.retries(), c.retry.Waited)
-		f.forget(e.Call.ID, c)
-		f.publish(e.At, c.call, failed(c.call, c.retry.Fault, c.retries(), c.retry.Waited))
+		e.Call = c.Call
+		f.end(e, c, "failed", c.wait)
 	}
 }
 
 // retry publishes the begin of a wait.
 func (f *Feed) retry(e gateway.Event, c *call) {
-	n := e.Wait
 	if c == nil {
 		c = new(call)
 		f.calls[e.Call.ID] = c
 		f.waiting.Add(1)
 	}
 	c.stop()
-	c.call, c.retry = e.Call, turn.Retry{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Wait: n}
-	f.publish(e.At, c.call, c.retry)
-	if n.Verdict.Wait > remindTime {
+	c.Call, c.wait = e.Call, e.Wait
+	f.publish(e.At, c.Call, turn.Retry{Name: modelOf(c.Call), Upstream: c.Upstream, Wait: c.wait})
+	if c.wait.Verdict.Wait > remindTime {
 		f.startReminders(c)
 	}
+}
+
+// end publishes how a call's waiting ended, keeps it, and forgets the call.
+func (f *Feed) end(e gateway.Event, c *call, how string, w policy.Wait) {
+	f.callEnds.add(e.Call.ID, how, w.Retries(), w.Waited)
+	if c != nil {
+		c.stop()
+		delete(f.calls, e.Call.ID)
+		f.waiting.Add(-1)
+	}
+	if how == "recovered" {
+		f.publish(e.At, e.Call, turn.Recovered{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Retries: w.Retries(), Waited: w.Waited})
+		return
+	}
+	failed := turn.NewError(w.Fault, w.Retries(), w.Waited)
+	failed.Name, failed.Upstream = modelOf(e.Call), e.Call.Upstream
+	f.publish(e.At, e.Call, failed)
 }
 
 // startReminders publishes a reminder of a wait every remindTime until it is over.
@@ -138,11 +148,11 @@ func (f *Feed) startReminders(c *call) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		now := time.Now()
-		left := c.retry.Due.Sub(now)
+		left := c.wait.Due.Sub(now)
 		if c.remind != t || left <= 0 {
 			return // that wait is over
 		}
-		f.publish(now, c.call, turn.Waiting{Name: c.retry.Name, Upstream: c.retry.Upstream, Retry: c.retry.Retry(), Remaining: left})
+		f.publish(now, c.Call, turn.Waiting{Name: modelOf(c.Call), Upstream: c.Upstream, Retry: c.wait.Retry(), Remaining: left})
 		if left > remindTime {
 			t.Reset(remindTime)
 		}
@@ -158,26 +168,7 @@ func (c *call) stop() {
 	}
 }
 
-// forget removes a call that has ended or recovered.
-func (f *Feed) forget(id int64, c *call) {
-	if c != nil {
-		c.stop()
-		delete(f.calls, id)
-		f.waiting.Add(-1)
-	}
-}
-
-// retries is the number of retries that were made before the wait.
-func (c *call) retries() int { return c.retry.Run.Tries - 1 }
-
 func modelOf(c gateway.Call) llm.Name { return llm.Name{Provider: c.API, Model: c.Model} }
-
-// failed returns the event for a call that has failed for good.
-func failed(c gateway.Call, f *fault.Error, retries int, waited time.Duration) turn.Error {
-	e := turn.NewError(f, retries, waited)
-	e.Name, e.Upstream = modelOf(c), c.Upstream
-	return e
-}
 
 // publish numbers an event of a call, keeps it and wakes the readers.
 func (f *Feed) publish(at time.Time, c gateway.Call, e turn.Event) {
