@@ -58,7 +58,7 @@ func (c *call) resume(resp *http.Response) {
 	default:
 		c.fail(&fault.Error{
 			Kind: fault.Unavailable, Status: resp.StatusCode,
-			Message: c.shared.upstream.Name + " answered without the stream that was asked for", Rule: "gateway/no stream",
+			Message: c.shared.upstream.Name + " answered without the stream that was asked for", Rule: "gateway/no stream", Err: errLocal,
 		})
 	}
 }

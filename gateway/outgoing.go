@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,7 +76,10 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	}
 	key, err := u.Key()
 	if err != nil || key == "" {
-		return &fault.Error{Kind: fault.Auth, Message: "the key of the upstream " + u.Name + " cannot be read", Err: err, Rule: "gateway/key"}
+		return &fault.Error{
+			Kind: fault.Auth, Message: "the key of the upstream " + u.Name + " cannot be read",
+			Err: errors.Join(errLocal, err), Rule: "gateway/key",
+		}
 	}
 	name := u.api.keys[0]
 	if name == authorization {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -99,9 +100,12 @@ type failedReader struct{ err error }
 
 func (f failedReader) Read([]byte) (int, error) { return 0, f.err }
 
+// errLocal is in the chain of a fault that is the gateway's, not the upstream's.
+var errLocal = errors.New("in the gateway")
+
 // noAnswer is the text of an error without an answer from the upstream.
 func (u *upstream) noAnswer(f *fault.Error) string {
-	if strings.HasPrefix(f.Rule, "gateway/") { // it is not the upstream's fault
+	if errors.Is(f, errLocal) {
 		return f.Error()
 	}
 	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.baseURL.Redacted(), f)

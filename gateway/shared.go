@@ -127,7 +127,7 @@ func (s *sharedRequest) conclude(err error) {
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
 	case errors.Is(err, spool.ErrLost):
-		last.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body"}
+		last.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body", Err: errLocal}
 		last.Verdict = policy.Verdict{Stop: policy.Final}
 	case last.Fault == nil: // a request that is sent once only
 		last.Run.Tries, last.Verdict = 1, policy.Verdict{Stop: policy.Exhausted}

@@ -31,7 +31,7 @@ type Policy struct {
 // Run is what has happened so far to one call. The zero Run is a fresh one.
 type Run struct {
 	Tries   int           `json:"tries"`            // that have failed
-	Slept   time.Duration `json:"slept"`            // waiting so far, without the rest of waits cut short; JSON: ns
+	Slept   time.Duration `json:"slept"`            // waiting, without the rest of waits cut short; JSON: ns
 	Started time.Time     `json:"started,omitzero"` // of the first try; its failure, without a Deadline
 }
 
@@ -51,7 +51,7 @@ const (
 	Committed         Stop = "committed"            // part of the answer has gone out already
 	Exhausted         Stop = "exhausted"            // all retries are used
 	OverBudget        Stop = "over budget"          // the next wait does not fit MaxWait, Deadline or MinRemaining
-	RetryAfterTooLong Stop = "retry-after too long" // the provider asks for a wait that does not fit
+	RetryAfterTooLong Stop = "retry-after too long" // the provider asks for more than fits
 	GivenUp           Stop = "given up"             // a command ended the run
 )
 

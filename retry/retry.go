@@ -42,7 +42,7 @@ type Retrier struct {
 	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none
-	Sleep   func(context.Context, policy.Wait) error // nil: the Breaker's Wait or a timer. Its error ends the run
+	Sleep   func(context.Context, policy.Wait) error // nil: the Breaker's Wait or a timer; its error ends it
 	Rand    func() float64                           // a number in [0, 1) for the jitter; nil: math/rand/v2
 	Clock   clock.Clock                              // for this project's simulations; nil: the machine's
 }
