@@ -77,7 +77,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
-	{floor: 3, path: "internal/server/api", uses: "conversation fault policy turn wire"},
+	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
@@ -91,10 +91,10 @@ var house = []row{
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/api internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
-	{floor: 3, path: "internal/server/rest", uses: "store conversation internal/server/api"},
+	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
 	{floor: 3, path: "internal/server/feed", uses: "fault gateway conversation llm policy turn wire internal/server/stream"},
 	{

@@ -34,6 +34,7 @@ func Example() {
 		_ = resp.Body.Close()
 		fmt.Println(resp.StatusCode, strings.TrimSpace(string(body)))
 	}
-	// Output: 401 {"title":"Unauthorized","status":401,"code":"unauthorized","detail":"the server needs its
-	// token, in the header X-Ridethrough-Token or in place of the API key"} 200 {"waits":[]}
+	// Output:
+	// 401 {"title":"Unauthorized","status":401,"code":"unauthorized","detail":"the server needs its token, in the header X-Ridethrough-Token or in place of the API key"}
+	// 200 {"waits":[]}
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -26,27 +25,6 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "busy",
 }
 
-// known are the errors that have a code of their own.
-var known = []struct {
-	err    error
-	status int
-	code   string
-}{
-	{conversation.ErrNone, http.StatusNotFound, "not-found"},
-	{store.ErrDeleted, http.StatusGone, "gone"},
-	{conversation.ErrExists, http.StatusConflict, "exists"},
-	{conversation.ErrText, http.StatusBadRequest, "invalid-input"},
-	{conversation.ErrMany, http.StatusTooManyRequests, "queue-full"},
-	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
-	{conversation.ErrIdle, http.StatusConflict, "not-running"},
-	{conversation.ErrAnswered, http.StatusConflict, "answered"},
-	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
-	{conversation.ErrInput, http.StatusConflict, "not-queued"},
-	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
-	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
-	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},
-}
-
 // StatusOf returns the status of a problem code; 0: there is no such code.
 func StatusOf(code string) int {
 	for status, c := range codes {
@@ -54,10 +32,8 @@ func StatusOf(code string) int {
 			return status
 		}
 	}
-	for _, k := range known {
-		if k.code == code {
-			return k.status
-		}
+	if status := api.StatusOf(code); status != 0 {
+		return status
 	}
 	return map[string]int{"wrong-sequence": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
 }
@@ -90,10 +66,8 @@ func ProblemOf(log *slog.Logger, r *http.Request, err error) *api.Problem {
 	if p, ok := errors.AsType[*api.Problem](err); ok {
 		return p
 	}
-	for _, k := range known {
-		if errors.Is(err, k.err) {
-			return &api.Problem{Title: http.StatusText(k.status), Status: k.status, Code: k.code, Detail: err.Error()}
-		}
+	if p := api.ProblemOf(err); p != nil {
+		return p
 	}
 	log.Error("conversation request failed", "method", r.Method, "path", Clip(r.URL.Path), "error", err)
 	p := Problem(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")

@@ -147,24 +147,26 @@ func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, e
 	return l.runner.Attach(ctx, l.id, after)
 }
 
-func (l *local) Do(ctx context.Context, c tui.Command) (err error) {
+func (l *local) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:
-		_, err = l.runner.Say(ctx, l.id, c.ID, c.Text)
+		_, err := l.runner.Say(ctx, l.id, c.ID, c.Text)
+		return err
 	case tui.Remove:
-		err = l.runner.Remove(ctx, l.id, c.ID)
+		return l.runner.Remove(ctx, l.id, c.ID)
 	case tui.Steer:
-		err = l.runner.Steer(ctx, l.id, c.ID)
+		return l.runner.Steer(ctx, l.id, c.ID)
 	case tui.Retry:
-		_, err = l.runner.Again(ctx, l.id, c.ID)
+		_, err := l.runner.Again(ctx, l.id, c.ID)
+		return err
 	case tui.RetryNow:
-		err = l.runner.Now(ctx, l.id)
+		return l.runner.Now(ctx, l.id)
 	case tui.Cancel:
-		err = l.runner.Stop(ctx, l.id, c.ID)
+		return l.runner.Stop(ctx, l.id, c.ID)
 	case tui.Change:
-		err = l.change(ctx, c.Settings)
+		return l.change(ctx, c.Settings)
 	}
-	return err
+	return nil
 }
 
 func (l *local) change(ctx context.Context, s conversation.Settings) error {
