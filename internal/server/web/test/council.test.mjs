@@ -15,7 +15,7 @@ test('statusText: each state is described in the words of the terminal', () => {
     start(['a/x', 'b/y', 'a/x', 'c/z', 'd/w', 'e/v', 'f/u']),
     member(0, 'waiting', { delayMs: 1500, reason: 'schedule', kind: 'overloaded', code: '529', message: 'HTTP 529' }),
     member(1, 'asking', { tries: 2 }),
-    member(2, 'waiting', { tries: 0, reason: 'gate' }),
+    member(2, 'waiting', { tries: 0, reason: 'breaker' }),
     member(3, 'answered', { tries: 2, tookMs: 6500, answer: 'Yes.' }),
     member(4, 'failed', { kind: 'timeout', tookMs: 270_000 }),
     member(5, 'failed', { kind: 'unavailable', tries: 2 }),
