@@ -447,3 +447,32 @@ func TestDo_CanceledTryHasNoStop(t *testing.T) {
 		t.Errorf("error %v, try %+v; want a canceled try 1 that does not count", err, last)
 	}
 }
+
+func TestTry_RecoversOnlyAfterAFailure(t *testing.T) {
+	tests := []struct {
+		try  retry.Try
+		want bool
+	}{
+		{retry.Try{N: 1}, false},
+		{retry.Try{N: 2, Run: policy.Run{Tries: 1}}, true},
+		{retry.Try{N: 2, Run: policy.Run{Tries: 2}, Fault: errOverloaded}, false},
+	}
+	for _, tt := range tests {
+		if got := tt.try.Recovered(); got != tt.want {
+			t.Errorf("Recovered of %+v is %v, want %v", tt.try, got, tt.want)
+		}
+	}
+}
+
+func TestDo_WithoutADeadlineTheRunStartsAtItsFirstFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := time.Now().Add(3 * time.Second)
+		var last retry.Try
+		_, err := retry.Do(t.Context(), retry.Retrier{OnTry: func(t retry.Try) { last = t }}, func(ctx context.Context, _ int) (int, error) {
+			return 0, errors.Join(retry.Sleep(ctx, 3*time.Second), errOverloaded)
+		})
+		if err == nil || !last.Run.Started.Equal(failed) {
+			t.Errorf("error %v, the run started at %v, want %v", err, last.Run.Started, failed)
+		}
+	})
+}
