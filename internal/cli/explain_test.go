@@ -57,6 +57,16 @@ func TestExplainReadsWhateverAnErrorWasSavedAs(t *testing.T) {
 	}
 }
 
+func TestExplain_GuessedKind(t *testing.T) {
+	for input, guessed := range map[string]bool{"Your wallet is depleted.": true, "Overloaded": false} {
+		_, text, _ := explain(t, input, "--status", "400")
+		_, object, _ := explain(t, input, "--status", "400", "--json")
+		if strings.Contains(text, "guessed") != guessed || strings.Contains(object, `"guessed":true`) != guessed {
+			t.Errorf("explain %q: want guessed %v in\n%s%s", input, guessed, text, object)
+		}
+	}
+}
+
 func TestExplainSaysWhatEachPolicyWouldDo(t *testing.T) {
 	code, out, _ := explain(t, curl529)
 	for _, want := range []string{

@@ -1,7 +1,6 @@
-// Package llmtest is what programs that talk to language models are tested
-// with: a [Model] that answers as it was told, and [Conform], the suite that
-// every provider passes.
+// Package llmtest tests programs that use language models: with [Model], which answers as scripted, and with
+// [Conform], the suite that every provider's model passes.
 //
-// Nothing in here uses a network or a real clock: a test in a testing/synctest
-// bubble sees an answer that takes an hour in no time.
+// Nothing here uses a network or a real clock: inside a testing/synctest bubble an answer of an hour takes no
+// time.
 package llmtest
