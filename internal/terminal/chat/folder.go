@@ -23,12 +23,15 @@ import (
 // Folder is a directory of conversations, each with a store of its own. The process that has a
 // conversation open runs its turns, and no other process does. Runner is required.
 type Folder struct {
-	Dir      string                                                     // "": conversations are in memory
-	WorkDir  string                                                     // the working directory, kept with new conversations
-	Runner   func(store.Store) *conversation.Runner                     // runs the turns of a store
-	Override func(conversation.Settings) conversation.Settings          // changes the settings of a conversation that is opened; nil: keeps them
-	Validate func(conversation.Settings) (conversation.Settings, error) // completes and checks new settings; nil: takes them as they are
-	Log      *slog.Logger                                               // nil: errors in the background are dropped
+	Dir     string                                 // "": conversations are in memory
+	WorkDir string                                 // the working directory, kept with new conversations
+	Runner  func(store.Store) *conversation.Runner // runs the turns of a store
+	Log     *slog.Logger                           // nil: errors in the background are dropped
+
+	// Override changes the settings of a conversation that is opened; nil keeps them.
+	Override func(conversation.Settings) conversation.Settings
+	// Validate completes and checks new settings; nil takes them as they are.
+	Validate func(conversation.Settings) (conversation.Settings, error)
 }
 
 // New creates a conversation and opens it.

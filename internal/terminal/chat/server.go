@@ -13,8 +13,9 @@ import (
 // Server is a running server that stores the conversations and runs their turns, with or without a
 // terminal.
 type Server struct {
-	Client   client.Client
-	Override func(conversation.Settings) conversation.Settings // changes the settings of a conversation that is opened; nil: keeps them
+	Client client.Client
+	// Override changes the settings of a conversation that is opened; nil keeps them.
+	Override func(conversation.Settings) conversation.Settings
 }
 
 // New creates a conversation.

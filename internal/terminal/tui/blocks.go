@@ -6,8 +6,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// The starts of blocks are parsed by hand, because regular expressions would be compiled at every start of the
-// program.
+// The starts of blocks are parsed by hand: regular expressions would be compiled at every start of
+// the program.
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 

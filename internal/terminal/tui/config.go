@@ -19,7 +19,7 @@ import (
 // Config is what Run works with. In and Out are required, and so is Conversations.
 type Config struct {
 	Conversations Conversations
-	Conversation  Conversation          // the conversation to start with; nil: one is created with the first prompt. Run closes it
+	Conversation  Conversation          // the first one, which Run closes; nil: the first prompt creates one
 	Settings      conversation.Settings // of new conversations
 	Prompt        string                // sent first; "": nothing
 

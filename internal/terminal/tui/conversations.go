@@ -57,7 +57,7 @@ type (
 	Send     struct{ ID, Text string }                // queue a prompt as the input ID
 	Remove   struct{ ID string }                      // remove a queued input
 	Steer    struct{ ID string }                      // pass a queued input to the turn in progress
-	Retry    struct{ ID string }                      // ask again for the answer that the last turn failed to give, in the turn ID
+	Retry    struct{ ID string }                      // answer the last prompt again, in the turn ID
 	RetryNow struct{}                                 // end the wait of the turn in progress
 	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress
 	Change   struct{ Settings conversation.Settings } // use other settings from the next turn on

@@ -26,7 +26,8 @@ func (m *model) followReflow(out io.Writer, msg tea.Msg) {
 		return
 	}
 	if more := extraRows(v, size.Width); more > 0 {
-		_, _ = io.WriteString(out, ansi.CursorUp(more)+ansi.CursorHorizontalAbsolute(min(v.Cursor.X, size.Width-1)+1)) // a write error shows with the next frame
+		column := min(v.Cursor.X, size.Width-1) + 1
+		_, _ = io.WriteString(out, ansi.CursorUp(more)+ansi.CursorHorizontalAbsolute(column)) // the next frame has the error
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the text that is rendered again with every word, in bytes and in lines of code. Longer text counts as
-// finished.
+// Bounds of the text that is rendered again with every word, in bytes and in lines of code. Longer
+// text counts as finished.
 const (
 	maxTail      = 4 << 10
 	maxCodeLines = 40
