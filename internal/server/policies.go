@@ -26,28 +26,28 @@ const (
 
 // outlook is a policy's schedule, as JSON.
 type outlook struct {
-	Name      string     `json:"name"`
-	Source    string     `json:"source"` // "preset", "configuration"
-	UsedBy    []string   `json:"usedBy"`
-	Sentence  string     `json:"sentence"`
-	Retries   []schedule `json:"retries"` // the first 100
-	Count     int        `json:"count"`   // of all; if unlimited: of those that are shown
-	Ends      string     `json:"ends"`    // what ends it: "retries", "max-total-wait", "deadline"; "never"
-	Total     int64      `json:"totalMs"` // of waiting; if unlimited: of what is shown
-	Unlimited bool       `json:"unlimited,omitzero"`
-	MaxWait   int64      `json:"maxWaitMs,omitzero"` // its budgets; left out: none
-	Deadline  int64      `json:"deadlineMs,omitzero"`
-	MaxAfter  int64      `json:"maxRetryAfterMs,omitzero"` // the longest wait that a provider may ask for; left out: what the budgets allow
-	RetryOn   []string   `json:"retryOn"`                  // kinds of faults
+	Name            string     `json:"name"`
+	Source          string     `json:"source"` // "preset", "configuration"
+	UsedBy          []string   `json:"usedBy"`
+	Sentence        string     `json:"sentence"`
+	Retries         []schedule `json:"retries"` // the first 100
+	Count           int        `json:"count"`   // of all; if unlimited: of those that are shown
+	Ends            string     `json:"ends"`    // what ends it: "retries", "max-total-wait", "deadline"; "never"
+	TotalMs         int64      `json:"totalMs"` // of waiting; if unlimited: of what is shown
+	Unlimited       bool       `json:"unlimited,omitzero"`
+	MaxWaitMs       int64      `json:"maxWaitMs,omitzero"` // its budgets; left out: none
+	DeadlineMs      int64      `json:"deadlineMs,omitzero"`
+	MaxRetryAfterMs int64      `json:"maxRetryAfterMs,omitzero"` // the longest wait that a provider may ask for; left out: what the budgets allow
+	RetryOn         []string   `json:"retryOn"`                  // kinds of faults
 }
 
 // schedule is one retry, as JSON.
 type schedule struct {
-	N     int   `json:"n"`
-	Wait  int64 `json:"waitMs"`
-	Least int64 `json:"leastMs"`
-	Most  int64 `json:"mostMs"`
-	At    int64 `json:"atMs"` // of waiting, this wait included
+	N       int   `json:"n"`
+	WaitMs  int64 `json:"waitMs"`
+	LeastMs int64 `json:"leastMs"`
+	MostMs  int64 `json:"mostMs"`
+	AtMs    int64 `json:"atMs"` // of waiting, this wait included
 }
 
 // servePolicies shows the schedule of each policy in an outage without end.
@@ -64,8 +64,8 @@ func viewPolicy(p Policy) outlook {
 	shown := o.Retries[:min(retriesShown, len(o.Retries))]
 	v := outlook{
 		Name: p.Name, Source: "configuration", UsedBy: p.UsedBy, Sentence: p.Sentence, Retries: []schedule{}, RetryOn: kinds(p.Policy),
-		Count: len(o.Retries), Ends: ends(p.Policy, o.Stop), Total: o.Total.Milliseconds(),
-		MaxWait: p.Policy.MaxWait.Milliseconds(), Deadline: p.Policy.Deadline.Milliseconds(), MaxAfter: p.Policy.MaxRetryAfter.Milliseconds(),
+		Count: len(o.Retries), Ends: ends(p.Policy, o.Stop), TotalMs: o.Total.Milliseconds(),
+		MaxWaitMs: p.Policy.MaxWait.Milliseconds(), DeadlineMs: p.Policy.Deadline.Milliseconds(), MaxRetryAfterMs: p.Policy.MaxRetryAfter.Milliseconds(),
 	}
 	if p.Preset {
 		v.Source = "preset"
@@ -77,9 +77,9 @@ func viewPolicy(p Policy) outlook {
 		v.Retries = append(v.Retries, schedule{r.N, ms(r.Wait), ms(r.Least), ms(r.Most), ms(r.At)})
 	}
 	if v.Unlimited = o.Stop == ""; v.Unlimited {
-		v.Count, v.Total = len(shown), 0
+		v.Count, v.TotalMs = len(shown), 0
 		if len(shown) > 0 {
-			v.Total = ms(shown[len(shown)-1].At)
+			v.TotalMs = ms(shown[len(shown)-1].At)
 		}
 	}
 	return v

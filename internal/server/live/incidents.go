@@ -14,22 +14,22 @@ import (
 
 // incident is a period in which an upstream failed, as JSON.
 type incident struct {
-	ID        string     `json:"id"`
-	Upstream  string     `json:"upstream"`
-	Models    []string   `json:"models"` // that failed
-	Open      bool       `json:"open"`
-	Began     time.Time  `json:"began"`
-	Ended     time.Time  `json:"ended,omitzero"`       // left out: it is open
-	Recovered int64      `json:"recoveredMs,omitzero"` // from the first failure to the first answer; left out: none yet
-	Tries     int        `json:"tries"`                // sent in that time
-	Failures  int        `json:"failures"`             // of the tries
-	Calls     int        `json:"calls"`                // requests that waited
-	Held      int        `json:"held"`                 // of them that succeeded
-	Lost      int        `json:"lost"`                 // of them that failed
-	Callers   int        `json:"callers"`              // the number of callers
-	Clients   []affected `json:"clients"`              // the callers' programs
-	Kinds     []cause    `json:"kinds"`
-	Message   string     `json:"message,omitzero"` // the provider's first error text
+	ID          string     `json:"id"`
+	Upstream    string     `json:"upstream"`
+	Models      []string   `json:"models"` // that failed
+	Open        bool       `json:"open"`
+	Began       time.Time  `json:"began"`
+	Ended       time.Time  `json:"ended,omitzero"`       // left out: it is open
+	RecoveredMs int64      `json:"recoveredMs,omitzero"` // from the first failure to the first answer; left out: none yet
+	Tries       int        `json:"tries"`                // sent in that time
+	Failures    int        `json:"failures"`             // of the tries
+	Calls       int        `json:"calls"`                // requests that waited
+	Held        int        `json:"held"`                 // of them that succeeded
+	Lost        int        `json:"lost"`                 // of them that failed
+	Callers     int        `json:"callers"`              // the number of callers
+	Clients     []affected `json:"clients"`              // the callers' programs
+	Kinds       []cause    `json:"kinds"`
+	Message     string     `json:"message,omitzero"` // the provider's first error text
 }
 
 // affected is a program whose requests waited, as JSON.
@@ -77,7 +77,7 @@ func viewIncident(in *history.Incident) incident {
 		Clients: []affected{}, Kinds: []cause{}, Message: in.Message,
 	}
 	if in.Recovered {
-		v.Recovered = in.Ended.Sub(in.Began).Milliseconds()
+		v.RecoveredMs = in.Ended.Sub(in.Began).Milliseconds()
 	}
 	for _, c := range in.Clients[:min(affectedBound, len(in.Clients))] {
 		v.Clients = append(v.Clients, affected{c.Name, c.Calls})

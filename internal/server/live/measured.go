@@ -55,21 +55,21 @@ func (l *Live) measurementOf(name string, now time.Time) measurement {
 
 // cell is a quarter of an hour, as JSON. Without requests it is empty.
 type cell struct {
-	OK         int   `json:"ok,omitzero"`           // tries that succeeded
-	Failed     int   `json:"failed,omitzero"`       // tries that failed
-	Retried    int   `json:"retried,omitzero"`      // requests that succeeded after failed tries
-	Lost       int   `json:"lost,omitzero"`         // requests that waited and got no answer
-	FirstToken int64 `json:"firstTokenMs,omitzero"` // the median
+	OK           int   `json:"ok,omitzero"`           // tries that succeeded
+	Failed       int   `json:"failed,omitzero"`       // tries that failed
+	Retried      int   `json:"retried,omitzero"`      // requests that succeeded after failed tries
+	Lost         int   `json:"lost,omitzero"`         // requests that waited and got no answer
+	FirstTokenMs int64 `json:"firstTokenMs,omitzero"` // the median
 }
 
 // saving is what waiting achieved in a week, as JSON.
 type saving struct {
-	Calls   int   `json:"calls"`   // requests that succeeded in spite of an incident
-	Outages int   `json:"outages"` // incidents with such requests
-	Waited  int64 `json:"waitedMs"`
-	Retries int   `json:"retries"`
-	Blips   int   `json:"blips"`   // requests that succeeded after failures outside an incident
-	Since   int64 `json:"sinceMs"` // the time span
+	Calls    int   `json:"calls"`   // requests that succeeded in spite of an incident
+	Outages  int   `json:"outages"` // incidents with such requests
+	WaitedMs int64 `json:"waitedMs"`
+	Retries  int   `json:"retries"`
+	Blips    int   `json:"blips"`   // requests that succeeded after failures outside an incident
+	SinceMs  int64 `json:"sinceMs"` // the time span
 }
 
 // waitSum sums up the waits for an upstream.
@@ -111,7 +111,7 @@ func (v *upstream) complete(b breaker.State, c waitSum, m measurement, now time.
 		v.UntilMs = api.RemainingMs(v.Until, now)
 	}
 	v.Slow, v.Samples, v.Strip = m.Slow, m.Samples, m.strip
-	v.FirstToken, v.FirstTokenBefore = m.First.Milliseconds(), m.Before.Milliseconds()
+	v.FirstTokenMs, v.FirstTokenBeforeMs = m.First.Milliseconds(), m.Before.Milliseconds()
 	if m.strip != nil {
 		v.Saved = &saving{m.Saved.Calls, m.Saved.Outages, m.Saved.Waited.Milliseconds(), m.Saved.Retries, m.Saved.Blips, m.Saved.Since.Milliseconds()}
 	}

@@ -29,29 +29,29 @@ type upstream struct {
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none known
 	Actions     []string  `json:"actions"`              // that it takes
 
-	Slow             bool    `json:"slow,omitzero"`
-	Samples          int     `json:"samples"`                     // answers in the last hour
-	FirstToken       int64   `json:"firstTokenMs,omitzero"`       // the median of the last half hour
-	FirstTokenBefore int64   `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
-	Strip            []cell  `json:"strip,omitzero"`              // the last day
-	Saved            *saving `json:"saved,omitzero"`
+	Slow               bool    `json:"slow,omitzero"`
+	Samples            int     `json:"samples"`                     // answers in the last hour
+	FirstTokenMs       int64   `json:"firstTokenMs,omitzero"`       // the median of the last half hour
+	FirstTokenBeforeMs int64   `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
+	Strip              []cell  `json:"strip,omitzero"`              // the last day
+	Saved              *saving `json:"saved,omitzero"`
 }
 
 // outage is an outage in progress, or one that is over while its waits end, as JSON.
 type outage struct {
-	Level      string    `json:"level"`          // of the failure: "host", "model", "credential"
-	Model      string    `json:"model,omitzero"` // of an outage of one model
-	Since      time.Time `json:"since"`
-	Kind       string    `json:"kind,omitzero"`
-	Cause      string    `json:"cause,omitzero"` // the kind in plain words
-	Message    string    `json:"message,omitzero"`
-	Probes     int       `json:"probes"` // that failed
-	Probing    bool      `json:"probing"`
-	Recovering bool      `json:"recovering"`         // it is over, and its waits end
-	Waiting    int       `json:"waiting"`            // requests that wait for its end
-	NextProbe  time.Time `json:"nextProbe,omitzero"` // left out: when the next wait ends
-	QuietUntil time.Time `json:"quietUntil,omitzero"`
-	Remaining  int64     `json:"remainingMs"` // until nextProbe; 0: now, or unknown
+	Level       string    `json:"level"`          // of the failure: "host", "model", "credential"
+	Model       string    `json:"model,omitzero"` // of an outage of one model
+	Since       time.Time `json:"since"`
+	Kind        string    `json:"kind,omitzero"`
+	Cause       string    `json:"cause,omitzero"` // the kind in plain words
+	Message     string    `json:"message,omitzero"`
+	Probes      int       `json:"probes"` // that failed
+	Probing     bool      `json:"probing"`
+	Recovering  bool      `json:"recovering"`         // it is over, and its waits end
+	Waiting     int       `json:"waiting"`            // requests that wait for its end
+	NextProbe   time.Time `json:"nextProbe,omitzero"` // left out: when the next wait ends
+	QuietUntil  time.Time `json:"quietUntil,omitzero"`
+	RemainingMs int64     `json:"remainingMs"` // until nextProbe; 0: now, or unknown
 }
 
 // key returns the name.
@@ -62,13 +62,13 @@ func (v upstream) key() string { return v.Name }
 func (v upstream) same(o upstream) bool {
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
 		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
-		v.FirstToken == o.FirstToken && v.FirstTokenBefore == o.FirstTokenBefore &&
+		v.FirstTokenMs == o.FirstTokenMs && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
 		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip)
 }
 
 // same reports whether nothing has changed but the time.
 func (v outage) same(o outage) bool {
-	v.Remaining = o.Remaining
+	v.RemainingMs = o.RemainingMs
 	return v == o
 }
 
@@ -125,7 +125,7 @@ func viewOutage(g *breaker.Outage, now time.Time) outage {
 	v := outage{
 		Level: g.Level, Model: g.Scope.Model, Since: api.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
 		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: api.Time(g.Next), QuietUntil: api.Time(g.Until),
-		Remaining: api.RemainingMs(g.Next, now),
+		RemainingMs: api.RemainingMs(g.Next, now),
 	}
 	if f := g.Fault; f != nil {
 		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
