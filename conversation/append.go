@@ -44,7 +44,7 @@ func (h *Runner) append(ctx context.Context, l *log, may func(*log) error, recor
 		now := time.Now().UTC()
 		added, err := records(now)
 		if err == nil {
-			err = l.entitle(added)
+			err = l.addCaption(added)
 		}
 		if err != nil {
 			return err

@@ -123,7 +123,7 @@ func (r *reader) stale(e wire.Event) bool {
 	return false
 }
 
-// follow tells what happens.
+// followOutages tells what happens.
 func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 	if !r.waiting() {
 		return errUnread
@@ -143,7 +143,7 @@ func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 	}
 }
 
-// waiting tells of the wait that the turn is in, as it stands; false: the
+// parked tells of the wait that the turn is in, as it stands; false: the
 // reader has broken off.
 func (r *reader) waiting() bool {
 	w := r.log.now.waits

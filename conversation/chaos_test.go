@@ -147,7 +147,7 @@ func (c *chaos) callsTools() llmtest.Answer {
 	return llmtest.Calls(calls...)
 }
 
-// work is a tool that must not run when its result is in the log.
+// handle is a tool that must not run when its result is in the log.
 func (c *chaos) work(conversation string) tool.Tool {
 	return tool.Tool{Tool: llm.Tool{Name: "work"}, Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 		var in struct{ ID string }
@@ -213,7 +213,7 @@ func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 5 {
-					said, err := desk.Say(t.Context(), id, "", "go on")
+					said, err := desk.Submit(t.Context(), id, "", "go on")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 // live is a process that works until it is killed, or until its input ends:
 // then it hands back what it is at. It says when it is there.
 func live(config string) error {
-	var c place
+	var c sharedCaller
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func live(config string) error {
 	fmt.Println("ready")
 	go tellWhenSettled(ctx, e)
 	p := &player{engine: e}
-	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, Stay: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 	return errors.Join(err, e.Close(context.Background()))
 }
 
@@ -129,7 +129,7 @@ func (*player) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, er
 	return answer(ctx, q)
 }
 
-// work refuses to run when its result is in the log.
+// handle refuses to run when its result is in the log.
 func (p *player) work(conversation string) func(context.Context, json.RawMessage) (string, error) {
 	return func(ctx context.Context, arguments json.RawMessage) (string, error) {
 		var in struct{ ID string }
@@ -152,8 +152,8 @@ type process struct {
 	said  *bufio.Reader
 }
 
-// place is where a process has its store.
-type place struct {
+// sharedCaller is where a process has its store.
+type sharedCaller struct {
 	Dir                   string
 	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
 	Peers                 []string // the other nodes, too
@@ -162,7 +162,7 @@ type place struct {
 // secret is known to all nodes.
 const secret = "known-to-these-processes"
 
-func (p place) config() jetstream.Config {
+func (p sharedCaller) config() jetstream.Config {
 	c := jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
 	if p.Node != "" {
 		c.Cluster = &jetstream.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
@@ -171,7 +171,7 @@ func (p place) config() jetstream.Config {
 }
 
 // launch starts a process on a store.
-func launch(t *testing.T, c place) *process {
+func launch(t *testing.T, c sharedCaller) *process {
 	t.Helper()
 	store, err := json.Marshal(c)
 	if err != nil {
@@ -229,7 +229,7 @@ func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]
 			t.Fatal(err)
 		}
 		for range turns {
-			said, err := desk.Say(t.Context(), id, "", "go on")
+			said, err := desk.Submit(t.Context(), id, "", "go on")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,7 +250,7 @@ func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
 	if *long {
 		kills, turns = 200, 100
 	}
-	store := place{Dir: t.TempDir()}
+	store := sharedCaller{Dir: t.TempDir()}
 	e := opened(t, store.config())
 	accepted := accept(t, e, 40, turns)
 	shut(t, e)
@@ -287,7 +287,7 @@ func shut(t *testing.T, e store.Store) {
 
 // nodes gives the stores of three nodes of one cluster on this machine, and
 // how to reach it.
-func nodes(t *testing.T) (stores []place, r jetstream.Remote) {
+func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
 	t.Helper()
 	var ports []string
 	for range 6 {
@@ -300,7 +300,7 @@ func nodes(t *testing.T) (stores []place, r jetstream.Remote) {
 	}
 	var urls []string
 	for n := range 3 {
-		stores = append(stores, place{
+		stores = append(stores, sharedCaller{
 			Dir: t.TempDir(), Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n],
 		})
 		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])

@@ -18,7 +18,7 @@ func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 			var v View
 			ok := true
 			if err == nil {
-				v, ok, err = glance(head)
+				v, ok, err = viewOfHead(head)
 			}
 			if ok && (!yield(v, err) || err != nil) {
 				return
@@ -27,9 +27,9 @@ func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 	}
 }
 
-// glance gives what a head tells of a conversation; false: it is not one of
+// viewOfHead gives what a head tells of a conversation; false: it is not one of
 // ours.
-func glance(head store.Head) (v View, ok bool, err error) {
+func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}
 	if head.First.Type == created {
 		if err := l.fold(head.First); err != nil {
@@ -39,7 +39,7 @@ func glance(head store.Head) (v View, ok bool, err error) {
 	if l.check() != nil {
 		return v, false, nil
 	}
-	return View{ID: l.id, Settings: titled(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
+	return View{ID: l.id, Settings: captionedSettings(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
 }
 
 // History yields what is kept of a conversation behind a number, as [Runner.Attach]

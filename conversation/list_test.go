@@ -58,7 +58,7 @@ func TestAHistoryIsWhatIsKept(t *testing.T) {
 		}
 		expect(t, got, strings.Join(want, "\n"))
 		for _, err := range host.History(t.Context(), "none", 0) {
-			if !errors.Is(err, conversation.ErrNone) {
+			if !errors.Is(err, conversation.ErrNotFound) {
 				t.Error(err)
 			}
 		}
@@ -92,7 +92,7 @@ func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
 		host, _ := h.host()
 		a, b := h.create(host), h.create(host)
 		for _, c := range []string{a, b} {
-			if _, err := host.Say(t.Context(), c, "1", "hello"); err != nil {
+			if _, err := host.Submit(t.Context(), c, "1", "hello"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,7 +112,7 @@ func TestWhoSaysNowIsNotHeldUpByTheGate(t *testing.T) {
 		c := h.create(host)
 		h.say(host, c, "hello")
 		time.Sleep(time.Minute)
-		if err := host.Now(t.Context(), c); err != nil {
+		if err := host.RetryNow(t.Context(), c); err != nil {
 			t.Error(err)
 		}
 		began := time.Now()

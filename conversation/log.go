@@ -206,7 +206,7 @@ func (l *log) idle() bool { return l.now.id == "" }
 // check says what is wrong with a log that has been read.
 func (l *log) check() error {
 	if l.born.IsZero() {
-		return fmt.Errorf("%w: %s", ErrNone, l.id)
+		return fmt.Errorf("%w: %s", ErrNotFound, l.id)
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ const (
 	fresh      = 15 * time.Second // for so long another host's finding is as good as one's own
 )
 
-// finding is that a model is down.
-type finding struct {
+// outageReport is that a model is down.
+type outageReport struct {
 	Host    string    `json:"host"` // that has found it
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -42,8 +42,8 @@ type outages struct {
 	facts map[string]store.Entry // by key
 }
 
-// follow keeps up with what hosts find, until ctx ends.
-func (h *Runner) follow(ctx context.Context) error {
+// followOutages keeps up with what hosts find, until ctx ends.
+func (h *Runner) followOutages(ctx context.Context) error {
 	for f, err := range h.Store.Watch(ctx) {
 		if err != nil {
 			return err
@@ -69,19 +69,19 @@ func (o *outages) set(f store.Entry) {
 }
 
 // downKey names the fact about a model, whose name may have any characters.
-func downKey(name llm.Name) string { return factPrefix + errandID(name.Provider, name.Model) }
+func downKey(name llm.Name) string { return factPrefix + jobID(name.Provider, name.Model) }
 
 // of gives what is known of a model; false: nothing.
-func (o *outages) of(name llm.Name) (found finding, f store.Entry, ok bool) {
+func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f, ok = o.facts[downKey(name)]
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// elsewhere gives the fault that another host has just had of a model; nil:
+// sharedFault gives the fault that another host has just had of a model; nil:
 // none has.
-func (h *Runner) elsewhere(name llm.Name) *fault.Error {
+func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	found, _, ok := h.outages.of(name)
 	if !ok || found.Host == h.id || time.Since(found.At) > fresh {
 		return nil
@@ -92,17 +92,17 @@ func (h *Runner) elsewhere(name llm.Name) *fault.Error {
 	}
 }
 
-// found tells the other hosts how a try has gone; nil: it was answered. An
+// shareOutcome tells the other hosts how a try has gone; nil: it was answered. An
 // outage is told of only once this host's own gate is sure of it: one bad
 // answer is none.
-func (h *Runner) found(ctx context.Context, name llm.Name, f *fault.Error) {
+func (h *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
 	_, fact, known := h.outages.of(name)
 	fact.Key = downKey(name)
 	switch {
 	case f == nil && known:
 		fact.Value = nil
 	case f != nil && f.Rule != "session/shared" && fault.Transient.Has(f.Kind) && h.Breakers.Of(name.Provider).Degraded():
-		fact.Value, _ = json.Marshal(finding{ // strings and numbers always have a form in JSON
+		fact.Value, _ = json.Marshal(outageReport{ // strings and numbers always have a form in JSON
 			Host: h.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Redacted(),
 		})
 	default:
@@ -117,49 +117,49 @@ func (h *Runner) found(ctx context.Context, name llm.Name, f *fault.Error) {
 	}
 }
 
-// place is a turn's place at a provider's gate, which hosts share.
-type place struct {
+// sharedCaller is a turn's place at a provider's gate, which hosts share.
+type sharedCaller struct {
 	*breaker.Caller
 	h     *Runner
 	name  llm.Name
 	urged atomic.Bool // a user wants the next try to be one, whatever others have found
 }
 
-// Now lets the next try go, as that of breaker.Caller does.
-func (p *place) Now() {
+// RetryNow lets the next try go, as that of breaker.Caller does.
+func (p *sharedCaller) Now() {
 	p.urged.Store(true)
 	p.Caller.RetryNow()
 }
 
 // Enter lets a try go, or gives the fault that somebody has just had.
-func (p *place) Acquire(ctx context.Context) (retry.Permit, error) {
+func (p *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
 	pass, err := p.Caller.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if p.urged.Swap(false) {
-		return &passed{pass, ctx, p, time.Now()}, nil
+		return &sharedPermit{pass, ctx, p, time.Now()}, nil
 	}
-	if f := p.h.elsewhere(p.name); f != nil {
+	if f := p.h.sharedFault(p.name); f != nil {
 		pass.Report(f)
 		return nil, f
 	}
-	return &passed{pass, ctx, p, time.Now()}, nil
+	return &sharedPermit{pass, ctx, p, time.Now()}, nil
 }
 
-// passed is the permission for a try.
-type passed struct {
+// sharedPermit is the permission for a try.
+type sharedPermit struct {
 	retry.Permit
 	ctx   context.Context
-	place *place
+	place *sharedCaller
 	began time.Time
 }
 
 // Leave tells how the try has gone.
-func (p *passed) Report(f *fault.Error) {
+func (p *sharedPermit) Report(f *fault.Error) {
 	p.Permit.Report(f)
 	if f == nil || f.Kind != fault.Canceled {
 		p.place.h.measure(Event{Type: Tried, Name: p.place.name, Fault: f, Took: time.Since(p.began)})
 	}
-	p.place.h.found(context.WithoutCancel(p.ctx), p.place.name, f)
+	p.place.h.shareOutcome(context.WithoutCancel(p.ctx), p.place.name, f)
 }

@@ -24,7 +24,7 @@ func TestMoreHostsDoNotAskAProviderMoreOftenThatIsDown(t *testing.T) {
 			all := u.wait(t, h, host, 100)
 			asked[hosts] = u.asked.Load()
 			u.up.Store(true)
-			if err := host.Now(t.Context(), all[3]); err != nil {
+			if err := host.RetryNow(t.Context(), all[3]); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(20 * time.Second)
@@ -89,7 +89,7 @@ func TestWhoeverSaysNowIsAskedForWhateverOthersHaveFound(t *testing.T) {
 		h.host()
 		for n, c := range u.wait(t, h, host, 20) {
 			before := u.asked.Load()
-			if err := host.Now(t.Context(), c); err != nil {
+			if err := host.RetryNow(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -232,7 +232,7 @@ func TestAStopThatCrossesTheTakingEndsTheTurnAtOnce(t *testing.T) {
 func TestATurnIsNotLostByWhomWakesIt(t *testing.T) {
 	for name, wake := range map[string]func(*conversation.Runner, string) error{
 		"stop": func(h *conversation.Runner, c string) error { return h.Stop(context.Background(), c, "") },
-		"now":  func(h *conversation.Runner, c string) error { return h.Now(context.Background(), c) },
+		"now":  func(h *conversation.Runner, c string) error { return h.RetryNow(context.Background(), c) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fails := slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, 5)
@@ -318,7 +318,7 @@ func TestAnInputThatIsBegunCannotBeChanged(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 			for _, err := range []error{host.Remove(t.Context(), c, id), host.Edit(t.Context(), c, id, "x")} {
-				if !errors.Is(err, conversation.ErrInput) {
+				if !errors.Is(err, conversation.ErrNotQueued) {
 					t.Error(err)
 				}
 			}
@@ -399,7 +399,7 @@ func TestSomebodySaysNowTheMomentAWaitBegins(t *testing.T) {
 				var said time.Time
 				place(m, once("turn-parked", n, func() {
 					said = time.Now()
-					if err := host.Now(t.Context(), c); err != nil {
+					if err := host.RetryNow(t.Context(), c); err != nil {
 						t.Error(err)
 					}
 				}))
@@ -420,7 +420,7 @@ func TestNothingIsSaidToAConversationThatIsJustDeleted(t *testing.T) {
 		host := conversation.New(h.config)
 		c := h.create(host)
 		m.offer = func(store.Job) error { return h.engine.Delete(t.Context(), c) }
-		if _, err := host.Say(t.Context(), c, "", "hello"); !errors.Is(err, store.ErrDeleted) {
+		if _, err := host.Submit(t.Context(), c, "", "hello"); !errors.Is(err, store.ErrDeleted) {
 			t.Error(err)
 		}
 	})
@@ -430,7 +430,7 @@ func TestAPageOfAnyKindIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		desk := conversation.New(h.config)
-		h.say(desk, h.create(desk), strings.Repeat("<&>", conversation.TextBound/3))
+		h.say(desk, h.create(desk), strings.Repeat("<&>", conversation.MaxText/3))
 	})
 }
 

@@ -48,7 +48,7 @@ func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 		if err != nil {
 			return nil, err
 		}
-		v, ok, err := glance(head)
+		v, ok, err := viewOfHead(head)
 		switch {
 		case err != nil:
 			return nil, err

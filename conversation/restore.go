@@ -46,7 +46,7 @@ func (h *Runner) Restore(ctx context.Context, conversation string, records []sto
 			return 0, err
 		}
 		missing = append(missing[:added:added], r)
-		if err := given.entitle(missing); err != nil {
+		if err := given.addCaption(missing); err != nil {
 			return 0, err
 		}
 	}
@@ -138,24 +138,24 @@ func (h *Runner) resume(ctx context.Context, conversation string) error {
 	case err != nil:
 		return err
 	case l.idle():
-		return h.next(ctx, l)
+		return h.enqueueNext(ctx, l)
 	case l.now.held:
 		return nil
 	}
 	if w := l.now.waits; w != nil {
-		h.waiting.add(w.Name.Provider, conversation, l.now.id)
+		h.parked.add(w.Name.Provider, conversation, l.now.id)
 	}
-	t := ticket(conversation, l.now.id, "", errand{})
+	t := newJob(conversation, l.now.id, "", payload{})
 	if due := l.due(); !due.IsZero() && !l.now.abort {
 		return h.Store.Schedule(ctx, t, due)
 	}
 	return h.Store.Enqueue(ctx, t)
 }
 
-// Gather writes down what was accepted and is only in the queue, as it is where
+// RecordQueued writes down what was accepted and is only in the queue, as it is where
 // a process has died at that moment. It is for stores that nobody works on, so
 // that their logs tell everything.
-func (h *Runner) Gather(ctx context.Context) (err error) {
+func (h *Runner) RecordQueued(ctx context.Context) (err error) {
 	health, err := h.Store.Health(ctx)
 	if err != nil {
 		return err
@@ -172,26 +172,26 @@ func (h *Runner) Gather(ctx context.Context) (err error) {
 			return err
 		}
 		held = append(held, c)
-		if err := h.gather(ctx, c.Job()); err != nil {
+		if err := h.recordQueued(ctx, c.Job()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gather writes down what a ticket carries.
-func (h *Runner) gather(ctx context.Context, t store.Job) error {
-	var e errand
+// recordQueued writes down what a ticket carries.
+func (h *Runner) recordQueued(ctx context.Context, t store.Job) error {
+	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {
 		return fmt.Errorf("ticket: %w", err)
 	}
 	l, err := h.load(ctx, t.Conversation)
 	_, damaged := errors.AsType[*store.Damage](err)
 	switch {
-	case errors.Is(err, ErrNone), errors.Is(err, store.ErrDeleted), damaged:
+	case errors.Is(err, ErrNotFound), errors.Is(err, store.ErrDeleted), damaged:
 		return nil // nothing can be written there
 	case err != nil:
 		return err
 	}
-	return h.note(ctx, l, e)
+	return h.recordInput(ctx, l, e)
 }

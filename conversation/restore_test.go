@@ -222,7 +222,7 @@ func TestWhatIsRestoredMustBeAWholeConversationAndNoOther(t *testing.T) {
 		if _, err := host.Restore(t.Context(), c, all); !errors.Is(err, store.ErrDeleted) {
 			t.Error(err)
 		}
-		if _, err := host.Get(t.Context(), "a"); !errors.Is(err, conversation.ErrNone) {
+		if _, err := host.Get(t.Context(), "a"); !errors.Is(err, conversation.ErrNotFound) {
 			t.Error(err)
 		}
 	})
@@ -239,7 +239,7 @@ func TestWhatWasAcceptedAndNotWrittenDownIsGathered(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		for range 2 {
-			if err := idle.Gather(t.Context()); err != nil {
+			if err := idle.RecordQueued(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if v, err := idle.Get(t.Context(), c); err != nil || len(v.Inputs) != 1 || v.Inputs[0].Text != "hello" {

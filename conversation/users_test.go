@@ -35,7 +35,7 @@ func (u *user) act(ctx context.Context) {
 	var err error
 	switch u.roll(8) {
 	case 0, 1, 2:
-		if id, err = u.desk.Say(ctx, u.talk, "", "go on"); err == nil {
+		if id, err = u.desk.Submit(ctx, u.talk, "", "go on"); err == nil {
 			u.said = append(u.said, id)
 		}
 	case 3:
@@ -52,10 +52,10 @@ func (u *user) act(ctx context.Context) {
 	case 6:
 		err = u.desk.Stop(ctx, u.talk, "")
 	case 7:
-		err = u.desk.Now(ctx, u.talk)
+		err = u.desk.RetryNow(ctx, u.talk)
 	}
 	switch {
-	case err == nil, errors.Is(err, conversation.ErrInput), errors.Is(err, conversation.ErrIdle), errors.Is(err, conversation.ErrStopped), errors.Is(err, store.ErrInvalid):
+	case err == nil, errors.Is(err, conversation.ErrNotQueued), errors.Is(err, conversation.ErrIdle), errors.Is(err, conversation.ErrStopped), errors.Is(err, store.ErrInvalid):
 	default:
 		u.complain("%s: %v", u.talk, err)
 	}

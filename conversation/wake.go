@@ -14,20 +14,20 @@ import (
 // answers again.
 const recoveries = "upstreams"
 
-// pace is how long one slice of turns that are woken is ahead of the next,
+// wakeInterval is how long one slice of turns that are woken is ahead of the next,
 // which is twice as large.
-const pace = time.Second
+const wakeInterval = time.Second
 
-// waiting are the turns that wait for an upstream and are held by nobody, as
+// parked are the turns that wait for an upstream and are held by nobody, as
 // far as this host has parked them or has found them when it began. It is only
 // there to wake them early: who is not in it wakes at its own time.
-type waiting struct {
+type parkedTurns struct {
 	mu    sync.Mutex
 	turns map[string]map[string]string // upstream -> conversation -> turn
 }
 
 // add notes a turn that was parked.
-func (w *waiting) add(upstream, conversation, turnID string) {
+func (w *parkedTurns) add(upstream, conversation, turnID string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.turns == nil {
@@ -40,7 +40,7 @@ func (w *waiting) add(upstream, conversation, turnID string) {
 }
 
 // drop forgets the turn of a conversation, which somebody has taken up.
-func (w *waiting) drop(conversation string) {
+func (w *parkedTurns) drop(conversation string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for upstream, turns := range w.turns {
@@ -51,7 +51,7 @@ func (w *waiting) drop(conversation string) {
 }
 
 // some takes out up to n of the turns that wait for an upstream.
-func (w *waiting) some(upstream string, n int) map[string]string {
+func (w *parkedTurns) some(upstream string, n int) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	taken := map[string]string{}
@@ -65,8 +65,8 @@ func (w *waiting) some(upstream string, n int) map[string]string {
 	return taken
 }
 
-// find notes the turns that were parked before this host was there.
-func (h *Runner) find(ctx context.Context) {
+// findParked notes the turns that were parked before this host was there.
+func (h *Runner) findParked(ctx context.Context) {
 	all := false
 	h.waits.search()
 	defer func() { h.waits.searched(all) }()
@@ -83,7 +83,7 @@ func (h *Runner) find(ctx context.Context) {
 		}
 		h.waits.found(p)
 		if !held {
-			h.waiting.add(p.Name.Provider, head.ID, p.Turn)
+			h.parked.add(p.Name.Provider, head.ID, p.Turn)
 		}
 	}
 	all = true
@@ -101,7 +101,7 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 		}
 		var s Settings
 		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
-		return p.of(head.ID, titled(s, last).Title, last.Turn, last.Time), p.Held, true
+		return p.of(head.ID, captionedSettings(s, last).Title, last.Turn, last.Time), p.Held, true
 	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
 		return w, false, false
 	}
@@ -116,16 +116,16 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 	return *l.wait(), l.now.held, true
 }
 
-// back tells all hosts that an upstream answers again.
-func (h *Runner) back(ctx context.Context, upstream string) {
+// announceRecovery tells all hosts that an upstream answers again.
+func (h *Runner) announceRecovery(ctx context.Context, upstream string) {
 	if err := h.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
 		h.Log.Warn("telling of a recovery", "upstream", upstream, "error", err)
 	}
 }
 
-// listen wakes those that wait for an upstream when it answers again, and keeps
+// followUpstreams wakes those that wait for an upstream when it answers again, and keeps
 // up with which turns wait.
-func (h *Runner) listen(ctx context.Context) error {
+func (h *Runner) followUpstreams(ctx context.Context) error {
 	heard, err := h.Store.Subscribe(ctx, recoveries)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (h *Runner) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.find(ctx)
+	h.findParked(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { h.followWaits(ctx, said) })
@@ -147,32 +147,32 @@ func (h *Runner) listen(ctx context.Context) error {
 // wakeAll wakes the turns that wait for an upstream, a few at first and then
 // more and more, until one of them finds it down again.
 func (h *Runner) wakeAll(ctx context.Context, upstream string) {
-	if !h.ramps.begin(upstream) {
+	if !h.wakeups.begin(upstream) {
 		return
 	}
-	defer h.ramps.end(upstream)
+	defer h.wakeups.end(upstream)
 	for n := 1; ; n *= 2 {
-		some := h.waiting.some(upstream, n)
+		some := h.parked.some(upstream, n)
 		for conversation, id := range some {
-			err := h.Store.Enqueue(ctx, ticket(conversation, id, "", errand{Woken: true}))
+			err := h.Store.Enqueue(ctx, newJob(conversation, id, "", payload{Woken: true}))
 			if err != nil && ctx.Err() == nil {
 				h.Log.Warn("waking a turn", "turn", id, "error", err)
 			}
 		}
-		if len(some) < n || retry.Sleep(ctx, pace) != nil || h.ramps.down(upstream) {
+		if len(some) < n || retry.Sleep(ctx, wakeInterval) != nil || h.wakeups.down(upstream) {
 			return
 		}
 	}
 }
 
-// ramps are the upstreams whose turns are being woken.
-type ramps struct {
+// wakeups are the upstreams whose turns are being woken.
+type wakeups struct {
 	mu    sync.Mutex
 	under map[string]bool // upstream -> it has failed since
 }
 
 // begin notes a ramp; false: there is one already.
-func (r *ramps) begin(upstream string) bool {
+func (r *wakeups) begin(upstream string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, there := r.under[upstream]; there {
@@ -185,14 +185,14 @@ func (r *ramps) begin(upstream string) bool {
 	return true
 }
 
-func (r *ramps) end(upstream string) {
+func (r *wakeups) end(upstream string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.under, upstream)
 }
 
 // failed notes that an upstream is down again.
-func (r *ramps) failed(upstream string) {
+func (r *wakeups) failed(upstream string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, there := r.under[upstream]; there {
@@ -201,7 +201,7 @@ func (r *ramps) failed(upstream string) {
 }
 
 // down tells whether an upstream has failed since its ramp began.
-func (r *ramps) down(upstream string) bool {
+func (r *wakeups) down(upstream string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.under[upstream]

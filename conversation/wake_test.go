@@ -63,7 +63,7 @@ func TestARecoveryWakesAllThatWait(t *testing.T) {
 		h.host()
 		synctest.Wait()
 		u.up.Store(true)
-		if err := host.Now(t.Context(), all[7]); err != nil {
+		if err := host.RetryNow(t.Context(), all[7]); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -93,7 +93,7 @@ func TestARecoveryThatIsNoneEndsTheWaking(t *testing.T) {
 		all := u.wait(t, h, host, 60)
 		before := u.asked.Load()
 		u.up.Store(true)
-		if err := host.Now(t.Context(), all[0]); err != nil {
+		if err := host.RetryNow(t.Context(), all[0]); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

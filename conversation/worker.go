@@ -23,23 +23,23 @@ import (
 
 // worker has one turn.
 type worker struct {
-	h      *Runner
-	log    *log
-	turn   string
-	ticket string // the id of the one that it came with
-	epoch  int
-	now    bool        // a user has asked for the first try
-	haste  bool        // a user has asked for the next one since its wait was told of
-	place  *place      // at the gate of who is asked; nil: nobody is
-	said   bool        // content has come since it took the turn
-	asked  llm.Name    // the model of the last retry
-	held   *turn.Retry // one that is told of when its wait is kept; nil: none is
+	h          *Runner
+	log        *log
+	turn       string
+	ticket     string // the id of the one that it came with
+	epoch      int
+	now        bool          // a user has asked for the first try
+	retryAsked bool          // a user has asked for the next one since its wait was told of
+	place      *sharedCaller // at the gate of who is asked; nil: nobody is
+	said       bool          // content has come since it took the turn
+	asked      llm.Name      // the model of the last retry
+	deferred   *turn.Retry   // one that is told of when its wait is kept; nil: none is
 
 	mu   sync.Mutex // guards log, haste, place and held while the turn runs
 	stop context.CancelCauseFunc
 }
 
-// work takes the turn and goes on with it until it is sealed, parked or
+// handle takes the turn and goes on with it until it is sealed, parked or
 // handed back.
 func (w *worker) work(ctx context.Context) error {
 	if w.log.now.abort {
@@ -58,8 +58,8 @@ func (w *worker) work(ctx context.Context) error {
 	switch {
 	case errors.As(err, &f):
 		return w.supervise(ctx, f)
-	case errors.Is(err, errParked) && w.hurried(): // meanwhile
-		return w.h.Store.Enqueue(context.WithoutCancel(ctx), ticket(w.log.id, w.turn, "", errand{Woken: true, Now: true}))
+	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
+		return w.h.Store.Enqueue(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, "", payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
 		return nil
 	case errors.Is(err, retry.ErrParked):
@@ -92,16 +92,16 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	}
 	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
 		var start, failed policy.Run
-		input, start, failed = w.stand(now) // each time anew: the log may have gone on
+		input, start, failed = w.resumePoint(now) // each time anew: the log may have gone on
 		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: failed}, now)
 		return []store.Record{r}, err
 	})
 	return input, err
 }
 
-// stand gives how the turn stands: the events with which it goes on, the run
+// resumePoint gives how the turn stands: the events with which it goes on, the run
 // of the policy, and how many workers have failed in a row.
-func (w *worker) stand(now time.Time) (input []turn.Event, start, failed policy.Run) {
+func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed policy.Run) {
 	l := w.log
 	if l.now.id != w.turn {
 		w.epoch = 1
@@ -160,7 +160,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
 	ctx, w.stop = under, cancel
-	over, err := w.obey(ctx)
+	over, err := w.listenForCommands(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	if err != nil {
 		return &failed{err}
 	}
-	world.Persist, world.Steering, world.SpreadWait, world.Retry.Sleep, world.Breaker = w.keep, w.inbox, spread, w.wait, w.enter
+	world.Persist, world.Steering, world.SpreadWait, world.Retry.Sleep, world.Breaker = w.keep, w.steering, lengthen, w.wait, w.acquireBreaker
 	for {
 		err := w.drive(ctx, world, input)
 		if !errors.Is(err, errChanged) {
@@ -192,7 +192,7 @@ func (w *worker) drive(ctx context.Context, world agent.Agent, input []turn.Even
 		case err != nil:
 			return &failed{err}
 		}
-		w.tell(ctx, e)
+		w.onEvent(ctx, e)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	may := func(l *log) error { return cmp.Or(w.mine(l), l.steered(events)) }
+	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
 	return w.h.append(ctx, w.log, may, func(now time.Time) ([]store.Record, error) {
 		records := make([]store.Record, len(events))
 		for i, e := range events {
@@ -223,8 +223,8 @@ func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	})
 }
 
-// mine refuses to go on when another worker has taken the turn.
-func (w *worker) mine(l *log) error {
+// checkEpoch refuses to go on when another worker has taken the turn.
+func (w *worker) checkEpoch(l *log) error {
 	if l.now.id != w.turn || l.now.epoch != w.epoch {
 		return errElsewhere
 	}
@@ -246,18 +246,18 @@ func (l *log) steered(events []turn.Event) error {
 	return nil
 }
 
-// note appends a record about the turn.
-func (w *worker) note(ctx context.Context, kind string, body any) error {
+// recordInput appends a record about the turn.
+func (w *worker) appendRecord(ctx context.Context, kind string, body any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.h.append(ctx, w.log, w.mine, func(now time.Time) ([]store.Record, error) {
+	return w.h.append(ctx, w.log, w.checkEpoch, func(now time.Time) ([]store.Record, error) {
 		r, err := record(kind, w.turn, body, now)
 		return []store.Record{r}, err
 	})
 }
 
-// inbox gives the inputs that steer the turn.
-func (w *worker) inbox() []turn.UserMessage {
+// steering gives the inputs that steer the turn.
+func (w *worker) steering() []turn.UserMessage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var said []turn.UserMessage
@@ -271,38 +271,38 @@ func (w *worker) inbox() []turn.UserMessage {
 
 // wait waits for the next try: here where that is short, else nobody does.
 func (w *worker) wait(ctx context.Context, n policy.Wait) error {
-	err := w.rest(ctx, n)
+	err := w.waitOrPark(ctx, n)
 	if err == nil {
 		w.h.noteTry(ctx, w.log.id)
 	}
 	return err
 }
 
-func (w *worker) rest(ctx context.Context, n policy.Wait) error {
-	w.h.ramps.failed(w.asked.Provider)
-	if w.waits(n) {
+func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
+	w.h.wakeups.failed(w.asked.Provider)
+	if w.isParked(n) {
 		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
 	}
-	stays := n.Verdict.Wait <= w.h.Stay
-	err := w.note(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
-	w.unveil(context.WithoutCancel(ctx))
+	stays := n.Verdict.Wait <= w.h.ParkAfter
+	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
+	w.flushDeferred(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
-	w.pend(ctx)
+	w.announceWait(ctx)
 	switch {
 	case errors.Is(context.Cause(ctx), errAborted):
 		return errAborted // nobody is to come back to it
-	case stays && w.hurried():
+	case stays && w.retryRequested():
 		return nil
 	case stays:
 		return w.place.Wait(ctx, n.Verdict.Wait)
 	}
-	return w.leave(context.WithoutCancel(ctx), n.Due)
+	return w.park(context.WithoutCancel(ctx), n.Due)
 }
 
-// pend tells of the wait that has just been noted in the log.
-func (w *worker) pend(ctx context.Context) {
+// announceWait tells of the wait that has just been noted in the log.
+func (w *worker) announceWait(ctx context.Context) {
 	w.mu.Lock()
 	wait := w.log.wait()
 	w.mu.Unlock()
@@ -311,26 +311,26 @@ func (w *worker) pend(ctx context.Context) {
 	}
 }
 
-// waits tells whether the wait of a note is noted in the log, and goes on.
-func (w *worker) waits(n policy.Wait) bool {
+// isParked tells whether the wait of a note is noted in the log, and goes on.
+func (w *worker) isParked(n policy.Wait) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.log.now.waits
 	return last != nil && last.Run.Tries == n.Run.Tries
 }
 
-// leave leaves the turn to nobody until it is due.
-func (w *worker) leave(ctx context.Context, due time.Time) error {
-	if err := w.h.Store.Schedule(ctx, ticket(w.log.id, w.turn, "", errand{}), due); err != nil {
+// park leaves the turn to nobody until it is due.
+func (w *worker) park(ctx context.Context, due time.Time) error {
+	if err := w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due); err != nil {
 		return err
 	}
-	w.h.waiting.add(w.asked.Provider, w.log.id, w.turn)
+	w.h.parked.add(w.asked.Provider, w.log.id, w.turn)
 	return errParked
 }
 
-// enter takes a place at the gate of the provider that a model is at.
-func (w *worker) enter(name llm.Name) (retry.Breaker, func()) {
-	place := &place{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), h: w.h, name: name}
+// acquireBreaker takes a place at the gate of the provider that a model is at.
+func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
+	place := &sharedCaller{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), h: w.h, name: name}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.place == nil && w.now {
@@ -340,33 +340,33 @@ func (w *worker) enter(name llm.Name) (retry.Breaker, func()) {
 	return place, place.Close
 }
 
-// hurry ends the wait that the worker is in, or about to be in.
-func (w *worker) hurry() {
+// retryNow ends the wait that the worker is in, or about to be in.
+func (w *worker) retryNow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.haste = true; w.place != nil {
+	if w.retryAsked = true; w.place != nil {
 		w.place.Now()
 	}
 }
 
-// hasten notes whether a user has asked for the next try.
-func (w *worker) hasten(now bool) {
+// setRetryRequested notes whether a user has asked for the next try.
+func (w *worker) setRetryRequested(now bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.haste = now
+	w.retryAsked = now
 }
 
-// hurried tells whether a user has asked for the next try since its wait was
+// retryRequested tells whether a user has asked for the next try since its wait was
 // told of.
-func (w *worker) hurried() bool {
+func (w *worker) retryRequested() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.haste
+	return w.retryAsked
 }
 
-// spread makes long waits a little longer, so that many of them do not end at
+// lengthen makes long waits a little longer, so that many of them do not end at
 // the same moment: by 2 % and 5 s at most.
-func spread(d time.Duration) time.Duration {
+func lengthen(d time.Duration) time.Duration {
 	if d < time.Minute {
 		return d
 	}
@@ -375,7 +375,7 @@ func spread(d time.Duration) time.Duration {
 
 // release hands the turn back: the host ends, and somebody else goes on.
 func (w *worker) release(ctx context.Context, why error) error {
-	if err := w.note(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
+	if err := w.appendRecord(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
 		return err
 	}
 	return why
@@ -396,10 +396,10 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 		return w.giveUp(ctx, f)
 	}
 	due := now.Add(verdict.Wait)
-	if err := w.note(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
+	if err := w.appendRecord(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
 		return err
 	}
-	return w.h.Store.Schedule(ctx, ticket(w.log.id, w.turn, "", errand{}), due)
+	return w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due)
 }
 
 // giveUp ends a turn that no worker survives.

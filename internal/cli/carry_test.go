@@ -42,7 +42,7 @@ func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, 
 func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)
-	h := conversation.New(conversation.Config{Store: e, Stay: 1, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+	h := conversation.New(conversation.Config{Store: e, ParkAfter: 1, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		w := agent.Agent{Model: model}
 		w.Retry.Policy = policy.Patient()
 		w.Retry.Policy.Backoff = policy.Backoff{Steps: []time.Duration{wait}}
@@ -104,7 +104,7 @@ func converse(t *testing.T, h *conversation.Runner, id, text string) {
 	if _, err := h.Create(t.Context(), id, conversation.Settings{Model: "acme/large"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Say(t.Context(), id, "", text); err != nil {
+	if _, err := h.Submit(t.Context(), id, "", text); err != nil {
 		t.Fatal(err)
 	}
 }

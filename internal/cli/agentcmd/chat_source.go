@@ -160,7 +160,7 @@ func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrInUse):
 		return command.Failed(fmt.Errorf("conversation %s is open in another terminal", id))
-	case errors.Is(err, conversation.ErrNone):
+	case errors.Is(err, conversation.ErrNotFound):
 		return command.Failed(fmt.Errorf("conversation %s does not exist", id))
 	}
 	return settingsError(err)

@@ -125,7 +125,7 @@ func (c *archiveCmd) one(ctx context.Context, id string) error {
 		return err
 	}
 	switch v, err := c.host.Get(ctx, id); {
-	case errors.Is(err, conversation.ErrNone):
+	case errors.Is(err, conversation.ErrNotFound):
 		return nil // somebody else's
 	case err != nil:
 		return err

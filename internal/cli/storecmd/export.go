@@ -61,7 +61,7 @@ func (c *transferCmd) with(ctx context.Context, open func(context.Context, *slog
 	}()
 	c.host = conversation.New(conversation.Config{Store: c.engine, Log: log})
 	if c.URL() == "" { // nobody else works here
-		if err := c.host.Gather(ctx); err != nil {
+		if err := c.host.RecordQueued(ctx); err != nil {
 			return command.Failed(stopped(ctx, err))
 		}
 	}
@@ -105,7 +105,7 @@ func (c *transferCmd) export(ctx context.Context, ids []string) error {
 		case err != nil:
 			c.leave(err)
 		case len(records) == 0:
-			c.leave(fmt.Errorf("%w: %s", conversation.ErrNone, id))
+			c.leave(fmt.Errorf("%w: %s", conversation.ErrNotFound, id))
 		default:
 			if err := w.Add(archive.Conversation{ID: id, Records: records}); err != nil {
 				return err
@@ -121,7 +121,7 @@ func aboutOne(err error) bool {
 	if _, ok := errors.AsType[*store.Damage](err); ok {
 		return true
 	}
-	for _, one := range []error{store.ErrDeleted, store.ErrInvalid, store.ErrConflict, conversation.ErrExists, conversation.ErrNone} {
+	for _, one := range []error{store.ErrDeleted, store.ErrInvalid, store.ErrConflict, conversation.ErrExists, conversation.ErrNotFound} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -110,7 +110,7 @@ func Logs(ctx context.Context, e store.Store, now time.Time) (all []Finding) {
 		switch {
 		case damaged:
 			all = append(all, find("logs", Problem, "%v", err))
-		case errors.Is(err, conversation.ErrNone), errors.Is(err, store.ErrDeleted):
+		case errors.Is(err, conversation.ErrNotFound), errors.Is(err, store.ErrDeleted):
 		case err != nil:
 			return append(all, find("logs", Problem, "%v", err))
 		default:

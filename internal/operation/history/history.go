@@ -128,7 +128,7 @@ func (h *History) WatchTurns(e conversation.Event) {
 	switch e.Type {
 	case conversation.Tried:
 		h.tried(made{name, e.Name.Model, e.At.Add(-e.Took), e.At, e.Took, true, e.Fault})
-	case conversation.Waits:
+	case conversation.Waiting:
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
 	case conversation.Recovered:
 		h.recovered(id, name, e.Retries, e.Waited, e.At)

@@ -191,7 +191,7 @@ func TestTurnsHaveUpstreamsOfTheirOwn(t *testing.T) {
 		for _, c := range []string{"c1", "c2"} {
 			for range 3 {
 				w.turn(conversation.Tried, "", busy, 0)
-				w.turn(conversation.Waits, c, busy, 0)
+				w.turn(conversation.Waiting, c, busy, 0)
 			}
 		}
 		w.turn(conversation.Tried, "", nil, 0)

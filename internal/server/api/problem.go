@@ -25,7 +25,7 @@ func (p *Problem) Error() string {
 }
 
 // Is reports whether the code is that of a conversation's or a store's error, so that a client asks for
-// [conversation.ErrNone] as a caller in the server's process does.
+// [conversation.ErrNotFound] as a caller in the server's process does.
 func (p *Problem) Is(target error) bool {
 	for _, k := range known {
 		if k.err == target && k.code == p.Code {
@@ -41,16 +41,16 @@ var known = []struct {
 	status int
 	code   string
 }{
-	{conversation.ErrNone, http.StatusNotFound, "not-found"},
+	{conversation.ErrNotFound, http.StatusNotFound, "not-found"},
 	{store.ErrDeleted, http.StatusGone, "gone"},
 	{conversation.ErrExists, http.StatusConflict, "exists"},
-	{conversation.ErrText, http.StatusBadRequest, "invalid-input"},
-	{conversation.ErrMany, http.StatusTooManyRequests, "queue-full"},
+	{conversation.ErrInvalidText, http.StatusBadRequest, "invalid-input"},
+	{conversation.ErrQueueFull, http.StatusTooManyRequests, "queue-full"},
 	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
 	{conversation.ErrIdle, http.StatusConflict, "not-running"},
 	{conversation.ErrAnswered, http.StatusConflict, "answered"},
 	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
-	{conversation.ErrInput, http.StatusConflict, "not-queued"},
+	{conversation.ErrNotQueued, http.StatusConflict, "not-queued"},
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
 	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
 	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},

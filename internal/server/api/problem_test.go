@@ -11,7 +11,7 @@ import (
 )
 
 func TestProblem_IsTheErrorOfItsCode(t *testing.T) {
-	for _, err := range []error{conversation.ErrNone, conversation.ErrIdle, conversation.ErrInput, store.ErrDeleted, store.ErrFull} {
+	for _, err := range []error{conversation.ErrNotFound, conversation.ErrIdle, conversation.ErrNotQueued, store.ErrDeleted, store.ErrFull} {
 		p := api.ProblemOf(fmt.Errorf("c: %w", err))
 		if p == nil || !errors.Is(p, err) || errors.Is(p, conversation.ErrAnswered) || api.StatusOf(p.Code) != p.Status {
 			t.Errorf("ProblemOf(%v): got %+v, want a problem that is this error and no other", err, p)

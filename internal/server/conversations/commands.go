@@ -17,14 +17,14 @@ func (a *API) do(ctx context.Context, conversation string, c api.Command) (d api
 	switch c.Do {
 	case "say":
 		d.ID = ""
-		d.TurnID, err = a.Runner.Say(ctx, conversation, c.ID, c.Text)
+		d.TurnID, err = a.Runner.Submit(ctx, conversation, c.ID, c.Text)
 	case "again":
 		d.ID = ""
-		d.TurnID, err = a.Runner.Again(ctx, conversation, c.ID)
+		d.TurnID, err = a.Runner.RetryTurn(ctx, conversation, c.ID)
 	case "stop":
 		err = a.Runner.Stop(ctx, conversation, c.TurnID)
 	case "now":
-		err = a.Runner.Now(ctx, conversation)
+		err = a.Runner.RetryNow(ctx, conversation)
 	case "edit":
 		err = a.Runner.Edit(ctx, conversation, c.ID, c.Text)
 	case "remove":

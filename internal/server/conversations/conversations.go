@@ -18,7 +18,7 @@ import (
 
 // Bounds of requests, in bytes. JSON may need six bytes for each of a text.
 const (
-	textBound     = 6*conversation.TextBound + rest.ActionBound
+	textBound     = 6*conversation.MaxText + rest.ActionBound
 	settingsBound = 512 << 10
 )
 
@@ -181,7 +181,7 @@ func (a *API) edit(w http.ResponseWriter, r *http.Request) error {
 	}
 	i := slices.IndexFunc(v.Inputs, func(i conversation.Input) bool { return i.ID == input })
 	if i < 0 {
-		return conversation.ErrInput // its turn has begun meanwhile, with the new text
+		return conversation.ErrNotQueued // its turn has begun meanwhile, with the new text
 	}
 	rest.Answer(w, http.StatusOK, api.QueueOf(v.Inputs[i : i+1])[0])
 	return nil

@@ -24,9 +24,9 @@ import (
 
 // Bounds of councils.
 const (
-	councilsBound = 8                      // councils in progress
-	membersBound  = 16                     // of one council
-	questionBound = conversation.TextBound // in bytes, and of the system prompt as well
+	councilsBound = 8                    // councils in progress
+	membersBound  = 16                   // of one council
+	questionBound = conversation.MaxText // in bytes, and of the system prompt as well
 	bodyBound     = 12*questionBound + 512<<10
 	durationBound = 24 * time.Hour // of each duration
 )

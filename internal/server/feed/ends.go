@@ -71,12 +71,12 @@ func (f *Feed) WatchTurns(e conversation.Event) {
 		how = "recovered"
 	case e.Type == conversation.Lost && e.Stopped:
 		how = "left"
-	case e.Type != conversation.Lost && e.Type != conversation.Waits:
+	case e.Type != conversation.Lost && e.Type != conversation.Waiting:
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e.Type == conversation.Waits {
+	if e.Type == conversation.Waiting {
 		f.turnEnds.drop(e.Conversation)
 		return
 	}

@@ -96,7 +96,7 @@ func (l *Live) actOn(ctx context.Context, v *upstream, do gateway.Command) bool 
 	case v.Provider == "":
 		return l.Gateway.ActOn(v.Name, do)
 	case do == gateway.RetryNow:
-		l.Conversations.NowAll(ctx, v.Provider)
+		l.Conversations.RetryAll(ctx, v.Provider)
 	default:
 		if err := l.Conversations.StopAll(ctx, v.Provider); err != nil {
 			l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)

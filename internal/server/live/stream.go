@@ -88,7 +88,7 @@ func (l *Live) attachTo(r *http.Request) (attach func(context.Context) iter.Seq2
 		case id == "":
 			return func(func(wire.Event, error) bool) {}
 		case l.Conversations == nil:
-			return failed(conversation.ErrNone)
+			return failed(conversation.ErrNotFound)
 		}
 		if err := conversations.CheckAfter(ctx, l.Conversations, id, after); err != nil {
 			return failed(err)

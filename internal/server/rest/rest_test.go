@@ -69,7 +69,7 @@ func TestProblemOf_HidesUnknownErrors(t *testing.T) {
 		shown  bool
 	}{
 		{rest.Problem(http.StatusForbidden, "no"), 403, "forbidden", true},
-		{fmt.Errorf("get: %w", conversation.ErrNone), 404, "not-found", true},
+		{fmt.Errorf("get: %w", conversation.ErrNotFound), 404, "not-found", true},
 		{store.ErrFull, 503, "store-full", true},
 		{errors.New("disk error in /var/lib"), 500, "internal", false},
 	} {

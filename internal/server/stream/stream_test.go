@@ -62,7 +62,7 @@ func TestFollow_SendsEventsAndTheirError(t *testing.T) {
 		{stream.NDJSON, nil, queued + "\n" + reset + "\n"},
 		{stream.SSE, nil, sse},
 		{stream.SSE, store.ErrClosed, sse},
-		{stream.SSE, conversation.ErrNone, sse + `event: problem` + "\n" + `data: {"title":"Not Found","status":404,"code":"not-found","detail":"` + conversation.ErrNone.Error() + `"}` + "\n\n"},
+		{stream.SSE, conversation.ErrNotFound, sse + `event: problem` + "\n" + `data: {"title":"Not Found","status":404,"code":"not-found","detail":"` + conversation.ErrNotFound.Error() + `"}` + "\n\n"},
 	} {
 		readers := stream.NewReaders(slog.New(slog.DiscardHandler))
 		w := httptest.NewRecorder()

@@ -54,7 +54,7 @@ func (f Folder) New(ctx context.Context, s conversation.Settings) (tui.Conversat
 // Open opens a conversation and continues its turns.
 func (f Folder) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	if !f.has(id) {
-		return nil, fmt.Errorf("%w: %s", conversation.ErrNone, id)
+		return nil, fmt.Errorf("%w: %s", conversation.ErrNotFound, id)
 	}
 	l := &local{folder: f, id: id}
 	var err error

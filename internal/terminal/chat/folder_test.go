@@ -86,7 +86,7 @@ func TestFolder_OpensNothingElse(t *testing.T) {
 		t.Error("List: got a conversation, want none")
 	}
 	for _, id := range []string{"", ".", "..", "../" + conv.ID(), `..\` + conv.ID(), "20000101-000000-aaaaaaaaaa"} {
-		if _, err := f.Open(t.Context(), id); !errors.Is(err, conversation.ErrNone) {
+		if _, err := f.Open(t.Context(), id); !errors.Is(err, conversation.ErrNotFound) {
 			t.Errorf("Open(%q): got %v, want ErrNone", id, err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestFolder_WithoutDirIsInMemory(t *testing.T) {
 		t.Errorf("List: got %+v, want none", all)
 	}
 	closed(t, conv)
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, conversation.ErrNone) {
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, conversation.ErrNotFound) {
 		t.Errorf("Open of a closed conversation in memory: got %v, want ErrNone", err)
 	}
 }

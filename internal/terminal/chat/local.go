@@ -111,7 +111,7 @@ func (l *local) closeOnce() error {
 // closeStore closes the store, in which nothing runs any more, and writes the summary.
 func (l *local) closeStore(ctx context.Context) (s summary, err error) {
 	s = summary{WorkDir: l.workDir, Opened: lastOpened(l.folder.path(l.id))}
-	err = l.runner.Gather(ctx) // inputs that were accepted may have no record yet
+	err = l.runner.RecordQueued(ctx) // inputs that were accepted may have no record yet
 	if err == nil {
 		s.View, s.HasInput, err = l.state(ctx)
 	}
@@ -128,7 +128,7 @@ func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err 
 	switch {
 	case err == nil && hasInput(ctx, l.runner, l.id):
 		return shorten(v), true, nil
-	case err != nil && !errors.Is(err, conversation.ErrNone): // ErrNone: the process died while it created it
+	case err != nil && !errors.Is(err, conversation.ErrNotFound): // ErrNone: the process died while it created it
 		return v, true, err
 	}
 	for other, err := range l.store.Conversations(ctx, "") {
@@ -150,17 +150,17 @@ func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, e
 func (l *local) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:
-		_, err := l.runner.Say(ctx, l.id, c.ID, c.Text)
+		_, err := l.runner.Submit(ctx, l.id, c.ID, c.Text)
 		return err
 	case tui.Remove:
 		return l.runner.Remove(ctx, l.id, c.ID)
 	case tui.Steer:
 		return l.runner.Steer(ctx, l.id, c.ID)
 	case tui.Retry:
-		_, err := l.runner.Again(ctx, l.id, c.ID)
+		_, err := l.runner.RetryTurn(ctx, l.id, c.ID)
 		return err
 	case tui.RetryNow:
-		return l.runner.Now(ctx, l.id)
+		return l.runner.RetryNow(ctx, l.id)
 	case tui.Cancel:
 		return l.runner.Stop(ctx, l.id, c.ID)
 	case tui.Change:

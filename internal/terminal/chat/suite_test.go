@@ -39,7 +39,7 @@ func testCommands(t *testing.T, in tui.Conversations) {
 	do(t, conv, tui.Remove{ID: removed})
 	do(t, conv, tui.Steer{ID: steering})
 	do(t, conv, tui.RetryNow{})
-	if err := conv.Do(t.Context(), tui.Remove{ID: removed}); !errors.Is(err, conversation.ErrInput) {
+	if err := conv.Do(t.Context(), tui.Remove{ID: removed}); !errors.Is(err, conversation.ErrNotQueued) {
 		t.Errorf("Remove twice: got %v, want ErrInput", err)
 	}
 	v, err := conv.Get(t.Context())
@@ -62,12 +62,12 @@ func testCommands(t *testing.T, in tui.Conversations) {
 
 // testErrors checks the errors of a conversation without turns.
 func testErrors(t *testing.T, in tui.Conversations) {
-	if _, err := in.Open(t.Context(), "none"); !errors.Is(err, conversation.ErrNone) {
+	if _, err := in.Open(t.Context(), "none"); !errors.Is(err, conversation.ErrNotFound) {
 		t.Errorf("Open: got %v, want ErrNone", err)
 	}
 	conv := create(t, in)
 	for command, want := range map[tui.Command]error{
-		tui.Retry{ID: "retry"}: conversation.ErrAnswered, tui.Cancel{}: conversation.ErrIdle, tui.Remove{ID: "none"}: conversation.ErrInput,
+		tui.Retry{ID: "retry"}: conversation.ErrAnswered, tui.Cancel{}: conversation.ErrIdle, tui.Remove{ID: "none"}: conversation.ErrNotQueued,
 	} {
 		if err := conv.Do(t.Context(), command); !errors.Is(err, want) {
 			t.Errorf("Do(%#v): got %v, want %v", command, err, want)

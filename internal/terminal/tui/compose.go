@@ -21,8 +21,8 @@ const (
 func (m *model) paste(text string) tea.Cmd {
 	text = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\uFFFD")
 	lines := strings.Count(text, "\n") + 1
-	if len(text) > conversation.TextBound {
-		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.TextBound>>10))
+	if len(text) > conversation.MaxText {
+		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.MaxText>>10))
 		return nil
 	}
 	if len(text) > maxPasteBytes || lines > maxPasteLines {
@@ -86,8 +86,8 @@ func (m *model) onEnter() tea.Cmd {
 		return nil
 	case strings.TrimSpace(text) == "":
 		return nil
-	case len(text) > conversation.TextBound:
-		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.TextBound>>10))
+	case len(text) > conversation.MaxText:
+		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.MaxText>>10))
 		return nil
 	}
 	if c, ok := parseCommand(text); ok {

@@ -18,7 +18,7 @@ import (
 type Conversations interface {
 	// New creates a conversation and opens it.
 	New(ctx context.Context, s conversation.Settings) (Conversation, error)
-	// Open opens a conversation. The error wraps conversation.ErrNone if there is none, and
+	// Open opens a conversation. The error wraps conversation.ErrNotFound if there is none, and
 	// store.ErrInUse if it is open in another terminal.
 	Open(ctx context.Context, id string) (Conversation, error)
 	// List yields the conversations, the latest first.

@@ -48,7 +48,7 @@ type service struct {
 func newService(t *testing.T, answers ...llmtest.Answer) *service {
 	s := &service{model: llmtest.New(large, answers...)}
 	memory := store.Memory()
-	s.runner = conversation.New(conversation.Config{Store: memory, Stay: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+	s.runner = conversation.New(conversation.Config{Store: memory, ParkAfter: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		w := agent.Agent{Model: s.model, Tools: s.tools, Approve: s.approve}
 		w.Retry.Policy = policy.Interactive()
 		if s.patient {
@@ -108,16 +108,16 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 	switch command := command.(type) {
 	case tui.Send:
 		if err = c.s.sendErr; err == nil {
-			_, err = c.s.runner.Say(ctx, c.id, command.ID, command.Text)
+			_, err = c.s.runner.Submit(ctx, c.id, command.ID, command.Text)
 		}
 	case tui.Remove:
 		err = c.s.runner.Remove(ctx, c.id, command.ID)
 	case tui.Steer:
 		err = c.s.runner.Steer(ctx, c.id, command.ID)
 	case tui.Retry:
-		_, err = c.s.runner.Again(ctx, c.id, command.ID)
+		_, err = c.s.runner.RetryTurn(ctx, c.id, command.ID)
 	case tui.RetryNow:
-		err = c.s.runner.Now(ctx, c.id)
+		err = c.s.runner.RetryNow(ctx, c.id)
 	case tui.Cancel:
 		err = c.s.cancel(ctx, c.id, command.ID)
 	case tui.Change:

@@ -83,7 +83,7 @@ func (ps *plainSession) loop(ctx context.Context) error {
 			events = ps.feed.events
 		}
 		more := lines
-		if len(ps.openTurns) >= conversation.QueueBound/2 && len(ps.questions.open) == 0 {
+		if len(ps.openTurns) >= conversation.MaxQueue/2 && len(ps.questions.open) == 0 {
 			more = nil // the writer of the pipe can wait
 		}
 		select {

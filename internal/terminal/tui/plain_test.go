@@ -129,7 +129,7 @@ func TestPlain_ReadsNoMoreThanTheQueueHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := startPlain(t, config(newService(t, llmtest.Hangs())))
 		go func() {
-			for range conversation.QueueBound + 10 {
+			for range conversation.MaxQueue + 10 {
 				p.line("and?")
 			}
 		}()

@@ -82,7 +82,7 @@ func (m *model) takeBackLast() tea.Cmd {
 	in := m.queue[len(m.queue)-1]
 	return m.do(Remove{in.id}, func(m *model, err error) {
 		switch {
-		case errors.Is(err, conversation.ErrInput):
+		case errors.Is(err, conversation.ErrNotQueued):
 			m.showHint("It is already being answered")
 		case err != nil:
 			m.printError("Could not take it back: " + err.Error())
@@ -96,7 +96,7 @@ func (m *model) takeBackLast() tea.Cmd {
 // steer passes the first queued input to the turn in progress.
 func (m *model) steer() tea.Cmd {
 	m.showHint("The model reads it with its next request")
-	return m.do(Steer{m.queue[0].id}, printUnless(conversation.ErrInput, "Could not pass it to the turn"))
+	return m.do(Steer{m.queue[0].id}, printUnless(conversation.ErrNotQueued, "Could not pass it to the turn"))
 }
 
 // maxTitle is the longest title that a list shows, in characters.
@@ -124,7 +124,7 @@ func openOutcome(conv Conversation, err error) outcome {
 			return m.showConversation(conv)
 		}
 		switch {
-		case errors.Is(err, conversation.ErrNone):
+		case errors.Is(err, conversation.ErrNotFound):
 			m.printError("There is no such conversation")
 		case errors.Is(err, store.ErrInUse):
 			m.printError("That conversation is open in another terminal")

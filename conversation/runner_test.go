@@ -73,7 +73,7 @@ func (h *house) host() (host *conversation.Runner, end func()) {
 	return host, end
 }
 
-// follow collects what a reader sees until n turns are sealed.
+// followOutages collects what a reader sees until n turns are sealed.
 func follow(t *testing.T, h *conversation.Runner, conversation string, after int64, n int) []string {
 	t.Helper()
 	var lines []string
@@ -140,7 +140,7 @@ func (h *house) create(host *conversation.Runner) string {
 
 func (h *house) say(host *conversation.Runner, conversation, text string) string {
 	h.t.Helper()
-	id, err := host.Say(h.t.Context(), conversation, "", text)
+	id, err := host.Submit(h.t.Context(), conversation, "", text)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 			usage
 			sealed done, 0 retries, 0ms`)
 		for _, err := range []error{host.Edit(t.Context(), c, second, "x"), host.Remove(t.Context(), c, third), host.Steer(t.Context(), c, "none")} {
-			if !errors.Is(err, conversation.ErrInput) {
+			if !errors.Is(err, conversation.ErrNotQueued) {
 				t.Error(err)
 			}
 		}
@@ -396,7 +396,7 @@ func TestSomebodySaysNow(t *testing.T) {
 			h.say(host, c, "go")
 			time.Sleep(after)
 			began := time.Now()
-			if err := host.Now(t.Context(), c); err != nil {
+			if err := host.RetryNow(t.Context(), c); err != nil {
 				t.Error(err)
 			}
 			got := follow(t, host, c, 0, 1)
@@ -524,25 +524,25 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 		if err := host.Delete(ctx, gone); err != nil {
 			t.Fatal(err)
 		}
-		say := func(c, text string) error { _, err := host.Say(ctx, c, "", text); return err }
+		say := func(c, text string) error { _, err := host.Submit(ctx, c, "", text); return err }
 		_, again := host.Create(ctx, c, conversation.Settings{})
 		_, none := host.Get(ctx, "nobody")
 		for name, tt := range map[string]struct{ got, want error }{
-			"unknown":        {say("nobody", "hi"), conversation.ErrNone},
-			"unknown to see": {none, conversation.ErrNone},
+			"unknown":        {say("nobody", "hi"), conversation.ErrNotFound},
+			"unknown to see": {none, conversation.ErrNotFound},
 			"deleted":        {say(gone, "hi"), store.ErrDeleted},
-			"too long":       {say(c, strings.Repeat("x", conversation.TextBound+1)), conversation.ErrText},
-			"no text":        {say(c, " \n"), conversation.ErrText},
-			"no UTF-8":       {say(c, "\xff"), conversation.ErrText},
+			"too long":       {say(c, strings.Repeat("x", conversation.MaxText+1)), conversation.ErrInvalidText},
+			"no text":        {say(c, " \n"), conversation.ErrInvalidText},
+			"no UTF-8":       {say(c, "\xff"), conversation.ErrInvalidText},
 			"made twice":     {again, conversation.ErrExists},
 			"nothing to end": {host.Stop(ctx, c, ""), conversation.ErrIdle},
-			"nothing waits":  {host.Now(ctx, c), conversation.ErrIdle},
+			"nothing waits":  {host.RetryNow(ctx, c), conversation.ErrIdle},
 		} {
 			if !errors.Is(tt.got, tt.want) {
 				t.Errorf("%s: %v", name, tt.got)
 			}
 		}
-		if same, err := host.Say(ctx, c, id, "hello"); same != id || err != nil {
+		if same, err := host.Submit(ctx, c, id, "hello"); same != id || err != nil {
 			t.Errorf("%s, %v", same, err)
 		}
 	})

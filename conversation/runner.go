@@ -40,7 +40,7 @@ type Config struct {
 	Breakers   *breaker.Set  // what those who are at one provider share while it fails; nil: the host has a set of its own
 	Name       string        // of this host, in the logs of conversations; "": nobody needs one
 	Workers    int           // turns that are worked on at the same time; 0: 64. Turns that wait for long are not among them
-	Stay       time.Duration // a wait up to this stays with its worker; 0: 30 s
+	ParkAfter  time.Duration // a wait up to this stays with its worker; 0: 30 s
 	Supervisor policy.Policy // when a turn is taken up again after its worker failed; the zero Policy: policy.Worker()
 	OnEvent    func(Event)   // told by the workers of what happens between turns and providers; nil: nobody is
 	Log        *slog.Logger  // nil: nothing
@@ -53,8 +53,8 @@ type Runner struct {
 	cache   cache
 	id      string // of this host, among those that share the engine
 	outages outages
-	waiting waiting
-	ramps   ramps
+	parked  parkedTurns
+	wakeups wakeups
 
 	waits  waits
 	recent recent
@@ -62,11 +62,11 @@ type Runner struct {
 
 // The errors of requests that cannot be met.
 var (
-	ErrNone    = errors.New("no such conversation")              // no such conversation
-	ErrExists  = errors.New("there is one of this id already")   // conversation
-	ErrInput   = errors.New("no such input waits")               // it has its turn, or is gone
-	ErrIdle    = errors.New("no turn is under way")              // or it is another one
-	ErrStopped = errors.New("the turn has been stopped already") // and comes to its end
+	ErrNotFound  = errors.New("no such conversation")              // no such conversation
+	ErrExists    = errors.New("there is one of this id already")   // conversation
+	ErrNotQueued = errors.New("no such input waits")               // it has its turn, or is gone
+	ErrIdle      = errors.New("no turn is under way")              // or it is another one
+	ErrStopped   = errors.New("the turn has been stopped already") // and comes to its end
 )
 
 // errAborted is the cause of a turn that a user has stopped.
@@ -82,7 +82,7 @@ var (
 // New gives a host. It does nothing by itself until Run.
 func New(c Config) *Runner {
 	c.Workers = cmp.Or(c.Workers, 64)
-	c.Stay = cmp.Or(c.Stay, 30*time.Second)
+	c.ParkAfter = cmp.Or(c.ParkAfter, 30*time.Second)
 	if c.Supervisor.Retries == 0 {
 		c.Supervisor = policy.Worker()
 	}
@@ -102,12 +102,12 @@ func (h *Runner) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() {
-		if err := h.follow(ctx); err != nil && ctx.Err() == nil {
+		if err := h.followOutages(ctx); err != nil && ctx.Err() == nil {
 			h.Log.Warn("following outages: this host finds out for itself", "error", err)
 		}
 	})
 	all.Go(func() {
-		if err := h.listen(ctx); err != nil && ctx.Err() == nil {
+		if err := h.followUpstreams(ctx); err != nil && ctx.Err() == nil {
 			h.Log.Warn("listening for recoveries: long waits end at their own time", "error", err)
 		}
 	})
@@ -140,8 +140,8 @@ func (h *Runner) Run(ctx context.Context) error {
 func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	done := make(chan struct{})
 	var beat sync.WaitGroup
-	beat.Go(func() { alive(c, done) })
-	err := h.work(ctx, c.Job())
+	beat.Go(func() { extendLease(c, done) })
+	err := h.handle(ctx, c.Job())
 	close(done)
 	beat.Wait()
 	switch {
@@ -155,7 +155,7 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 		err = c.Ack() // nobody needs it any more
 	default:
 		h.Log.Error("working on a turn", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
-		err = c.Nack(again)
+		err = c.Nack(nackDelay)
 	}
 	if err != nil {
 		h.Log.Warn("answering a ticket", "error", err)
@@ -163,13 +163,13 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 }
 
 const (
-	again  = 3 * time.Second  // until a turn is tried again whose log could not be read or written
-	breath = 10 * time.Second // how often a claim is renewed
+	nackDelay      = 3 * time.Second  // until a turn is tried again whose log could not be read or written
+	extendInterval = 10 * time.Second // how often a claim is renewed
 )
 
-// alive says every now and then that a claim is being worked on.
-func alive(c store.Lease, done <-chan struct{}) {
-	tick := time.NewTicker(breath)
+// extendLease says every now and then that a claim is being worked on.
+func extendLease(c store.Lease, done <-chan struct{}) {
+	tick := time.NewTicker(extendInterval)
 	defer tick.Stop()
 	for {
 		select {

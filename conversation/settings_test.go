@@ -151,17 +151,17 @@ func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
 		h := newHouse(t, llmtest.Fails(refused), llmtest.Says("hi"))
 		host, _ := h.host()
 		c := h.create(host)
-		if _, err := host.Again(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
+		if _, err := host.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
 			t.Error("nothing was ever said:", err)
 		}
 		h.say(host, c, "hello")
 		follow(t, host, c, 0, 1)
 		for range 2 {
-			if id, err := host.Again(t.Context(), c, "again"); err != nil || id != "again" {
+			if id, err := host.RetryTurn(t.Context(), c, "again"); err != nil || id != "again" {
 				t.Error(id, err)
 			}
 		}
-		if err := host.Edit(t.Context(), c, "again", "x"); !errors.Is(err, conversation.ErrInput) {
+		if err := host.Edit(t.Context(), c, "again", "x"); !errors.Is(err, conversation.ErrNotQueued) {
 			t.Error(err)
 		}
 		expect(t, mute(follow(t, host, c, 0, 2)), `
@@ -178,10 +178,10 @@ func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
 		if last := h.model.(*llmtest.Model).Requests()[1].Messages; len(last) != 1 || last[0].Text() != "hello" {
 			t.Errorf("%v", last)
 		}
-		if _, err := host.Again(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
+		if _, err := host.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
 			t.Error("it has been answered:", err)
 		}
-		if _, err := host.Again(t.Context(), c, "again"); err != nil {
+		if _, err := host.RetryTurn(t.Context(), c, "again"); err != nil {
 			t.Error("the same once more:", err)
 		}
 	})
@@ -198,7 +198,7 @@ func TestAskingAgainOutlastsTheProcessThatTookIt(t *testing.T) {
 		end()
 		killed := &mortal{Store: h.engine}
 		h.config.Store = &meddler{Store: killed, before: once("input-queued", 1, func() { killed.dead.Store(true) })}
-		_, _ = conversation.New(h.config).Again(t.Context(), c, "again")
+		_, _ = conversation.New(h.config).RetryTurn(t.Context(), c, "again")
 		h.config.Store = h.engine
 		host, _ = h.host()
 		if got := follow(t, host, c, 0, 2); got[len(got)-1] != "sealed done, 0 retries, 0ms" {

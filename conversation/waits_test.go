@@ -19,8 +19,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// waiting says briefly which turns wait.
-func waiting(h *conversation.Runner) string {
+// parked says briefly which turns wait.
+func parkedTurns(h *conversation.Runner) string {
 	var b strings.Builder
 	all, n := h.Waits(100)
 	fmt.Fprintf(&b, "%d:", n)
@@ -55,7 +55,7 @@ func failing(n int, then ...llmtest.Answer) []llmtest.Answer {
 
 func (h *house) speak(host *conversation.Runner, conversation, id string) {
 	h.t.Helper()
-	if _, err := host.Say(h.t.Context(), conversation, id, "hello"); err != nil {
+	if _, err := host.Submit(h.t.Context(), conversation, id, "hello"); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -95,7 +95,7 @@ func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
 		} {
 			time.Sleep(c.after)
 			synctest.Wait()
-			if got := waiting(host); got != c.want {
+			if got := parkedTurns(host); got != c.want {
 				t.Errorf("%v: %s, want %s", time.Since(began), got, c.want)
 			}
 		}
@@ -120,23 +120,23 @@ func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		want := waiting(host)
+		want := parkedTurns(host)
 		if !strings.HasPrefix(want, "3: ") || !strings.Contains(want, " long waits ") || !strings.Contains(want, " steered waits ") || !strings.HasSuffix(want, " short waits 0") {
 			t.Error(want)
 		}
 		end()
 		other, _ := h.host()
 		synctest.Wait()
-		if got := waiting(other); got != want {
+		if got := parkedTurns(other); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if n := waitingAt(other, "acme"); n != 3 {
 			t.Error(n)
 		}
 		u.up.Store(true)
-		other.NowAll(t.Context(), "acme")
+		other.RetryAll(t.Context(), "acme")
 		time.Sleep(time.Minute)
-		if got := waiting(other); got != "0:" || waitingAt(other, "acme") != 0 {
+		if got := parkedTurns(other); got != "0:" || waitingAt(other, "acme") != 0 {
 			t.Errorf("when it is back: %s", got)
 		}
 	})
@@ -153,14 +153,14 @@ func TestHostsTellEachOtherWhoWaits(t *testing.T) {
 		for range 80 {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if mine, yours := waiting(host), waiting(other); mine != yours {
+			if mine, yours := parkedTurns(host), parkedTurns(other); mine != yours {
 				t.Fatalf("%s and %s", mine, yours)
 			}
 		}
-		if got := waiting(host); got != "0:" {
+		if got := parkedTurns(host); got != "0:" {
 			t.Error(got)
 		}
-		if got := waiting(idler); got != "0:" {
+		if got := parkedTurns(idler); got != "0:" {
 			t.Error(got)
 		}
 	})
@@ -185,17 +185,17 @@ func TestATurnThatIsStoppedOrGoneWaitsNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if got := waiting(host); !strings.HasPrefix(got, "1: t2 ") || waiting(other) != got {
-			t.Errorf("%s and %s", got, waiting(other))
+		if got := parkedTurns(host); !strings.HasPrefix(got, "1: t2 ") || parkedTurns(other) != got {
+			t.Errorf("%s and %s", got, parkedTurns(other))
 		}
-		if err := other.StopAll(t.Context(), "else"); err != nil || !strings.HasPrefix(waiting(host), "1:") {
+		if err := other.StopAll(t.Context(), "else"); err != nil || !strings.HasPrefix(parkedTurns(host), "1:") {
 			t.Error("those of another provider are stopped", err)
 		}
 		if err := other.StopAll(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if got := waiting(host); got != "0:" || turnOf(t, host, kept) != "" {
+		if got := parkedTurns(host); got != "0:" || turnOf(t, host, kept) != "" {
 			t.Error(got)
 		}
 	})
@@ -352,18 +352,18 @@ func TestWhoHasMissedSomethingLooksAgainWhoWaits(t *testing.T) {
 		h.config.Store = d
 		other, _ := h.host()
 		synctest.Wait()
-		if got := waiting(other); got != "1: t1 waits 0" {
+		if got := parkedTurns(other); got != "1: t1 waits 0" {
 			t.Error(got)
 		}
 		time.Sleep(2 * time.Minute)
 		h.speak(host, h.create(host), "t2")
 		synctest.Wait()
-		if got := waiting(other); got != "1: t1 waits 0" {
+		if got := parkedTurns(other); got != "1: t1 waits 0" {
 			t.Errorf("it has heard something: %s", got)
 		}
 		d.heard <- store.Message{Gap: true}
 		synctest.Wait()
-		if mine, yours := waiting(host), waiting(other); mine != "1: t2 waits 0" || yours != mine {
+		if mine, yours := parkedTurns(host), parkedTurns(other); mine != "1: t2 waits 0" || yours != mine {
 			t.Errorf("%s, %s", mine, yours)
 		}
 	})

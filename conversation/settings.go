@@ -59,8 +59,8 @@ type captioned struct {
 	Caption *caption `json:"caption,omitzero"` // nil: the settings are those of the first record
 }
 
-// entitle writes the caption into the last of some records, if there is to be one.
-func (l *log) entitle(records []store.Record) error {
+// addCaption writes the caption into the last of some records, if there is to be one.
+func (l *log) addCaption(records []store.Record) error {
 	last := &records[len(records)-1]
 	if !l.changed || last.Type == changed {
 		return nil
@@ -76,8 +76,8 @@ func (l *log) entitle(records []store.Record) error {
 	return nil
 }
 
-// titled gives settings as far as the last record of a log tells of them.
-func titled(s Settings, last store.Record) Settings {
+// captionedSettings gives settings as far as the last record of a log tells of them.
+func captionedSettings(s Settings, last store.Record) Settings {
 	var c captioned
 	var l log
 	switch {
@@ -89,13 +89,13 @@ func titled(s Settings, last store.Record) Settings {
 	return s
 }
 
-// Again has a model asked once more what the last turn has left unanswered, as
+// RetryTurn has a model asked once more what the last turn has left unanswered, as
 // one that has failed or was stopped does. It is a turn of its own, in which the
 // user says nothing; id is its, "": one is made up. ErrAnswered says that a turn
 // is under way, or that there is nothing. To ask again under the same id changes
 // nothing.
-func (h *Runner) Again(ctx context.Context, conversation, id string) (string, error) {
-	return h.accept(ctx, conversation, id, errand{Again: true}, func(l *log) error {
+func (h *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
+	return h.accept(ctx, conversation, id, payload{Again: true}, func(l *log) error {
 		if !l.idle() || !l.state.Unanswered() {
 			return ErrAnswered
 		}

@@ -28,12 +28,12 @@ type Wait struct {
 	turn.Retry             // the model and the wait
 }
 
-// Waits returns the oldest turns that wait on the runner's store, n at most,
+// Waiting returns the oldest turns that wait on the runner's store, n at most,
 // and the number of all. They may be turns of other runners. It costs little to
 // call again, however many wait.
 func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }
 
-// waits are the turns that wait. The log of each says so: this is what runners
+// isParked are the turns that wait. The log of each says so: this is what runners
 // have seen there, and told each other.
 type waits struct {
 	mu    sync.Mutex
@@ -130,7 +130,7 @@ func (t *waits) put(w Wait) {
 	}
 }
 
-// found is put for what was read in the store: news beats it.
+// shareOutcome is put for what was read in the store: news beats it.
 func (t *waits) found(w Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -325,7 +325,7 @@ func (h *Runner) dropWait(ctx context.Context, conversation string) (w Wait, ok 
 func (h *Runner) followWaits(ctx context.Context, messages <-chan store.Message) {
 	for m := range messages {
 		if m.Gap {
-			h.find(ctx)
+			h.findParked(ctx)
 		}
 		var n waitNews
 		switch {

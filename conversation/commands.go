@@ -24,12 +24,12 @@ const sayGone = "gone"
 
 // control is the topic on which the worker of a turn listens.
 func control(conversation, turnID string) string {
-	return "turn." + errandID(conversation, turnID)
+	return "turn." + jobID(conversation, turnID)
 }
 
-// obey listens to what is said to the worker, until ctx ends; then it closes
+// listenForCommands listens to what is said to the worker, until ctx ends; then it closes
 // over. What was said before is in the log.
-func (w *worker) obey(ctx context.Context) (over <-chan struct{}, err error) {
+func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, err error) {
 	words, err := w.h.Store.Subscribe(ctx, control(w.log.id, w.turn))
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (w *worker) obey(ctx context.Context) (over <-chan struct{}, err error) {
 			case sayStop:
 				w.stop(errAborted)
 			case sayNow:
-				w.hurry()
+				w.retryNow()
 			case sayLook:
 				w.look(ctx)
 			}
@@ -62,46 +62,46 @@ func (w *worker) look(ctx context.Context) {
 	if err := w.h.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
 		w.h.Log.Warn("reading a log", "conversation", w.log.id, "error", err)
 	}
-	_ = w.mine(w.log) // another worker's turn is noticed at the next append
+	_ = w.checkEpoch(w.log) // another worker's turn is noticed at the next append
 }
 
-// tell tells whoever watches of what passes by.
-func (w *worker) tell(ctx context.Context, e turn.Event) {
+// onEvent tells whoever watches of what passes by.
+func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta, turn.ReasoningDelta:
 		w.said = true
 	case turn.Retry:
 		w.asked = e.Name
-		w.hasten(false)
+		w.setRetryRequested(false)
 	case turn.Recovered:
 		w.h.dropWait(ctx, w.log.id)
-		w.h.back(ctx, e.Provider)
+		w.h.announceRecovery(ctx, e.Provider)
 	}
-	w.told(e)
+	w.measureEvent(e)
 	if r, ok := e.(turn.Retry); ok {
-		w.hold(r)
+		w.deferRetry(r)
 		return
 	}
 	if turn.Kept(e) {
 		return // it came with its append
 	}
-	w.unveil(ctx)
+	w.flushDeferred(ctx)
 	w.publish(ctx, e)
 }
 
-// hold puts a retry aside until its wait is kept: what people have seen has been
+// deferRetry puts a retry aside until its wait is kept: what people have seen has been
 // counted, whatever becomes of the process.
-func (w *worker) hold(e turn.Retry) {
+func (w *worker) deferRetry(e turn.Retry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held = &e
+	w.deferred = &e
 }
 
-// unveil tells of the retry that was put aside, if there is one.
-func (w *worker) unveil(ctx context.Context) {
+// flushDeferred tells of the retry that was put aside, if there is one.
+func (w *worker) flushDeferred(ctx context.Context) {
 	w.mu.Lock()
-	e := w.held
-	w.held = nil
+	e := w.deferred
+	w.deferred = nil
 	w.mu.Unlock()
 	if e != nil {
 		w.publish(ctx, *e)
@@ -150,11 +150,11 @@ func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	}
 	// Again where somebody has stopped it already, who may not have come to this.
 	// A parking in the past has room where an offer has none.
-	return errors.Join(err, h.Store.Schedule(ctx, ticket(conversation, l.now.id, "", errand{}), time.Now()))
+	return errors.Join(err, h.Store.Schedule(ctx, newJob(conversation, l.now.id, "", payload{}), time.Now()))
 }
 
-// Now ends the wait that the turn under way is in: it tries at once.
-func (h *Runner) Now(ctx context.Context, conversation string) error {
+// RetryNow ends the wait that the turn under way is in: it tries at once.
+func (h *Runner) RetryNow(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
 	switch {
 	case err != nil:
@@ -174,5 +174,5 @@ func (h *Runner) Now(ctx context.Context, conversation string) error {
 	} // else its worker has parked it before it could hear
 	// The parking stays until another takes its place: who took it away, and then
 	// died, would take the turn away.
-	return h.Store.Enqueue(ctx, ticket(conversation, l.now.id, "", errand{Woken: true, Now: true}))
+	return h.Store.Enqueue(ctx, newJob(conversation, l.now.id, "", payload{Woken: true, Now: true}))
 }

@@ -17,14 +17,14 @@ import (
 
 // Bounds of what is taken.
 const (
-	TextBound  = 384 << 10 // of one input, in bytes
-	QueueBound = 1000      // inputs that wait in one conversation
+	MaxText  = 384 << 10 // of one input, in bytes
+	MaxQueue = 1000      // inputs that wait in one conversation
 )
 
 // The errors of an input that is not taken: it never can be, or not now.
 var (
-	ErrText = errors.New("the input cannot be taken")
-	ErrMany = errors.New("too many inputs are waiting")
+	ErrInvalidText = errors.New("the input cannot be taken")
+	ErrQueueFull   = errors.New("too many inputs are waiting")
 )
 
 // NewID gives an id that sorts by the time at which it was made.
@@ -47,23 +47,23 @@ func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, err
 	return id, err
 }
 
-// Say takes what a user says: it has its turn when those before it are sealed.
+// Submit takes what a user says: it has its turn when those before it are sealed.
 // The id is the turn's; "": one is made up. What was taken is durable when Say
 // returns. To say the same under the same id again changes nothing.
-func (h *Runner) Say(ctx context.Context, conversation, id, text string) (string, error) {
-	if err := fit(text); err != nil {
+func (h *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
+	if err := checkText(text); err != nil {
 		return "", err
 	}
-	return h.accept(ctx, conversation, id, errand{Text: text}, func(l *log) error {
-		if len(l.inputs) >= QueueBound {
-			return fmt.Errorf("%w: %d", ErrMany, len(l.inputs))
+	return h.accept(ctx, conversation, id, payload{Text: text}, func(l *log) error {
+		if len(l.inputs) >= MaxQueue {
+			return fmt.Errorf("%w: %d", ErrQueueFull, len(l.inputs))
 		}
 		return nil
 	})
 }
 
 // accept takes an input, if it may be taken.
-func (h *Runner) accept(ctx context.Context, conversation, id string, e errand, may func(*log) error) (string, error) {
+func (h *Runner) accept(ctx context.Context, conversation, id string, e payload, may func(*log) error) (string, error) {
 	id = cmp.Or(id, NewID())
 	e.Turn = id
 	l, err := h.load(ctx, conversation)
@@ -76,11 +76,11 @@ func (h *Runner) accept(ctx context.Context, conversation, id string, e errand, 
 	if err := may(l); err != nil {
 		return "", err
 	}
-	if err := h.Store.Enqueue(ctx, ticket(conversation, id, id, e)); err != nil {
+	if err := h.Store.Enqueue(ctx, newJob(conversation, id, id, e)); err != nil {
 		return "", err
 	}
 	// From here on it is taken; that it shows at once is for those who watch.
-	switch err := h.note(ctx, l, e); {
+	switch err := h.recordInput(ctx, l, e); {
 	case errors.Is(err, store.ErrDeleted):
 		return "", err
 	case err != nil:
@@ -91,28 +91,28 @@ func (h *Runner) accept(ctx context.Context, conversation, id string, e errand, 
 	return id, nil
 }
 
-// fit says what is wrong with an input.
-func fit(text string) error {
+// checkText says what is wrong with an input.
+func checkText(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return fmt.Errorf("%w: it is empty", ErrText)
+		return fmt.Errorf("%w: it is empty", ErrInvalidText)
 	case !utf8.ValidString(text):
-		return fmt.Errorf("%w: it is no valid UTF-8", ErrText)
-	case len(text) > TextBound:
-		return fmt.Errorf("%w: it is longer than %d KiB", ErrText, TextBound>>10)
+		return fmt.Errorf("%w: it is no valid UTF-8", ErrInvalidText)
+	case len(text) > MaxText:
+		return fmt.Errorf("%w: it is longer than %d KiB", ErrInvalidText, MaxText>>10)
 	}
 	return nil
 }
 
-// amend appends a record about an input that waits.
-func (h *Runner) amend(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
+// changeInput appends a record about an input that waits.
+func (h *Runner) changeInput(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
 	waiting := func(l *log) error {
 		if !l.waits(input) || kind != inputRemoved && l.empty(input) {
-			return ErrInput
+			return ErrNotQueued
 		}
 		return nil
 	}
@@ -124,21 +124,21 @@ func (h *Runner) amend(ctx context.Context, conversation, input, kind string, bo
 
 // Edit puts an input that waits into other words.
 func (h *Runner) Edit(ctx context.Context, conversation, input, text string) error {
-	if err := fit(text); err != nil {
+	if err := checkText(text); err != nil {
 		return err
 	}
-	return h.amend(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
+	return h.changeInput(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
 }
 
 // Remove takes back an input that waits.
 func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
-	return h.amend(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
+	return h.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
 }
 
 // Steer lets the turn under way take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
-	if err := h.amend(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
+	if err := h.changeInput(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
 		return err
 	}
 	l, err := h.load(ctx, conversation)
@@ -159,12 +159,12 @@ func (h *Runner) Delete(ctx context.Context, conversation string) error {
 		return err
 	}
 	h.recent.drop(conversation)
-	h.lose(ctx, conversation, true)
+	h.endWait(ctx, conversation, true)
 	err = h.Store.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
 		return err
 	}
-	return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Store.Unschedule(ctx, errandID(conversation, l.now.id)))
+	return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Store.Unschedule(ctx, jobID(conversation, l.now.id)))
 }
 
 // View is what is known of a conversation.

@@ -19,7 +19,7 @@ type EventType string
 // The types of events, in the order in which one turn may have them.
 const (
 	Tried     EventType = "tried"     // a try has its outcome; one that a user has stopped has none
-	Waits     EventType = "waits"     // a try failed, and another follows after a wait
+	Waiting   EventType = "waits"     // a try failed, and another follows after a wait
 	Recovered EventType = "recovered" // a try passed after others had failed
 	Lost      EventType = "lost"      // the turn has ended without an answer after it had waited
 )
@@ -47,12 +47,12 @@ func (h *Runner) measure(e Event) {
 	}
 }
 
-// told measures what a worker tells.
-func (w *worker) told(e turn.Event) {
+// measureEvent measures what a worker tells.
+func (w *worker) measureEvent(e turn.Event) {
 	out := Event{Conversation: w.log.id, Turn: w.turn}
 	switch e := e.(type) {
 	case turn.Retry:
-		out.Type, out.Name, out.Fault = Waits, e.Name, e.Fault
+		out.Type, out.Name, out.Fault = Waiting, e.Name, e.Fault
 	case turn.Recovered:
 		out.Type, out.Name, out.Retries, out.Waited = Recovered, e.Name, e.Retries, e.Waited
 	default:
@@ -61,9 +61,9 @@ func (w *worker) told(e turn.Event) {
 	w.h.measure(out)
 }
 
-// lose is for a turn that is at its end, perhaps because somebody has stopped
+// endWait is for a turn that is at its end, perhaps because somebody has stopped
 // it: if it waits, it does so in vain.
-func (h *Runner) lose(ctx context.Context, conversation string, stopped bool) {
+func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool) {
 	if w, ok := h.dropWait(ctx, conversation); ok {
 		retries := w.Run.Tries - 1
 		if w.Trying && !stopped {
@@ -73,11 +73,11 @@ func (h *Runner) lose(ctx context.Context, conversation string, stopped bool) {
 	}
 }
 
-// settle is for a turn that a worker is done with. One that is under way still
+// turnDone is for a turn that a worker is done with. One that is under way still
 // may go on to wait.
-func (h *Runner) settle(ctx context.Context, l *log) {
+func (h *Runner) turnDone(ctx context.Context, l *log) {
 	if l.now.id == "" {
-		h.lose(ctx, l.id, l.sealed == turn.Aborted)
+		h.endWait(ctx, l.id, l.sealed == turn.Aborted)
 	}
 }
 
@@ -102,18 +102,18 @@ func (h *Runner) Upstreams() (all []Upstream) {
 	return all
 }
 
-// NowAll ends the waits of all turns that wait for a provider: a few try at
+// RetryAll ends the waits of all turns that wait for a provider: a few try at
 // once, and more and more if they pass.
-func (h *Runner) NowAll(ctx context.Context, provider string) {
+func (h *Runner) RetryAll(ctx context.Context, provider string) {
 	h.Breakers.Of(provider).RetryNow()
-	h.back(ctx, provider)
+	h.announceRecovery(ctx, provider)
 }
 
 // StopAll ends the turns that wait for a provider: they are sealed as aborted.
 func (h *Runner) StopAll(ctx context.Context, provider string) error {
 	for _, p := range h.waits.of(provider) {
 		err := h.Stop(ctx, p.Conversation, p.Turn)
-		if err != nil && !errors.Is(err, ErrIdle) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrNone) {
+		if err != nil && !errors.Is(err, ErrIdle) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}

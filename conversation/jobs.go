@@ -16,8 +16,8 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// errand is what a ticket carries.
-type errand struct {
+// payload is what a ticket carries.
+type payload struct {
 	ID    string `json:"id"` // the ticket's: the same when it is handed out again
 	Turn  string `json:"turn"`
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
@@ -26,8 +26,8 @@ type errand struct {
 	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
 }
 
-// ticket makes a ticket for a turn.
-func ticket(conversation, turnID, key string, e errand) store.Job {
+// newJob makes a ticket for a turn.
+func newJob(conversation, turnID, key string, e payload) store.Job {
 	e.ID, e.Turn = rand.Text(), turnID
 	var body bytes.Buffer
 	out := json.NewEncoder(&body)
@@ -35,39 +35,39 @@ func ticket(conversation, turnID, key string, e errand) store.Job {
 	if err := out.Encode(e); err != nil { // strings and a bool always have a form in JSON
 		panic(err)
 	}
-	return store.Job{Conversation: conversation, Turn: errandID(conversation, turnID), Key: key, Body: bytes.TrimSpace(body.Bytes())}
+	return store.Job{Conversation: conversation, Turn: jobID(conversation, turnID), Key: key, Body: bytes.TrimSpace(body.Bytes())}
 }
 
-// errandID names a turn where those of all conversations are together: users
+// jobID names a turn where those of all conversations are together: users
 // choose ids, and two may choose the same.
-func errandID(conversation, turnID string) string {
+func jobID(conversation, turnID string) string {
 	sum := sha256.Sum256([]byte(conversation + "/" + turnID)) // no id has a slash
 	return hex.EncodeToString(sum[:16])
 }
 
-// work does what a ticket says; nil: it is done with.
-func (h *Runner) work(ctx context.Context, t store.Job) error {
+// handle does what a ticket says; nil: it is done with.
+func (h *Runner) handle(ctx context.Context, t store.Job) error {
 	l, err := h.load(ctx, t.Conversation)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := h.answer(ctx, l, t); err != nil {
+	if err := h.handleJob(ctx, l, t); err != nil {
 		return err
 	}
 	h.cache.put(l)
 	return nil
 }
 
-// answer does what a ticket says in its conversation.
-func (h *Runner) answer(ctx context.Context, l *log, t store.Job) error {
-	var e errand
+// handleJob does what a ticket says in its conversation.
+func (h *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
+	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {
 		return fmt.Errorf("ticket: %w", err)
 	}
-	if err := h.note(ctx, l, e); err != nil {
+	if err := h.recordInput(ctx, l, e); err != nil {
 		return err
 	}
 	switch {
@@ -77,13 +77,13 @@ func (h *Runner) answer(ctx context.Context, l *log, t store.Job) error {
 	case !l.idle():
 		return nil // this one comes when that one is sealed
 	case !l.waits(e.Turn), l.inputs[0].ID != e.Turn:
-		return h.next(ctx, l) // it has been sealed or taken back, or another one is before it
+		return h.enqueueNext(ctx, l) // it has been sealed or taken back, or another one is before it
 	}
-	return h.turn(ctx, l, e)
+	return h.runTurn(ctx, l, e)
 }
 
-// note writes the input of an errand into the log, if it is not there yet.
-func (h *Runner) note(ctx context.Context, l *log, e errand) error {
+// recordInput writes the input of an errand into the log, if it is not there yet.
+func (h *Runner) recordInput(ctx context.Context, l *log, e payload) error {
 	missing := func(l *log) error {
 		if l.known[e.Turn] {
 			return errKnown
@@ -106,7 +106,7 @@ func (h *Runner) note(ctx context.Context, l *log, e errand) error {
 // errKnown: it is in the log already.
 var errKnown = errors.New("known")
 
-// waits tells whether an input waits for its turn.
+// isParked tells whether an input waits for its turn.
 func (l *log) waits(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
@@ -117,43 +117,43 @@ func (l *log) empty(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
 }
 
-// next has the next input worked on.
-func (h *Runner) next(ctx context.Context, l *log) error {
+// enqueueNext has the next input worked on.
+func (h *Runner) enqueueNext(ctx context.Context, l *log) error {
 	if !l.idle() || len(l.inputs) == 0 {
 		return nil
 	}
 	id := l.inputs[0].ID
-	return h.Store.Enqueue(ctx, ticket(l.id, id, "", errand{}))
+	return h.Store.Enqueue(ctx, newJob(l.id, id, "", payload{}))
 }
 
-// turn goes on with a turn, or begins it.
-func (h *Runner) turn(ctx context.Context, l *log, e errand) error {
+// runTurn goes on with a turn, or begins it.
+func (h *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, now: e.Now}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on nobody holds it
-			if err := w.note(ctx, released, struct{}{}); err != nil {
+			if err := w.appendRecord(ctx, released, struct{}{}); err != nil {
 				return err
 			}
 		}
 		if w := l.wait(); w != nil {
 			h.noteWait(ctx, *w)
-			defer h.waiting.add(w.Name.Provider, l.id, e.Turn)
+			defer h.parked.add(w.Name.Provider, l.id, e.Turn)
 		}
-		return h.Store.Schedule(ctx, ticket(l.id, e.Turn, "", errand{}), due)
+		return h.Store.Schedule(ctx, newJob(l.id, e.Turn, "", payload{}), due)
 	}
-	h.waiting.drop(l.id)
+	h.parked.drop(l.id)
 	if w := l.wait(); w != nil {
 		w.Trying = true
 		h.noteWait(ctx, *w)
 	}
 	err := w.work(ctx)
 	if !errors.Is(err, errElsewhere) {
-		h.settle(ctx, l)
+		h.turnDone(ctx, l)
 	}
 	if err != nil && !errors.Is(err, errOver) {
 		return err
 	}
-	return h.next(ctx, l)
+	return h.enqueueNext(ctx, l)
 }
 
 // due gives when the turn is to be gone on with; in the past: at once.
