@@ -16,17 +16,17 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// aggregate has the aggregator make one answer, within its own budget.
-func (s *sitting) aggregate(ctx context.Context) error {
-	bounded, release := context.WithTimeoutCause(ctx, s.AggregatorBudget, &fault.Error{
-		Kind: fault.Timeout, Message: "the time budget of " + s.AggregatorBudget.String() + " is spent", Rule: "council/aggregator",
+// aggregate has the aggregator answer within its own budget.
+func (r *run) aggregate(ctx context.Context) error {
+	bounded, release := context.WithTimeoutCause(ctx, r.AggregatorBudget, &fault.Error{
+		Kind: fault.Timeout, Message: "the time budget of " + r.AggregatorBudget.String() + " is spent", Rule: "council/aggregator",
 	})
 	defer release()
-	began, v := time.Now(), &s.aggregator
+	began, v := time.Now(), &r.aggregator
 	v.State = Asking
-	err := safely(s.Aggregator, func() error { return s.judged(bounded) })
+	err := recoverPanic(r.Aggregator, func() error { return r.aggregateWithin(bounded) })
 	v.Took = time.Since(began)
-	v.Left = max(0, s.AggregatorBudget-v.Took)
+	v.Left = max(0, r.AggregatorBudget-v.Took)
 	switch {
 	case err == nil:
 		v.State = Answered
@@ -39,12 +39,12 @@ func (s *sitting) aggregate(ctx context.Context) error {
 	return fmt.Errorf("the aggregator %s: %w", v.Name, err)
 }
 
-// judged has the aggregator's turn run, and again with less of the answers
-// where they are too long for its model.
-func (s *sitting) judged(ctx context.Context) error {
-	room := min(s.length(), promptBound)
+// aggregateWithin runs the aggregator's turn, again with less of the answers if
+// they are too long for its model.
+func (r *run) aggregateWithin(ctx context.Context) error {
+	room := min(r.length(), maxPrompt)
 	for {
-		err := s.judge(ctx, room)
+		err := r.runAggregator(ctx, room)
 		if !errors.Is(err, errTooLong) {
 			return err
 		}
@@ -52,17 +52,17 @@ func (s *sitting) judged(ctx context.Context) error {
 	}
 }
 
-// errTooLong is of an aggregator that is to be asked with less.
+// errTooLong says that the aggregator has to be asked with less.
 var errTooLong = errors.New("the answers are too long for the aggregator")
 
-// judge runs the aggregator's turn, with so much of the answers.
-func (s *sitting) judge(ctx context.Context, room int) error {
+// runAggregator runs the aggregator's turn with at most room bytes of the answers.
+func (r *run) runAggregator(ctx context.Context, room int) error {
 	var state turn.State
 	var last turn.AssistantMessage
 	var failed *fault.Error
-	v := &s.aggregator
+	v := &r.aggregator
 	before := v.Tries
-	for e, err := range s.chair().Run(ctx, state, turn.Begin("", s.prompt(room))...) {
+	for e, err := range r.aggregatorAgent().Run(ctx, state, turn.Begin("", r.prompt(room))...) {
 		if err != nil {
 			return err
 		}
@@ -71,53 +71,52 @@ func (s *sitting) judge(ctx context.Context, room int) error {
 		v.follow(e, before)
 		switch e := e.(type) {
 		case turn.UserMessage:
-			continue // it is long, and known
+			continue // it is long and known
 		case turn.Start:
 			if before > 0 {
-				continue // for whoever watches it is the same turn
+				continue // it is the same turn for a reader of the events
 			}
 		case turn.AssistantMessage:
 			last = e
 		case turn.Error:
-			if failed = e.Fault; failed.Kind == fault.TooLong && !e.Committed && room > leastRoom {
+			if failed = e.Fault; failed.Kind == fault.TooLong && !e.Committed && room > minRoom {
 				return errTooLong
 			}
 		case turn.Sealed:
-			s.tell(Judging{e})
+			r.tell(AggregatorEvent{e})
 			if failed != nil {
 				return failed
 			}
-			return conclude(ctx, last, e)
+			return checkAnswer(ctx, last, e)
 		}
-		s.tell(Judging{e})
+		r.tell(AggregatorEvent{e})
 	}
 	return context.Cause(ctx)
 }
 
-// follow takes an event of the aggregator's turn in, before which there were
-// so many tries.
-func (v *Voice) follow(e turn.Event, before int) {
+// follow updates the aggregator by an event of its turn, after so many tries.
+func (m *Member) follow(e turn.Event, before int) {
 	switch e := e.(type) {
 	case turn.Start:
-		v.Tries = before + 1
+		m.Tries = before + 1
 	case turn.Retry:
-		v.Fault, v.Tries = e.Fault, before+e.Run.Tries
+		m.Fault, m.Tries = e.Fault, before+e.Run.Tries
 	case turn.Recovered:
-		v.Tries = before + e.Retries + 1
+		m.Tries = before + e.Retries + 1
 	case turn.AssistantMessage:
-		v.Text, v.Reason = e.Content.Text(), e.Reason
+		m.Text, m.Reason = e.Content.Text(), e.Reason
 	case turn.Error:
-		v.Tries = before + e.Retries + 1
+		m.Tries = before + e.Retries + 1
 	}
 }
 
-// chair gives the aggregator's world.
-func (s *sitting) chair() agent.Agent {
-	w := asked(s.Aggregator)
-	w.Retry = s.Aggregator.Retry
+// aggregatorAgent returns the agent of the aggregator.
+func (r *run) aggregatorAgent() agent.Agent {
+	w := agentOf(r.Aggregator)
+	w.Retry = r.Aggregator.Retry
 	w.System = strings.TrimSpace(systemPrompt + "\n\n" + w.System)
 	w.Breaker = func(name llm.Name) (retry.Breaker, func()) {
-		call := s.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
+		call := r.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 		return call, call.Close
 	}
 	return w

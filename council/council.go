@@ -1,16 +1,15 @@
-// Package council asks several models the same and has one of them make one
-// answer of what they say.
+// Package council asks several models the same question and has one of them
+// combine their answers.
 //
-// Each member has one budget of time over all its tries, and one retry in it
-// at the most, as policy.Council has it. Two answers are enough: then the rest
-// get a grace, and what has not come by then is cut off. The aggregator has a
-// budget of its own. Whatever happens, what the members have answered is
-// handed over.
+// Each member has one budget of time over all its tries, and at most one retry in
+// it, by policy.Council. Two answers are a quorum: then the other members get a
+// grace period, after which they are cut off. The aggregator has a budget of its
+// own. The result always has the members' answers.
 //
-// The package waits for members and decides when to wait no longer. When a
-// model is asked again is for package retry to say, what is said in a turn for
-// package agent, and who of those at one provider goes first for package breaker.
-// The command line and the server are its users.
+// The package decides how long to wait for members. Package retry decides when a
+// model is asked again, package agent runs the turns, and package breaker decides
+// which caller of a provider goes first. Its users are the command line and the
+// server.
 package council
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// What holds where nothing is said.
+// The defaults of a Council.
 const (
 	defaultQuorum     = 2
 	defaultGrace      = 30 * time.Second
@@ -33,10 +32,10 @@ const (
 	defaultAggregator = 120 * time.Second
 )
 
-// Council is several models that are asked the same. It is plain data: a copy
-// may run many times at the same time, if its functions may be called so.
+// Council is several models that are asked the same question. It is plain data: a
+// copy may run many times at the same time, if its functions are safe for that.
 //
-// Of a member's World only what its model is asked with counts: Model, System,
+// Of a member's Agent only these fields count: Model, System,
 // Tools, Approve, MaxTokens, Effort, Whole, Steps, Activity and Log. Of the
 // aggregator's, Retry as well.
 type Council struct {
@@ -51,28 +50,28 @@ type Council struct {
 	AggregatorBudget time.Duration // on the clock, over all that the aggregator does; 0: 120 s
 	Cap              time.Duration // of the whole. The aggregator's budget is kept free of it, so that members are cut off before; 0: 420 s
 
-	Attempts bool // the aggregator reads in how many tries each member has answered or failed
+	ShowTries bool // the aggregator reads in how many tries each member has answered or failed
 
 	Breakers *breaker.Set // what those who are at one provider share, by its name: one fault of a member holds up whoever else goes through them; nil: the members of this council only
 	OnEvent  func(Event)  // told of what happens, one event after the other; it must not block. nil: nobody
 }
 
-// State is where a member stands.
+// State is the state of a member.
 type State string
 
 // The states. The last three are ends.
 const (
 	Asking   State = "asking"   // its model is asked
-	Waiting  State = "waiting"  // for its other try, or for its turn at the gate
+	Waiting  State = "waiting"  // for its other try, or at the breaker
 	Answered State = "answered" //
-	Failed   State = "failed"   // of a fault, or its budget is spent
-	CutOff   State = "cut-off"  // the others had answered, the cap was reached, or somebody has stopped it all
+	Failed   State = "failed"   // with a fault, or its budget is spent
+	CutOff   State = "cut-off"  // by the end of the grace period, by the cap, or by the caller
 )
 
-// ended tells whether it is an end.
+// ended reports whether the state is final.
 func (s State) ended() bool { return s == Answered || s == Failed || s == CutOff }
 
-// What ends members that are under way, as the cause of their contexts.
+// The causes that end the contexts of members in progress.
 var (
 	errGrace = errors.New("the others have answered")
 	errCap   = errors.New("the time for the whole is over")
@@ -80,7 +79,7 @@ var (
 
 // Run asks the members and then the aggregator. The result holds what the
 // members have said and how they have ended, also where there is an error:
-//   - a *[Shortfall], where fewer have answered than are enough;
+//   - a *[QuorumError], if fewer have answered than the quorum;
 //   - the aggregator's *fault.Error, with words around it;
 //   - context.Cause(ctx), within milliseconds, where the caller has left;
 //   - and one of a council that cannot work, before anybody is asked.
@@ -88,20 +87,20 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
-	s := c.Settled().seat(question)
-	s.tell(s.opened())
-	s.hear(ctx)
-	err := s.verdict(ctx)
+	s := c.WithDefaults().newRun(question)
+	s.tell(s.started())
+	s.askMembers(ctx)
+	err := s.checkQuorum(ctx)
 	if err == nil {
 		err = s.aggregate(ctx)
 	}
 	r := s.result()
-	s.tell(Closed{Result: r, Err: err})
+	s.tell(Ended{Result: r, Err: err})
 	return r, err
 }
 
-// Settled gives the council with what holds where nothing is said.
-func (c Council) Settled() Council {
+// WithDefaults returns the council with its defaults filled in.
+func (c Council) WithDefaults() Council {
 	c.Budget = cmp.Or(c.Budget, policy.CouncilBudget)
 	c.Reserve = cmp.Or(c.Reserve, policy.Council(0).MinRemaining)
 	c.Quorum = cmp.Or(c.Quorum, defaultQuorum)
@@ -120,9 +119,9 @@ func (c Council) Settled() Council {
 	return c
 }
 
-// Check finds what cannot work. Run begins with it.
+// Check returns a mistake in the council; nil: there is none. Run begins with it.
 func (c Council) Check() error {
-	c = c.Settled()
+	c = c.WithDefaults()
 	switch {
 	case len(c.Members) < defaultQuorum:
 		return fmt.Errorf("council: want at least two members, and there are %d", len(c.Members))
@@ -141,8 +140,8 @@ func (c Council) Check() error {
 	return nil
 }
 
-// asked gives of a world only what its model is asked with.
-func asked(w agent.Agent) agent.Agent {
+// agentOf returns an agent with only the fields that count for a member.
+func agentOf(w agent.Agent) agent.Agent {
 	return agent.Agent{
 		Model: w.Model, System: w.System, Tools: w.Tools, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
 		NoStream: w.NoStream, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity, Log: w.Log,

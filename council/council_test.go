@@ -22,11 +22,11 @@ func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := council.Council{
 			Members: []agent.Agent{
-				member("a", fails(time.Second, busy), says(time.Second, "yes")),
-				member("b", says(2*time.Second, "no")),
-				member("c", llmtest.Hangs()),
+				memberRun("a", fails(time.Second, busy), says(time.Second, "yes")),
+				memberRun("b", says(2*time.Second, "no")),
+				memberRun("c", llmtest.Hangs()),
 			},
-			Aggregator: member("judge", fails(time.Second, busy), says(time.Second, "it depends")),
+			Aggregator: memberRun("judge", fails(time.Second, busy), says(time.Second, "it depends")),
 		}
 		c.Aggregator.Retry.Rand = func() float64 { return 0.5 }
 		s := sit(t.Context(), c)
@@ -65,8 +65,8 @@ func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
-				Members:    []agent.Agent{member("a", says(after, "me too")), member("b", says(time.Second, "yes")), member("c", says(5*time.Second, "no"))},
-				Aggregator: member("judge", says(0, "so")),
+				Members:    []agent.Agent{memberRun("a", says(after, "me too")), memberRun("b", says(time.Second, "yes")), memberRun("c", says(5*time.Second, "no"))},
+				Aggregator: memberRun("judge", says(0, "so")),
 			}
 			s := sit(t.Context(), c)
 			if s.Members[0].State != state || s.err != nil || s.Took != min(after, 35*time.Second) {
@@ -81,11 +81,11 @@ func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
 
 func TestWhereAllHaveAnsweredNobodyWaitsForAGrace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(member("a", says(7*time.Second, "so"))))
+		s := sit(t.Context(), three(memberRun("a", says(7*time.Second, "so"))))
 		if len(s.only("quorate")) != 1 || s.Took != 8*time.Second {
 			t.Errorf("%v: %q", s.Took, s.lines)
 		}
-		all := three(member("a", says(7*time.Second, "so")))
+		all := three(memberRun("a", says(7*time.Second, "so")))
 		all.Quorum = 3
 		if s := sit(t.Context(), all); len(s.only("quorate")) != 0 || s.err != nil {
 			t.Errorf("%q, %v", s.lines, s.err)
@@ -95,8 +95,8 @@ func TestWhereAllHaveAnsweredNobodyWaitsForAGrace(t *testing.T) {
 
 func TestTheGraceThatIsToldOfDoesNotOutlastTheCap(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Hangs()))
-		c.Members[1] = member("b", says(295*time.Second, "yes"))
+		c := three(memberRun("a", llmtest.Hangs()))
+		c.Members[1] = memberRun("b", says(295*time.Second, "yes"))
 		c.Budget, c.Grace = time.Hour, 30*time.Second
 		s := sit(t.Context(), c)
 		expect(t, s.only("quorate"), "4m55s quorate, grace 5s")
@@ -110,9 +110,9 @@ func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c := three(member("a", says(0, "so")))
+		c := three(memberRun("a", says(0, "so")))
 		c.OnEvent = func(e council.Event) {
-			if j, ok := e.(council.Judging); ok && turn.Type(j) == "assistant-message" {
+			if j, ok := e.(council.AggregatorEvent); ok && turn.Type(j) == "assistant-message" {
 				cancel()
 			}
 		}
@@ -124,10 +124,10 @@ func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
 
 func TestALargerQuorumIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", fails(0, denied)))
+		c := three(memberRun("a", fails(0, denied)))
 		c.Quorum = 3
 		s := sit(t.Context(), c)
-		if short, ok := errors.AsType[*council.Shortfall](s.err); !ok || short.Quorum != 3 || s.Count(council.Answered) != 2 {
+		if short, ok := errors.AsType[*council.QuorumError](s.err); !ok || short.Quorum != 3 || s.Count(council.Answered) != 2 {
 			t.Error(s.err)
 		}
 	})
@@ -136,7 +136,7 @@ func TestALargerQuorumIsWaitedFor(t *testing.T) {
 func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sit(t.Context(), council.Council{Members: []agent.Agent{
-			member("a", fails(0, denied)), member("b", fails(0, denied)), member("c", says(200*time.Second, "what I have to say")),
+			memberRun("a", fails(0, denied)), memberRun("b", fails(0, denied)), memberRun("c", says(200*time.Second, "what I have to say")),
 		}})
 		if s.Members[2].Text != "what I have to say" || s.err == nil || s.Took != 200*time.Second {
 			t.Errorf("%v, %+v", s.err, s.Result)
@@ -146,9 +146,9 @@ func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
 
 func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Hangs()))
+		c := three(memberRun("a", llmtest.Hangs()))
 		c.Budget, c.Quorum = time.Hour, 2
-		c.Aggregator = member("judge", says(119_999*time.Millisecond, "just in time"))
+		c.Aggregator = memberRun("judge", says(119_999*time.Millisecond, "just in time"))
 		s := sit(t.Context(), c)
 		if v := s.Members[0]; v.State != council.CutOff || v.Took != 300*time.Second || v.Why.Error() != "the time for the whole is over" {
 			t.Errorf("%+v", v)
@@ -158,9 +158,9 @@ func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
 		}
 	})
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Hangs()))
+		c := three(memberRun("a", llmtest.Hangs()))
 		c.Budget, c.Cap, c.AggregatorBudget = time.Hour, 10*time.Second, 4*time.Second
-		c.Aggregator = member("judge", llmtest.Hangs())
+		c.Aggregator = memberRun("judge", llmtest.Hangs())
 		if s := sit(t.Context(), c); s.Took != 10*time.Second || s.Members[0].Took != 6*time.Second || s.Aggregator.Fault.Kind != fault.Timeout {
 			t.Errorf("%v, %+v", s.Took, s.Result)
 		}
@@ -169,7 +169,7 @@ func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
 
 func TestTheCapOfACouncilWithoutAQuorumIsItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := council.Council{Members: []agent.Agent{member("a", says(time.Second, "yes")), member("b", llmtest.Hangs()), member("c", fails(3*time.Second, denied))}}
+		c := council.Council{Members: []agent.Agent{memberRun("a", says(time.Second, "yes")), memberRun("b", llmtest.Hangs()), memberRun("c", fails(3*time.Second, denied))}}
 		c.Cap = 140 * time.Second
 		s := sit(t.Context(), c)
 		const want = "1 of 3 members answered, and 2 are needed: b/large was cut off after 20s (the time for the whole is over); " +
@@ -189,8 +189,8 @@ func (d deaf) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, err
 
 func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
 	for what, first := range map[string]agent.Agent{
-		"in the wait for its other try": member("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
-		"held at the gate":              member("held", says(0, "never")),
+		"in the wait for its other try": memberRun("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
+		"held at the gate":              memberRun("held", says(0, "never")),
 		"whose model is deaf":           {Model: deaf{llmtest.New(name("a"), says(12*time.Second, "too late"), says(0, "never"))}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
 func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
 	for after, answered := range map[time.Duration]bool{119_999 * time.Millisecond: true, 120_001 * time.Millisecond: false} {
 		bubble(t, func(t *testing.T) {
-			c := three(member("a", says(269*time.Second, "at last")))
-			c.Aggregator = member("judge", says(after, "so"))
+			c := three(memberRun("a", says(269*time.Second, "at last")))
+			c.Aggregator = memberRun("judge", says(after, "so"))
 			s := sit(t.Context(), c)
 			if answered != (s.Answer() == "so") || answered != (s.err == nil) || s.Aggregator.Took != min(after, 120*time.Second) {
 				t.Errorf("%+v, %v", s.Aggregator, s.err)
@@ -229,7 +229,7 @@ func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
 
 func TestTheAggregatorWaitsOutWhatFitsItsBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", says(0, "so")))
+		c := three(memberRun("a", says(0, "so")))
 		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}}
 		s := sit(t.Context(), c)
 		if f := faultOf(s.err); f != busy || s.Took > 120*time.Second || s.Aggregator.Tries < 7 {
@@ -246,8 +246,8 @@ func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
 		"denied": llmtest.Fails(denied), "broken off": llmtest.Breaks("it depends on", busy), "empty": llmtest.Says(""),
 	} {
 		bubble(t, func(t *testing.T) {
-			c := three(member("a", says(0, "maybe")))
-			c.Aggregator = member("judge", answer)
+			c := three(memberRun("a", says(0, "maybe")))
+			c.Aggregator = memberRun("judge", answer)
 			s := sit(t.Context(), c)
 			if s.err == nil || !strings.HasPrefix(s.err.Error(), "the aggregator judge/large: ") || s.Answer() != "" || s.Aggregator.State != council.Failed {
 				t.Errorf("%s: %v, %+v", what, s.err, s.Aggregator)
@@ -264,8 +264,8 @@ func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
 
 func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", says(0, "maybe")))
-		c.Aggregator = member("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
+		c := three(memberRun("a", says(0, "maybe")))
+		c.Aggregator = memberRun("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
 		s := sit(t.Context(), c)
 		if f := faultOf(s.err); f == nil || f.Message != "panic: no such map" || s.Count(council.Answered) != 3 || s.Aggregator.State != council.Failed {
 			t.Errorf("%v, %+v", s.err, s.Result)
@@ -276,7 +276,7 @@ func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 
 func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", says(0, "so"), says(0, "it is so")))
+		c := three(memberRun("a", says(0, "so"), says(0, "it is so")))
 		c.Aggregator = agent.Agent{System: "Be brief."}
 		s := sit(t.Context(), c)
 		asked := c.Members[0].Model.(*llmtest.Model).Requests()
@@ -288,7 +288,7 @@ func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
 
 func TestTheSameModelMayHaveTwoVoices(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		a := member("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
+		a := memberRun("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
 		s := sit(t.Context(), council.Council{Members: []agent.Agent{a, a}})
 		if s.Answer() != "it depends" || s.Members[0].Text == s.Members[1].Text {
 			t.Errorf("%+v, %v", s.Result, s.err)
@@ -305,12 +305,12 @@ func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
 				Members: []agent.Agent{
-					member("a", says(time.Second, "yes")),
-					member("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
-					member("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
-					member("held", says(0, "never")),
+					memberRun("a", says(time.Second, "yes")),
+					memberRun("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
+					memberRun("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
+					memberRun("held", says(0, "never")),
 				},
-				Aggregator: member("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
+				Aggregator: memberRun("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
 				Grace:      time.Second, Breakers: &breaker.Set{},
 			}
 			c.Breakers.Of("held").Pause("a test")
@@ -329,7 +329,7 @@ func TestACouncilThatIsStoppedBeforeItBeginsAsksNobody(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		c := three(member("a", says(0, "so")))
+		c := three(memberRun("a", says(0, "so")))
 		s := sit(ctx, c)
 		for i, v := range s.Members {
 			if v.Tries != 0 || v.State != council.CutOff || requests(c.Members[i]) != 0 {
@@ -346,8 +346,8 @@ func TestAnAggregatorThatIsStoppedTakesNoAnswerWithIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		c := three(member("a", says(time.Second, "so")))
-		c.Aggregator = member("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
+		c := three(memberRun("a", says(time.Second, "so")))
+		c.Aggregator = memberRun("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
 		s := sit(ctx, c)
 		if !errors.Is(s.err, context.DeadlineExceeded) || s.Count(council.Answered) != 3 || s.Aggregator.State != council.CutOff || s.Aggregator.Text != "it de" {
 			t.Errorf("%v, %+v", s.err, s.Result)
@@ -357,7 +357,7 @@ func TestAnAggregatorThatIsStoppedTakesNoAnswerWithIt(t *testing.T) {
 
 func TestAMemberIsHeardOfEveryThirtySeconds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(member("a", fails(5*time.Second, &fault.Error{Kind: fault.RateLimited, Wait: 70 * time.Second}), says(time.Second, "so"))))
+		s := sit(t.Context(), three(memberRun("a", fails(5*time.Second, &fault.Error{Kind: fault.RateLimited, Wait: 70 * time.Second}), says(time.Second, "so"))))
 		expect(t, s.only("a/large"), `
 			0s a/large asking, tries 1, left 4m30s
 			5s a/large waiting, tries 1, left 4m25s, wait 1m10s
@@ -370,7 +370,7 @@ func TestAMemberIsHeardOfEveryThirtySeconds(t *testing.T) {
 
 func TestNothingRunsOnAfterACouncil(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		_ = sit(t.Context(), three(member("a", llmtest.Hangs())))
+		_ = sit(t.Context(), three(memberRun("a", llmtest.Hangs())))
 		synctest.Wait() // a bubble in which something runs on does not end
 	})
 }

@@ -8,56 +8,56 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Event is something that happens in a council: [Opened], [Changed],
-// [Quorate], [Judging] or [Closed].
+// Event is something that happens in a council: [Started], [MemberChanged],
+// [QuorumReached], [AggregatorEvent] or [Ended].
 type Event interface{ event() }
 
-// Opened is the first event.
-type Opened struct {
+// Started is the first event.
+type Started struct {
 	Members    []llm.Name
 	Aggregator llm.Name
-	Terms      Council // that hold, with all that was left open
+	Terms      Council // with its defaults
 }
 
-// Changed tells that a member stands otherwise than before, and every 30
-// seconds that it still stands there.
-type Changed struct {
-	Member int // its place in the council
-	Voice
+// MemberChanged is sent when the state of a member changes, and every 30 seconds
+// in between.
+type MemberChanged struct {
+	Index int // of the member, from 0
+	Member
 	Still bool // it has not changed
 }
 
-// Quorate tells that enough have answered: the rest has so much time left.
-type Quorate struct {
-	Members []Voice
+// QuorumReached says that enough members have answered.
+type QuorumReached struct {
+	Members []Member
 	Grace   time.Duration // until they are cut off
 }
 
-// Judging is an event of the aggregator's turn, which begins with its start
-// and ends with its seal. What it was asked is none of them.
-type Judging struct{ turn.Event }
+// AggregatorEvent is an event of the aggregator's turn, from its start to its seal,
+// without the prompt.
+type AggregatorEvent struct{ turn.Event }
 
-// Closed is the last event: what Run returns.
-type Closed struct {
+// Ended is the last event: what Run returns.
+type Ended struct {
 	Result
 	Err error
 }
 
-// Status is how the council has ended: as done where there is an answer, as
-// aborted where somebody has stopped it, else as failed.
-func (c Closed) Status() turn.Status {
-	stopped := func(v Voice) bool { return v.State == CutOff && v.reason() == "stopped" }
+// Status is how the council ended: done with an answer, aborted by the caller, or
+// failed.
+func (e Ended) Status() turn.Status {
+	stopped := func(v Member) bool { return v.State == CutOff && v.reason() == "stopped" }
 	switch {
-	case c.Err == nil:
+	case e.Err == nil:
 		return turn.Done
-	case stopped(c.Aggregator) || slices.ContainsFunc(c.Members, stopped):
+	case stopped(e.Aggregator) || slices.ContainsFunc(e.Members, stopped):
 		return turn.Aborted
 	}
 	return turn.Failed
 }
 
-func (Opened) event()  {}
-func (Changed) event() {}
-func (Quorate) event() {}
-func (Judging) event() {}
-func (Closed) event()  {}
+func (Started) event()         {}
+func (MemberChanged) event()   {}
+func (QuorumReached) event()   {}
+func (AggregatorEvent) event() {}
+func (Ended) event()           {}

@@ -27,7 +27,7 @@ func ExampleCouncil_Run() {
 		},
 		Aggregator: model("judge", llmtest.Says("It depends.")),
 		OnEvent: func(e council.Event) {
-			if said, ok := e.(council.Judging); ok {
+			if said, ok := e.(council.AggregatorEvent); ok {
 				if delta, ok := said.Event.(turn.TextDelta); ok {
 					fmt.Print(delta.Text) // as it streams
 				}
@@ -50,14 +50,14 @@ func ExampleCouncil_Run() {
 
 // Where too few answer there is no answer of the council, but theirs are
 // handed over.
-func ExampleShortfall() {
+func ExampleQuorumError() {
 	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
 	c := council.Council{Members: []agent.Agent{
 		{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Yes."))},
 		{Model: llmtest.New(llm.Name{Provider: "other", Model: "large"}, llmtest.Fails(refused))},
 	}}
 	result, err := c.Run(context.Background(), "Is a hot dog a sandwich?")
-	if short, ok := errors.AsType[*council.Shortfall](err); ok {
+	if short, ok := errors.AsType[*council.QuorumError](err); ok {
 		fmt.Println(short)
 	}
 	fmt.Println(result.Members[0].Text)
@@ -67,8 +67,8 @@ func ExampleShortfall() {
 }
 
 func ExampleBody() {
-	v := council.Voice{Name: llm.Name{Provider: "acme", Model: "large"}, State: council.Asking, Tries: 1}
-	text, _ := json.Marshal(council.Body("17", council.Changed{Member: 2, Voice: v}))
+	v := council.Member{Name: llm.Name{Provider: "acme", Model: "large"}, State: council.Asking, Tries: 1}
+	text, _ := json.Marshal(council.Body("17", council.MemberChanged{Index: 2, Member: v}))
 	fmt.Println(string(text))
 	// Output: {"conversationId":"","turnId":"17","provider":"acme","model":"large","member":2,"state":"asking","tries":1,"tookMs":0,"remainingMs":0}
 }
@@ -80,8 +80,8 @@ func ExampleCouncil_Check() {
 }
 
 // What holds where nothing is said.
-func ExampleCouncil_Settled() {
-	c := council.Council{}.Settled()
+func ExampleCouncil_WithDefaults() {
+	c := council.Council{}.WithDefaults()
 	fmt.Println(c.Budget, c.Reserve, c.Quorum, c.Grace, c.AggregatorBudget, c.Cap)
 	// Output: 4m30s 30s 2 30s 2m0s 7m0s
 }

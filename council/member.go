@@ -18,52 +18,51 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// answerBound is how long what a member says may get, in bytes, its reasoning
-// included. It is broken off there, as at its bound in tokens.
-const answerBound = 1 << 20
+// maxAnswer bounds an answer in bytes, its reasoning included. A longer one ends
+// there, as at its limit of tokens.
+const maxAnswer = 1 << 20
 
-// member is one that is under way.
-type member struct {
-	*sitting
+// memberRun is a member in progress.
+type memberRun struct {
+	*run
 	number int
-	world  agent.Agent
-	place  *place
-	state  turn.State // what has been done so far: another try goes on from there
+	agent  agent.Agent
+	permit *earlyReport
+	state  turn.State // so far: another try resumes it
 }
 
-func (s *sitting) member(i int) *member {
-	return &member{sitting: s, number: i, world: asked(s.Members[i])}
+func (r *run) member(i int) *memberRun {
+	return &memberRun{run: r, number: i, agent: agentOf(r.Members[i])}
 }
 
-// sit has the member answer, or end in another way.
-func (m *member) sit(ctx context.Context) {
-	name := m.world.Model.Name()
+// answer asks the member until it has ended.
+func (m *memberRun) answer(ctx context.Context) {
+	name := m.agent.Model.Name()
 	call := m.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 	defer call.Close()
 	call.FewRetries = true
-	call.OnBlock = func(breaker.BlockReason) { m.change(m.number, func(v *Voice) { v.State = Waiting }) }
-	m.place = &place{Caller: call}
+	call.OnBlock = func(breaker.BlockReason) { m.change(m.number, func(v *Member) { v.State = Waiting }) }
+	m.permit = &earlyReport{Caller: call}
 	e := retry.Retrier{
 		Policy:  m.policy(),
-		Breaker: m.place,
+		Breaker: m.permit,
 		OnWait:  m.onWait,
 		Sleep:   func(ctx context.Context, w policy.Wait) error { return retry.Sleep(ctx, w.Verdict.Wait) },
-		Rand:    m.dice,
+		Rand:    m.jitter,
 	}
 	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (said turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
 			return said, context.Cause(ctx) // it comes too late
 		}
-		m.change(m.number, func(v *Voice) { v.State, v.Tries = Asking, v.Tries+1 })
-		err = safely(m.world, func() (err error) { said, err = m.ask(ctx); return err })
+		m.change(m.number, func(v *Member) { v.State, v.Tries = Asking, v.Tries+1 })
+		err = recoverPanic(m.agent, func() (err error) { said, err = m.ask(ctx); return err })
 		return said, err
 	})
-	m.change(m.number, func(v *Voice) { m.end(ctx, v, said, err) })
+	m.change(m.number, func(v *Member) { m.end(ctx, v, said, err) })
 }
 
-// end notes how the member has ended. An answer of one that was cut off comes
-// too late, by whatever it took.
-func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, err error) {
+// end notes how the member ended. An answer after the cut comes too late.
+func (m *memberRun) end(ctx context.Context, v *Member, said turn.AssistantMessage, err error) {
 	v.Usage = m.state.Spent()
 	switch {
 	case ctx.Err() != nil:
@@ -75,26 +74,26 @@ func (m *member) end(ctx context.Context, v *Voice, said turn.AssistantMessage, 
 	}
 }
 
-// onWait shows a wait.
-func (m *member) onWait(w policy.Wait) {
-	m.change(m.number, func(v *Voice) {
+// onWait reports a wait.
+func (m *memberRun) onWait(w policy.Wait) {
+	m.change(m.number, func(v *Member) {
 		v.State, v.Fault, v.Wait, v.Hinted = Waiting, w.Fault, w.Verdict.Wait, w.Verdict.Hinted
 	})
 }
 
-// policy gives the member's: its wait lies between 1 and 2 seconds.
-func (m *member) policy() policy.Policy {
+// policy returns the member's policy: its wait is between 1 and 2 seconds.
+func (m *memberRun) policy() policy.Policy {
 	p := policy.Council(m.Budget)
 	p.MinRemaining = m.Reserve
 	p.Backoff.Jitter = policy.Jitter{Down: 1. / 3, Up: 1. / 3}
 	return p
 }
 
-// dice places the wait. The models of one provider share out the second among
-// them, so that it is not asked by all again at once: one alone waits for 1.5
-// seconds. Those who ask for the same model wait for each other at the gate.
-func (m *member) dice() float64 {
-	mine := m.world.Model.Name()
+// jitter places the wait. The models of one provider divide the second evenly, so
+// that not all ask again at once; a single one waits 1.5 seconds. Members with the
+// same model wait for each other at the breaker.
+func (m *memberRun) jitter() float64 {
+	mine := m.agent.Model.Name()
 	var models []string
 	for _, w := range m.Members {
 		if name := w.Model.Name(); name.Provider == mine.Provider && !slices.Contains(models, name.Model) {
@@ -105,9 +104,9 @@ func (m *member) dice() float64 {
 	return (float64(at) + 0.5) / float64(len(models))
 }
 
-// safely does what a model or a tool may panic in: that takes nobody else's
-// answer with it.
-func safely(w agent.Agent, do func() error) (err error) {
+// recoverPanic calls do and returns a panic of a model or a tool as a fault: the
+// other members go on.
+func recoverPanic(w agent.Agent, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if w.Log != nil {
@@ -119,16 +118,15 @@ func safely(w agent.Agent, do func() error) (err error) {
 	return do()
 }
 
-// ask makes one try. A turn of several steps goes on where it was: no tool is
-// run again that has given its result. Of a step that has failed nothing is
-// left.
-func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error) {
+// ask makes one try. A turn of several steps resumes where it was: no tool that has
+// returned its result runs again. A failed step leaves nothing.
+func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err error) {
 	var begin []turn.Event
 	if m.state.Next() == nil {
 		begin = turn.Begin("", m.question)
 	}
-	var heard draft
-	for e, err := range m.world.Run(ctx, m.state, begin...) {
+	var heard partialAnswer
+	for e, err := range m.agent.Run(ctx, m.state, begin...) {
 		if err != nil {
 			return last, err
 		}
@@ -136,32 +134,32 @@ func (m *member) ask(ctx context.Context) (last turn.AssistantMessage, err error
 		case turn.Error:
 			return last, e.Fault
 		case turn.Sealed:
-			return last, conclude(ctx, last, e)
+			return last, checkAnswer(ctx, last, e)
 		case turn.TextDelta, turn.ReasoningDelta:
-			m.place.Report(nil)
-			if heard.add(e); heard.bytes > answerBound {
+			m.permit.Report(nil)
+			if heard.add(e); heard.bytes > maxAnswer {
 				last = heard.message()
-				return last, conclude(ctx, last, turn.Sealed{Status: turn.Done})
+				return last, checkAnswer(ctx, last, turn.Sealed{Status: turn.Done})
 			}
 		case turn.AssistantMessage:
 			if e.Partial {
 				continue
 			}
-			m.place.Report(nil)
-			last, heard = e, draft{}
+			m.permit.Report(nil)
+			last, heard = e, partialAnswer{}
 		}
 		m.state = m.state.Apply(e)
 	}
 	return last, context.Cause(ctx)
 }
 
-// draft is what has come of an answer under way.
-type draft struct {
+// partialAnswer is an answer as far as it has arrived.
+type partialAnswer struct {
 	text  []byte
 	bytes int // with the reasoning
 }
 
-func (d *draft) add(e turn.Event) {
+func (d *partialAnswer) add(e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta:
 		d.bytes += len(e.Text)
@@ -171,14 +169,14 @@ func (d *draft) add(e turn.Event) {
 	}
 }
 
-// message gives it as an answer that has reached its bound.
-func (d *draft) message() turn.AssistantMessage {
-	text := strings.ToValidUTF8(string(d.text[:min(len(d.text), answerBound)]), "")
+// message returns it as an answer that has reached its bound.
+func (d *partialAnswer) message() turn.AssistantMessage {
+	text := strings.ToValidUTF8(string(d.text[:min(len(d.text), maxAnswer)]), "")
 	return turn.AssistantMessage{Content: llm.Content{llm.Text{Text: text}}, Reason: llm.Length}
 }
 
-// conclude tells what is wrong with the answer of a turn that is over.
-func conclude(ctx context.Context, last turn.AssistantMessage, end turn.Sealed) error {
+// checkAnswer returns the fault of the answer of a turn that is over; nil: none.
+func checkAnswer(ctx context.Context, last turn.AssistantMessage, end turn.Sealed) error {
 	switch {
 	case end.Status != turn.Done:
 		return context.Cause(ctx)
@@ -190,27 +188,27 @@ func conclude(ctx context.Context, last turn.AssistantMessage, end turn.Sealed) 
 	return nil
 }
 
-// place is a member's place at its gate. Its pass goes back with the first
+// permit is a member's place at its gate. Its pass goes back with the first
 // content: others need not wait for the rest of a long answer.
-type place struct {
+type earlyReport struct {
 	*breaker.Caller
-	pass retry.Permit // nil: it is back
+	permit retry.Permit // nil: it has been reported
 }
 
-// Enter is of retry.Breaker.
-func (p *place) Acquire(ctx context.Context) (retry.Permit, error) {
+// Acquire implements retry.Breaker.
+func (p *earlyReport) Acquire(ctx context.Context) (retry.Permit, error) {
 	pass, err := p.Caller.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.pass = pass
+	p.permit = pass
 	return p, nil
 }
 
-// Leave gives the pass back, once.
-func (p *place) Report(f *fault.Error) {
-	if p.pass != nil {
-		p.pass.Report(f)
-		p.pass = nil
+// Report implements retry.Permit. It reports once.
+func (p *earlyReport) Report(f *fault.Error) {
+	if p.permit != nil {
+		p.permit.Report(f)
+		p.permit = nil
 	}
 }

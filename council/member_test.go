@@ -29,7 +29,7 @@ func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				f := &fault.Error{Kind: kind, Message: "no"}
-				c := three(member("a", llmtest.Fails(f), llmtest.Fails(f), says(0, "at last")))
+				c := three(memberRun("a", llmtest.Fails(f), llmtest.Fails(f), says(0, "at last")))
 				s := sit(t.Context(), c)
 				v := s.Members[0]
 				if requests(c.Members[0]) != tries || v.Tries != tries || v.State != council.Failed || v.Fault.Kind != kind {
@@ -48,7 +48,7 @@ func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
 
 func TestAFaultThatTheProviderCallsFinalIsNotTriedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
+		c := three(memberRun("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
 		if s := sit(t.Context(), c); s.Members[0].Tries != 1 || s.Members[0].State != council.Failed {
 			t.Errorf("%+v", s.Members[0])
 		}
@@ -57,7 +57,7 @@ func TestAFaultThatTheProviderCallsFinalIsNotTriedAgain(t *testing.T) {
 
 func TestAMemberThatRecoversAnswersInTwoTries(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(member("a", fails(2*time.Second, busy), says(3*time.Second, "so it is"))))
+		s := sit(t.Context(), three(memberRun("a", fails(2*time.Second, busy), says(3*time.Second, "so it is"))))
 		expect(t, s.only("a/large"), `
 			0s a/large asking, tries 1, left 4m30s
 			2s a/large waiting, tries 1, left 4m28s, wait 1.5s
@@ -87,7 +87,7 @@ func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v of %v", c.failed, c.budget), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				all := three(member("a", fails(c.failed, busy), says(0, "so it is")))
+				all := three(memberRun("a", fails(c.failed, busy), says(0, "so it is")))
 				all.Budget, all.Reserve = c.budget, c.reserve
 				v := sit(t.Context(), all).Members[0]
 				if v.Tries != c.tries || requests(all.Members[0]) != c.tries || (v.State == council.Answered) != (c.tries == 2) {
@@ -100,7 +100,7 @@ func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
 
 func TestTheBudgetIsOneOverAllTries(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(member("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
+		s := sit(t.Context(), three(memberRun("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Timeout || v.Tries != 2 || v.Took != 270*time.Second || v.Left != 0 || v.Text != "" {
 			t.Errorf("%+v", v)
@@ -110,7 +110,7 @@ func TestTheBudgetIsOneOverAllTries(t *testing.T) {
 
 func TestATryThatOverrunsTheBudgetIsATimeoutAndTheLast(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Hangs(), says(0, "never")))
+		c := three(memberRun("a", llmtest.Hangs(), says(0, "never")))
 		v := sit(t.Context(), c).Members[0]
 		if v.Fault.Kind != fault.Timeout || v.Tries != 1 || requests(c.Members[0]) != 1 || v.Took != 270*time.Second {
 			t.Errorf("%+v", v)
@@ -123,7 +123,7 @@ func TestAnAnswerInTheLastMillisecondCounts(t *testing.T) {
 		269_999 * time.Millisecond: council.Answered, 270_001 * time.Millisecond: council.Failed,
 	} {
 		bubble(t, func(t *testing.T) {
-			if v := sit(t.Context(), three(member("a", says(after, "late")))).Members[0]; v.State != state {
+			if v := sit(t.Context(), three(memberRun("a", says(after, "late")))).Members[0]; v.State != state {
 				t.Errorf("after %v: %+v", after, v)
 			}
 		})
@@ -133,7 +133,7 @@ func TestAnAnswerInTheLastMillisecondCounts(t *testing.T) {
 func TestAProvidersStatedWaitIsKeptWhereItFits(t *testing.T) {
 	for wait, tries := range map[time.Duration]int{200 * time.Second: 2, 270 * time.Second: 1, time.Millisecond: 2} {
 		bubble(t, func(t *testing.T) {
-			s := sit(t.Context(), three(member("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
+			s := sit(t.Context(), three(memberRun("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
 			v := s.Members[0]
 			if want := time.Duration(tries-1) * max(wait, 1500*time.Millisecond); v.Tries != tries || v.Took != want {
 				t.Errorf("%v: %+v", wait, v)
@@ -144,7 +144,7 @@ func TestAProvidersStatedWaitIsKeptWhereItFits(t *testing.T) {
 
 func TestAMembersTurnHasNoRetryOfItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
+		c := three(memberRun("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
 		c.Members[0].Retry.Policy.Retries = 10
 		c.Members[0].Fallback = []llm.Model{llmtest.New(name("other"), says(0, "instead"))}
 		if v := sit(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
@@ -156,7 +156,7 @@ func TestAMembersTurnHasNoRetryOfItsOwn(t *testing.T) {
 func TestAnAnswerThatBreaksOffIsAskedForAnewAndLeavesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cut := &fault.Error{Kind: fault.Truncated, Message: "the answer broke off"}
-		c := three(member("a", llmtest.Breaks("half of it", cut), says(0, "all of it")))
+		c := three(memberRun("a", llmtest.Breaks("half of it", cut), says(0, "all of it")))
 		v := sit(t.Context(), c).Members[0]
 		again := c.Members[0].Model.(*llmtest.Model).Requests()[1].Messages
 		if v.Text != "all of it" || v.Tries != 2 || len(again) != 1 || again[0].Text() != "Is it so?" {
@@ -172,7 +172,7 @@ func TestAToolThatHasGivenItsResultIsNotRunAgain(t *testing.T) {
 			runs++
 			return "blue", nil
 		})
-		a := member("a", llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(busy), llmtest.Says("It is blue."))
+		a := memberRun("a", llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(busy), llmtest.Says("It is blue."))
 		a.Tools = []tool.Tool{look}
 		v := sit(t.Context(), three(a)).Members[0]
 		if v.Text != "It is blue." || v.Tries != 2 || runs != 1 || v.Usage.Input != 20 {
@@ -187,7 +187,7 @@ func TestWhatSaysNothingIsNoAnswer(t *testing.T) {
 		fault.Refused: llmtest.Parts(llm.Text{Text: "I must not."}, llm.End{Reason: llm.Refusal}),
 	} {
 		bubble(t, func(t *testing.T) {
-			if v := sit(t.Context(), three(member("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
+			if v := sit(t.Context(), three(memberRun("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
 				t.Errorf("%v: %+v", kind, v)
 			}
 		})
@@ -196,7 +196,7 @@ func TestWhatSaysNothingIsNoAnswer(t *testing.T) {
 
 func TestAnAnswerThatReachedItsBoundIsOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		v := sit(t.Context(), three(member("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
+		v := sit(t.Context(), three(memberRun("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
 		if v.State != council.Answered || v.Reason != llm.Length {
 			t.Errorf("%+v", v)
 		}
@@ -205,7 +205,7 @@ func TestAnAnswerThatReachedItsBoundIsOne(t *testing.T) {
 
 func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		a := member("a")
+		a := memberRun("a")
 		a.Tools = []tool.Tool{{Tool: llm.Tool{Name: "no good name"}}}
 		s := sit(t.Context(), three(a))
 		if v := s.Members[0]; v.State != council.Failed || v.Fault.Kind != fault.Unknown || requests(a) != 0 {
@@ -218,7 +218,7 @@ func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
 }
 
 func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
-	a, b := member("a"), member("b")
+	a, b := memberRun("a"), memberRun("b")
 	for want, c := range map[string]council.Council{
 		"council: want at least two members, and there are 1":                              {Members: []agent.Agent{a}},
 		"council: a quorum of 3; want from 2 to 2, the number of members":                  {Members: []agent.Agent{a, b}, Quorum: 3},
@@ -238,10 +238,10 @@ func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
 
 func TestFaultsAreReachedThroughTheError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", llmtest.Fails(denied)))
-		c.Members[1] = member("b", llmtest.Fails(busy), llmtest.Fails(busy))
+		c := three(memberRun("a", llmtest.Fails(denied)))
+		c.Members[1] = memberRun("b", llmtest.Fails(busy), llmtest.Fails(busy))
 		s := sit(t.Context(), c)
-		short, ok := errors.AsType[*council.Shortfall](s.err)
+		short, ok := errors.AsType[*council.QuorumError](s.err)
 		const want = "1 of 3 members answered, and 2 are needed: " +
 			"a/large failed in 1 try: HTTP 401: who are you?; b/large failed in 2 tries: HTTP 529: busy: a secret of the provider"
 		if !ok || short.Quorum != 2 || s.err.Error() != want || faultOf(s.err) != denied || !errors.Is(s.err, busy) {
@@ -267,7 +267,7 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 		council.Failed:   func(text string) llm.Part { return llm.Reasoning{Text: text} },
 	} {
 		bubble(t, func(t *testing.T) {
-			c := three(member("a", endless(part), says(0, "never")))
+			c := three(memberRun("a", endless(part), says(0, "never")))
 			s := sit(t.Context(), c)
 			v := s.Members[0]
 			if v.State != state || len(v.Text) > 1<<20 || !utf8.ValidString(v.Text) || requests(c.Members[0]) != 1 || s.err != nil {
@@ -283,7 +283,7 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 func TestAModelThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c := three(member("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
+		c := three(memberRun("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
 		c.Members[0].Log = slog.New(slog.NewTextHandler(&log, nil))
 		s := sit(t.Context(), c)
 		v := s.Members[0]

@@ -18,47 +18,46 @@ const systemPrompt = "Several models were asked the same question, independently
 
 // How much of the answers the aggregator reads, in bytes over all of them.
 const (
-	promptBound = 512 << 10
-	leastRoom   = 4 << 10 // with less it is not asked again where they were too long
+	maxPrompt = 512 << 10
+	minRoom   = 4 << 10 // with less it is not asked again where they were too long
 )
 
-// prompt gives what the aggregator reads: the question, so much of the answers
-// and who took part. Nothing of what a provider said of its troubles is in it. What
-// stands between its parts is in none of them, so that no answer can pass for
-// two.
-func (s *sitting) prompt(room int) string {
+// prompt returns what the aggregator reads: the question, at most room bytes of the
+// answers, and the participants. No error text of a provider is in it. The
+// separator of its parts is in none of them, so that no answer can imitate two.
+func (r *run) prompt(room int) string {
 	bar := "====="
-	for s.contains(bar) {
+	for r.contains(bar) {
 		bar += "="
 	}
 	var b strings.Builder
 	part := func(title, text string) {
 		fmt.Fprintf(&b, "%s %s %s\n\n%s\n\n", bar, title, bar, strings.TrimSpace(text))
 	}
-	part("The question", s.question)
-	most := s.share(room)
-	for i, v := range s.voices {
+	part("The question", r.question)
+	most := r.share(room)
+	for i, v := range r.members {
 		if v.State == Answered {
-			part(fmt.Sprintf("Answer of member %d, %s", i+1, v.Name), short(v.Text, most))
+			part(fmt.Sprintf("Answer of member %d, %s", i+1, v.Name), truncateMiddle(v.Text, most))
 		}
 	}
-	part("Who took part", s.participation())
+	part("Who took part", r.participation())
 	return strings.TrimSpace(b.String())
 }
 
-// length gives how long the answers are, in bytes.
-func (s *sitting) length() (sum int) {
-	for _, v := range s.voices {
+// length returns the length of all answers in bytes.
+func (r *run) length() (sum int) {
+	for _, v := range r.members {
 		sum += len(v.Text)
 	}
 	return sum
 }
 
-// share gives how much of an answer is read at the most, so that all of them
-// fit: what short ones leave is for the long ones.
-func (s *sitting) share(room int) int {
+// share returns how much of each answer fits: what short ones leave is for the
+// long ones.
+func (r *run) share(room int) int {
 	var lengths []int
-	for _, v := range s.voices {
+	for _, v := range r.members {
 		if v.State == Answered {
 			lengths = append(lengths, len(v.Text))
 		}
@@ -73,8 +72,8 @@ func (s *sitting) share(room int) int {
 	return math.MaxInt
 }
 
-// short leaves out the middle of what is longer than that, and says how much.
-func short(text string, most int) string {
+// truncateMiddle leaves out the middle of a text that is too long, and says so.
+func truncateMiddle(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -83,12 +82,12 @@ func short(text string, most int) string {
 		strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }
 
-// contains tells whether a text stands in the question or an answer.
-func (s *sitting) contains(text string) bool {
-	if strings.Contains(s.question, text) {
+// contains reports whether a text is in the question or an answer.
+func (r *run) contains(text string) bool {
+	if strings.Contains(r.question, text) {
 		return true
 	}
-	for _, v := range s.voices {
+	for _, v := range r.members {
 		if strings.Contains(v.Text, text) {
 			return true
 		}
@@ -96,10 +95,10 @@ func (s *sitting) contains(text string) bool {
 	return false
 }
 
-// participation has a line for each member.
-func (s *sitting) participation() string {
-	lines := []string{fmt.Sprintf("%d of %d members answered.", count(s.voices, Answered), len(s.voices))}
-	for i, v := range s.voices {
+// participation returns a line for each member.
+func (r *run) participation() string {
+	lines := []string{fmt.Sprintf("%d of %d members answered.", count(r.members, Answered), len(r.members))}
+	for i, v := range r.members {
 		line := fmt.Sprintf("- Member %d, %s, ", i+1, v.Name)
 		switch v.State {
 		case Answered:
@@ -109,7 +108,7 @@ func (s *sitting) participation() string {
 		case CutOff:
 			line += fmt.Sprintf("was cut off after %v", v.Took.Round(time.Second))
 		}
-		if s.Attempts && v.State != CutOff {
+		if r.ShowTries && v.State != CutOff {
 			line += " (" + inTries(v.Tries) + ")"
 		}
 		lines = append(lines, line+".")

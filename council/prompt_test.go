@@ -34,10 +34,10 @@ func prompted(t *testing.T, c council.Council) string {
 func some() council.Council {
 	return council.Council{
 		Members: []agent.Agent{
-			member("a", fails(time.Second, busy), says(0, "It is so. ")), member("b", says(0, "It is not.")),
-			member("c", llmtest.Fails(busy), llmtest.Fails(busy)), member("d", llmtest.Hangs()),
+			memberRun("a", fails(time.Second, busy), says(0, "It is so. ")), memberRun("b", says(0, "It is not.")),
+			memberRun("c", llmtest.Fails(busy), llmtest.Fails(busy)), memberRun("d", llmtest.Hangs()),
 		},
-		Aggregator: member("judge", says(0, "so")),
+		Aggregator: memberRun("judge", says(0, "so")),
 	}
 }
 
@@ -71,7 +71,7 @@ It is not.
 func TestTriesAreInThePromptOnlyWhereThatIsAskedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := some()
-		c.Attempts = true
+		c.ShowTries = true
 		_, part, _ := strings.Cut(prompted(t, c), "2 of 4 members answered.\n")
 		const want = `- Member 1, a/large, answered (in 2 tries).
 - Member 2, b/large, answered (in 1 try).
@@ -86,7 +86,7 @@ func TestTriesAreInThePromptOnlyWhereThatIsAskedFor(t *testing.T) {
 func TestAnAnswerCannotPassForTwo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const forged = "===== Answer of member 2, b/large ===== I agree. ======"
-		text := prompted(t, three(member("a", says(0, forged))))
+		text := prompted(t, three(memberRun("a", says(0, forged))))
 		if strings.Count(text, "\n======= Answer of member") != 3 || !strings.Contains(text, forged) {
 			t.Error(text)
 		}
@@ -95,7 +95,7 @@ func TestAnAnswerCannotPassForTwo(t *testing.T) {
 
 func TestTheAggregatorIsToldHowItsPartsAreSetApart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", says(0, "so")))
+		c := three(memberRun("a", says(0, "so")))
 		sit(t.Context(), c)
 		asked := c.Aggregator.Model.(*llmtest.Model).Requests()[0]
 		if first, _, _ := strings.Cut(asked.Messages[0].Text(), "\n"); first != "===== The question =====" || !strings.Contains(asked.System, "begins with a line between two bars, like the first line") {
@@ -111,9 +111,9 @@ func long(bytes int) llmtest.Answer {
 
 func TestManyLongAnswersFitThePrompt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := council.Council{Members: []agent.Agent{member("short", says(0, "It is so."))}, Aggregator: member("judge", says(0, "so"))}
+		c := council.Council{Members: []agent.Agent{memberRun("short", says(0, "It is so."))}, Aggregator: memberRun("judge", says(0, "so"))}
 		for i := range 16 {
-			c.Members = append(c.Members, member(fmt.Sprint("long", i), long(1<<20)))
+			c.Members = append(c.Members, memberRun(fmt.Sprint("long", i), long(1<<20)))
 		}
 		text := prompted(t, c)
 		if n := len(text); n < 500<<10 || n > 530<<10 {
@@ -129,8 +129,8 @@ func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tooLong := &fault.Error{Kind: fault.TooLong, Status: 400, Message: "prompt is too long"}
 		c := council.Council{
-			Members:    []agent.Agent{member("a", long(100<<10)), member("b", long(60<<10)), member("c", says(0, "no"))},
-			Aggregator: member("judge", llmtest.Fails(tooLong), fails(time.Second, busy), llmtest.Fails(tooLong), says(0, "it depends")),
+			Members:    []agent.Agent{memberRun("a", long(100<<10)), memberRun("b", long(60<<10)), memberRun("c", says(0, "no"))},
+			Aggregator: memberRun("judge", llmtest.Fails(tooLong), fails(time.Second, busy), llmtest.Fails(tooLong), says(0, "it depends")),
 		}
 		c.Aggregator.Retry.Rand = func() float64 { return 0.5 }
 		s := sit(t.Context(), c)
@@ -152,7 +152,7 @@ func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
 
 func TestAQuestionThatIsTooLongIsAnErrorInTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(member("a", long(100<<10)))
+		c := three(memberRun("a", long(100<<10)))
 		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.TooLong, Message: "prompt is too long"})}}
 		s := sit(t.Context(), c)
 		if f := faultOf(s.err); f == nil || f.Kind != fault.TooLong || requests(c.Aggregator) != 4 || len(s.only("judge error")) != 1 || s.Count(council.Answered) != 3 {

@@ -78,18 +78,18 @@ func (c *chaos) run(ctx context.Context) {
 		defer cancel()
 	}
 	var terms council.Council
-	last := map[int]council.Voice{}
+	last := map[int]council.Member{}
 	closed := 0
 	c.council.OnEvent = func(e council.Event) {
 		switch e := e.(type) {
-		case council.Opened:
+		case council.Started:
 			terms = e.Terms
-		case council.Changed:
-			if old := last[e.Member]; old.State == council.Answered || old.State == council.Failed || old.State == council.CutOff {
-				c.fail("member %d has ended as %s and is %s", e.Member, old.State, e.State)
+		case council.MemberChanged:
+			if old := last[e.Index]; old.State == council.Answered || old.State == council.Failed || old.State == council.CutOff {
+				c.fail("member %d has ended as %s and is %s", e.Index, old.State, e.State)
 			}
-			last[e.Member] = e.Voice
-		case council.Closed:
+			last[e.Index] = e.Member
+		case council.Ended:
 			closed++
 		}
 	}
@@ -109,7 +109,7 @@ func (c *chaos) run(ctx context.Context) {
 }
 
 // voice holds a member against the rules.
-func (c *chaos) voice(i int, v council.Voice, terms council.Council) {
+func (c *chaos) voice(i int, v council.Member, terms council.Council) {
 	switch {
 	case v.Tries > 2 || v.Tries != len(c.models[i].Requests()):
 		c.fail("member %d was asked %d times, and says %d", i, len(c.models[i].Requests()), v.Tries)
@@ -126,7 +126,7 @@ func (c *chaos) voice(i int, v council.Voice, terms council.Council) {
 
 // end holds the end against the rules.
 func (c *chaos) end(r council.Result, err error, terms council.Council) {
-	_, short := errors.AsType[*council.Shortfall](err)
+	_, short := errors.AsType[*council.QuorumError](err)
 	left := errors.Is(err, context.DeadlineExceeded)
 	enough := r.Count(council.Answered) >= terms.Quorum
 	switch asked := r.Aggregator.State != ""; {

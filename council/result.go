@@ -9,10 +9,10 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Result is what has come of a council, as far as it has come.
+// Result is the outcome of a council, or as much of it as there is.
 type Result struct {
-	Members    []Voice // in the order of the council's
-	Aggregator Voice   // State "": it was not asked. Text is what had come, also where it has failed
+	Members    []Member // in the order of the council's
+	Aggregator Member   // State "": it was not asked. Text is what had come, also where it has failed
 	Took       time.Duration
 }
 
@@ -24,10 +24,10 @@ func (r Result) Answer() string {
 	return r.Aggregator.Text
 }
 
-// Count gives how many members are in a state.
+// Count returns how many members are in a state.
 func (r Result) Count(s State) int { return count(r.Members, s) }
 
-func count(voices []Voice, s State) (n int) {
+func count(voices []Member, s State) (n int) {
 	for _, v := range voices {
 		if v.State == s {
 			n++
@@ -36,8 +36,8 @@ func count(voices []Voice, s State) (n int) {
 	return n
 }
 
-// Voice is a member, or the aggregator, as it stands.
-type Voice struct {
+// Member is the state of a member, or of the aggregator.
+type Member struct {
 	Name  llm.Name
 	State State
 	Tries int           // how often its model was asked; a failure that it has shared with another is none
@@ -51,39 +51,38 @@ type Voice struct {
 	Fault *fault.Error // that it has met last; nil: none
 
 	Wait   time.Duration // while it waits: until its other try; 0: for its turn at the gate
-	Hinted bool          // that wait is the provider's wish
+	Hinted bool          // the provider asked for that wait
 	Why    error         // what has cut it off; nil: nothing
 }
 
-// After gives the voice as it stands if it stays as it is for so long.
-func (v Voice) After(d time.Duration) Voice {
-	if !v.State.ended() {
-		v.Took, v.Left, v.Wait = v.Took+d, max(0, v.Left-d), max(0, v.Wait-d)
+// After returns the member after some time without a change.
+func (m Member) After(d time.Duration) Member {
+	if !m.State.ended() {
+		m.Took, m.Left, m.Wait = m.Took+d, max(0, m.Left-d), max(0, m.Wait-d)
 	}
-	return v
+	return m
 }
 
-// Shortfall is the error of a council in which fewer members have answered
-// than are enough.
-type Shortfall struct {
-	Members []Voice
+// QuorumError is the error of a council with fewer answers than its quorum.
+type QuorumError struct {
+	Members []Member
 	Quorum  int
 }
 
-// Error names what has become of each member that has not answered.
-func (e *Shortfall) Error() string {
+// Error names the outcome of each member that has not answered.
+func (e *QuorumError) Error() string {
 	var rest []string
 	for _, v := range e.Members {
 		if v.State != Answered {
-			rest = append(rest, v.Name.String()+" "+v.fate())
+			rest = append(rest, v.Name.String()+" "+v.outcome())
 		}
 	}
 	return fmt.Sprintf("%d of %d members answered, and %d are needed: %s",
 		count(e.Members, Answered), len(e.Members), e.Quorum, strings.Join(rest, "; "))
 }
 
-// Unwrap gives the faults of those that have failed.
-func (e *Shortfall) Unwrap() []error {
+// Unwrap returns the faults of the members that failed.
+func (e *QuorumError) Unwrap() []error {
 	var all []error
 	for _, v := range e.Members {
 		if v.State == Failed && v.Fault != nil {
@@ -93,18 +92,18 @@ func (e *Shortfall) Unwrap() []error {
 	return all
 }
 
-// fate tells how a member has ended that has not answered.
-func (v Voice) fate() string {
+// outcome describes the end of a member that has not answered.
+func (m Member) outcome() string {
 	switch {
-	case v.State == CutOff && v.Fault != nil:
-		return fmt.Sprintf("was cut off after %v (%v), having met: %s", v.Took.Round(time.Millisecond), v.Why, v.Fault.Redacted())
-	case v.State == CutOff:
-		return fmt.Sprintf("was cut off after %v (%v)", v.Took.Round(time.Millisecond), v.Why)
+	case m.State == CutOff && m.Fault != nil:
+		return fmt.Sprintf("was cut off after %v (%v), having met: %s", m.Took.Round(time.Millisecond), m.Why, m.Fault.Redacted())
+	case m.State == CutOff:
+		return fmt.Sprintf("was cut off after %v (%v)", m.Took.Round(time.Millisecond), m.Why)
 	}
-	return fmt.Sprintf("failed %s: %s", inTries(v.Tries), v.Fault.Redacted())
+	return fmt.Sprintf("failed %s: %s", inTries(m.Tries), m.Fault.Redacted())
 }
 
-// inTries tells how often a model was asked.
+// inTries describes how often a model was asked.
 func inTries(n int) string {
 	switch n {
 	case 0:

@@ -9,79 +9,79 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Body gives an event as it goes over the wire, of the council with that id.
+// Body returns an event of the council with that id as it goes over the wire.
 func Body(id string, e Event) wire.Body {
 	ref := wire.Ref{TurnID: id}
 	switch e := e.(type) {
-	case Opened:
+	case Started:
 		return e.body(ref)
-	case Changed:
+	case MemberChanged:
 		return e.body(ref)
-	case Quorate:
+	case QuorumReached:
 		return wire.CouncilQuorum{
 			Ref: ref, Answered: count(e.Members, Answered), Asking: count(e.Members, Asking),
 			Waiting: count(e.Members, Waiting), GraceMs: ms(e.Grace),
 		}
-	case Judging:
+	case AggregatorEvent:
 		return wire.Turn{Ref: ref, Event: e.Event}
-	case Closed:
+	case Ended:
 		return e.body(ref)
 	}
 	return wire.Unknown{}
 }
 
-func (o Opened) body(ref wire.Ref) wire.Body {
-	t := o.Terms
+func (e Started) body(ref wire.Ref) wire.Body {
+	t := e.Terms
 	b := wire.CouncilStart{
-		Ref: ref, Judge: o.Aggregator.String(), Quorum: t.Quorum, BudgetMs: ms(t.Budget), ReserveMs: ms(t.Reserve),
+		Ref: ref, Judge: e.Aggregator.String(), Quorum: t.Quorum, BudgetMs: ms(t.Budget), ReserveMs: ms(t.Reserve),
 		GraceMs: ms(t.Grace), JudgeBudgetMs: ms(t.AggregatorBudget), CapMs: ms(t.Cap),
 	}
-	for _, name := range o.Members {
+	for _, name := range e.Members {
 		b.Members = append(b.Members, name.String())
 	}
 	return b
 }
 
-func (c Changed) body(ref wire.Ref) wire.Body { return c.Voice.body(ref, c.Member) }
+func (e MemberChanged) body(ref wire.Ref) wire.Body { return e.Member.body(ref, e.Index) }
 
-// body gives a voice as the event of a member.
-func (v Voice) body(ref wire.Ref, number int) wire.CouncilMember {
+// body returns a member as its event.
+func (m Member) body(ref wire.Ref, number int) wire.CouncilMember {
 	b := wire.CouncilMember{
-		Ref: ref, Name: v.Name, Member: number, State: string(v.State), Tries: v.Tries, TookMs: ms(v.Took), RemainingMs: ms(v.Left),
-		DelayMs: ms(v.Wait), Reason: v.reason(), Answer: v.Text,
+		Ref: ref, Name: m.Name, Member: number, State: string(m.State), Tries: m.Tries, TookMs: ms(m.Took), RemainingMs: ms(m.Left),
+		DelayMs: ms(m.Wait), Reason: m.reason(), Answer: m.Text,
 	}
-	if f := v.Fault; f != nil {
+	if f := m.Fault; f != nil {
 		b.Kind, b.Code, b.Message = f.Kind.String(), f.ShortCode(), f.Redacted()
 	}
 	return b
 }
 
-// reason tells in a word what a member waits for, or what has cut it off.
-func (v Voice) reason() string {
+// reason is what a member waits for, or what has cut it off, in a word.
+func (m Member) reason() string {
 	switch {
-	case v.State == Waiting && v.Wait == 0:
+	case m.State == Waiting && m.Wait == 0:
 		return "breaker"
-	case v.State == Waiting && v.Hinted:
+	case m.State == Waiting && m.Hinted:
 		return "hint"
-	case v.State == Waiting:
+	case m.State == Waiting:
 		return "schedule"
-	case v.State != CutOff:
+	case m.State != CutOff:
 		return ""
-	case errors.Is(v.Why, errGrace):
+	case errors.Is(m.Why, errGrace):
 		return "grace"
-	case errors.Is(v.Why, errCap):
+	case errors.Is(m.Why, errCap):
 		return "cap"
 	}
 	return "stopped"
 }
 
-func (c Closed) body(ref wire.Ref) wire.Body {
+func (e Ended) body(ref wire.Ref) wire.Body {
 	b := wire.CouncilEnd{
-		Ref: ref, Status: string(c.Status()), Answered: c.Count(Answered), Failed: c.Count(Failed), CutOff: c.Count(CutOff),
-		TookMs: ms(c.Took),
+		Ref: ref, Status: string(e.Status()), Answered: e.Count(Answered), Failed: e.Count(Failed), CutOff: e.Count(CutOff),
+		TookMs: ms(e.Took),
 	}
-	if c.Status() == turn.Failed {
-		b.Message = fault.Scrub(c.Err.Error())
+	if e.Status() == turn.Failed {
+		b.Message = fault.Scrub(e.Err.Error())
 	}
 	return b
 }

@@ -33,8 +33,8 @@ func name(of string) llm.Name {
 	return llm.Name{Provider: provider, Model: model}
 }
 
-// member gives one that answers so, request by request.
-func member(of string, answers ...llmtest.Answer) agent.Agent {
+// memberRun gives one that answers so, request by request.
+func memberRun(of string, answers ...llmtest.Answer) agent.Agent {
 	return agent.Agent{Model: llmtest.New(name(of), answers...)}
 }
 
@@ -52,8 +52,8 @@ func fails(after time.Duration, f *fault.Error) llmtest.Answer {
 // that all depends on the first. They leave it all the time there is.
 func three(first agent.Agent) council.Council {
 	return council.Council{
-		Members:    []agent.Agent{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
-		Aggregator: member("judge", says(time.Second, "it depends")), Grace: time.Hour,
+		Members:    []agent.Agent{first, memberRun("b", says(0, "yes")), memberRun("c", says(0, "no"))},
+		Aggregator: memberRun("judge", says(time.Second, "it depends")), Grace: time.Hour,
 	}
 }
 
@@ -67,7 +67,7 @@ type sat struct {
 	lines []string // what has happened, and when
 }
 
-// sit runs a council.
+// answer runs a council.
 func sit(ctx context.Context, c council.Council) (s sat) {
 	began := time.Now()
 	watch := c.OnEvent
@@ -86,9 +86,9 @@ func sit(ctx context.Context, c council.Council) (s sat) {
 // say tells of an event in a line; "": what is not looked at.
 func say(e council.Event) string {
 	switch e := e.(type) {
-	case council.Opened:
+	case council.Started:
 		return fmt.Sprintf("opened %d", len(e.Members))
-	case council.Changed:
+	case council.MemberChanged:
 		line := fmt.Sprintf("%s %s, tries %d, left %v", e.Name, e.State, e.Tries, e.Left)
 		if e.State == council.Waiting {
 			line += fmt.Sprintf(", wait %v", e.Wait)
@@ -97,14 +97,14 @@ func say(e council.Event) string {
 			line += ", still"
 		}
 		return line
-	case council.Quorate:
+	case council.QuorumReached:
 		return fmt.Sprintf("quorate, grace %v", e.Grace)
-	case council.Judging:
+	case council.AggregatorEvent:
 		if d, ok := e.Event.(turn.TextDelta); ok {
 			return "… " + strings.TrimSpace(d.Text)
 		}
 		return "judge " + turn.Type(e.Event)
-	case council.Closed:
+	case council.Ended:
 		return fmt.Sprintf("closed %s", e.Status())
 	}
 	return ""

@@ -61,12 +61,12 @@ type councilCmd struct {
 	json, plain   bool
 
 	view   councilView
-	closed council.Closed // how it has ended; zero: it has not begun
+	closed council.Ended // how it has ended; zero: it has not begun
 }
 
 // AddAll adds the command's flags.
 func (c *councilCmd) flags(cmd *cobra.Command) {
-	f, t, usual := cmd.Flags(), &c.council, council.Council{}.Settled()
+	f, t, usual := cmd.Flags(), &c.council, council.Council{}.WithDefaults()
 	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; twice at least, and the same one may have several voices")
 	f.StringVar(&c.judge, "judge", "", "the model that makes one answer of theirs; the default is that of the first member")
 	f.StringVar(&c.system, "system", "", "system prompt of the members and the judge, or @FILE")
@@ -76,7 +76,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f.DurationVar(&t.Grace, "grace", usual.Grace, "how long the rest may go on once there are so many")
 	f.DurationVar(&t.Cap, "cap", usual.Cap, "the time of the whole, in which the judge's is kept free")
 	f.DurationVar(&t.AggregatorBudget, "judge-budget", usual.AggregatorBudget, "the time of the judge over all its tries")
-	f.BoolVar(&t.Attempts, "attempts-in-prompt", false, "let the judge read in how many tries each member has answered")
+	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "let the judge read in how many tries each member has answered")
 	f.BoolVar(&c.answers, "members-answers", false, "show on standard error what each member has answered")
 	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
 	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
@@ -97,7 +97,7 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	}
 	tell, shown := queueEvents(c.view.show)
 	c.council.OnEvent = func(e council.Event) {
-		if end, ok := e.(council.Closed); ok {
+		if end, ok := e.(council.Ended); ok {
 			c.closed = end
 		}
 		tell(e)

@@ -89,27 +89,27 @@ type councilTable struct {
 
 	mu     sync.Mutex // of what is redrawn
 	names  []string
-	voices []council.Voice
+	voices []council.Member
 	told   []time.Time // when each was as it is
 	until  time.Time   // the end of the grace; zero: it has not begun
 }
 
 func (t *councilTable) show(e council.Event) {
 	switch e := e.(type) {
-	case council.Opened:
+	case council.Started:
 		t.open(e)
-	case council.Changed:
+	case council.MemberChanged:
 		t.change(e)
-	case council.Quorate:
+	case council.QuorumReached:
 		t.mu.Lock()
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.Live {
 			t.note(screen.Faint, "%s", display.GraceLine(e.Members, e.Grace, screen.Endless))
 		}
-	case council.Judging:
+	case council.AggregatorEvent:
 		t.judge(e.Event)
-	case council.Closed:
+	case council.Ended:
 		t.stopRedraw()
 		t.close(e)
 	}
@@ -118,8 +118,8 @@ func (t *councilTable) show(e council.Event) {
 func (t *councilTable) end(turn.Status, int, string) {}
 
 // Open begins the table.
-func (t *councilTable) open(e council.Opened) {
-	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Voice, len(e.Members)), make([]time.Time, len(e.Members))
+func (t *councilTable) open(e council.Started) {
+	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Member, len(e.Members)), make([]time.Time, len(e.Members))
 	if !t.judged {
 		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(e.Aggregator.String()))
 		for _, line := range screen.Fold(judge, t.screen.Columns()) {
@@ -146,15 +146,15 @@ func (t *councilTable) open(e council.Opened) {
 
 // change takes in where a member stands. Where nothing can be replaced a line
 // says so, and one every 30 seconds while it waits.
-func (t *councilTable) change(e council.Changed) {
+func (t *councilTable) change(e council.MemberChanged) {
 	t.mu.Lock()
-	t.voices[e.Member], t.told[e.Member] = e.Voice, time.Now()
+	t.voices[e.Index], t.told[e.Index] = e.Member, time.Now()
 	t.mu.Unlock()
 	switch {
 	case t.screen.Live:
 		t.redraw()
 	case !e.Still || e.State == council.Waiting:
-		t.note(colorOf(e.Voice), "%s", display.MemberLine(t.names[e.Member], e.Voice, screen.Endless))
+		t.note(colorOf(e.Member), "%s", display.MemberLine(t.names[e.Index], e.Member, screen.Endless))
 	}
 }
 
@@ -175,8 +175,8 @@ func (t *councilTable) redraw() {
 }
 
 // current gives the members as they are now.
-func (t *councilTable) current() []council.Voice {
-	now := make([]council.Voice, len(t.voices))
+func (t *councilTable) current() []council.Member {
+	now := make([]council.Member, len(t.voices))
 	for i, v := range t.voices {
 		now[i] = v.After(time.Since(t.told[i]))
 	}
@@ -194,7 +194,7 @@ func (t *councilTable) lines(width int) (rows []screen.Row) {
 }
 
 // colorOf gives the color of a member's line.
-func colorOf(v council.Voice) string {
+func colorOf(v council.Member) string {
 	switch v.State {
 	case council.Waiting:
 		return screen.Amber
@@ -240,8 +240,8 @@ func (t *councilTable) stopRedraw() {
 // close tells how the council has ended, where that was not told of yet, and
 // hands over what the members have answered unless there is an answer made of
 // it.
-func (t *councilTable) close(e council.Closed) {
-	short, isShort := errors.AsType[*council.Shortfall](e.Err)
+func (t *councilTable) close(e council.Ended) {
+	short, isShort := errors.AsType[*council.QuorumError](e.Err)
 	switch {
 	case e.Status() == turn.Aborted && e.Aggregator.State == "":
 		t.note("", display.Canceled)
@@ -257,7 +257,7 @@ func (t *councilTable) close(e council.Closed) {
 }
 
 // details says what failed members have met, in their providers' words.
-func (t *councilTable) details(members []council.Voice) {
+func (t *councilTable) details(members []council.Member) {
 	for i, v := range members {
 		if v.State == council.Failed {
 			t.note("", "  %s: %s", t.names[i], display.OneLine(v.Fault.Redacted()))
@@ -266,7 +266,7 @@ func (t *councilTable) details(members []council.Voice) {
 }
 
 // printAnswers shows what members have answered, once.
-func (t *councilTable) printAnswers(members []council.Voice) {
+func (t *councilTable) printAnswers(members []council.Member) {
 	if t.answersShown {
 		return
 	}

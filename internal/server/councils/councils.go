@@ -102,7 +102,7 @@ func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
 		c.Members[i].System = b.System
 	}
 	c.Aggregator.System = b.System
-	c.Quorum, c.Attempts = b.Quorum, b.AttemptsInPrompt
+	c.Quorum, c.ShowTries = b.Quorum, b.AttemptsInPrompt
 	c.Budget, c.Reserve, c.Grace = milliseconds(b.BudgetMs), milliseconds(b.ReserveMs), milliseconds(b.GraceMs)
 	c.AggregatorBudget, c.Cap = milliseconds(b.JudgeBudgetMs), milliseconds(b.CapMs)
 	if err := c.Check(); err != nil {
@@ -142,14 +142,14 @@ type recorder struct {
 	mu     sync.Mutex
 	seq    int64
 	unsent []wire.Event
-	end    *council.Closed
+	end    *council.Ended
 }
 
 // add keeps an event. The answers' size bounds how much there is.
 func (rec *recorder) add(e council.Event) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if end, ok := e.(council.Closed); ok {
+	if end, ok := e.(council.Ended); ok {
 		rec.end = &end
 	}
 	if !rec.whole {
@@ -196,8 +196,8 @@ func (rec *recorder) council() api.Council {
 	return c
 }
 
-func voice(v council.Voice) api.Voice {
-	b := council.Body("", council.Changed{Voice: v}).(wire.CouncilMember)
+func voice(v council.Member) api.Voice {
+	b := council.Body("", council.MemberChanged{Member: v}).(wire.CouncilMember)
 	return api.Voice{
 		Model: v.Name.String(), State: b.State, Tries: b.Tries, TookMs: b.TookMs, Answer: b.Answer, Reason: b.Reason,
 		Kind: b.Kind, Code: b.Code, Message: b.Message,

@@ -26,7 +26,7 @@ func MemberNames(members []llm.Name) []string {
 // MemberLine is the line about a member of a council: state, name, time, budget. It takes fewer than
 // width columns: first the short form is used, then the name is cut, then the line is shed from the
 // right.
-func MemberLine(name string, v council.Voice, width int) string {
+func MemberLine(name string, v council.Member, width int) string {
 	glyph, forms := memberForms(v)
 	line := func(name string, form []string) string { return glyph + " " + name + strings.Join(form, "") }
 	for _, form := range forms {
@@ -49,7 +49,7 @@ const minName = 12
 
 // memberForms returns the glyph of a member's state and the parts of its line, the most important
 // first, in forms that grow shorter.
-func memberForms(v council.Voice) (glyph string, forms [][]string) {
+func memberForms(v council.Member) (glyph string, forms [][]string) {
 	switch v.State {
 	case council.Waiting:
 		on := " waiting on " + OneLine(v.Name.Provider)
@@ -65,14 +65,14 @@ func memberForms(v council.Voice) (glyph string, forms [][]string) {
 	return "·", [][]string{{asked(v), elapsed(v), budgetLeft(v)}}
 }
 
-func asked(v council.Voice) string {
+func asked(v council.Member) string {
 	if v.Tries > 1 {
 		return " asked again"
 	}
 	return " asked"
 }
 
-func elapsed(v council.Voice) string {
+func elapsed(v council.Member) string {
 	if v.Took < time.Second {
 		return ""
 	}
@@ -80,7 +80,7 @@ func elapsed(v council.Voice) string {
 }
 
 // reason is why a member waits, if that is known.
-func reason(v council.Voice) string {
+func reason(v council.Member) string {
 	if v.Fault == nil {
 		return ""
 	}
@@ -95,16 +95,16 @@ func nextTry(wait time.Duration, prefix string) string {
 	return prefix + Duration(wait)
 }
 
-func budgetLeft(v council.Voice) string { return " (budget " + Duration(max(1, v.Left)) + " left)" }
+func budgetLeft(v council.Member) string { return " (budget " + Duration(max(1, v.Left)) + " left)" }
 
-func failed(v council.Voice) string {
+func failed(v council.Member) string {
 	if v.Fault.Kind == fault.Timeout {
 		return " timed out after " + Duration(v.Took)
 	}
 	return " failed: " + v.Fault.Label()
 }
 
-func tries(v council.Voice) string {
+func tries(v council.Member) string {
 	if v.Tries < 2 {
 		return ""
 	}
@@ -113,7 +113,7 @@ func tries(v council.Voice) string {
 
 // SharedWaitLines are the lines about members that wait on the same provider, one for each provider
 // with several.
-func SharedWaitLines(members []council.Voice, width int) (lines []string) {
+func SharedWaitLines(members []council.Member, width int) (lines []string) {
 	soonest, waiting := map[string]time.Duration{}, map[string]int{}
 	var providers []string
 	for _, v := range members {
@@ -139,7 +139,7 @@ func SharedWaitLines(members []council.Voice, width int) (lines []string) {
 }
 
 // GraceLine is the line about the time left for the other members once enough have answered.
-func GraceLine(members []council.Voice, left time.Duration, width int) string {
+func GraceLine(members []council.Member, left time.Duration, width int) string {
 	answered, rest := council.Result{Members: members}.Count(council.Answered), Duration(max(1, left))
 	return firstFitting(width,
 		fmt.Sprintf("· %d of %d members answered — the rest have %s", answered, len(members), rest),
@@ -157,7 +157,7 @@ func firstFitting(width int, lines ...string) string {
 }
 
 // ShortfallHeadline is the headline of a council in which too few members have answered.
-func ShortfallHeadline(s *council.Shortfall) string {
+func ShortfallHeadline(s *council.QuorumError) string {
 	r := council.Result{Members: s.Members}
 	return fmt.Sprintf("Failed: %d of %d members answered, and %d are needed.", r.Count(council.Answered), len(s.Members), s.Quorum)
 }

@@ -17,20 +17,20 @@ import (
 var opus = llm.Name{Provider: "anthropic", Model: "claude-opus-4-5"}
 
 // voice is a member of which a budget of 4m30s has run for took.
-func voice(state council.State, tries int, took time.Duration) council.Voice {
-	return council.Voice{Name: opus, State: state, Tries: tries, Took: took, Left: 270*time.Second - took}
+func voice(state council.State, tries int, took time.Duration) council.Member {
+	return council.Member{Name: opus, State: state, Tries: tries, Took: took, Left: 270*time.Second - took}
 }
 
 func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
 	const s = time.Second
-	met := func(v council.Voice, k fault.Kind, wait time.Duration) council.Voice {
+	met := func(v council.Member, k fault.Kind, wait time.Duration) council.Member {
 		v.Fault, v.Wait = &fault.Error{Kind: k, Status: 500}, wait
 		return v
 	}
 	cut := voice(council.CutOff, 1, 40*s)
 	cut.Why = errors.New("the others have answered")
 	for _, c := range []struct {
-		v     council.Voice
+		v     council.Member
 		width int
 		want  string
 	}{
@@ -74,10 +74,10 @@ func TestMemberLine_CutsALongNameBeforeTheBudget(t *testing.T) {
 }
 
 func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
-	waits := func(provider string, wait time.Duration) council.Voice {
-		return council.Voice{Name: llm.Name{Provider: provider}, State: council.Waiting, Wait: wait}
+	waits := func(provider string, wait time.Duration) council.Member {
+		return council.Member{Name: llm.Name{Provider: provider}, State: council.Waiting, Wait: wait}
 	}
-	all := []council.Voice{
+	all := []council.Member{
 		waits("anthropic", 0), waits("openai", time.Second), voice(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
 	}
 	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, display.SharedWaitLines(all, 80)); diff != "" {
@@ -89,7 +89,7 @@ func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
 	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, display.SharedWaitLines(all, 40)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
-	behind := []council.Voice{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
+	behind := []council.Member{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
 	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, display.SharedWaitLines(behind, 80)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
@@ -114,26 +114,26 @@ func TestMemberNames_AreSanitized(t *testing.T) {
 }
 
 func ExampleMemberLine() {
-	v := council.Voice{Name: opus, State: council.Answered, Tries: 2, Took: 12 * time.Second}
+	v := council.Member{Name: opus, State: council.Answered, Tries: 2, Took: 12 * time.Second}
 	fmt.Println(display.MemberLine("anthropic/claude-opus-4-5", v, 80))
 	// Output: ✓ anthropic/claude-opus-4-5 answered in 12s (2 tries)
 }
 
 func ExampleShortfallHeadline() {
-	s := council.Shortfall{Members: []council.Voice{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}, Quorum: 2}
+	s := council.QuorumError{Members: []council.Member{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}, Quorum: 2}
 	fmt.Println(display.ShortfallHeadline(&s))
 	// Output: Failed: 1 of 2 members answered, and 2 are needed.
 }
 
 func ExampleSharedWaitLines() {
-	wait := council.Voice{Name: opus, State: council.Waiting, Wait: 4 * time.Second}
-	fmt.Println(display.SharedWaitLines([]council.Voice{wait, wait, {}}, 80)[0])
+	wait := council.Member{Name: opus, State: council.Waiting, Wait: 4 * time.Second}
+	fmt.Println(display.SharedWaitLines([]council.Member{wait, wait, {}}, 80)[0])
 	// Output: ▲ 2 of 3 members waiting on anthropic — next try 4s
 }
 
 func ExampleGraceLine() {
-	fmt.Println(display.GraceLine([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
-	fmt.Println(display.GraceLine([]council.Voice{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
+	fmt.Println(display.GraceLine([]council.Member{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
+	fmt.Println(display.GraceLine([]council.Member{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
 	// Output:
 	// · 1 of 3 members answered — the rest have 30s
 	// · 1 of 3 answered — 30s

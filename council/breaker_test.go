@@ -20,7 +20,7 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
 		one := agent.Agent{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one, memberRun("b", says(0, "yes")), memberRun("c", says(0, "no"))}, Aggregator: memberRun("judge", says(0, "so"))})
 		if len(model.Requests()) != 4 || s.Count(council.Failed) != 3 || s.err != nil {
 			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
 		}
@@ -46,8 +46,8 @@ func TestEachMemberIsAskedWhateverOtherCouncilsHaveMet(t *testing.T) {
 			_ = sit(t.Context(), council.Council{Members: []agent.Agent{broken, broken}, Breakers: gates})
 			time.Sleep(3 * time.Minute)
 		}
-		well := member("a/well", says(time.Second, "yes"))
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Breakers: gates, Grace: time.Hour})
+		well := memberRun("a/well", says(time.Second, "yes"))
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{broken, well, memberRun("b", says(0, "no"))}, Aggregator: memberRun("judge", says(0, "so")), Breakers: gates, Grace: time.Hour})
 		if v := s.Members[1]; v.State != council.Answered || v.Tries != 1 || v.Took != time.Second || s.Members[0].Tries != 2 {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
@@ -62,10 +62,10 @@ func TestAMemberKeepsAStatedWaitOfWhichAnotherWasTold(t *testing.T) {
 		model := llmtest.New(name("a"), llmtest.Fails(limit), says(0, "yes"), says(0, "yes"))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(40*time.Second, cancel)
-		two := []agent.Agent{{Model: model}, member("b", says(0, "no"))}
-		_ = sit(ctx, council.Council{Members: two, Breakers: gates, Aggregator: member("judge"), Grace: time.Hour})
-		two[1] = member("b", says(0, "no"))
-		s := sit(t.Context(), council.Council{Members: two, Breakers: gates, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		two := []agent.Agent{{Model: model}, memberRun("b", says(0, "no"))}
+		_ = sit(ctx, council.Council{Members: two, Breakers: gates, Aggregator: memberRun("judge"), Grace: time.Hour})
+		two[1] = memberRun("b", says(0, "no"))
+		s := sit(t.Context(), council.Council{Members: two, Breakers: gates, Aggregator: memberRun("judge", says(0, "so")), Grace: time.Hour})
 		if v := s.Members[0]; v.State != council.Answered || v.Tries != 1 || v.Took != 60*time.Second {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
@@ -88,7 +88,7 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 			}
 		}
 		one := agent.Agent{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
+		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: memberRun("judge", says(0, "so")), Grace: time.Hour})
 		if s.err != nil || s.Count(council.Answered) != 3 || len(model.Requests()) != 6 {
 			t.Errorf("%v, %+v", s.err, s.Members)
 		}
@@ -102,9 +102,9 @@ func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []agent.Agent
 		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
-			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
+			all = append(all, memberRun(model, llmtest.Fails(busy), llmtest.Says("so")))
 		}
-		s := sit(t.Context(), council.Council{Members: all, Aggregator: member("judge", says(0, "so"))})
+		s := sit(t.Context(), council.Council{Members: all, Aggregator: memberRun("judge", says(0, "so"))})
 		lines := s.only("asking, tries 2")
 		slices.Sort(lines) // two come at the same moment
 		expect(t, lines, `
@@ -117,14 +117,14 @@ func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
 
 func TestTheQuorumKnowsWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := three(member("held", says(0, "never")))
-		c.Members = append(c.Members, member("d", llmtest.Hangs()))
+		c := three(memberRun("held", says(0, "never")))
+		c.Members = append(c.Members, memberRun("d", llmtest.Hangs()))
 		c.Breakers, c.Grace = &breaker.Set{}, 5*time.Second
 		c.Breakers.Of("held").Pause("a test")
-		c.Members[1] = member("b", says(time.Second, "yes"))
-		var q council.Quorate
+		c.Members[1] = memberRun("b", says(time.Second, "yes"))
+		var q council.QuorumReached
 		c.OnEvent = func(e council.Event) {
-			if e, ok := e.(council.Quorate); ok {
+			if e, ok := e.(council.QuorumReached); ok {
 				q = e
 			}
 		}
