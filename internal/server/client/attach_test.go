@@ -102,7 +102,7 @@ func attached(t *testing.T, c client.Client, last int64) (got []string, err erro
 	return got, nil
 }
 
-func TestAServerThatIsStartedAnewIsFollowedOn(t *testing.T) {
+func TestAttach_ContinuesAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := at(t,
 			says(200, line(1, "t", `"type":"input-queued","text":"hi"`)+line(3, "t", `"type":"turn-start","id":"t"`)+line(3, "t", `"type":"text-delta","text":"h"`)),
@@ -119,77 +119,77 @@ func TestAServerThatIsStartedAnewIsFollowedOn(t *testing.T) {
 			"back after 5s", "4 turn-restarted", "9 turn-sealed",
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Error(diff, err)
+			t.Errorf("differs (-want +got):\n%s\nerror %v", diff, err)
 		}
 		for _, asked := range s.asked[1:] {
 			if asked != "GET /c/events?after=3" {
-				t.Error(asked)
+				t.Errorf("asked %s", asked)
 			}
 		}
 	})
 }
 
-func TestAConnectionOfWhichNothingIsHeardIsMadeAgain(t *testing.T) {
+func TestAttach_ReconnectsSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c, _ := at(t, hangs(line(1, "t", `"type":"turn-start","id":"t"`)), hangs(""), says(200, line(2, "t", `"type":"usage"`)))
 		got, err := attached(t, c, 2)
 		want := []string{"1 turn-start", "lost 0 for 250ms: the server is silent", "back after 250ms", "2 usage"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Error(diff, err)
+			t.Errorf("differs (-want +got):\n%s\nerror %v", diff, err)
 		}
 		if took := time.Since(began).Truncate(time.Second); took != 90*time.Second {
-			t.Error(took)
+			t.Errorf("took %v", took)
 		}
 	})
 }
 
-func TestARefusalEndsWhatIsFollowed(t *testing.T) {
+func TestAttach_EndsWithRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := at(t, says(410, `{"status":410,"code":"gone","detail":"the conversation was deleted"}`))
 		got, err := attached(t, c, 1)
 		if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != "gone" || len(got) != 0 {
-			t.Error(got, err)
+			t.Errorf("events %v, error %v", got, err)
 		}
 	})
 }
 
-func TestWhoeverLeavesWhileTheServerIsAwayIsGone(t *testing.T) {
+func TestAttach_CallerLeavesWhileServerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := at(t, refused)
 		for e, err := range c.Attach(t.Context(), "c", 0) {
 			if _, lost := e.Body.(wire.ConnectionLost); !lost || err != nil {
-				t.Error(e, err)
+				t.Errorf("event %v, error %v", e, err)
 			}
 			break
 		}
 		time.Sleep(time.Minute)
 		if len(s.asked) != 1 {
-			t.Error(s.asked)
+			t.Errorf("asked %s", s.asked)
 		}
 	})
 }
 
-func TestWhatIsSaidReachesAServerThatIsAwayForAMoment(t *testing.T) {
+func TestPut_RetriesUntilServerIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := at(t, refused, says(503, `{"status":503,"code":"busy"}`), says(202, `{}`), refused, says(202, `{}`), says(503, `{"status":503,"code":"store-full","detail":"no room"}`))
 		if err := c.Put(t.Context(), "c", "t1", "hi"); err != nil {
-			t.Error(err)
+			t.Errorf("follow: %v", err)
 		}
 		if err := c.Again(t.Context(), "c", "t2"); err != nil {
-			t.Error(err)
+			t.Errorf("follow: %v", err)
 		}
 		if p, ok := errors.AsType[*api.Problem](c.Put(t.Context(), "c", "t3", "hi")); !ok || p.Code != "store-full" {
 			t.Errorf("what does not pass by itself is told at once: %v", p)
 		}
 		const put, again = `POST /c/turns {"id":"t1","text":"hi"}`, `POST /c/again {"id":"t2"}`
 		if diff := cmp.Diff([]string{put, put, put, again, again, `POST /c/turns {"id":"t3","text":"hi"}`}, s.asked); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestAClientAsksForWhatItSays(t *testing.T) {
+func TestClient_SendsRequests(t *testing.T) {
 	done := says(202, `{}`)
 	c, s := at(t, done, done, says(204, ""), done, done, done, says(200, `{"id":"c","model":"a/b","turnId":"t1","seq":7,"queue":[{"id":"i","text":"x"}],"wait":{"attempt":2,"kind":"overloaded"}}`),
 		says(200, `{"conversations":[{"id":"c2"},{"id":"c1"}],"before":"c1"}`), says(200, `{"conversations":[{"id":"c0"}]}`))
@@ -199,7 +199,7 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 		c.Stop(ctx, "c", "t1"), c.Now(ctx, "c"),
 	} {
 		if err != nil {
-			t.Error(i, err)
+			t.Errorf("request %d: %v", i, err)
 		}
 	}
 	v, err := c.Get(ctx, "c")
@@ -209,12 +209,12 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 	var ids []string
 	for v, err := range c.List(ctx) {
 		if err != nil {
-			t.Error(err)
+			t.Errorf("follow: %v", err)
 		}
 		ids = append(ids, v.ID)
 	}
 	if diff := cmp.Diff([]string{"c2", "c1", "c0"}, ids); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	want := []string{
 		`PATCH /c {"model":"a/b","fallback":[],"patienceMs":0,"system":"","policy":"","effort":"","title":""}`,
@@ -222,6 +222,6 @@ func TestAClientAsksForWhatItSays(t *testing.T) {
 		"GET /c", "GET ?before=", "GET ?before=c1",
 	}
 	if diff := cmp.Diff(want, s.asked); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }

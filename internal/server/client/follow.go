@@ -21,10 +21,9 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Say says something in a conversation and yields the events of its turn, whose
-// id the caller chooses: to say the same again under the same id changes
-// nothing, so a connection that is lost is made again. Once the first event is
-// there, the server will see to it. The error is last.
+// Say adds a user message and yields the events of its turn. The caller chooses the turn's id: the same
+// message under the same id is one, so Say reconnects after a lost connection. Once the first event is there,
+// the message is durable. The error is last.
 func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter.Seq2[wire.Event, error] {
 	return c.turn(ctx, conversation, turnID, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
 		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID})
@@ -35,23 +34,22 @@ func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter
 	})
 }
 
-// Watch yields the events of a turn that is there already.
+// Watch yields the events of a turn that has begun.
 func (c Client) Watch(ctx context.Context, conversation, turnID string) iter.Seq2[wire.Event, error] {
 	return c.turn(ctx, conversation, turnID, c.attach(conversation))
 }
 
-// turn yields the events of a turn until it is sealed, the first of them from a
-// connection that open opens.
+// turn yields the events of a turn until it is sealed; open makes the first connection.
 func (c Client) turn(ctx context.Context, conversation, turnID string, open opener) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		l := &line{policy: policy.Interactive(), open: open, again: c.attach(conversation)}
-		l.hand = func(e wire.Event) bool {
+		f := &follower{policy: policy.Interactive(), open: open, reopen: c.attach(conversation)}
+		f.yield = func(e wire.Event) bool {
 			if wire.TurnOf(e.Body) != turnID {
 				return true
 			}
 			return yield(e, nil) && !sealed(e.Body)
 		}
-		if err := l.follow(ctx); err != nil && ctx.Err() == nil {
+		if err := f.follow(ctx); err != nil && ctx.Err() == nil {
 			yield(wire.Event{}, err)
 		}
 	}
@@ -63,23 +61,21 @@ func sealed(b wire.Body) bool {
 	return ok
 }
 
-// Attach yields what has happened in a conversation behind a number, 0 for all,
-// and then what happens, until ctx ends. A connection that is lost is made again
-// for as long as it takes, and nothing that is kept is missed, or yielded twice;
-// meanwhile there are events with a wire.ConnectionLost for each try that fails,
-// and a wire.ConnectionBack. The error is last: the server refuses.
+// Attach yields the past events of a conversation after a number, 0 for all, and then the coming ones, until
+// ctx ends. It reconnects for as long as it takes, and yields each kept event once. Meanwhile it yields a
+// wire.ConnectionLost for each failed try and then a wire.ConnectionBack. An error is last: the server
+// refuses.
 func (c Client) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		l := &line{policy: persistent(), open: c.attach(conversation), again: c.attach(conversation), seen: after, tells: true}
-		l.hand = func(e wire.Event) bool { return yield(e, nil) }
-		if err := l.follow(ctx); err != nil && ctx.Err() == nil {
+		f := &follower{policy: persistent(), open: c.attach(conversation), reopen: c.attach(conversation), seen: after, reports: true}
+		f.yield = func(e wire.Event) bool { return yield(e, nil) }
+		if err := f.follow(ctx); err != nil && ctx.Err() == nil {
 			yield(wire.Event{}, err)
 		}
 	}
 }
 
-// persistent is the policy of somebody who looks at a conversation: a server that
-// is started anew is there within seconds.
+// persistent is the policy of Attach: a server that restarts is back within seconds.
 func persistent() policy.Policy {
 	return policy.Policy{
 		Retries: policy.Unlimited, RetryOn: fault.Transient,
@@ -87,118 +83,115 @@ func persistent() policy.Policy {
 	}
 }
 
-// opener opens a stream of the events behind a number.
+// opener opens a stream of the events after a number.
 type opener func(ctx context.Context, after int64) (io.ReadCloser, error)
 
-// line is a stream of events over as many connections as it takes.
-type line struct {
-	policy policy.Policy
-	open   opener // the connection to begin with
-	again  opener // those that follow
-	hand   func(wire.Event) bool
-	tells  bool // the reader is told of connections that are lost
+// follower yields the events of a stream over as many connections as it takes.
+type follower struct {
+	policy  policy.Policy
+	open    opener // makes the next connection
+	reopen  opener // makes those after the first
+	yield   func(wire.Event) bool
+	reports bool // yields lost connections
 
 	seen int64     // the number of the last kept event
-	lost time.Time // since when there is no connection; zero: there is one, or there was none yet
-	over bool      // nobody wants more
+	lost time.Time // when the connection was lost; zero: it was not
+	over bool      // the caller wants no more
 }
 
-// follow hands on events until nobody wants more, or the server refuses.
-func (l *line) follow(ctx context.Context) error {
-	for !l.over && ctx.Err() == nil {
+// follow yields events until the caller wants no more, or the server refuses.
+func (f *follower) follow(ctx context.Context) error {
+	for !f.over && ctx.Err() == nil {
 		ctx, leave := context.WithCancel(ctx)
-		_, err := retry.Do(ctx, retry.Retrier{Policy: l.policy, OnWait: func(w policy.Wait) {
-			if !l.miss(w) {
+		_, err := retry.Do(ctx, retry.Retrier{Policy: f.policy, OnWait: func(w policy.Wait) {
+			if !f.failed(w) {
 				leave()
 			}
-		}}, l.connect)
+		}}, f.connect)
 		leave()
-		if err != nil && !l.over {
+		if err != nil && !f.over {
 			return err
 		}
 	}
 	return nil
 }
 
-// miss tells of a connection that could not be made; false: nobody wants more.
-func (l *line) miss(w policy.Wait) bool {
+// failed notes a connection that could not be made; false: the caller wants no more.
+func (f *follower) failed(w policy.Wait) bool {
 	now := time.Now()
-	if l.lost.IsZero() {
-		l.lost = now
+	if f.lost.IsZero() {
+		f.lost = now
 	}
-	return l.tell(now, wire.ConnectionLost{
+	return f.report(now, wire.ConnectionLost{
 		Message: w.Fault.Message, Attempt: w.Retry() - 1, DelayMs: w.Verdict.Wait.Milliseconds(),
 	})
 }
 
-// tell tells the reader of the connection, if he is to know.
-func (l *line) tell(now time.Time, b wire.Body) bool {
-	if l.tells && !l.over {
-		l.over = !l.hand(wire.Event{Seq: l.seen, Time: now, Body: b})
+// report yields an event of the connection, if those are wanted; false: the caller wants no more.
+func (f *follower) report(now time.Time, b wire.Body) bool {
+	if f.reports && !f.over {
+		f.over = !f.yield(wire.Event{Seq: f.seen, Time: now, Body: b})
 	}
-	return !l.over
+	return !f.over
 }
 
-// silence is how long a connection may have nothing to say: the server gives a
-// sign of life every 15 s.
-const silence = 45 * time.Second
+// silenceTimeout is how long a connection may be silent: the server sends something every 15 s.
+const silenceTimeout = 45 * time.Second
 
-// What becomes of connections.
+// The ends of connections.
 var (
 	errSilent error = &fault.Error{Kind: fault.Unavailable, Message: "the server is silent"}
 	errEnded  error = &fault.Error{Kind: fault.Unavailable, Message: "the server has ended the connection"}
 )
 
-// connect makes a connection, and hands on what comes until it ends. One that
-// has brought nothing counts as one that could not be made.
-func (l *line) connect(ctx context.Context, _ int) (struct{}, error) {
+// connect makes a connection and yields its events until it ends. It fails if none has come.
+func (f *follower) connect(ctx context.Context, _ int) (struct{}, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alarm := time.AfterFunc(silence, func() { cancel(errSilent) })
+	alarm := time.AfterFunc(silenceTimeout, func() { cancel(errSilent) })
 	defer alarm.Stop()
-	body, err := l.open(ctx, l.seen)
+	body, err := f.open(ctx, f.seen)
 	if err != nil {
-		return struct{}{}, cmp.Or(heard(ctx), err)
+		return struct{}{}, cmp.Or(silent(ctx), err)
 	}
 	defer body.Close()
-	if l.open = l.again; !l.lost.IsZero() {
+	if f.open = f.reopen; !f.lost.IsZero() {
 		now := time.Now()
-		l.tell(now, wire.ConnectionBack{LostMs: now.Sub(l.lost).Milliseconds()})
-		l.lost = time.Time{}
+		f.report(now, wire.ConnectionBack{LostMs: now.Sub(f.lost).Milliseconds()})
+		f.lost = time.Time{}
 	}
-	if !l.pass(body, func() { alarm.Reset(silence) }) && !l.over {
-		return struct{}{}, cmp.Or(heard(ctx), errEnded)
+	if !f.pass(body, func() { alarm.Reset(silenceTimeout) }) && !f.over {
+		return struct{}{}, cmp.Or(silent(ctx), errEnded)
 	}
 	return struct{}{}, nil
 }
 
-// heard gives errSilent if that has ended a connection.
-func heard(ctx context.Context) error {
+// silent returns errSilent if that has ended a connection.
+func silent(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
 	}
 	return nil
 }
 
-// pass hands events on until the connection ends or nobody wants more, and tells
-// whether anything has come.
-func (l *line) pass(body io.Reader, alive func()) (some bool) {
+// pass yields events until the connection ends or the caller wants no more, and reports whether any came.
+func (f *follower) pass(body io.Reader, alive func()) (some bool) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, bound)
-	for !l.over && lines.Scan() {
+	for !f.over && lines.Scan() {
 		some = true
 		alive()
 		var e wire.Event
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 || json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue // a sign of life
+			continue // a keepalive
 		}
-		if wire.Kept(e.Body) { // of what passes by the number is that of another event
-			if e.Seq <= l.seen {
+		if wire.Kept(e.Body) { // the number of a transient event is that of another
+			if e.Seq <= f.seen {
 				continue
 			}
-			l.seen = e.Seq
+			f.seen = e.Seq
 		}
-		l.over = !l.hand(e)
+		f.over = !f.yield(e)
 	}
 	return some
 }

@@ -26,14 +26,14 @@ func seen(t *testing.T, c client.Client) (got []string) {
 	t.Helper()
 	for e, err := range c.Say(t.Context(), "c", "t", "hello") {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("follow: %v", err)
 		}
 		got = append(got, fmt.Sprint(e.Seq, " ", wire.Type(e.Body)))
 	}
 	return got
 }
 
-func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
+func TestSay_ReconnectsLostConnection(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch asked.Add(1) {
@@ -44,7 +44,7 @@ func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
 			fmt.Fprint(w, line(3, "t", `"type":"turn-start","id":"t"`)+"\n"+line(4, "t", `"type":"text-delta","text":"h"`))
 		default:
 			if r.URL.String() != "/-/conversations/c/events?after=3" {
-				t.Error(r.URL)
+				t.Errorf("asked %s", r.URL)
 			}
 			fmt.Fprint(w, line(4, "other", `"type":"turn-sealed","status":"done"`)+line(5, "t", `"type":"turn-sealed","status":"done"`)+line(6, "t", `"type":"usage"`))
 		}
@@ -56,7 +56,7 @@ func TestAConnectionThatIsLostIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestARefusalIsAProblem(t *testing.T) {
+func TestClient_RefusalIsProblem(t *testing.T) {
 	for body, want := range map[string]api.Problem{
 		`{"status":404,"code":"not-found","detail":"no such conversation"}`: {Status: 404, Code: "not-found", Detail: "no such conversation"},
 		"<html>":  {Status: 404, Detail: "<html>"},
@@ -75,7 +75,7 @@ func TestARefusalIsAProblem(t *testing.T) {
 	}
 }
 
-func TestWhoeverLeavesIsNotToldOfAnError(t *testing.T) {
+func TestWatch_CallerLeavesWithoutError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, line(1, "t", `"type":"turn-start","id":"t"`))
 		_ = http.NewResponseController(w).Flush()
@@ -87,7 +87,7 @@ func TestWhoeverLeavesIsNotToldOfAnError(t *testing.T) {
 	var got []wire.Body
 	for e, err := range (client.Client{Base: server.URL}).Watch(ctx, "c", "t") {
 		if err != nil {
-			t.Error(err)
+			t.Errorf("follow: %v", err)
 		}
 		got = append(got, e.Body)
 		cancel()
