@@ -40,7 +40,7 @@ func (m *model) composerText() string {
 	for placeholder, pasted := range m.pastes {
 		pairs = append(pairs, placeholder, pasted)
 	}
-	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one pass: a pasted text may contain a placeholder
+	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one pass: a paste may contain a placeholder
 }
 
 // fillComposer replaces what is in the composer.

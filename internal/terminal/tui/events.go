@@ -39,7 +39,7 @@ func (m *model) onFeedEnd(msg feedEndedMsg) tea.Cmd {
 	}
 	m.feed = nil
 	if msg.err != nil {
-		m.printError("Lost the conversation's events: " + msg.err.Error())
+		m.printError("Lost the conversation: " + msg.err.Error())
 		m.conv = nil
 	}
 	return nil

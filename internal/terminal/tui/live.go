@@ -121,8 +121,8 @@ func (m *model) printFarewell(out io.Writer) {
 	}
 }
 
-// quit asks to leave in good order; left says that the terminal has had its
-// time.
+// quitMsg asks the program to quit in good order. fenceTimeoutMsg ends the wait for the terminal's
+// answers.
 type (
 	quitMsg         struct{}
 	fenceTimeoutMsg struct{}
