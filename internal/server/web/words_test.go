@@ -18,18 +18,19 @@ import (
 
 var update = flag.Bool("update", false, "write test/words.json anew")
 
-// spoken is what package display says, with what it is said of as the page is
-// told of it. test/words.test.mjs holds the page's words to it.
-type spoken struct {
+// texts are the texts of package display, with the values that they describe as the page has them.
+// test/words.test.mjs compares the page's texts with them.
+type texts struct {
 	Causes     map[string]string `json:"causes"`
-	Waits      []said            `json:"waits"`
-	Durations  []said            `json:"durations"`
-	Recoveries []said            `json:"recoveries"`
-	Ends       []said            `json:"ends"`
+	Waits      []example         `json:"waits"`
+	Durations  []example         `json:"durations"`
+	Recoveries []example         `json:"recoveries"`
+	Ends       []example         `json:"ends"`
 	Lines      map[string]string `json:"lines"`
 }
 
-type said struct {
+// example is a value and its text.
+type example struct {
 	Of    map[string]any `json:"of"`
 	Words string         `json:"words"`
 	More  string         `json:"more,omitzero"`
@@ -42,7 +43,7 @@ func TestWords_MatchTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(spoken{causes(), waits(), durations(), recoveries(), ends(), lines()}); err != nil {
+	if err := e.Encode(texts{causes(), waits(), durations(), recoveries(), ends(), lines()}); err != nil {
 		t.Fatalf("encode: %v", err)
 	}
 	text := bytes.ReplaceAll(b.Bytes(), []byte(`"},{"`), []byte("\"},\n{\""))
@@ -57,15 +58,15 @@ func TestWords_MatchTheTerminal(t *testing.T) {
 		t.Fatalf("read file: %v", err)
 	}
 	if !bytes.Equal(kept, text) {
-		t.Errorf("package display says something else than %s: go test ./internal/server/web -run Speaks -update writes it anew, and then npm test --prefix internal/server/web says what the page has to say otherwise", name)
+		t.Errorf("%s differs from package display; run: go test ./internal/server/web -update, then: npm test --prefix internal/server/web", name)
 	}
 }
 
-// faults are of every kind, with a status and without, and one of no kind.
+// faults returns faults of every kind, with and without a status, and none.
 func faults() (all []*fault.Error) {
 	for k := fault.Unknown; k <= fault.Canceled; k++ {
 		all = append(all, &fault.Error{Kind: k, Code: "ECONNREFUSED"})
-		if k != fault.Truncated { // of one that broke off the events have no status
+		if k != fault.Truncated { // the events of a dropped stream have no status
 			all = append(all, &fault.Error{Kind: k, Status: 503})
 		}
 	}
@@ -84,7 +85,7 @@ func causes() map[string]string {
 
 var nine = time.Date(2026, time.November, 21, 21, 0, 30, 0, time.UTC)
 
-func waits() (all []said) {
+func waits() (all []example) {
 	for _, left := range []time.Duration{-time.Second, 0, 1, 4200 * time.Millisecond, time.Minute, 90 * time.Second, 5 * time.Minute, 5*time.Minute + 1, 20 * time.Minute, 151 * time.Minute, 4 * time.Hour, 13 * time.Hour, 30 * time.Hour} {
 		all = append(
 			all, waiting(left, 1, 10, 0), waiting(left, 7, policy.Unlimited, 0),
@@ -94,8 +95,8 @@ func waits() (all []said) {
 	return all
 }
 
-// waiting is a wait that ends for good after so long; 0: no budget bounds it.
-func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
+// waiting returns a wait with a deadline after so long; 0: none.
+func waiting(left time.Duration, attempt, limit int, bound time.Duration) example {
 	w := policy.Wait{Run: policy.Run{Tries: attempt}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529}, Due: nine.Add(left), Limit: limit}
 	of := map[string]any{"kind": "overloaded", "code": "529", "retries": attempt - 1, "leftMs": float64(left) / 1e6, "due": nine.Add(left)}
 	if limit != policy.Unlimited {
@@ -106,34 +107,33 @@ func waiting(left time.Duration, attempt, limit int, bound time.Duration) said {
 		of["deadline"] = w.Deadline
 	}
 	line := display.WaitLine(w, nine, 1000)
-	return said{Of: of, Words: strings.TrimSuffix(strings.TrimPrefix(line, "▲ "), " • Press Ctrl+C to cancel")}
+	return example{Of: of, Words: strings.TrimSuffix(strings.TrimPrefix(line, "▲ "), " • Press Ctrl+C to cancel")}
 }
 
-func durations() (all []said) {
+func durations() (all []example) {
 	for _, ms := range []int{0, 1, 999, 1000, 1001, 59_999, 60_000, 61_000, 300_000, 300_001, 3_599_000, 3_600_000, 9_060_000, 90_000_000} {
 		d := time.Duration(ms) * time.Millisecond
-		all = append(all, said{Of: map[string]any{"ms": ms, "nextMs": display.NextChange(d).Milliseconds()}, Words: display.Duration(d)})
+		all = append(all, example{Of: map[string]any{"ms": ms, "nextMs": display.NextChange(d).Milliseconds()}, Words: display.Duration(d)})
 	}
 	return all
 }
 
-func recoveries() (all []said) {
+func recoveries() (all []example) {
 	for _, ms := range []int{0, 400, 1499, 1500, 22_400, 60_000, 300_000, 1_234_567, 3_600_000, 28_800_000} {
 		for _, n := range []int{1, 3} {
 			words := display.Recovered(n, time.Duration(ms)*time.Millisecond)
-			all = append(all, said{Of: map[string]any{"retries": n, "waitedMs": ms}, Words: strings.TrimPrefix(words, "✓ ")})
+			all = append(all, example{Of: map[string]any{"retries": n, "waitedMs": ms}, Words: strings.TrimPrefix(words, "✓ ")})
 		}
 	}
 	return all
 }
 
-// ends are failures of every kind. When an account opens again is not in the
-// public event, so the page cannot say it.
-func ends() (all []said) {
+// ends returns failures of every kind. The reset time of an account is not in the public event, so not here.
+func ends() (all []example) {
 	for _, f := range faults() {
 		for _, provider := range []string{"anthropic", "ollama"} {
 			for _, n := range []int{0, 2} {
-				if f != nil || n == 0 { // what is no fault of a provider was not tried again
+				if f != nil || n == 0 { // other failures are not retried
 					all = append(all, ended(f, provider, n, false), ended(f, provider, n, true))
 				}
 			}
@@ -142,7 +142,7 @@ func ends() (all []said) {
 	return all
 }
 
-func ended(f *fault.Error, provider string, retries int, committed bool) said {
+func ended(f *fault.Error, provider string, retries int, committed bool) example {
 	e := turn.Error{
 		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: "steps", Message: "no",
 		Retries: retries, Committed: committed, Waited: time.Duration(retries) * 40 * time.Second,
@@ -154,7 +154,7 @@ func ended(f *fault.Error, provider string, retries int, committed bool) said {
 	if retries > 1 {
 		e.RequestID = "req_1"
 	}
-	return said{Of: map[string]any{
+	return example{Of: map[string]any{
 		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
 		"waitedMs": e.Waited.Milliseconds(), "requestId": e.RequestID,
 	}, Words: display.Headline(e), More: display.Details(e)[1]}
