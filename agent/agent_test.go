@@ -105,11 +105,11 @@ func (p played) expect(t *testing.T, want string) {
 		t.Errorf("the run ended in %v", p.err)
 	}
 	if diff := cmp.Diff(lines(want), p.lines); diff != "" {
-		t.Error(diff)
+		t.Errorf("unexpected result, diff:\n%s", diff)
 	}
 }
 
-// lines gives the lines of a text, without what indents them.
+// lines returns the lines of a text, without what indents them.
 func lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -338,7 +338,7 @@ func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-func TestALimitOfSomebodysIsAFailureAndNoAbort(t *testing.T) {
+func TestAgent_CallersLimitIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, budget)
@@ -378,7 +378,7 @@ func TestKeepingFailsBeforeShowing(t *testing.T) {
 	for e, err := range w.Run(t.Context(), turn.State{}, turn.Begin("", "hello")...) {
 		if err != nil {
 			if !errors.Is(err, full) {
-				t.Error(err)
+				t.Errorf("Run: %v", err)
 			}
 			break
 		}
@@ -464,7 +464,7 @@ func TestWhatATurnTookBeforeCounts(t *testing.T) {
 	})
 }
 
-// opens is a gate that wakes whoever waits after a time.
+// opens is a breaker that wakes waiting callers after a time.
 type opens time.Duration
 
 func (opens) Acquire(context.Context) (retry.Permit, error) { return nil, nil }
@@ -473,12 +473,12 @@ func (o opens) Wait(ctx context.Context, d time.Duration) error {
 	return retry.Sleep(ctx, min(d, time.Duration(o)))
 }
 
-// scouts is a gate that makes the first wait a scout's after a second.
-type scouts struct{ sent bool }
+// earlyProbes is a breaker that sends an early probe a second into the first wait.
+type earlyProbes struct{ sent bool }
 
-func (*scouts) Acquire(context.Context) (retry.Permit, error) { return nil, nil }
+func (*earlyProbes) Acquire(context.Context) (retry.Permit, error) { return nil, nil }
 
-func (s *scouts) Wait(ctx context.Context, d time.Duration) error {
+func (s *earlyProbes) Wait(ctx context.Context, d time.Duration) error {
 	if s.sent {
 		return retry.Sleep(ctx, d)
 	}
@@ -489,7 +489,7 @@ func (s *scouts) Wait(ctx context.Context, d time.Duration) error {
 func TestAScoutThatFailsIsNotHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
-		w.Retry.Breaker = &scouts{}
+		w.Retry.Breaker = &earlyProbes{}
 		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 			turn-start
 			user: hello

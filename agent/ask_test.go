@@ -64,12 +64,12 @@ func TestAskEndsWhenItsCallerLeaves(t *testing.T) {
 		time.AfterFunc(time.Second/2, func() { cancel(enough) })
 		_, err := agent.Ask(ctx, &llmtest.Model{Then: llmtest.Fails(busy)}, nil, hello)
 		if !errors.Is(err, enough) {
-			t.Error(err)
+			t.Errorf("Ask: %v", err)
 		}
 	})
 }
 
-func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
+func TestAgent_ReportsEveryActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var acts []agent.Activity
 		var log bytes.Buffer
@@ -88,14 +88,14 @@ func TestWhoeverWatchesHearsOfEverything(t *testing.T) {
 		play(t.Context(), w, turn.State{}, turn.Begin("", "my secret")...)
 		want := []agent.Activity{agent.Step, agent.Retrying, agent.Recovered, agent.ToolRun, agent.Step}
 		if diff := cmp.Diff(want, acts); diff != "" {
-			t.Error(diff)
+			t.Errorf("unexpected result, diff:\n%s", diff)
 		}
 		const logged = `
 			level=WARN msg="provider retry" provider=acme model=large delay=5s attempt=0 kind=overloaded
 			level=INFO msg="provider recovered" provider=acme model=large retries=1 waited=5s
 			level=INFO msg="turn sealed" status=done retries=1 waited=5s`
 		if diff := cmp.Diff(lines(logged), lines(log.String())); diff != "" || strings.Contains(log.String(), "secret") {
-			t.Error(diff)
+			t.Errorf("unexpected result, diff:\n%s", diff)
 		}
 	})
 }

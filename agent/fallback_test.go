@@ -133,7 +133,7 @@ func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
 	}
 }
 
-func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
+func TestAgent_WaitCutShortIsNoEndOfPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
@@ -148,7 +148,7 @@ func TestAWaitThatSomebodyCutsShortIsNoEndOfPatience(t *testing.T) {
 	})
 }
 
-// closed is a gate at which somebody has given up.
+// closed is a breaker at which a command has given up.
 type closed struct{ opens }
 
 func (closed) Wait(context.Context, time.Duration) error {

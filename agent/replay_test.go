@@ -39,7 +39,7 @@ type life struct {
 	kept    []turn.Event
 }
 
-// answer gives any answer; calls have ids of their own.
+// answer returns any answer; calls have ids of their own.
 func answer(n int) *rapid.Generator[llmtest.Answer] {
 	return rapid.Custom(func(t *rapid.T) llmtest.Answer {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
@@ -78,7 +78,7 @@ func (l *life) keep(_ context.Context, events ...turn.Event) error {
 	}
 	l.kept = append(l.kept, events...)
 	if l.deaths[l.appends] {
-		return errDied // after: the event lasts, and nobody was told
+		return errDied // after: the event lasts, and no reader saw it
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func TestReplayEqualsLive(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { l.live(t.Context()) })
 		l.check()
 		if len(l.wrong) > 0 {
-			rt.Fatal(l.wrong)
+			rt.Fatalf("replay differs: %v", l.wrong)
 		}
 	})
 }

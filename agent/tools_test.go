@@ -67,16 +67,16 @@ func TestToolsRunSideBySideAndAnswerInTheOrderOfTheCalls(t *testing.T) {
 	})
 }
 
-func TestWhatWritesIsRunOnlyIfSomebodyAllowsIt(t *testing.T) {
+func TestAgent_ToolThatWritesNeedsApproval(t *testing.T) {
 	call := llmtest.Call("1", "write", `{"to":"disk"}`)
 	tests := []struct {
 		name    string
 		approve func(context.Context, llm.ToolCall) error
 		want    string
 	}{
-		{"nobody is there", nil, "result 1 failed: this tool may change something, and no user can allow it"},
-		{"somebody says no", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
-		{"somebody says yes", func(_ context.Context, c llm.ToolCall) error {
+		{"no Approve", nil, "result 1 failed: this tool may change something, and no user can allow it"},
+		{"refused", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
+		{"approved", func(_ context.Context, c llm.ToolCall) error {
 			if string(c.Arguments) != `{"to":"disk"}` {
 				t.Errorf("asked for %s", c.Arguments)
 			}
@@ -234,7 +234,7 @@ func TestToolsThatWereInterruptedByAHandoverRunAgain(t *testing.T) {
 	})
 }
 
-func TestToolsWhoseNamesNobodyTakesAreAnError(t *testing.T) {
+func TestAgent_RefusesToolNamesThatNoProviderTakes(t *testing.T) {
 	for _, name := range []string{"", "two words", "ähnlich", strings.Repeat("x", 65)} {
 		w := agent.Agent{Model: llmtest.New(large), Tools: []tool.Tool{gives(name, 0, "")}}
 		if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {

@@ -52,8 +52,8 @@ type Council struct {
 
 	ShowTries bool // the aggregator reads in how many tries each member has answered or failed
 
-	Breakers *breaker.Set // what those who are at one provider share, by its name: one fault of a member holds up whoever else goes through them; nil: the members of this council only
-	OnEvent  func(Event)  // told of what happens, one event after the other; it must not block. nil: nobody
+	Breakers *breaker.Set // by the name of a provider, shared with its other callers; nil: shared by the members of this council only
+	OnEvent  func(Event)  // called for one event after the other; it must not block. nil: none
 }
 
 // State is the state of a member.

@@ -73,13 +73,13 @@ func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
 				t.Errorf("after %v: %+v, %v", after, s.Result, s.err)
 			}
 			if state == council.CutOff && s.Members[0].Why.Error() != "the others have answered" {
-				t.Error(s.Members[0].Why)
+				t.Errorf("first member was cut off: %v", s.Members[0].Why)
 			}
 		})
 	}
 }
 
-func TestWhereAllHaveAnsweredNobodyWaitsForAGrace(t *testing.T) {
+func TestCouncil_NoGraceWhenAllHaveAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sit(t.Context(), three(memberRun("a", says(7*time.Second, "so"))))
 		if len(s.only("quorate")) != 1 || s.Took != 8*time.Second {
@@ -128,7 +128,7 @@ func TestALargerQuorumIsWaitedFor(t *testing.T) {
 		c.Quorum = 3
 		s := sit(t.Context(), c)
 		if short, ok := errors.AsType[*council.QuorumError](s.err); !ok || short.Quorum != 3 || s.Count(council.Answered) != 2 {
-			t.Error(s.err)
+			t.Errorf("council: %v", s.err)
 		}
 	})
 }
@@ -221,7 +221,7 @@ func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
 				t.Errorf("%+v, %v", s.Aggregator, s.err)
 			}
 			if !answered && (faultOf(s.err).Kind != fault.Timeout || s.Aggregator.State != council.Failed) {
-				t.Error(s.err)
+				t.Errorf("council: %v", s.err)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 	})
 }
 
-func TestTheFirstMembersModelAggregatesWhereNobodyIsNamed(t *testing.T) {
+func TestCouncil_FirstModelAggregatesByDefault(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(memberRun("a", says(0, "so"), says(0, "it is so")))
 		c.Aggregator = agent.Agent{System: "Be brief."}
@@ -325,7 +325,7 @@ func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
 	}
 }
 
-func TestACouncilThatIsStoppedBeforeItBeginsAsksNobody(t *testing.T) {
+func TestCouncil_StoppedBeforeItBeginsAsksNoModel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -188,7 +188,7 @@ func checkAnswer(ctx context.Context, last turn.AssistantMessage, end turn.Seale
 	return nil
 }
 
-// permit is a member's place at its gate. Its pass goes back with the first
+// earlyReport reports a success to the breaker with the first
 // content: others need not wait for the rest of a long answer.
 type earlyReport struct {
 	*breaker.Caller

@@ -212,12 +212,12 @@ func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 		if s.err != nil {
-			t.Error(s.err)
+			t.Errorf("council: %v", s.err)
 		}
 	})
 }
 
-func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
+func TestCouncil_WithAMistakeAsksNoModel(t *testing.T) {
 	a, b := memberRun("a"), memberRun("b")
 	for want, c := range map[string]council.Council{
 		"council: want at least two members, and there are 1":                              {Members: []agent.Agent{a}},
@@ -232,7 +232,7 @@ func TestACouncilThatCannotWorkAsksNobody(t *testing.T) {
 		}
 	}
 	if requests(a)+requests(b) > 0 {
-		t.Error("somebody was asked")
+		t.Error("a model was asked, want none")
 	}
 }
 

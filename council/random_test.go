@@ -142,7 +142,7 @@ func TestTheRulesHoldWhateverHappens(t *testing.T) {
 		c := draw(rt)
 		synctest.Test(t, func(t *testing.T) { c.run(t.Context()) })
 		if len(c.wrong) > 0 {
-			rt.Fatal(c.wrong)
+			rt.Fatalf("council differs: %v", c.wrong)
 		}
 	})
 }

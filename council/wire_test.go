@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// bodies gives the events of a council as they go over the wire, without those
+// bodies returns the events of a council as they go over the wire, without those
 // of its first moment, in which members begin in any order.
 func bodies(ctx context.Context, c council.Council) (lines []string) {
 	began := time.Now()
@@ -54,7 +54,7 @@ func TestEventsOnTheWire(t *testing.T) {
 			`council-end {"conversationId":"","turnId":"k1","status":"done","answered":2,"failed":0,"cutOff":1,"tookMs":9500}`,
 		}
 		if diff := cmp.Diff(want, bodies(t.Context(), c)); diff != "" {
-			t.Error(diff)
+			t.Errorf("unexpected result, diff:\n%s", diff)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 	})
 	want := map[string]string{"hint waiting": "hint", "hint cut-off": "stopped", "held waiting": "breaker", "held cut-off": "stopped", "cap cut-off": "cap"}
 	if diff := cmp.Diff(want, reasons); diff != "" {
-		t.Error(diff)
+		t.Errorf("unexpected result, diff:\n%s", diff)
 	}
 }
 

@@ -24,7 +24,7 @@ var (
 	denied = &fault.Error{Kind: fault.Auth, Status: 401, Message: "who are you?"}
 )
 
-// name gives a model at a provider of its own.
+// name returns a model at a provider of its own.
 func name(of string) llm.Name {
 	provider, model, shared := strings.Cut(of, "/")
 	if !shared {
@@ -33,22 +33,22 @@ func name(of string) llm.Name {
 	return llm.Name{Provider: provider, Model: model}
 }
 
-// memberRun gives one that answers so, request by request.
+// memberRun returns one that answers so, request by request.
 func memberRun(of string, answers ...llmtest.Answer) agent.Agent {
 	return agent.Agent{Model: llmtest.New(name(of), answers...)}
 }
 
-// says gives an answer that comes after some time.
+// says returns an answer that comes after some time.
 func says(after time.Duration, text string) llmtest.Answer {
 	return llmtest.Late(after, llmtest.Says(text))
 }
 
-// fails gives a failure that does.
+// fails returns a failure that does.
 func fails(after time.Duration, f *fault.Error) llmtest.Answer {
 	return llmtest.Late(after, llmtest.Fails(f))
 }
 
-// three gives a council of the first member and two that answer at once, so
+// three returns a council of the first member and two that answer at once, so
 // that all depends on the first. They leave it all the time there is.
 func three(first agent.Agent) council.Council {
 	return council.Council{
@@ -110,7 +110,7 @@ func say(e council.Event) string {
 	return ""
 }
 
-// only gives the lines in which a word stands.
+// only returns the lines in which a word stands.
 func (s sat) only(word string) (lines []string) {
 	for _, line := range s.lines {
 		if strings.Contains(line, word) {
@@ -130,7 +130,7 @@ func expect(t *testing.T, got []string, want string) {
 		}
 	}
 	if diff := cmp.Diff(lines, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("unexpected result, diff:\n%s", diff)
 	}
 }
 
@@ -140,7 +140,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
-// faultOf gives the fault that an error holds.
+// faultOf returns the fault that an error holds.
 func faultOf(err error) *fault.Error {
 	f, _ := errors.AsType[*fault.Error](err)
 	return f

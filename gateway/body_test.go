@@ -78,7 +78,7 @@ func TestBodyLostOnDiskEndsItsRequestAndNoOther(t *testing.T) {
 		})
 		time.AfterFunc(time.Minute, func() {
 			if err := w.gateway.LoseSpool(); err != nil {
-				t.Error(err)
+				t.Errorf("LoseSpool: %v", err)
 			}
 		})
 		_, text, _ := w.get("/v1/messages", prose(20<<10))
@@ -109,7 +109,7 @@ func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
 				time.Sleep(time.Duration(i*7%40) * 13 * time.Second)
 				body := strings.Replace(prose(20<<10+i*3000), "64", strconv.Itoa(1000+i), 1)
 				if _, _, err := w.get("/v1/messages", body); err != nil {
-					t.Error(err)
+					t.Errorf("get: %v", err)
 				}
 			}()
 		}
@@ -141,7 +141,7 @@ func TestBodyBeyondTheBoundIsRefusedClearly(t *testing.T) {
 			req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://gateway.test/v1/messages", body)
 			resp, err := w.Do(req)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("Do: %v", err)
 			}
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()

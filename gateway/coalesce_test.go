@@ -81,7 +81,7 @@ func TestOnlyThoseWaitWhoAreThereAndHaveNoAnswer(t *testing.T) {
 	})
 }
 
-func TestCallThatPanicsLeavesNobodyWaiting(t *testing.T) {
+func TestGateway_PanicOfTheLeaderLeavesNoCallWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		g := newGateway(t, gateway.Config{

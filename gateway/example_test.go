@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
@@ -44,4 +45,124 @@ func ExampleGateway() {
 	body, _ := io.ReadAll(resp.Body)
 	fmt.Println(resp.Status, strings.Contains(string(body), "forty-two"), resp.Header.Get("X-Ridethrough-Retries"))
 	// Output: 200 OK true 2
+}
+
+// newExample returns a gateway whose provider refuses every request, and a
+// request that waits there.
+func newExample() (g *gateway.Gateway, waits func() gateway.Wait, done func()) {
+	provider := simulator.New(simulator.Script{Then: simulator.Status{Code: 529}})
+	g, err := gateway.New(gateway.Config{
+		Upstreams: []gateway.Upstream{{Name: "openai", API: "openai", Base: &url.URL{Scheme: "http", Host: "provider.test"}}},
+		Policy:    policy.Patient(),
+		Base:      provider.Transport(),
+	})
+	if err != nil {
+		panic(err)
+	}
+	server := httptest.NewServer(g)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		resp, err := http.Post(server.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	waits = func() gateway.Wait {
+		for {
+			if all := g.Waits(); len(all) == 1 && all[0].State != gateway.Trying {
+				return all[0]
+			}
+			runtime.Gosched()
+		}
+	}
+	return g, waits, func() { g.Close(); <-over; server.Close(); provider.Close() }
+}
+
+// An operator sees the requests that wait.
+func ExampleGateway_Waits() {
+	_, waits, done := newExample()
+	defer done()
+	w := waits()
+	fmt.Println(w.Upstream, w.Model, w.State, w.Fault.Kind, w.Verdict.Wait)
+	// Output: openai m waiting overloaded 5s
+}
+
+// An operator gives one request up.
+func ExampleGateway_Act() {
+	g, waits, done := newExample()
+	defer done()
+	fmt.Println(g.Act(waits().ID, gateway.GiveUp), g.Act(4711, gateway.GiveUp))
+	// Output: true false
+}
+
+// An operator pauses an upstream.
+func ExampleGateway_ActOn() {
+	g, _, done := newExample()
+	defer done()
+	fmt.Println(g.ActOn("openai", gateway.Pause), g.ActOn("none", gateway.Pause))
+	// Output: true false
+}
+
+func ExampleGateway_Upstreams() {
+	g, _, done := newExample()
+	defer done()
+	for _, u := range g.Upstreams() {
+		fmt.Println(u.Name, u.API, u.Base)
+	}
+	// Output: openai openai http://provider.test
+}
+
+// Drain answers the requests that wait with an error that clients retry.
+func ExampleGateway_Drain() {
+	g, waits, done := newExample()
+	defer done()
+	waits()
+	g.Drain()
+	for len(g.Waits()) > 0 {
+		runtime.Gosched()
+	}
+	fmt.Println("no request waits")
+	// Output: no request waits
+}
+
+// Check returns all mistakes at once.
+func ExampleConfig_Check() {
+	c := gateway.Config{Upstreams: []gateway.Upstream{
+		{Name: "work", API: "openai", Fallback: []gateway.Fallback{{To: "spare"}}},
+		{Name: "v1", API: "anthropic", Limits: &gateway.Limits{Idle: -1}},
+	}}
+	fmt.Println(c.Check())
+	// Output:
+	// upstream "v1": a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api
+	// upstream "v1": a bound is negative
+	// upstream "work": fallback to "spare": no upstream has that name
+}
+
+func ExampleDefaults() {
+	for _, u := range gateway.Defaults() {
+		fmt.Println(u.Name, u.Base)
+	}
+	// Output:
+	// anthropic https://api.anthropic.com
+	// gemini https://generativelanguage.googleapis.com
+	// openai https://api.openai.com
+	// ollama http://127.0.0.1:11434
+	// lmstudio http://127.0.0.1:1234
+}
+
+func ExampleDefaultLimits() {
+	l := gateway.DefaultLimits()
+	fmt.Println(l.Connect, l.FirstByte, l.Idle)
+	// Output: 10s 10m0s 5m0s
+}
+
+func ExampleAPIs() {
+	fmt.Println(gateway.APIs())
+	// Output: [anthropic gemini openai ollama lmstudio]
+}
+
+func ExampleCheckBase() {
+	fmt.Println(gateway.CheckBase(&url.URL{Scheme: "https", Host: "api.openai.com", RawQuery: "key=secret"}))
+	// Output: a base URL has no user, query or fragment; credentials are the client's, or a key of the upstream
 }

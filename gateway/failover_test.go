@@ -326,7 +326,7 @@ func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
 }
 
 func TestKeyOfOursIsHiddenFromThoseWhoAreNotToHaveIt(t *testing.T) {
-	const key = "0123456789abcdef0123456789abcdef" // in a form that nobody would take for a key
+	const key = "0123456789abcdef0123456789abcdef" // in a form that no pattern of keys matches
 	for _, path := range []string{"/v1/messages", "/v1/models"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorldWith(t, gateway.Config{

@@ -91,7 +91,7 @@ func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 	t.Helper()
 	g, err := gateway.New(c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("New: %v", err)
 	}
 	return g
 }
@@ -122,7 +122,7 @@ func (w *world) get(path, body string, headers ...string) (resp *http.Response, 
 	w.t.Helper()
 	resp, err = w.ask(w.t.Context(), path, body, headers...)
 	if err != nil {
-		w.t.Fatal(err)
+		w.t.Fatalf("ask: %v", err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
@@ -141,7 +141,7 @@ func (w *world) outcomes() string {
 func replies(t *testing.T, words string) []simulator.Reply {
 	all, err := simulator.Parse(words)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("Parse: %v", err)
 	}
 	return all
 }
@@ -253,7 +253,7 @@ func TestFinalFaultsPassAtOnceUnchanged(t *testing.T) {
 				defer direct.Close()
 				resp, err := direct.Client().Post("http://provider.test"+api.path, "application/json", strings.NewReader(api.body))
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("Client: %v", err)
 				}
 				want, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
@@ -329,7 +329,7 @@ func TestOtherEndpointsPassThrough(t *testing.T) {
 			}
 			resp, err := w.Do(req)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("Do: %v", err)
 			}
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
@@ -345,7 +345,7 @@ func TestOtherEndpointsAreTriedAgainBriefly(t *testing.T) {
 		w := newWorld(t, policy.Patient(), simulator.Script{Outages: []simulator.Outage{{Reply: simulator.Refuse{}}}})
 		resp, err := w.Get("http://gateway.test/v1/models")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("Get: %v", err)
 		}
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -395,7 +395,7 @@ func TestClientLeavingEndsTheWaitAndTheUpstreamRequestAtOnce(t *testing.T) {
 	}
 }
 
-func TestDrainingAnswersWhoeverWaits(t *testing.T) {
+func TestGateway_DrainAnswersWaitingRequests(t *testing.T) {
 	for _, api := range apis {
 		for _, body := range []string{api.body, whole(api.body)} {
 			synctest.Test(t, func(t *testing.T) {

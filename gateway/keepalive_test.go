@@ -49,7 +49,7 @@ func TestHeldClientIsNeverLeftInSilence(t *testing.T) {
 			w := newWorld(t, policy.Patient(), outage(7*time.Hour+10*time.Minute))
 			resp, err := w.ask(t.Context(), tt.path, tt.body, tt.headers...)
 			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.kind) {
-				t.Fatal(tt.name, resp, err)
+				t.Fatalf("unexpected: %v %v %v", tt.name, resp, err)
 			}
 			defer resp.Body.Close()
 			if took := time.Since(w.begun); took > 45*time.Second || took > 10*time.Second && !strings.Contains(tt.name, "whole") {
@@ -112,7 +112,7 @@ func TestAnswerThatOpensAndIsSilentIsKeptAlive(t *testing.T) {
 			}))
 			resp, err := w.ask(t.Context(), "/v1/messages", claude)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("ask: %v", err)
 			}
 			defer resp.Body.Close()
 			if took, want := time.Since(w.begun), []time.Duration{45 * time.Second, 10 * time.Second}[before]; took != want {
@@ -139,7 +139,7 @@ func TestHoldCommitsTenSecondsAfterTheRequestOrAtTheSecondFault(t *testing.T) {
 			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, tt.replies)})
 			resp, err := w.ask(t.Context(), "/v1/messages", claude)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("ask: %v", err)
 			}
 			if took := time.Since(w.begun); took != tt.commits || resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
 				t.Errorf("%s: committed after %v, %v", tt.replies, took, resp.Header)
@@ -165,7 +165,7 @@ func TestUpstreamsFirstEventFollowsTheLastPing(t *testing.T) {
 		w := newWorld(t, policy.Patient(), outage(time.Hour))
 		_, text, err := w.get("/v1/messages", claude, "User-Agent", claudeCode)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("get: %v", err)
 		}
 		held, answer, ok := strings.Cut(text, "event: message_start")
 		if !ok || strings.Contains(answer, "keepalive") || strings.Count(text, "event: message_start") != 1 {

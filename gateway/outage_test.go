@@ -38,14 +38,14 @@ func (b *blackout) RoundTrip(req *http.Request) (*http.Response, error) {
 	return says(200, messageStart+messageHi+messageStop)(req)
 }
 
-// between gives the times of the requests from one moment to another.
+// between returns the times of the requests from one moment to another.
 func (b *blackout) between(from, to time.Time) []time.Time {
 	first, _ := slices.BinarySearchFunc(b.asked, from, time.Time.Compare)
 	last, _ := slices.BinarySearchFunc(b.asked, to, time.Time.Compare)
 	return b.asked[first:last]
 }
 
-// most gives the largest number of requests in a window of that length.
+// most returns the largest number of requests in a window of that length.
 func most(asked []time.Time, window time.Duration) (n int) {
 	for i, j := 0, 0; j < len(asked); j++ {
 		for asked[j].Sub(asked[i]) >= window {

@@ -82,7 +82,7 @@ func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, buf, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			t.Error(err)
+			t.Errorf("NewResponseController: %v", err)
 			return
 		}
 		defer conn.Close()
@@ -96,14 +96,14 @@ func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
 	defer server.Close()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("Dial: %v", err)
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "GET /v1/realtime?model=m HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	r := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil || resp.StatusCode != 101 {
-		t.Fatal(resp, err)
+		t.Fatalf("unexpected: %v %v", resp, err)
 	}
 	_, _ = io.WriteString(conn, "hello\n")
 	if line, err := r.ReadString('\n'); line != "echo hello\n" {
@@ -119,7 +119,7 @@ func TestGatewayPassesOnlyToWhatIsConfigured(t *testing.T) {
 	for _, target := range []string{"http://evil.test/v1/messages", "/v1/messages", "/http://evil.test/v1/messages", "/-/waits", "/evil/api/chat"} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", target, strings.NewReader("{}"))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("NewRequestWithContext: %v", err)
 		}
 		rec := &recorder{header: http.Header{}}
 		g.ServeHTTP(rec, req)

@@ -24,7 +24,7 @@ import (
 // request's body and who asked.
 type echo struct {
 	t    *testing.T
-	open atomic.Int64 // answers' bodies that nobody has closed
+	open atomic.Int64 // answers' bodies that are not closed
 }
 
 // answered is what an echo says about a body from a client with that key.
@@ -225,7 +225,7 @@ func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 	}
 }
 
-// meddle gives commands and new configurations until it is told to stop, and
+// meddle returns commands and new configurations until it is told to stop, and
 // then lets everybody go.
 func meddle(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
 	commands := []gateway.Command{gateway.RetryNow, gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}

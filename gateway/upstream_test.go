@@ -126,7 +126,7 @@ func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
 	})
 }
 
-func TestClosingSaysGoodbyeToWhoeverIsUnderWay(t *testing.T) {
+func TestGateway_CloseEndsRequestsInProgress(t *testing.T) {
 	for _, reply := range []string{"silence", "529, 529, silence", "drip:1h"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, reply)})
@@ -162,7 +162,7 @@ func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		if _, err := w.ask(ctx, "/v1/messages", whole(claude)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
+			t.Fatalf("ask: %v", err)
 		}
 		synctest.Wait()
 		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Wait.Run.Tries != 2 {
@@ -187,7 +187,7 @@ func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
 		w := newWorldOf(t, policy.Patient(), endless)
 		resp, err := w.ask(t.Context(), "/v1/messages", claude)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("ask: %v", err)
 		}
 		defer resp.Body.Close()
 		<-left // or the bubble is deadlocked

@@ -163,7 +163,7 @@ func TestConfigurationCanChangeWhileRequestsWait(t *testing.T) {
 			t.Error("a wrong configuration is taken")
 		}
 		if err := w.gateway.Use(gateway.Config{Upstreams: []gateway.Upstream{{Name: "only", API: "openai"}}}); err != nil {
-			t.Error(err)
+			t.Errorf("Use: %v", err)
 		}
 		if resp, _, _ := w.get("/v1/messages", claude); resp.StatusCode != 404 {
 			t.Errorf("status %d", resp.StatusCode)
