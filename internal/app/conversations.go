@@ -19,29 +19,28 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// Worlds says what the turns of conversations have to do with: the models are
-// those of the environment.
-type Worlds struct {
+// Agents makes the agents of conversations, with models from the environment.
+type Agents struct {
 	Env     func(string) string
-	Policy  func(name string) (policy.Policy, error)           // gives a policy by its name; "": the usual one
-	Tools   []tool.Tool                                        // that models may use; nil: none
-	Approve func(ctx context.Context, call llm.ToolCall) error // is asked before one that writes is run; nil: none is
-	Watch   func(conversation.Event)                           // is told of what happens between turns and providers; nil: nobody is
+	Policy  func(name string) (policy.Policy, error)           // returns the policy of a name; "": the default
+	Tools   []tool.Tool                                        // that models may call; nil: none
+	Approve func(ctx context.Context, call llm.ToolCall) error // is called before a tool that writes; nil: such tools are denied
+	Watch   func(conversation.Event)                           // gets the events of provider calls; nil: none
 }
 
-// Settle completes what a conversation is made with, and says what it cannot be
-// made with. The usual model is that of RIDETHROUGH_MODEL.
-func (w Worlds) Settle(s conversation.Settings) (conversation.Settings, error) {
+// Validate completes the settings of a new conversation and checks them. The
+// default model is that of RIDETHROUGH_MODEL.
+func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error) {
 	s.Model = cmp.Or(s.Model, w.Env("RIDETHROUGH_MODEL"))
 	if s.Model == "" {
-		return s, errors.New("no model is named; want PROVIDER/MODEL")
+		return s, errors.New("no model; want PROVIDER/MODEL")
 	}
-	_, err := w.World(context.Background(), s)
+	_, err := w.Agent(context.Background(), s)
 	return s, err
 }
 
-// World gives what the turns of a conversation have to do with.
-func (w Worlds) World(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+// Agent returns the agent for a conversation's turns.
+func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, error) {
 	all := make([]llm.Model, 0, 1+len(s.Fallback))
 	for _, name := range append([]string{s.Model}, s.Fallback...) {
 		m, err := Model(name, w.Env)
@@ -64,45 +63,45 @@ func (w Worlds) World(_ context.Context, s conversation.Settings) (agent.Agent, 
 	return world, err
 }
 
-// endTime is how long a store may take to end.
-const endTime = 10 * time.Second
+// closeTime is how long a store may take to close.
+const closeTime = 10 * time.Second
 
-// Converse opens the conversations in a directory and works on them, until ctx
-// ends and end is called: what is under way is then handed back to whoever
+// OpenDir opens the conversations in a directory and runs their turns, until ctx
+// ends and end is called. Turns in progress are then released for the process that
 // opens the directory next.
-func (w Worlds) Converse(ctx context.Context, dir string, log *slog.Logger) (host *conversation.Runner, end func(), err error) {
+func (w Agents) OpenDir(ctx context.Context, dir string, log *slog.Logger) (host *conversation.Runner, end func(), err error) {
 	store, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
 	if err != nil {
-		return nil, nil, fmt.Errorf("the conversations in %s cannot be opened: %w", dir, err)
+		return nil, nil, fmt.Errorf("open conversations in %s: %w", dir, err)
 	}
-	host, end = w.On(ctx, store, log)
+	host, end = w.Start(ctx, store, log)
 	return host, end, nil
 }
 
-// Runner makes who works on the conversations in a store.
-func (w Worlds) Host(store store.Store, log *slog.Logger) *conversation.Runner {
-	name, _ := os.Hostname() // without it the logs of conversations say less
-	return conversation.New(conversation.Config{Store: store, Agent: w.World, Name: name, OnEvent: w.Watch, Log: log})
+// Runner returns the runner of the conversations in a store.
+func (w Agents) Runner(store store.Store, log *slog.Logger) *conversation.Runner {
+	name, _ := os.Hostname() // it is only for the logs
+	return conversation.New(conversation.Config{Store: store, Agent: w.Agent, Name: name, OnEvent: w.Watch, Log: log})
 }
 
-// On works on the conversations in a store, until ctx ends and end is called,
-// which closes the store.
-func (w Worlds) On(ctx context.Context, store store.Store, log *slog.Logger) (host *conversation.Runner, end func()) {
-	host = w.Host(store, log)
+// Start runs the turns of the conversations in a store, until ctx ends and end is
+// called, which closes the store.
+func (w Agents) Start(ctx context.Context, store store.Store, log *slog.Logger) (host *conversation.Runner, end func()) {
+	host = w.Runner(store, log)
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() {
 		if err := host.Run(ctx); err != nil {
-			log.Error("working on conversations", "error", err)
+			log.Error("run conversations", "error", err)
 		}
 	})
 	end = func() {
 		cancel()
 		working.Wait()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if err := store.Close(ctx); err != nil {
-			log.Error("closing the conversations", "error", err)
+			log.Error("close the store of conversations", "error", err)
 		}
 	}
 	return host, end

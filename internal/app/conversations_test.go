@@ -19,8 +19,8 @@ import (
 )
 
 // worlds are those of an environment.
-func worlds(list string) app.Worlds {
-	return app.Worlds{Env: env(list), Policy: func(name string) (policy.Policy, error) {
+func worlds(list string) app.Agents {
+	return app.Agents{Env: env(list), Policy: func(name string) (policy.Policy, error) {
 		p, ok := policy.Preset(name)
 		if !ok && name != "" {
 			return p, errors.New("no policy is named " + name)
@@ -43,7 +43,7 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 		{keys, conversation.Settings{Model: "huge"}, "want PROVIDER/MODEL"},
 		{keys, conversation.Settings{Model: "gpt-5", Fallback: []string{"gemini/gemini-3"}}, "no credentials for gemini"},
 	} {
-		s, err := worlds(c.env).Settle(c.s)
+		s, err := worlds(c.env).Validate(c.s)
 		if c.want == "" && (err != nil || s.Model == "") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v", c.s, err)
 		}
@@ -51,7 +51,7 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 }
 
 func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
-	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").World(t.Context(), conversation.Settings{
+	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Agent(t.Context(), conversation.Settings{
 		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be kind.", Policy: "simple",
 	})
 	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
@@ -66,11 +66,11 @@ func TestConversationsAreThereAgain(t *testing.T) {
 	dir, w := t.TempDir(), worlds("ANTHROPIC_API_KEY=k")
 	log := slog.New(slog.DiscardHandler)
 	for range 2 {
-		host, end, err := w.Converse(t.Context(), dir, log)
+		host, end, err := w.OpenDir(t.Context(), dir, log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.Converse(t.Context(), dir, log); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), dir) {
+		if _, _, err := w.OpenDir(t.Context(), dir, log); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("two have it: %v", err)
 		}
 		id, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "claude-opus-4-5", Title: "kept"})
@@ -84,11 +84,11 @@ func TestConversationsAreThereAgain(t *testing.T) {
 	}
 }
 
-func ExampleWorlds_Settle() {
+func ExampleAgents_Validate() {
 	w := worlds("OPENAI_API_KEY=sk RIDETHROUGH_MODEL=openai/gpt-5")
-	s, err := w.Settle(conversation.Settings{})
+	s, err := w.Validate(conversation.Settings{})
 	fmt.Println(s.Model, err)
-	_, err = w.Settle(conversation.Settings{Model: "anthropic/claude-opus-4-5"})
+	_, err = w.Validate(conversation.Settings{Model: "anthropic/claude-opus-4-5"})
 	fmt.Println(err)
 	// Output:
 	// openai/gpt-5 <nil>
@@ -96,20 +96,20 @@ func ExampleWorlds_Settle() {
 }
 
 // A conversation is there for whoever opens its directory next.
-func ExampleWorlds_Converse() {
+func ExampleAgents_OpenDir() {
 	dir, err := os.MkdirTemp("", "conversations")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
 	ctx, w := context.Background(), worlds("OPENAI_API_KEY=sk")
-	host, end, err := w.Converse(ctx, dir, slog.New(slog.DiscardHandler))
+	host, end, err := w.OpenDir(ctx, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		panic(err)
 	}
 	_, _ = host.Create(ctx, "c1", conversation.Settings{Model: "openai/gpt-5", Title: "Files"})
 	end()
-	if host, end, err = w.Converse(ctx, dir, slog.New(slog.DiscardHandler)); err != nil {
+	if host, end, err = w.OpenDir(ctx, dir, slog.New(slog.DiscardHandler)); err != nil {
 		panic(err)
 	}
 	defer end()

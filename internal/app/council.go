@@ -6,10 +6,9 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 )
 
-// Councils gives councils of models by their names. What one of them learns of
-// a provider that fails, all of them know. Without a judge it is left to the
-// council who makes its answer.
-func (w Worlds) Councils() func(models []string, judge string) (council.Council, error) {
+// Councils returns a function that returns councils by the names of their models.
+// They share their circuit breakers. Without a judge, the council chooses one.
+func (w Agents) Councils() func(models []string, judge string) (council.Council, error) {
 	gates := &breaker.Set{}
 	return func(models []string, judge string) (council.Council, error) {
 		c := council.Council{Breakers: gates}

@@ -25,7 +25,7 @@ func TestACouncilIsOfModelsByTheirNames(t *testing.T) {
 	}
 }
 
-func ExampleWorlds_Councils() {
+func ExampleAgents_Councils() {
 	convene := worlds("OPENAI_API_KEY=sk").Councils()
 	c, err := convene([]string{"openai/gpt-5", "openai/o3"}, "")
 	fmt.Println(len(c.Members), err)

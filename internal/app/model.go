@@ -1,6 +1,5 @@
-// Package app knows every part of the program and puts them together: it reads
-// what the environment says and gives models to those who only know package
-// llm. Faces, such as package cli, see neither a provider nor a key.
+// Package app puts the parts of the program together. It opens models as the
+// environment says, so that other packages see neither providers nor keys.
 package app
 
 import (
@@ -20,31 +19,29 @@ import (
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-// What is wrong with a model that cannot be had. An error that is neither of
-// these is about the name that was asked for.
+// The errors of [Model]. Any other one is about the model's name.
 var (
 	ErrCredentials = errors.New("no credentials")
-	ErrEnvironment = errors.New("the environment is wrong")
+	ErrEnvironment = errors.New("invalid environment")
 )
 
-// vendor is a provider as it is set up by the environment, in the names that
-// its own tools read.
+// vendor is a provider with the environment variables that its own tools read.
 type vendor struct {
 	name  string
-	keys  []string // variables with a key; the first that is set counts. none: it takes no key
+	keys  []string // variables with a key, the first that is set counts; none: it takes no key
 	base  string   // the variable with the base URL
 	local bool     // it runs on this machine and needs no key
-	begin []string // how the names of its models begin, where nobody else's do
+	begin []string // the prefixes that only its models have
 	open  func(model string, at site) llm.Model
 }
 
-// site is where a provider is and as whom it is asked.
+// site is a provider's address and credentials.
 type site struct {
 	base, key, token string
 	env              func(string) string
 }
 
-// vendors are all providers, in the order in which people are told of them.
+// vendors returns all providers, in the order in which the user sees them.
 func vendors() []vendor {
 	return []vendor{
 		{
@@ -86,7 +83,7 @@ func vendors() []vendor {
 // apiVariable chooses one of OpenAI's two APIs.
 const apiVariable = "RIDETHROUGH_OPENAI_API"
 
-// Providers gives the names of all providers.
+// Providers returns the names of all providers.
 func Providers() []string {
 	var names []string
 	for _, v := range vendors() {
@@ -95,10 +92,10 @@ func Providers() []string {
 	return names
 }
 
-// Model gives the model of a name such as "anthropic/claude-opus-4-5", set up
-// by the environment. The provider may be left out where the model's name
-// tells it. A key is not needed where the provider is local or stands behind a
-// base URL of its own, such as a gateway's.
+// Model returns the model of a name such as "anthropic/claude-opus-4-5", set up
+// by the environment. The provider may be left out if only it has models with that
+// prefix. No key is needed for a local provider or with a base URL, such as a
+// gateway's.
 func Model(name string, env func(string) string) (llm.Model, error) {
 	v, model, err := find(name)
 	if err != nil {
@@ -123,7 +120,7 @@ func Model(name string, env func(string) string) (llm.Model, error) {
 	return v.open(model, at), nil
 }
 
-// find tells whose model a name means.
+// find returns the provider and the model of a name.
 func find(name string) (v vendor, model string, err error) {
 	all := vendors()
 	if before, after, ok := strings.Cut(name, "/"); ok {
@@ -140,7 +137,7 @@ func find(name string) (v vendor, model string, err error) {
 	return vendor{}, "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, list(Providers()))
 }
 
-// reaches tells whether a text is an address of the provider. Ollama's own
+// reaches reports whether a text is an address of the provider. Ollama's own
 // tools take a host and a port as well.
 func (v vendor) reaches(base string) bool {
 	if v.name == "ollama" && !strings.Contains(base, "://") {
@@ -149,14 +146,14 @@ func (v vendor) reaches(base string) bool {
 	return provider.CheckURL(base) == nil
 }
 
-// Base is where a provider is, as the environment says.
+// Base is a provider's base URL from the environment.
 type Base struct {
 	Provider string
 	URL      *url.URL
 }
 
-// Bases gives the addresses that the environment sets, but for those that are
-// none, of which [Model] tells.
+// Bases returns the base URLs in the environment. It skips invalid ones, which are
+// errors of [Model].
 func Bases(env func(string) string) (all []Base) {
 	for _, v := range vendors() {
 		base := env(v.base)
@@ -174,7 +171,7 @@ func Bases(env func(string) string) (all []Base) {
 	return all
 }
 
-// Suggestions gives a line for each provider that the environment has
+// Suggestions returns a line for each provider that the environment has
 // credentials for.
 func Suggestions(env func(string) string) []string {
 	var ready []string

@@ -58,7 +58,7 @@ func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Ans
 	}
 }
 
-// until gives the first event of a conversation that somebody wants.
+// until returns the first event of a conversation that somebody wants.
 func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Event) bool) wire.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -75,13 +75,13 @@ func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Eve
 	return wire.Event{}
 }
 
-// ended gives how the turn of a conversation has ended.
+// ended returns how the turn of a conversation has ended.
 func ended(t *testing.T, h *conversation.Runner, id string) turn.Sealed {
 	e := until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "turn-sealed" })
 	return e.Body.(wire.Turn).Event.(turn.Sealed)
 }
 
-// parked gives the wait of a conversation's turn.
+// parked returns the wait of a conversation's turn.
 func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 	t.Helper()
 	until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "provider-retry" })

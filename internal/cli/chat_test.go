@@ -49,7 +49,7 @@ func (c *chatter) Write(p []byte) (int, error) {
 	return c.said.Write(p)
 }
 
-// all gives all that was said.
+// all returns all that was said.
 func (c *chatter) all() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// visit gives the answer to a request that a browser makes.
+// visit returns the answer to a request that a browser makes.
 func visit(t *testing.T, url, accept string) (status int, header http.Header, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)

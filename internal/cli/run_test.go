@@ -29,7 +29,7 @@ func agentEnv(t *testing.T, script simulator.Script) []string {
 	}
 }
 
-// saved gives the files of turns that can be gone on with.
+// saved returns the files of turns that can be gone on with.
 func saved(t *testing.T, env []string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(lookup(env)("XDG_STATE_HOME"), "ridethrough", "runs", "*"))

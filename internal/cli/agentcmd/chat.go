@@ -22,22 +22,23 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
+// Chat returns the command `chat`.
 func Chat(s command.Streams) *cobra.Command {
 	c := &chatCmd{streams: s, store: storeflags.Flags{Streams: s}, approvals: make(chan tui.Approval)}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
-		Short: "Have a conversation in the terminal, through whatever outage there is",
-		Long: "chat is a conversation with a model that outlasts its provider's outages, the terminal and the process.\n" +
-			"While the provider is down it says so, counts down to the next try, and takes r for now and Ctrl+C to\n" +
-			"cancel. What is typed meanwhile waits in a queue. Each conversation is kept in a directory of its own, so\n" +
-			"any number of terminals run side by side.\n\n" +
-			"Where lines can only be appended (a pipe, TERM=dumb, --plain, ACCESSIBLE), they are: a line that is read\n" +
-			"is said, and the command ends when the input has and everything is answered.\n\n" +
-			"Keys and addresses are in the same variables as for `ridethrough run`.\n\n" +
-			"The exit code is 0 when you leave, 1 for failures, 2 for wrong usage, 77 for credentials, 78 for the\n" +
-			"configuration, 129 when the terminal is closed, 130 after SIGINT and 143 after SIGTERM; where lines are only\n" +
-			"appended also 75, if the last turn has failed because the provider stayed down or the account is spent.\n" +
-			"What is under way then goes on with `ridethrough chat --continue`.",
+		Short: "Chat with a model in the terminal, through provider outages",
+		Long: "chat is a conversation with a model that survives provider outages, a closed terminal and a killed process.\n" +
+			"While the provider is down, chat shows why and counts down to the next try: press r to retry now, Ctrl+C to\n" +
+			"cancel. Messages that you type meanwhile are queued. Each conversation has its own directory, so you can\n" +
+			"use any number of terminals at once.\n\n" +
+			"In a pipe, with TERM=dumb, --plain or ACCESSIBLE, chat only appends lines. Each line of input is a message,\n" +
+			"and the command ends when the input has ended and everything is answered.\n\n" +
+			"Keys and base URLs are read from the same variables as for `ridethrough run`.\n\n" +
+			"The exit code is 0 when you leave, 1 for failures, 2 for wrong usage, 77 for missing or rejected\n" +
+			"credentials, 78 for mistakes in the configuration, 129 if the terminal was closed, 130 after SIGINT and\n" +
+			"143 after SIGTERM. With plain lines it is 75 if the last turn failed because the provider stayed down or\n" +
+			"the account is spent. `ridethrough chat --continue` continues an unfinished turn.",
 		Example: "  ridethrough chat -m anthropic/claude-opus-4-5\n" +
 			"  ridethrough chat --continue\n" +
 			"  ridethrough chat -m ollama/qwen3 --files . \"What does this program do?\"",
@@ -53,7 +54,7 @@ func Chat(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// chatCmd is what `chat` was asked for.
+// chatCmd is a call of `chat`.
 type chatCmd struct {
 	streams  command.Streams
 	settings configflags.Flags
@@ -73,22 +74,22 @@ type chatCmd struct {
 	approvals chan tui.Approval
 }
 
-// AddAll adds the command's flags.
+// flags adds the command's flags.
 func (c *chatCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.modelFlags.flags(cmd)
 	c.tools.flags(cmd)
 	continueFlag(cmd, &c.continued, "by its id")
-	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none [RIDETHROUGH_PLAIN]")
-	f.StringVar(&c.notify, "notify", "", "how to tell whoever looks elsewhere: all, none, or of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
+	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them [RIDETHROUGH_PLAIN]")
+	f.StringVar(&c.notify, "notify", "", "how to notify you while you are not looking: all, none, or a list of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
 	c.store.AddData(cmd)
-	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that keeps the conversations and works on them [RIDETHROUGH_SERVER]")
-	f.StringVar(&c.log, "log", "", "log from this level on, to a file: debug, info, warn or error; the default is not to")
-	f.StringVar(&c.logFile, "log-file", "", "that file; the default is ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state [RIDETHROUGH_LOG_FILE]")
+	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that stores and runs the conversations [RIDETHROUGH_SERVER]")
+	f.StringVar(&c.log, "log", "", "write a log file from this level up: debug, info, warn or error (default no log)")
+	f.StringVar(&c.logFile, "log-file", "", "the log file (default ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state) [RIDETHROUGH_LOG_FILE]")
 	c.settings.AddFile(cmd)
 }
 
-// run has the conversation.
+// run runs the conversation.
 func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	ctx, cancel := hangup(ctx)
 	defer cancel()
@@ -117,8 +118,7 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	}))
 }
 
-// hangup ends a context when the terminal is closed, which others take for the
-// end of the process.
+// hangup cancels a context when the terminal is closed.
 func hangup(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	closed := make(chan os.Signal, 1)
@@ -133,10 +133,10 @@ func hangup(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(closed); cancel(nil) }
 }
 
-// isSet tells whether a variable says yes.
+// isSet reports whether the value of a variable means yes.
 func isSet(value string) bool { return value != "" && value != "0" && value != "false" }
 
-// verdict gives the error that the end of a conversation comes to.
+// verdict returns the error, with its exit code, for how the conversation ended.
 func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	if f, ok := errors.AsType[*tui.Failure](err); ok {
 		return command.WithCode(command.Reported{Message: f.Cause.Message}, exitOf(f.Cause))
@@ -147,7 +147,7 @@ func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	return command.Failed(err)
 }
 
-// command.Logger gives the log that was asked for, in a file: the screen is for the
+// logger returns a log that writes to a file, since the screen belongs to the
 // conversation.
 func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	if c.log == "" {
@@ -159,7 +159,7 @@ func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	}
 	name := cmp.Or(c.logFile, c.streams.Env("RIDETHROUGH_LOG_FILE"), c.streams.StateFile("chat.log"))
 	if name == "" {
-		return nil, nil, errors.New("there is no place for a log: name a file with --log-file")
+		return nil, nil, errors.New("no state directory for the log; name a file with --log-file")
 	}
 	file, err := appendTo(name)
 	if err != nil {
@@ -168,14 +168,14 @@ func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	return slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})), file, nil
 }
 
-// discardFile is the log of whoever wants none.
+// discardFile is the file of a log that is off.
 type discardFile struct{}
 
 func (discardFile) Write(p []byte) (int, error) { return len(p), nil }
 func (discardFile) Close() error                { return nil }
 
-// errorOutput is where MCP servers say what is no answer: beside a screen that is
-// drawn there is no room for it.
+// errorOutput returns where the standard error of MCP servers goes: into the log
+// while the screen is redrawn.
 func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {
 	if plain {
 		return c.streams.Err
@@ -183,7 +183,7 @@ func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {
 	return log
 }
 
-// withFlags gives settings with what flags say in the place of what there is.
+// withFlags returns settings with those that flags override.
 func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, error) {
 	changed := c.settings.Command.Flags().Changed
 	if changed("model") {

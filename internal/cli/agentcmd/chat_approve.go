@@ -10,8 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// approve asks whoever sits at the terminal whether a tool may change things.
-// Who leaves without an answer is asked again when the conversation goes on.
+// approve asks the user whether a tool may change things. Without an answer, the
+// user is asked again when the conversation is continued.
 func (c *chatCmd) approve(ctx context.Context, call llm.ToolCall) error {
 	if c.tools.yes {
 		return nil
@@ -33,13 +33,13 @@ func (c *chatCmd) approve(ctx context.Context, call llm.ToolCall) error {
 		if allowed {
 			return nil
 		}
-		return errors.New("the user said no")
+		return errors.New("denied by the user")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// appendTo opens a file to write at its end, readable for nobody else.
+// appendTo opens a file for appending, readable by its owner only.
 func appendTo(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err

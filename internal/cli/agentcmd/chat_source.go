@@ -23,10 +23,10 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// chatsDir is the folder of the terminals' conversations, in that of all data.
+// chatsDir is the directory of the conversations of `chat`, in the data directory.
 const chatsDir = "chats"
 
-// Dir is where the conversations are.
+// source is where the conversations are stored.
 type source struct {
 	conversations tui.Conversations
 	conversation  tui.Conversation      // the one to begin with; nil: a new one
@@ -34,15 +34,15 @@ type source struct {
 	models        func() []string
 }
 
-// serverURL gives the server that keeps the conversations; "": they are here.
+// serverURL returns the server that stores the conversations; "": this machine.
 func (c *chatCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
 
-// Open finds where the conversations are, and what they have to do with. errs is
-// for what MCP servers say besides.
+// open opens the source of conversations and their tools. errs is for the standard
+// error of MCP servers.
 func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (at source, end func(), err error) {
 	end = func() {}
 	if c.patience < 0 {
-		return at, end, errors.New("--patience is not below 0")
+		return at, end, errors.New("--patience must not be negative")
 	}
 	if at.settings, err = c.withFlags(conversation.Settings{Model: c.streams.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
 		return at, end, err
@@ -53,7 +53,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	}
 	tools, end, err := c.tools.open(ctx, errs)
 	if err == nil {
-		at, err = c.openLocal(ctx, at, app.Worlds{Env: c.streams.Env, Policy: c.config.Named, Tools: tools, Approve: c.approve}, log)
+		at, err = c.openLocal(ctx, at, app.Agents{Env: c.streams.Env, Policy: c.config.Named, Tools: tools, Approve: c.approve}, log)
 	}
 	if err != nil {
 		end()
@@ -61,14 +61,14 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	return at, end, err
 }
 
-// openLocal is the place on this machine.
-func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Worlds, log *slog.Logger) (source, error) {
+// openLocal opens the source on this machine.
+func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *slog.Logger) (source, error) {
 	dir, err := c.store.Dir()
 	if err != nil {
 		return at, err
 	}
-	f := chat.Folder{Validate: w.Settle, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Host(e, log) }}
-	f.WorkDir, _ = os.Getwd() // without it conversations are found by their time
+	f := chat.Folder{Validate: w.Validate, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Runner(e, log) }}
+	f.WorkDir, _ = os.Getwd() // without it, the latest is the latest of all
 	if dir != storeflags.None {
 		f.Dir = filepath.Join(dir, chatsDir)
 	}
@@ -80,11 +80,11 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Worlds, log *s
 	if at.settings.Model == "" {
 		return at, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
 	}
-	_, err = w.Settle(at.settings)
+	_, err = w.Validate(at.settings)
 	return at, settingsError(err)
 }
 
-// openServer is the place at a server.
+// openServer opens the source at a server.
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	if c.tools.used() || c.store.Data != "" {
 		return at, errors.New("--files, --mcp, --yes and --data cannot be combined with --server")
@@ -98,21 +98,21 @@ func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	if at.settings.Model == "" {
 		return at, command.WithCode(noModel(nil), command.ExitConfig)
 	}
-	for _, err := range s.List(ctx) { // whether it is there, and lets us in
+	for _, err := range s.List(ctx) { // checks the address and the token
 		return at, settingsError(err)
 	}
 	return at, nil
 }
 
-// override gives the settings of a conversation that is gone on with.
+// override returns the settings of a conversation that is continued.
 func (c *chatCmd) override(s conversation.Settings) conversation.Settings {
 	if changed, err := c.withFlags(s); err == nil {
 		return changed
 	}
-	return s // it would have been said before
+	return s // open has checked them before
 }
 
-// resume opens the conversation that was asked for. New ones are made like it.
+// resume opens the conversation to continue. New ones take over its settings.
 func (c *chatCmd) resume(ctx context.Context, at source, in tui.Conversations) (source, error) {
 	id, err := c.continued, error(nil)
 	if id == latest {
@@ -133,8 +133,8 @@ func (c *chatCmd) resume(ctx context.Context, at source, in tui.Conversations) (
 	return at, nil
 }
 
-// latest gives the conversation in which something has happened last: one that
-// was begun in this directory before others, and one that is free.
+// latest returns the conversation that was used last. Those of this working
+// directory come first, then those that no other terminal uses.
 func (c *chatCmd) latest(ctx context.Context, in tui.Conversations) (id string, err error) {
 	here, _ := os.Getwd()
 	var first, free, near string
@@ -155,7 +155,7 @@ func (c *chatCmd) latest(ctx context.Context, in tui.Conversations) (id string, 
 	return id, err
 }
 
-// openError says why a conversation cannot be opened.
+// openError returns the error of a conversation that cannot be opened.
 func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrInUse):
@@ -166,7 +166,7 @@ func openError(id string, err error) error {
 	return settingsError(err)
 }
 
-// settingsError makes an error of what a conversation cannot be had with.
+// settingsError adds the exit code to an error of settings.
 func settingsError(err error) error {
 	switch {
 	case err == nil:
@@ -179,8 +179,8 @@ func settingsError(err error) error {
 	return serverError(err)
 }
 
-// policy gives the name of the policy that was chosen; "": it has none, since it
-// is in a file.
+// policy returns the name of the chosen policy; "": it has none, as it is in a
+// file.
 func (c *chatCmd) policy() string {
 	flag := c.settings.Command.Flags().Lookup("policy")
 	switch name := c.config.Policy(); {
@@ -198,12 +198,12 @@ func (c *chatCmd) policy() string {
 // ownPolicy is what the configuration calls a policy without a name.
 const ownPolicy = "own"
 
-// recentConversations is how many conversations are looked at for the models that were used:
-// a key that was pressed waits for it.
+// recentConversations is how many conversations are searched for the names of
+// models while the user waits.
 const recentConversations = 20
 
-// modelNames gives models that /model may mean: those that were used, and how the
-// names begin of those that there are credentials for.
+// modelNames returns suggestions for /model: recently used models, and the prefixes
+// of providers with credentials.
 func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(all, name) {
@@ -228,8 +228,8 @@ func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []s
 	return all
 }
 
-// resumeCommand gives the command that goes on with a conversation: with what is
-// not kept in it.
+// resumeCommand returns the command that continues a conversation, with the flags
+// that are not stored in it.
 func (c *chatCmd) resumeCommand(id string) string {
 	words := []string{"ridethrough", "chat"}
 	add := func(flag string, values ...string) {
@@ -243,7 +243,7 @@ func (c *chatCmd) resumeCommand(id string) string {
 	case server != "":
 		add("--server", server)
 	case c.store.Data == storeflags.None || c.store.Data == "" && c.streams.Env("RIDETHROUGH_DATA") == storeflags.None:
-		return "" // nothing is kept
+		return "" // nothing is stored
 	default:
 		add("--data", c.store.Data)
 		add("--files", c.tools.files)

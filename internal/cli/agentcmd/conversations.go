@@ -44,41 +44,41 @@ func (c *conversations) dataDir() (dir string, named bool) {
 // Attach adds conversations and councils to what is served. If their default
 // directory cannot be used, the gateway is served without them.
 func (c *conversations) Attach(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
-	w := app.Worlds{Env: c.store.Streams.Env, Policy: from.Named, Watch: watching(to.Feed, to.History)}
+	w := app.Agents{Env: c.store.Streams.Env, Policy: from.Named, Watch: watchBoth(to.Feed, to.History)}
 	to.Council = w.Councils()
 	if c.store.URL() != "" {
-		return c.attachCluster(ctx, to, w)
+		return c.attachNATS(ctx, to, w)
 	}
 	dir, named := c.dataDir()
 	if dir == "" {
 		return func() {}, nil
 	}
 	measured := history.Open(filepath.Join(dir, "history.json"), to.Log)
-	w.Watch = watching(to.Feed, measured)
-	host, end, err := w.Converse(ctx, dir, to.Log)
+	w.Watch = watchBoth(to.Feed, measured)
+	host, end, err := w.OpenDir(ctx, dir, to.Log)
 	switch {
 	case err != nil && named:
 		return nil, err
 	case err != nil:
-		to.Log.Warn("there are no conversations", "error", err.Error(), "do", "name another directory with --data, or none")
+		to.Log.Warn("conversations are off: cannot open their store", "error", err.Error(), "fix", "choose another directory with --data, or none")
 		return func() {}, nil
 	}
 	to.Log.Info("conversations", "data", dir)
-	to.Conversations, to.Settle, to.History = host, w.Settle, measured
-	return keeping(ctx, measured, end), nil
+	to.Conversations, to.Settle, to.History = host, w.Validate, measured
+	return writeHistory(ctx, measured, end), nil
 }
 
-// watching tells both of what happens to turns.
-func watching(feed *feed.Feed, measured *history.History) func(conversation.Event) {
+// watchBoth returns a function that hands events of turns to both.
+func watchBoth(feed *feed.Feed, measured *history.History) func(conversation.Event) {
 	return func(e conversation.Event) {
 		measured.WatchTurns(e)
 		feed.WatchTurns(e)
 	}
 }
 
-// keeping writes what is measured into its file until end is called and all is
-// over that end ends.
-func keeping(ctx context.Context, measured *history.History, end func()) func() {
+// writeHistory writes the history to its file until the returned function is called. It
+// calls end first.
+func writeHistory(ctx context.Context, measured *history.History, end func()) func() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() { measured.Keep(ctx) })
@@ -89,15 +89,15 @@ func keeping(ctx context.Context, measured *history.History, end func()) func() 
 	}
 }
 
-// converseOn adds conversations that servers elsewhere keep, and on which other
-// processes may work as well.
-func (c *conversations) attachCluster(ctx context.Context, to *server.Config, w app.Worlds) (end func(), err error) {
+// attachNATS adds conversations that NATS servers store and that other
+// processes may run as well.
+func (c *conversations) attachNATS(ctx context.Context, to *server.Config, w app.Agents) (end func(), err error) {
 	store, err := c.store.Open(ctx, to.Log)
 	if err != nil {
 		return nil, err
 	}
-	to.Conversations, end = w.On(ctx, store, to.Log)
-	to.Settle = w.Settle
+	to.Conversations, end = w.Start(ctx, store, to.Log)
+	to.Settle = w.Validate
 	to.Log.Info("conversations", "data", "nats") // the URL may hold a secret
 	return end, nil
 }

@@ -19,19 +19,20 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
+// Council returns the command `council`.
 func Council(s command.Streams) *cobra.Command {
 	c := &councilCmd{streams: s}
 	cmd := &cobra.Command{
 		Use:   "council QUESTION",
-		Short: "Ask several models the same, and have one of them make one answer of theirs",
-		Long: "council asks the models side by side. Each has one budget of time over all its tries, and one retry in\n" +
-			"it where its provider fails in passing. When enough have answered, the rest get a grace; then the judge\n" +
-			"makes one answer of theirs. That goes to standard output; where each member stands goes to standard\n" +
-			"error. Without a question it is read from standard input, and an argument - stands for what comes there.\n\n" +
-			"Keys and addresses are in the same variables as for `ridethrough run`.\n\n" +
-			"The exit code is 0 where there is an answer, 1 where there is none, 2 for wrong usage, 75 where providers\n" +
-			"stayed down, 77 for credentials, 78 for the configuration, 130 after Ctrl+C and 143 after SIGTERM. What\n" +
-			"the members have answered is handed over in any case, on standard error.",
+		Short: "Ask several models the same question and merge their answers into one",
+		Long: "council asks its members in parallel. Each member has a time budget for all its tries, with one retry if\n" +
+			"its provider fails temporarily. When enough members have answered, the others get a grace period. Then the\n" +
+			"judge merges the answers into one. That answer goes to standard output, the state of the members to standard\n" +
+			"error. Without a question argument, council reads standard input; an argument - includes it.\n\n" +
+			"Keys and base URLs are read from the same variables as for `ridethrough run`.\n\n" +
+			"The exit code is 0 for an answer, 1 for none, 2 for wrong usage, 75 if providers stayed down, 77 for\n" +
+			"missing or rejected credentials, 78 for mistakes in the configuration, 130 after Ctrl+C and 143 after\n" +
+			"SIGTERM. Without a merged answer, the members' answers are printed to standard error.",
 		Example: "  ridethrough council \"Is P equal to NP?\" -m anthropic/claude-opus-4-5 -m openai/gpt-5 -m gemini/gemini-3-pro\n" +
 			"  git diff | ridethrough council \"Review this.\" - -m claude-opus-4-5 -m gpt-5 --judge o3 --members-answers",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +50,7 @@ func Council(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// councilCmd is what `council` was asked for.
+// councilCmd is a call of `council`.
 type councilCmd struct {
 	streams  command.Streams
 	settings configflags.Flags
@@ -64,27 +65,27 @@ type councilCmd struct {
 	closed council.Ended // how it has ended; zero: it has not begun
 }
 
-// AddAll adds the command's flags.
+// flags adds the command's flags.
 func (c *councilCmd) flags(cmd *cobra.Command) {
 	f, t, usual := cmd.Flags(), &c.council, council.Council{}.WithDefaults()
-	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; twice at least, and the same one may have several voices")
-	f.StringVar(&c.judge, "judge", "", "the model that makes one answer of theirs; the default is that of the first member")
-	f.StringVar(&c.system, "system", "", "system prompt of the members and the judge, or @FILE")
-	f.DurationVar(&t.Budget, "budget", usual.Budget, "the time of each member over all its tries")
-	f.DurationVar(&t.Reserve, "reserve", usual.Reserve, "how much of it must be left for another try when one has failed")
-	f.IntVar(&t.Quorum, "quorum", usual.Quorum, "how many answers are enough")
-	f.DurationVar(&t.Grace, "grace", usual.Grace, "how long the rest may go on once there are so many")
-	f.DurationVar(&t.Cap, "cap", usual.Cap, "the time of the whole, in which the judge's is kept free")
-	f.DurationVar(&t.AggregatorBudget, "judge-budget", usual.AggregatorBudget, "the time of the judge over all its tries")
-	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "let the judge read in how many tries each member has answered")
-	f.BoolVar(&c.answers, "members-answers", false, "show on standard error what each member has answered")
-	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
-	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
+	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; at least two, and a model may be repeated")
+	f.StringVar(&c.judge, "judge", "", "the model that merges the answers (default the first member's)")
+	f.StringVar(&c.system, "system", "", "the system prompt of the members and the judge, or @FILE")
+	f.DurationVar(&t.Budget, "budget", usual.Budget, "the time limit of each member, for all its tries")
+	f.DurationVar(&t.Reserve, "reserve", usual.Reserve, "the part of the budget that must be left for a retry")
+	f.IntVar(&t.Quorum, "quorum", usual.Quorum, "the number of answers that suffice")
+	f.DurationVar(&t.Grace, "grace", usual.Grace, "the time that the other members get once the quorum has answered")
+	f.DurationVar(&t.Cap, "cap", usual.Cap, "the time limit of the whole council, including the judge")
+	f.DurationVar(&t.AggregatorBudget, "judge-budget", usual.AggregatorBudget, "the time limit of the judge, for all its tries")
+	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "tell the judge how many tries each member needed")
+	f.BoolVar(&c.answers, "members-answers", false, "print each member's answer to standard error")
+	f.BoolVar(&c.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
+	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them")
 }
 
-// run convenes the council.
+// run runs the council.
 func (c *councilCmd) run(ctx context.Context, args []string) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is handled as a write error
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
 	c.view = c.newView(func() { unread(errNotWritten) })
@@ -110,7 +111,7 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	return c.verdict(ctx, err)
 }
 
-// openModels finds the members and the judge.
+// openModels opens the models of the members and the judge.
 func (c *councilCmd) openModels() error {
 	for _, name := range []string{"budget", "reserve", "grace", "cap", "judge-budget"} {
 		if d, _ := c.settings.Command.Flags().GetDuration(name); d <= 0 {
@@ -124,7 +125,7 @@ func (c *councilCmd) openModels() error {
 	if err != nil {
 		return err
 	}
-	seated, err := app.Worlds{Env: c.streams.Env}.Councils()(c.models, c.judge)
+	seated, err := app.Agents{Env: c.streams.Env}.Councils()(c.models, c.judge)
 	if err != nil {
 		return modelError(err)
 	}
@@ -136,16 +137,16 @@ func (c *councilCmd) openModels() error {
 	return c.council.Check()
 }
 
-// fewMembers says how to name members.
+// fewMembers returns the error of a council without two members.
 func fewMembers(ready []string) error {
-	const how = "a council has at least two members; give each as -m PROVIDER/MODEL"
+	const how = "a council needs at least two members; name each with -m PROVIDER/MODEL"
 	if len(ready) == 0 {
 		return errors.New(how)
 	}
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// verdict gives the error that the council's end comes to.
+// verdict returns the error, with its exit code, for how the council ended.
 func (c *councilCmd) verdict(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -160,8 +161,8 @@ func (c *councilCmd) verdict(ctx context.Context, err error) error {
 	return command.WithCode(command.Reported{Message: err.Error()}, code)
 }
 
-// shortfall gives the exit code of a council in which too few have answered:
-// whether the same command may pass later.
+// shortfall returns the exit code of a council with too few answers. It depends on
+// whether the same command may succeed later.
 func (c *councilCmd) shortfall() int {
 	later, code := c.closed.Count(council.Answered)+c.closed.Count(council.CutOff), command.ExitFailed
 	for _, v := range c.closed.Members {
@@ -179,7 +180,7 @@ func (c *councilCmd) shortfall() int {
 	return code
 }
 
-// finish tells the view how the command ends.
+// finish shows how the command ends.
 func (c *councilCmd) finish(err error) error {
 	if c.view == nil {
 		c.view = c.newView(func() {})

@@ -17,15 +17,14 @@ import (
 // councilView shows a council.
 type councilView interface {
 	show(council.Event) // one event after the other
-	// end is told last of all how the command ends; message is of an error that
-	// no event has told of.
+	// end is called last; message is of an error that no event has reported.
 	end(status turn.Status, code int, message string)
-	// Err gives the first error that showing has brought.
+	// broken returns the first error of writing.
 	broken() error
 }
 
-// newView gives the view that was asked for. unread is called when nobody
-// reads the answer any more.
+// newView returns the view that flags choose. unread is called when the answer
+// cannot be written any more.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
 		return &councilJSON{jsonView: jsonView{w: c.streams.Out, unread: unread, turn: conversation.NewID()}}
@@ -35,9 +34,9 @@ func (c *councilCmd) newView(unread func()) councilView {
 	return &councilTable{textView: shown, answers: c.answers, judged: c.judge != ""}
 }
 
-// queueEvents has events shown one after the other without keeping the council from
-// its work: whoever reads slowly takes no time of its members. over waits until
-// all are shown; no event may follow.
+// queueEvents shows events in order on a goroutine of their own, so that a slow
+// reader does not delay the members. over waits until all are shown; no event may
+// follow.
 func queueEvents(show func(council.Event)) (tell func(council.Event), over func()) {
 	var mu sync.Mutex
 	var told []council.Event
@@ -66,7 +65,7 @@ func queueEvents(show func(council.Event)) (tell func(council.Event), over func(
 	return tell, func() { close(news); <-shown }
 }
 
-// councilJSON shows a council as events, a line of JSON each.
+// councilJSON shows a council as events, one JSON object per line.
 type councilJSON struct{ jsonView }
 
 func (l *councilJSON) show(e council.Event) { l.write(council.Body(l.turn, e)) }
@@ -75,8 +74,8 @@ func (l *councilJSON) end(status turn.Status, code int, message string) {
 	l.jsonView.end(status, code, message, "")
 }
 
-// councilTable shows a council with a line for each member: on a terminal each in its
-// place until all have ended, elsewhere whenever one changes.
+// councilTable shows a line for each member: redrawn in place on a terminal,
+// otherwise appended whenever the member changes.
 type councilTable struct {
 	*textView         // of the judge's turn
 	answers      bool // of the members are shown in any case
@@ -117,7 +116,7 @@ func (t *councilTable) show(e council.Event) {
 
 func (t *councilTable) end(turn.Status, int, string) {}
 
-// Open begins the table.
+// open begins the table.
 func (t *councilTable) open(e council.Started) {
 	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Member, len(e.Members)), make([]time.Time, len(e.Members))
 	if !t.judged {
@@ -144,8 +143,8 @@ func (t *councilTable) open(e council.Started) {
 	})
 }
 
-// change takes in where a member stands. Where nothing can be replaced a line
-// says so, and one every 30 seconds while it waits.
+// change updates a member. Where lines are only appended, it adds one, and one
+// every 30 seconds while the member waits.
 func (t *councilTable) change(e council.MemberChanged) {
 	t.mu.Lock()
 	t.voices[e.Index], t.told[e.Index] = e.Member, time.Now()
@@ -158,7 +157,7 @@ func (t *councilTable) change(e council.MemberChanged) {
 	}
 }
 
-// redraw shows the lines as they are now.
+// redraw redraws the lines.
 func (t *councilTable) redraw() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +173,7 @@ func (t *councilTable) redraw() {
 	t.screen.Rows(rows[max(0, len(rows)-height+1):]...)
 }
 
-// current gives the members as they are now.
+// current returns the members with the time that has passed.
 func (t *councilTable) current() []council.Member {
 	now := make([]council.Member, len(t.voices))
 	for i, v := range t.voices {
@@ -183,7 +182,7 @@ func (t *councilTable) current() []council.Member {
 	return now
 }
 
-// jsonView gives a line for each member that has begun.
+// lines returns a line for each member that has begun.
 func (t *councilTable) lines(width int) (rows []screen.Row) {
 	for i, v := range t.current() {
 		if v.State != "" {
@@ -193,7 +192,7 @@ func (t *councilTable) lines(width int) (rows []screen.Row) {
 	return rows
 }
 
-// colorOf gives the color of a member's line.
+// colorOf returns the color of a member's line.
 func colorOf(v council.Member) string {
 	switch v.State {
 	case council.Waiting:
@@ -223,7 +222,7 @@ func (t *councilTable) judge(e turn.Event) {
 	t.textView.show(e)
 }
 
-// stopRedraw ends the redrawing: on a terminal the members' last lines stay.
+// stopRedraw ends the redrawing and prints the last lines of the members.
 func (t *councilTable) stopRedraw() {
 	if t.over == nil {
 		return
@@ -237,9 +236,8 @@ func (t *councilTable) stopRedraw() {
 	}
 }
 
-// close tells how the council has ended, where that was not told of yet, and
-// hands over what the members have answered unless there is an answer made of
-// it.
+// close shows how the council has ended, unless that was shown already, and the
+// members' answers if there is no merged one.
 func (t *councilTable) close(e council.Ended) {
 	short, isShort := errors.AsType[*council.QuorumError](e.Err)
 	switch {
@@ -256,7 +254,7 @@ func (t *councilTable) close(e council.Ended) {
 	}
 }
 
-// details says what failed members have met, in their providers' words.
+// details prints the providers' errors of failed members.
 func (t *councilTable) details(members []council.Member) {
 	for i, v := range members {
 		if v.State == council.Failed {
@@ -265,7 +263,7 @@ func (t *councilTable) details(members []council.Member) {
 	}
 }
 
-// printAnswers shows what members have answered, once.
+// printAnswers prints the members' answers, once.
 func (t *councilTable) printAnswers(members []council.Member) {
 	if t.answersShown {
 		return

@@ -83,7 +83,7 @@ func films(t *testing.T, c council.Council, o *terminal, answers bool, moments .
 	return append(frames, "-- end --\n"+o.String())
 }
 
-// voices gives a council of five, of which three are at a provider that is
+// voices returns a council of five, of which three are at a provider that is
 // overloaded.
 func voices() council.Council {
 	named := func(provider, model string, answers ...llmtest.Answer) agent.Agent {

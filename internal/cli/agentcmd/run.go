@@ -19,20 +19,21 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
+// Run returns the command `run`.
 func Run(s command.Streams) *cobra.Command {
 	c := &runCmd{streams: s}
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT]",
-		Short: "Have an agent answer one prompt, through whatever outage there is",
-		Long: "run asks a model, and has it use the tools that it is given, until it has answered. The answer\n" +
-			"goes to standard output; what happens on the way goes to standard error. Without a prompt it is\n" +
-			"read from standard input, and an argument - stands for what comes there.\n\n" +
-			"Keys and addresses are in the variables that the providers' own tools read: ANTHROPIC_API_KEY,\n" +
+		Short: "Run an agent on one prompt, through provider outages",
+		Long: "run asks a model and runs the tools that it calls until it has answered. The answer goes to standard\n" +
+			"output, progress to standard error. Without a prompt argument, run reads standard input; an argument -\n" +
+			"includes it.\n\n" +
+			"Keys and base URLs are read from the variables that the providers' own tools use: ANTHROPIC_API_KEY,\n" +
 			"ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GOOGLE_API_KEY, OLLAMA_HOST and so on.\n\n" +
-			"The exit code is 0 where the model has answered, 1 where the turn failed, 2 for wrong usage, 75\n" +
-			"where the provider stayed down or the account is spent, 77 for credentials, 78 for the\n" +
-			"configuration, 130 after Ctrl+C and 143 after SIGTERM. A turn that did not come to its end is\n" +
-			"saved, and can be gone on with.",
+			"The exit code is 0 if the model has answered, 1 if the turn failed, 2 for wrong usage, 75 if the\n" +
+			"provider stayed down or the account is spent, 77 for missing or rejected credentials, 78 for mistakes\n" +
+			"in the configuration, 130 after Ctrl+C and 143 after SIGTERM. An unfinished turn is saved;\n" +
+			"`ridethrough run --continue` continues it.",
 		Example: "  ridethrough run -m anthropic/claude-opus-4-5 \"Why is the sky blue?\"\n" +
 			"  git diff | ridethrough run -m openai/gpt-5 --policy patient --max-wait 8h \"Review this.\" -\n" +
 			"  ridethrough run -m ollama/qwen3 --files . --json \"What does this program do?\"",
@@ -46,8 +47,8 @@ func Run(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// flagError ends a command of which a flag cannot be read: once events are
-// wanted, the last one tells of that as well.
+// flagError ends a command with a wrong flag. With --json, the exit event reports
+// the error too.
 func (c *runCmd) flagError(_ *cobra.Command, err error) error {
 	if !c.json {
 		return err
@@ -56,7 +57,7 @@ func (c *runCmd) flagError(_ *cobra.Command, err error) error {
 	return c.finish(err)
 }
 
-// runCmd is what `run` was asked for.
+// runCmd is a call of `run`.
 type runCmd struct {
 	streams  command.Streams
 	settings configflags.Flags
@@ -74,58 +75,58 @@ type runCmd struct {
 
 	view  view
 	ended turn.Sealed // how the turn has ended; zero: it has not
-	cause turn.Error  // what it failed of
-	saved string      // the file that it can be gone on with; "": there is none
+	cause turn.Error  // why it failed
+	saved string      // the file to continue from; "": none
 }
 
-// modelFlags is what a model is asked with.
+// modelFlags are the flags about models.
 type modelFlags struct {
 	model, system, effort string
 	fallback              []string
 	patience              time.Duration
 }
 
-// AddAll adds the flags for it.
+// flags adds them to a command.
 func (c *modelFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&c.model, "model", "m", "", "the model that is asked, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
-	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the one before stays down; repeatable")
-	f.DurationVar(&c.patience, "patience", 0, "how long faults may last before a fallback takes over; 0: not at all")
-	f.String("policy", "interactive", "when to try again: a preset, one of the configuration, none, or a file that holds one [RIDETHROUGH_POLICY]")
-	f.StringVar(&c.system, "system", "", "system prompt, or @FILE")
-	f.StringVar(&c.effort, "effort", "", "how hard the model should think: low, medium or high; the default is its own")
+	f.StringVarP(&c.model, "model", "m", "", "the model, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
+	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the previous one stays down; repeatable")
+	f.DurationVar(&c.patience, "patience", 0, "how long a model may fail before its fallback takes over")
+	f.String("policy", "interactive", "the retry policy: a preset, one from the configuration, none, or a file with one [RIDETHROUGH_POLICY]")
+	f.StringVar(&c.system, "system", "", "the system prompt, or @FILE")
+	f.StringVar(&c.effort, "effort", "", "the reasoning effort: low, medium or high (default the model's own)")
 }
 
-// AddAll adds the command's flags.
+// flags adds the command's flags.
 func (c *runCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.modelFlags.flags(cmd)
-	f.DurationVar(&c.maxWait, "max-wait", maxWait, "how long to wait in all; 0: as long as the policy says [RIDETHROUGH_MAX_WAIT]")
-	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer, in tokens; 0: what is usual")
-	f.BoolVar(&c.whole, "whole", false, "ask for answers in one piece, without streaming")
+	f.DurationVar(&c.maxWait, "max-wait", maxWait, "the longest total wait; 0 for the policy's limit [RIDETHROUGH_MAX_WAIT]")
+	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer in tokens; 0 for the provider's default")
+	f.BoolVar(&c.whole, "whole", false, "request whole answers instead of streams")
 	c.tools.flags(cmd)
-	f.BoolVar(&c.json, "json", false, "write events to standard output, a line of JSON each; the last one is the end")
-	f.BoolVar(&c.plain, "plain", false, "append lines only, replace none")
-	f.BoolVar(&c.reasoning, "reasoning", false, "show on standard error what the model thinks")
+	f.BoolVar(&c.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
+	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them")
+	f.BoolVar(&c.reasoning, "reasoning", false, "print the model's reasoning to standard error")
 	f.StringVar(&c.save, "save", "", "store the conversation in `FILE`, continuing it if it exists")
-	continueFlag(cmd, &c.continued, "the file of a saved or exported one, or the id of one at --server")
-	f.BoolVar(&c.noSave, "no-save", false, "keep nothing on disk")
-	f.StringVar(&c.server, "server", "", "URL of a running `ridethrough serve` that has the turn and keeps it, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
-	f.String("log", "", "log from this level on: debug, info, warn or error; the default is not to")
+	continueFlag(cmd, &c.continued, "the file of a saved or exported one, or an id at --server")
+	f.BoolVar(&c.noSave, "no-save", false, "store nothing on disk")
+	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that runs and stores the turn, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
+	f.String("log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
 	c.configFlag(cmd)
 }
 
-// configFlag adds the flag for the file with policies.
+// configFlag adds the flag for the configuration file.
 func (c *runCmd) configFlag(cmd *cobra.Command) {
 	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
 }
 
-// conflict finds flags that do not go together. It is not left to those who
-// read them, since events tell of it as well.
+// conflict returns an error for flags that cannot be combined. Cobra's own check
+// would come before the view that --json needs.
 func (c *runCmd) conflict() error {
 	switch {
 	case c.json && c.reasoning:
-		return errors.New("--json tells of reasoning by itself: leave --reasoning out")
+		return errors.New("--json includes the reasoning: leave --reasoning out")
 	case c.save != "" && c.continued != "":
 		return errors.New("--save and --continue cannot be combined: each names the conversation")
 	case c.noSave && c.save+c.continued != "":
@@ -137,19 +138,18 @@ func (c *runCmd) conflict() error {
 // view shows a turn.
 type view interface {
 	show(turn.Event)
-	// end is told last of all how the command ends; message is of an error that
-	// no event has told of.
+	// end is called last; message is of an error that no event has reported.
 	end(status turn.Status, code int, message, saved string)
-	// Err gives the first error that showing has brought.
+	// broken returns the first error of writing.
 	broken() error
 }
 
-// errNotWritten ends a turn whose answer goes nowhere any more.
+// errNotWritten ends a turn whose answer cannot be written any more.
 var errNotWritten = errors.New("the answer cannot be written")
 
-// run has the prompt answered.
+// run runs the turn here, or at a server.
 func (c *runCmd) run(ctx context.Context, args []string) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // that a reader has left is noticed where it is written to
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is handled as a write error
 	ctx, unread := context.WithCancelCause(ctx)
 	defer unread(nil)
 	c.view = c.newView(func() { unread(errNotWritten) })
@@ -198,7 +198,7 @@ func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input [
 	return c.verdict(ctx)
 }
 
-// show shows an event, and remembers how the turn ends.
+// show shows an event and records how the turn ends.
 func (c *runCmd) show(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Error:
@@ -209,7 +209,7 @@ func (c *runCmd) show(e turn.Event) {
 	c.view.show(e)
 }
 
-// verdict gives the error that the turn's end comes to.
+// verdict returns the error, with its exit code, for how the turn ended.
 func (c *runCmd) verdict(ctx context.Context) error {
 	switch broken := c.view.broken(); {
 	case broken != nil:
@@ -222,8 +222,8 @@ func (c *runCmd) verdict(ctx context.Context) error {
 	return nil
 }
 
-// writeError makes an error of one that writing the answer has brought. A reader
-// who has left is none: other programs end by SIGPIPE then, without a word.
+// writeError returns the error of an answer that could not be written. A closed
+// pipe has the exit code of SIGPIPE, as for other programs.
 func writeError(err error) error {
 	code := command.ExitFailed
 	if readerLeft(err) {
@@ -232,17 +232,16 @@ func writeError(err error) error {
 	return command.WithCode(fmt.Errorf("%w: %w", errNotWritten, err), code)
 }
 
-// delivered tells whether the answer has gone where it was to go, as far as
-// whoever reads it wants it.
+// delivered reports whether the answer was written as far as its reader wanted it.
 func (c *runCmd) delivered() bool {
 	err := c.view.broken()
 	return err == nil || readerLeft(err)
 }
 
-// readerLeft tells whether a write has failed because nobody reads any more.
+// readerLeft reports whether a write failed because the reader closed the pipe.
 func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// finish tells the view how the command ends.
+// finish shows how the command ends.
 func (c *runCmd) finish(err error) error {
 	code, message := command.Outcome(err)
 	status := c.ended.Status

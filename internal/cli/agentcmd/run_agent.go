@@ -21,12 +21,10 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// maxWait is how long `run` waits where nobody says how long: a script must
-// not hang.
+// maxWait is the default of --max-wait, so that scripts do not hang.
 const maxWait = 10 * time.Minute
 
-// newAgent makes what the turn needs of the outside, but for the tools and the
-// journal.
+// newAgent returns the agent of the turn, without its tools and storage.
 func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	if w.Retry.Policy, err = c.policy(); err != nil {
 		return w, err
@@ -46,14 +44,14 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 		return w, fmt.Errorf("--effort %q: want low, medium or high", c.effort)
 	}
 	if c.maxTokens < 0 || c.patience < 0 {
-		return w, errors.New("--max-tokens and --patience are not below 0")
+		return w, errors.New("--max-tokens and --patience must not be negative")
 	}
 	w.Patience, w.MaxTokens, w.NoStream = c.patience, c.maxTokens, c.whole
 	w.Approve = c.approve
 	return w, nil
 }
 
-// models gives the model that is asked and those that take over.
+// models returns the model and its fallbacks.
 func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
 	const variable = "RIDETHROUGH_MODEL"
 	name := cmp.Or(c.model, c.streams.Env(variable))
@@ -74,8 +72,8 @@ func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
 	return others[0], others[1:], nil
 }
 
-// modelError makes a failure of the error of a model that cannot be had, unless it
-// is about the name.
+// modelError adds the exit code to an error about credentials or the environment.
+// An error about the model's name stays one of usage.
 func modelError(err error) error {
 	switch {
 	case errors.Is(err, app.ErrCredentials):
@@ -86,16 +84,16 @@ func modelError(err error) error {
 	return err
 }
 
-// noModel says how to choose one.
+// noModel returns the error of a command without a model.
 func noModel(ready []string) error {
-	const how = "no model is chosen; give one as -m PROVIDER/MODEL or in RIDETHROUGH_MODEL"
+	const how = "no model; choose one with -m PROVIDER/MODEL or RIDETHROUGH_MODEL"
 	if len(ready) == 0 {
 		return fmt.Errorf("%s, where PROVIDER is one of %s", how, command.List(app.Providers()))
 	}
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// policy gives the policy with the bound on waiting.
+// policy returns the retry policy, with --max-wait applied.
 func (c *runCmd) policy() (policy.Policy, error) {
 	conf, err := c.settings.Interactive()
 	if err != nil {
@@ -105,7 +103,7 @@ func (c *runCmd) policy() (policy.Policy, error) {
 	return capped(conf.Retry(), wait), err
 }
 
-// maxTotalWait gives the longest waiting in all; 0: as long as the policy says.
+// maxTotalWait returns the longest total wait; 0: the policy's limit.
 func (c *runCmd) maxTotalWait() (time.Duration, error) {
 	const variable = "RIDETHROUGH_MAX_WAIT"
 	wait, text := c.maxWait, c.streams.Env(variable)
@@ -116,14 +114,13 @@ func (c *runCmd) maxTotalWait() (time.Duration, error) {
 		}
 	}
 	if wait < 0 {
-		return 0, errors.New("--max-wait is not below 0")
+		return 0, errors.New("--max-wait must not be negative")
 	}
 	return wait, nil
 }
 
-// capped gives a policy that waits no longer than a bound in all; 0: as it is.
-// Retries that would never come are taken out of the count, so that what
-// people read is true.
+// capped returns a policy whose total wait is at most bound; 0: unchanged. It
+// lowers the number of retries to those that fit, since the user reads it.
 func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	if bound == 0 || p.MaxWait > 0 && p.MaxWait <= bound {
 		return p
@@ -138,7 +135,7 @@ func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	for n := range p.Retries {
 		next, v := even.Next(run, refused, false, time.Time{}, 0)
 		if v.Stop != "" {
-			p.Retries = max(n, 1) // a hint may be shorter
+			p.Retries = max(n, 1) // a Retry-After may be shorter
 			break
 		}
 		run = next
@@ -146,8 +143,7 @@ func capped(p policy.Policy, bound time.Duration) policy.Policy {
 	return p
 }
 
-// readSystem returns the system prompt given by a flag: as it is, or in a
-// file.
+// readSystem returns the system prompt of a flag, which is the text or @FILE.
 func readSystem(system string) (string, error) {
 	name, isFile := strings.CutPrefix(system, "@")
 	if !isFile {
@@ -160,7 +156,7 @@ func readSystem(system string) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// command.Logger gives the log that was asked for; nil: none was.
+// logger returns the log that --log chooses; nil: none.
 func (c *runCmd) logger() (*slog.Logger, error) {
 	flag := c.settings.Command.Flags().Lookup("log")
 	if !flag.Changed {
@@ -173,32 +169,32 @@ func (c *runCmd) logger() (*slog.Logger, error) {
 	return command.Logger(c.streams.Err, level), nil
 }
 
-// badLevel says what a level is.
+// badLevel returns the error of an unknown log level.
 func badLevel(not string) error {
 	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
 }
 
-// promptLine is how much of a call whoever is to allow it gets to see, in
-// characters: about a screen.
+// promptLine is how many characters of a tool call are shown for approval: about
+// one screen.
 const promptLine = 2000
 
-// approve asks whoever sits at the terminal whether a tool may change things.
+// approve asks the user at the terminal whether a tool may change things.
 func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
-	nobody := errors.New("nobody is there to allow it (--yes would)")
+	denied := errors.New("no terminal to ask for approval (--yes allows it)")
 	switch {
 	case c.tools.yes:
 		return nil
 	case c.json:
-		return nobody
+		return denied
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return nobody
+		return denied
 	}
 	defer tty.Close()
-	fmt.Fprintf(tty, "\r\x1b[2KMay %s run with %s? [y/N] ", display.OneLine(call.Name), display.Truncate(display.Arguments(call), promptLine))
+	fmt.Fprintf(tty, "\r\x1b[2KAllow %s to run with %s? [y/N] ", display.OneLine(call.Name), display.Truncate(display.Arguments(call), promptLine))
 	answer := make(chan string, 1)
-	go func() { // the terminal keeps it until a line comes; the process may end before
+	go func() { // it may outlive the call, until the process ends
 		line, _ := bufio.NewReader(tty).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
@@ -209,12 +205,12 @@ func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
 		if a == "y" || a == "yes" {
 			return nil
 		}
-		return errors.New("the user said no")
+		return errors.New("denied by the user")
 	}
 }
 
-// exitOf gives the exit code for what a turn has failed of. An answer of which
-// a part has come is not worth the same command again: it is a failure.
+// exitOf returns the exit code of a failed turn. A turn with a partial answer is
+// not worth the same command again, so it has failed.
 func exitOf(e turn.Error) int {
 	switch {
 	case e.Kind == fault.Auth.String():

@@ -9,12 +9,12 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// jsonView shows a turn as events, a line of JSON each.
+// jsonView shows a turn as events, one JSON object per line.
 type jsonView struct {
 	w      io.Writer
-	unread func() // called when nobody reads them any more
+	unread func() // called when they cannot be written any more
 	seq    int64
-	turn   string // the one that is under way, or was
+	turn   string // the turn in progress, or the last one
 	err    error
 }
 

@@ -19,7 +19,7 @@ import (
 // stopped.
 const stopTime = 5 * time.Second
 
-// server gives the server on which the turn is to run; "": it runs here.
+// server returns the server on which the turn is to run; "": it runs here.
 func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
 
 // checkServerFlags finds flags that are about a turn that runs here.
@@ -55,7 +55,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	return err
 }
 
-// conversation gives the one that was named, or makes one.
+// conversation returns the one that was named, or makes one.
 func (c *runCmd) conversation(ctx context.Context, server client.Client) (string, error) {
 	switch c.continued {
 	case "":

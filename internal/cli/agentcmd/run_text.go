@@ -13,8 +13,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// newView gives the view that was asked for. unread is called when nobody
-// reads the answer any more.
+// newView returns the view that flags choose. unread is called when the answer
+// cannot be written any more.
 func (c *runCmd) newView(unread func()) view {
 	if c.json {
 		return &jsonView{w: c.streams.Out, unread: unread}
@@ -27,19 +27,19 @@ func (c *runCmd) newView(unread func()) view {
 	}
 }
 
-// Text shows the answer on one stream, and what happens on another.
+// textView shows the answer on one stream and progress on another.
 type textView struct {
 	out             io.Writer
 	screen          *screen.Screen // on standard error
-	clean           bool           // the answer goes to a terminal, which obeys what a model says
+	clean           bool           // the answer goes to a terminal and must not contain control sequences
 	shared          bool           // both are the same terminal
 	reasoning       bool
 	unread          func()
 	continueCommand func() string
 
-	open     bool   // the last line of the answer has no end yet
-	streamed string // what has been said of the message under way
-	block    bool   // what comes next is another message's: it begins on a line of its own
+	open     bool   // the last line of the answer is incomplete
+	streamed string // the text of the message in progress so far
+	block    bool   // the next text belongs to another message and starts on a new line
 	err      error
 	wait     *countdown
 }
@@ -81,7 +81,7 @@ func (v *textView) show(e turn.Event) {
 	}
 }
 
-// showProvider shows what happens to the provider.
+// showProvider shows an event of a provider call, or the end of the turn.
 func (v *textView) showProvider(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
@@ -120,7 +120,7 @@ func (v *textView) end(turn.Status, int, string, string) {
 
 func (v *textView) broken() error { return v.err }
 
-// writeAnswer writes some of the answer. Between two messages there is a line's end.
+// writeAnswer writes a part of the answer. Each message starts on a new line.
 func (v *textView) writeAnswer(words string) {
 	v.stopCountdown()
 	if v.block && v.open {
@@ -130,7 +130,7 @@ func (v *textView) writeAnswer(words string) {
 	if v.shared {
 		v.screen.Status("")
 	}
-	if v.screen.Open { // nobody else writes there now
+	if v.screen.Open { // the screen is not the answer's stream
 		v.screen.Write("\n")
 	}
 	v.put(words)
@@ -150,18 +150,18 @@ func (v *textView) put(words string) {
 	v.open = !strings.HasSuffix(words, "\n")
 }
 
-// finishLine ends the answer's last line.
+// finishLine ends the answer's last line, if it is incomplete.
 func (v *textView) finishLine() {
 	if v.open {
 		v.put("\n")
 	}
 }
 
-// note writes a line about what happens. On a shared terminal it does not
-// stand behind half a line of the answer.
+// note writes a line of progress. On a shared terminal it ends the answer's line
+// first.
 func (v *textView) note(color, format string, args ...any) {
 	if readerLeft(v.err) {
-		return // whoever has left the answer is not told what becomes of it
+		return // the reader of the answer has left
 	}
 	if v.shared {
 		v.finishLine()
@@ -177,14 +177,14 @@ func (v *textView) stopCountdown() {
 	}
 }
 
-// countdown is a wait that people see getting shorter.
+// countdown is a wait that is shown until it ends.
 type countdown struct {
 	policy.Wait
 	done chan struct{}
 	wg   sync.WaitGroup
 }
 
-// count shows a wait: on a terminal second by second, else once.
+// count shows a wait, redrawn every second on a terminal and once otherwise.
 func (v *textView) count(e turn.Retry) *countdown {
 	c := &countdown{Wait: e.Wait, done: make(chan struct{})}
 	c.Due = time.Now().Add(e.Verdict.Wait)

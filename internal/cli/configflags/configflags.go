@@ -20,34 +20,34 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Flags is where the configuration of `serve` comes from: flags, the
-// environment, a file. The one before wins.
+// Flags are the flags about the configuration. [Flags.AddAll] or [Flags.AddFile]
+// adds them to a command.
 type Flags struct {
 	Command   *cobra.Command
 	Streams   command.Streams
 	upstreams []string // of the flag
 }
 
-// AddAll adds the flags that mirror the configuration to a command.
+// AddAll adds all flags that mirror the configuration.
 func (f *Flags) AddAll(cmd *cobra.Command) {
 	f.Command = cmd
 	flags := cmd.Flags()
 	f.AddFile(cmd)
-	flags.String("listen", config.DefaultListen, "address to listen on; port 0 takes a free one [RIDETHROUGH_LISTEN]")
-	flags.String("policy", "patient", "when to try again: "+command.List(policy.Presets())+", none, one of the file, or a file that holds one [RIDETHROUGH_POLICY]")
-	flags.String("log", "info", "the least level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
-	flags.StringArrayVar(&f.upstreams, "upstream", nil, "another base URL for a provider, as NAME=URL; NAME is one of "+
-		command.List(gateway.APIs())+", or of the file [RIDETHROUGH_UPSTREAM_NAME]")
+	flags.String("listen", config.DefaultListen, "the address to listen on; port 0 picks a free port [RIDETHROUGH_LISTEN]")
+	flags.String("policy", "patient", "the retry policy: "+strings.Join(policy.Presets(), ", ")+", none, one from the configuration, or a file with one [RIDETHROUGH_POLICY]")
+	flags.String("log", "info", "the lowest level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
+	flags.StringArrayVar(&f.upstreams, "upstream", nil, "the base URL of an upstream, as NAME=URL; NAME is "+
+		strings.Join(gateway.APIs(), ", ")+" or one from the configuration; repeatable [RIDETHROUGH_UPSTREAM_NAME]")
 }
 
-// AddFile adds the flag that names the file.
+// AddFile adds the flag that names the configuration file.
 func (f *Flags) AddFile(cmd *cobra.Command) {
 	f.Command = cmd
-	cmd.Flags().String("config", "", "file with the configuration; the default is ridethrough/config.yaml in $XDG_CONFIG_HOME or ~/.config, if there is one [RIDETHROUGH_CONFIG]")
+	cmd.Flags().String("config", "", "the configuration file (default ridethrough/config.yaml in $XDG_CONFIG_HOME or ~/.config, if it exists) [RIDETHROUGH_CONFIG]")
 }
 
-// File gives the path of the file, and whether somebody has named it; "": there
-// is no place for one.
+// File returns the path of the configuration file, "" without a home directory,
+// and reports whether the user has named it.
 func (f *Flags) File() (path string, named bool) {
 	if flag := f.Command.Flags().Lookup("config"); flag != nil && flag.Changed {
 		return flag.Value.String(), true
@@ -65,7 +65,8 @@ func (f *Flags) File() (path string, named bool) {
 	return filepath.Join(home, "ridethrough", "config.yaml"), false
 }
 
-// Read gives the configuration as it is in force.
+// Read returns the configuration in force: flags before the environment before
+// the file.
 func (f *Flags) Read() (config.Config, error) {
 	path, named := f.File()
 	c, err := config.Load(path)
@@ -80,14 +81,14 @@ func (f *Flags) Read() (config.Config, error) {
 			return c, err
 		}
 	}
-	if f.Streams.Env("RIDETHROUGH_TOKEN") != "" { // the secret itself: the configuration only knows where it is
+	if f.Streams.Env("RIDETHROUGH_TOKEN") != "" { // the configuration names the variable, not the secret
 		_ = c.Set("token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN")
 	}
 	return c, f.overrideUpstreams(&c)
 }
 
-// override puts a flag or a variable in the place of what the file says:
-// --listen, RIDETHROUGH_LISTEN.
+// override overrides a field of the file with its flag or variable, such as
+// --listen or RIDETHROUGH_LISTEN.
 func (f *Flags) override(c *config.Config, name string) error {
 	if flag := f.Command.Flags().Lookup(name); flag != nil && flag.Changed {
 		if err := c.Set(name, flag.Value.String(), "--"+name); err != nil {
@@ -104,8 +105,8 @@ func (f *Flags) override(c *config.Config, name string) error {
 	return nil
 }
 
-// overrideUpstreams puts other base URLs in the place of the upstreams': those of
-// RIDETHROUGH_UPSTREAM_NAME, then those of --upstream NAME=URL.
+// overrideUpstreams overrides base URLs with RIDETHROUGH_UPSTREAM_NAME, then with
+// --upstream NAME=URL.
 func (f *Flags) overrideUpstreams(c *config.Config) error {
 	for _, name := range slices.Concat(c.Upstreams(), gateway.APIs()) {
 		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
@@ -127,7 +128,7 @@ func (f *Flags) overrideUpstreams(c *config.Config) error {
 	return nil
 }
 
-// Resolved are what a configuration comes to: all that `serve` needs.
+// Resolved is a configuration with everything that it refers to.
 type Resolved struct {
 	Config  config.Config
 	Gateway gateway.Config
@@ -135,9 +136,8 @@ type Resolved struct {
 	Level   slog.Level
 }
 
-// Resolved reads the configuration and looks for all that it needs. Whoever
-// reaches the gateway can use what it forwards to, so that one that others
-// reach has to have a token.
+// Resolve reads the configuration and its keys and files. A gateway that other
+// machines can reach must have a token, since its clients can use every upstream.
 func (f *Flags) Resolve() (t Resolved, err error) {
 	if t.Config, err = f.Read(); err != nil {
 		return t, err
@@ -149,14 +149,14 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
 	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && !command.IsLoopback(host) {
-		return t, command.WithCode(fmt.Errorf("%s is open to other machines, and whoever reaches the gateway can use it: give it a token "+
-			"that clients have to show, in RIDETHROUGH_TOKEN or as token in the configuration, or listen on %s", t.Config.Listen, config.DefaultListen), command.ExitConfig)
+		return t, command.WithCode(fmt.Errorf("%s is open to other machines, so the gateway needs a token: "+
+			"set RIDETHROUGH_TOKEN or token in the configuration, or listen on %s", t.Config.Listen, config.DefaultListen), command.ExitConfig)
 	}
 	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
 }
 
-// Interactive gives the policies of a command that somebody waits for: those of
-// the configuration, and the one that flags and the environment choose.
+// Interactive returns the configuration for a command with a waiting user: the
+// policy is that of the flag or the environment, or else interactive.
 func (f *Flags) Interactive() (conf config.Config, err error) {
 	path, named := f.File()
 	conf, err = config.Load(path)
@@ -170,7 +170,7 @@ func (f *Flags) Interactive() (conf config.Config, err error) {
 	return conf, f.override(&conf, "policy")
 }
 
-// Explain gives an error about a file with all the lines that it is about.
+// Explain returns an error in the configuration with the lines that it is about.
 func Explain(err error) error {
 	if _, ok := errors.AsType[config.Errors](err); !ok {
 		return err
@@ -178,8 +178,8 @@ func Explain(err error) error {
 	return ExplainIn(err, "the configuration")
 }
 
-// ExplainIn is explained for another file than the configuration. An error
-// that is about no lines is the file's.
+// ExplainIn is [Explain] for another file. It adds the exit code to other errors
+// too.
 func ExplainIn(err error, what string) error {
 	if err == nil {
 		return nil

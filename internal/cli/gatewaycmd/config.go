@@ -13,13 +13,14 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
+// Config returns the command `config`.
 func Config(s command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check, show and describe the configuration",
-		Long: "config is about the file that `ridethrough serve` reads: $XDG_CONFIG_HOME/ridethrough/config.yaml\n" +
-			"or ~/.config/ridethrough/config.yaml, or the one that --config or RIDETHROUGH_CONFIG names. Nobody\n" +
-			"has to have one.",
+		Long: "config is about the file that `ridethrough serve` reads: the one that --config or RIDETHROUGH_CONFIG\n" +
+			"names, or else $XDG_CONFIG_HOME/ridethrough/config.yaml or ~/.config/ridethrough/config.yaml. The file is\n" +
+			"optional.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,10 +32,10 @@ func configCheck(s command.Streams) *cobra.Command {
 	from := configflags.Flags{Streams: s}
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Say what is wrong in the configuration, with the lines",
-		Long: "check reads the configuration as `ridethrough serve` would and says all that is wrong with it,\n" +
-			"also whether each key is where the file says that it is. It exits with 78 if anything is, and only\n" +
-			"warns of what is allowed and probably not meant.",
+		Short: "Check the configuration for mistakes",
+		Long: "check reads the configuration as `ridethrough serve` would and reports every mistake with its line,\n" +
+			"including keys and files that do not exist. It exits with 78 if there is one. Valid settings that are\n" +
+			"probably not intended are only warnings.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -46,7 +47,7 @@ func configCheck(s command.Streams) *cobra.Command {
 			if err != nil {
 				return configflags.Explain(err)
 			}
-			approve(s.Out, &t.Config)
+			printValid(s.Out, &t.Config)
 			return nil
 		},
 	}
@@ -54,14 +55,14 @@ func configCheck(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// approve says that a configuration is right, and what is odd about it.
-func approve(w io.Writer, c *config.Config) {
+// printValid reports a valid configuration and its warnings.
+func printValid(w io.Writer, c *config.Config) {
 	for _, doubt := range c.Warnings() {
 		doubt.Message = "warning: " + doubt.Message
 		fmt.Fprintln(w, doubt.Excerpt())
 	}
-	file := cmp.Or(c.File, "no file: everything")
-	fmt.Fprintf(w, "%s is right; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
+	file := cmp.Or(c.File, "the default configuration")
+	fmt.Fprintf(w, "%s is valid; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
 }
 
 func configShow(s command.Streams) *cobra.Command {
@@ -69,10 +70,10 @@ func configShow(s command.Streams) *cobra.Command {
 	var origin bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show the configuration as it is in force",
-		Long: "show writes the configuration that `ridethrough serve` would use, defaults included, as a file that\n" +
-			"means the same. With --origin each value has a comment that says where it comes from. Keys are not\n" +
-			"shown, only where they are. It takes the flags of `ridethrough serve`.",
+		Short: "Show the effective configuration",
+		Long: "show prints the configuration that `ridethrough serve` would use, defaults included, as an equivalent\n" +
+			"file. With --origin, each value has a comment with its source. Keys are never shown, only where they are\n" +
+			"stored. It takes the flags of `ridethrough serve`.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
@@ -84,14 +85,14 @@ func configShow(s command.Streams) *cobra.Command {
 		},
 	}
 	from.AddAll(cmd)
-	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value comes from")
+	cmd.Flags().BoolVar(&origin, "origin", false, "add the source of each value")
 	return cmd
 }
 
 func configSchema(s command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of the file, for editors",
+		Short: "Print the JSON Schema of the file for editors",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := s.Out.Write(config.Schema())
@@ -103,7 +104,7 @@ func configSchema(s command.Streams) *cobra.Command {
 func configInit(s command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "init",
-		Short:   "Print a file to begin with",
+		Short:   "Print a commented configuration file to start from",
 		Example: "  mkdir -p ~/.config/ridethrough\n  ridethrough config init > ~/.config/ridethrough/config.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

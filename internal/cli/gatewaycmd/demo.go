@@ -26,23 +26,24 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// answer is what the demo's provider says once it can.
-const answer = "I am back. Your request waited here meanwhile, and nothing was said twice."
+// answer is the text of the demo's provider after its outage.
+const answer = "I am back. Your request waited here, and nothing was sent twice."
 
+// Demo returns the command `demo`.
 func Demo(s command.Streams) *cobra.Command {
 	var plain bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a client ride through an outage of about twenty seconds",
-		Long: "demo starts a provider that fails, the gateway in front of it and a small streaming client,\n" +
-			"all on this machine, and shows what happens. It needs no key and no network.",
+		Long: "demo starts a failing provider, the gateway in front of it and a small streaming client, all on this\n" +
+			"machine, and shows what happens. It needs no key and no network.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &demo{screen: screen.New(s, plain)}
 			return command.Failed(d.run(cmd.Context()))
 		},
 	}
-	cmd.Flags().BoolVar(&plain, "plain", false, "append lines only, replace none")
+	cmd.Flags().BoolVar(&plain, "plain", false, "only append lines, never redraw them")
 	return cmd
 }
 
@@ -50,18 +51,18 @@ func Demo(s command.Streams) *cobra.Command {
 type demo struct {
 	screen   *screen.Screen
 	begun    time.Time
-	requests atomic.Int64 // at the provider
+	requests atomic.Int64 // that the provider got
 	latest   atomic.Pointer[policy.Wait]
 }
 
-// run shows the demonstration. It ends early when nobody can see it.
+// run shows the demonstration. It ends early if it cannot be written.
 func (d *demo) run(ctx context.Context) error {
 	ctx, unseen := context.WithCancel(ctx)
 	defer unseen()
 	d.screen.OnError = unseen
 	err := d.play(ctx)
 	if broken := d.screen.Err(); broken != nil {
-		return fmt.Errorf("nobody can see the demo: %w", broken)
+		return fmt.Errorf("write demo: %w", broken)
 	}
 	return err
 }
@@ -80,7 +81,7 @@ func (d *demo) play(ctx context.Context) error {
 
 	d.screen.Print("", "provider  %s  fails for 17 seconds", providerURL)
 	d.screen.Print("", "gateway   %s  policy worker", gatewayURL)
-	d.screen.Print("", "client    asks the gateway for a stream and has no retries of its own\n")
+	d.screen.Print("", "client    requests a stream from the gateway and never retries\n")
 	d.begun = time.Now()
 	provider.Start()
 	ticking, endTicking := context.WithCancel(ctx)
@@ -90,21 +91,20 @@ func (d *demo) play(ctx context.Context) error {
 	endTicking()
 	<-ticked
 	if ctx.Err() != nil {
-		d.screen.Print("", "Canceled. Nothing is left behind.")
+		d.screen.Print("", "Canceled.")
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	d.screen.Print("", "")
-	d.screen.Print(screen.Faint, "The client sent 1 request and got one whole answer.")
-	d.screen.Print(screen.Faint, "The provider was asked %d times.", d.requests.Load())
+	d.screen.Print(screen.Faint, "The client sent 1 request and got 1 complete answer.")
+	d.screen.Print(screen.Faint, "The provider got %d requests.", d.requests.Load())
 	return nil
 }
 
-// provider starts a provider with an outage of 17 seconds that changes its
-// face: overloaded, then an error inside a 200 behind the first event, then
-// connections that are reset.
+// provider starts a provider with an outage of 17 seconds: overloaded at first,
+// then with an error after the first event of a 200, then with connection resets.
 func (d *demo) provider() (*simulator.Provider, string, error) {
 	l, err := command.Listen("127.0.0.1:0")
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *demo) provider() (*simulator.Provider, string, error) {
 	return p, "http://" + l.Addr().String(), nil
 }
 
-// Gateway starts the gateway in front of a provider; stop ends it.
+// gateway starts the gateway in front of a provider; stop stops it.
 func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), error) {
 	l, err := command.Listen("127.0.0.1:0")
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	return "http://" + l.Addr().String(), func() { cancel(); <-done }, nil
 }
 
-// watch shows what the gateway tells.
+// watch shows an event of the gateway.
 func (d *demo) watch(e gateway.Event) {
 	n := e.Wait
 	switch e.Type {
@@ -175,12 +175,12 @@ func (d *demo) watch(e gateway.Event) {
 	}
 }
 
-// failureOf gives a call that has failed as a turn would tell of it.
+// failureOf returns the failure of a call in the form of a turn's error.
 func failureOf(n policy.Wait) turn.Error {
 	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
 }
 
-// tick keeps the countdown going.
+// tick redraws the countdown.
 func (d *demo) tick(ctx context.Context) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -195,14 +195,14 @@ func (d *demo) tick(ctx context.Context) {
 	}
 }
 
-// show draws the countdown of the wait that is under way.
+// show draws the countdown of the current wait.
 func (d *demo) show() {
 	if w := d.latest.Load(); w != nil {
 		d.screen.Status(display.WaitLine(*w, time.Now(), d.screen.Columns()))
 	}
 }
 
-// ask is the client: it knows the gateway's address and nothing else.
+// ask is the client. It knows only the gateway's address.
 func (d *demo) ask(ctx context.Context, base string) error {
 	const body = `{"model":"demo","max_tokens":256,"stream":true,"messages":[{"role":"user","content":"Are you there?"}]}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages", strings.NewReader(body))
@@ -224,7 +224,7 @@ func (d *demo) ask(ctx context.Context, base string) error {
 	return d.print(resp.Body)
 }
 
-// Print writes the answer as it comes. A stream without its end is no answer.
+// print writes the answer as it streams. A stream without its end is an error.
 func (d *demo) print(body io.Reader) error {
 	lines := bufio.NewScanner(body)
 	for lines.Scan() {
@@ -242,7 +242,7 @@ func (d *demo) print(body io.Reader) error {
 			} `json:"error"`
 		}
 		if err := json.Unmarshal([]byte(data), &event); err != nil {
-			return fmt.Errorf("the client cannot read %q: %w", data, err)
+			return fmt.Errorf("client: parse event %q: %w", data, err)
 		}
 		switch event.Type {
 		case "content_block_delta":

@@ -10,12 +10,10 @@ import (
 	"syscall"
 )
 
-// dropText takes the pages of the program's code out of this process. Three
-// quarters of them only the start has needed; what is run again is mapped again,
-// from the kernel's cache, sixteen pages at a time. Where it cannot be done,
-// nothing is lost but memory.
-//
-// A debugger writes its breakpoints into these pages, so it is left alone.
+// dropText unmaps the pages of the program's code. Three quarters of them are only
+// used at the start; the others are mapped again from the page cache when they
+// run. Failing only costs memory. With a debugger, which writes breakpoints into
+// these pages, it does nothing.
 func dropText() {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil || !bytes.Contains(status, []byte("TracerPid:\t0\n")) {
@@ -29,7 +27,7 @@ func dropText() {
 	if err != nil {
 		return
 	}
-	defer func() { _ = maps.Close() }() // it was only read
+	defer func() { _ = maps.Close() }() // it is only read
 	for _, text := range textOf(maps, program) {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, text.from, text.to-text.from, syscall.MADV_DONTNEED)
 	}
@@ -38,9 +36,8 @@ func dropText() {
 // region is a range of addresses.
 type region struct{ from, to uintptr }
 
-// textOf finds the code of a program in the list of what a process has mapped:
-// what is read and run, and never written. Nothing else may be dropped, for it
-// would come back as it is in the file.
+// textOf returns the code of a program in a list of mappings: what is readable and
+// executable, but not writable. Written pages would lose their content.
 func textOf(maps io.Reader, program string) (all []region) {
 	lines := bufio.NewScanner(maps)
 	for lines.Scan() {

@@ -35,7 +35,7 @@ func TestWhatWasRunOnceIsHandedBack(t *testing.T) {
 	}
 }
 
-// residentText gives how much of this program's code is in memory, in KB.
+// residentText returns how much of this program's code is in memory, in KB.
 func residentText(t *testing.T) (sum int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -2,5 +2,5 @@
 
 package gatewaycmd
 
-// dropText does nothing where we have not measured that it helps.
+// dropText does nothing on systems where its benefit was not measured.
 func dropText() {}

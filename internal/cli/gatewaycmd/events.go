@@ -7,59 +7,59 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// inbox collects what happens to requests and opens it a little later, in
-// order. A request's own goroutine must not log and count: its stack would stay
-// twice as large for as long as the request waits, and thousands may. And to
-// wake another one for each event would cost more than the event.
-type inbox struct {
-	open func(gateway.Event)
+// eventQueue collects events of the gateway and handles them a little later, in
+// order. A request's own goroutine does not log and count, since its stack would
+// stay twice as large while thousands of requests wait. Waking another goroutine
+// for each event would cost more than the event.
+type eventQueue struct {
+	handle func(gateway.Event)
 
 	mu     sync.Mutex
-	room   sync.Cond
-	kept   []gateway.Event
-	spare  []gateway.Event // the one of before, to be used again
+	space  sync.Cond
+	queued []gateway.Event
+	spare  []gateway.Event // the previous one, for reuse
 	due    bool            // a timer is set
 	closed bool
 
-	opening chan struct{} // held by one at a time, so that the order stays
+	handling chan struct{} // a mutex that keeps the order
 }
 
 const (
-	inboxDelay = 20 * time.Millisecond // nobody who looks on notices it
-	inboxBound = 1024                  // events that are kept; then requests wait for whoever opens them
+	queueDelay = 20 * time.Millisecond // too short to be noticed
+	queueLimit = 1024                  // queued events; then requests wait for the handler
 )
 
-func newInbox(open func(gateway.Event)) *inbox {
-	b := &inbox{open: open, opening: make(chan struct{}, 1)}
-	b.room.L = &b.mu
+func newEventQueue(open func(gateway.Event)) *eventQueue {
+	b := &eventQueue{handle: open, handling: make(chan struct{}, 1)}
+	b.space.L = &b.mu
 	return b
 }
 
-// Watch is for gateway.Config.
-func (b *inbox) Watch(e gateway.Event) {
+// Watch queues an event.
+func (b *eventQueue) Watch(e gateway.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.kept) >= inboxBound && !b.closed {
-		b.room.Wait()
+	for len(b.queued) >= queueLimit && !b.closed {
+		b.space.Wait()
 	}
-	b.kept = append(b.kept, e)
+	b.queued = append(b.queued, e)
 	if !b.due {
 		b.due = true
-		time.AfterFunc(inboxDelay, b.empty)
+		time.AfterFunc(queueDelay, b.flush)
 	}
 }
 
-// empty opens what is there.
-func (b *inbox) empty() {
-	b.opening <- struct{}{}
-	defer func() { <-b.opening }()
+// flush handles the queued events.
+func (b *eventQueue) flush() {
+	b.handling <- struct{}{}
+	defer func() { <-b.handling }()
 	b.mu.Lock()
-	all := b.kept
-	b.kept, b.spare, b.due = b.spare[:0], nil, false
-	b.room.Broadcast()
+	all := b.queued
+	b.queued, b.spare, b.due = b.spare[:0], nil, false
+	b.space.Broadcast()
 	b.mu.Unlock()
 	for _, e := range all {
-		b.open(e)
+		b.handle(e)
 	}
 	clear(all)
 	b.mu.Lock()
@@ -67,11 +67,10 @@ func (b *inbox) empty() {
 	b.mu.Unlock()
 }
 
-// close opens what is left. What comes later is opened as well, or not, as the
-// process ends: nobody waits for it.
-func (b *inbox) close() {
+// close handles the remaining events. Later ones may be lost as the process ends.
+func (b *eventQueue) close() {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
-	b.empty()
+	b.flush()
 }

@@ -13,7 +13,7 @@ func TestInboxOpensEverythingInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000 // more than it keeps
 		var got []int64
-		b := newInbox(func(e gateway.Event) { got = append(got, e.Call.ID) })
+		b := newEventQueue(func(e gateway.Event) { got = append(got, e.Call.ID) })
 		for i := range n {
 			b.Watch(gateway.Event{Call: gateway.Call{ID: int64(i)}})
 		}
@@ -32,7 +32,7 @@ func TestInboxOpensEverythingInOrder(t *testing.T) {
 func TestInboxMakesRequestsWaitForAReaderThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
-		b := newInbox(func(gateway.Event) { opened++; time.Sleep(time.Millisecond) })
+		b := newEventQueue(func(gateway.Event) { opened++; time.Sleep(time.Millisecond) })
 		begun := time.Now()
 		var all sync.WaitGroup
 		for range 4 {

@@ -20,18 +20,19 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// errorBound is how much of an error is read.
+// errorBound is how many bytes of an error are read.
 const errorBound = 1 << 20
 
+// Explain returns the command `explain`.
 func Explain(s command.Streams) *cobra.Command {
 	c := &explainCmd{}
 	cmd := &cobra.Command{
 		Use:   "explain [FILE]",
-		Short: "Say what an error means and what each policy would do about it",
-		Long: "explain reads an error from a file or from standard input: a JSON body, a whole HTTP response\n" +
-			"(as `curl -i` prints it), an event of a stream, a web page, or a line from a log. It says what\n" +
-			"kind of fault it is, which rule decided and why, how long the provider asks us to wait, and what\n" +
-			"each policy would do.",
+		Short: "Explain an error and what each policy would do about it",
+		Long: "explain reads an error from a file or from standard input: a JSON body, a whole HTTP response (as\n" +
+			"`curl -i` prints it), an event of a stream, a web page, or a line of a log. It prints the kind of\n" +
+			"fault, the rule that classified it and why, the wait that the provider asks for, and what each policy\n" +
+			"would do.",
 		Example: "  curl -si https://api.example/v1/messages | ridethrough explain\n" +
 			"  echo 'TypeError: fetch failed' | ridethrough explain\n" +
 			"  ridethrough explain --status 429 error.json --json",
@@ -49,16 +50,16 @@ func Explain(s command.Streams) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&c.status, "status", 0, "HTTP status of the error, where the input does not say")
-	f.StringVar(&c.at, "now", "", "the moment at which the error came, as 2026-11-02T21:00:00Z; the default is the present")
-	f.BoolVar(&c.json, "json", false, "write one JSON object")
-	f.BoolVar(&c.lines, "jsonl", false, "read a JSON object per line, with provider, dialect, where, status, headers and body, and write one for each")
+	f.IntVar(&c.status, "status", 0, "the HTTP status of the error, if the input does not contain it")
+	f.StringVar(&c.at, "now", "", "the time of the error, as 2026-11-02T21:00:00Z (default now)")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	f.BoolVar(&c.lines, "jsonl", false, "read one JSON object per line, with provider, dialect, where, status, headers and body, and print one for each")
 	cmd.MarkFlagsMutuallyExclusive("json", "jsonl")
 	cmd.MarkFlagsMutuallyExclusive("status", "jsonl")
 	return cmd
 }
 
-// explainCmd is what `explain` was asked for.
+// explainCmd is a call of `explain`.
 type explainCmd struct {
 	status      int
 	at          string
@@ -66,7 +67,7 @@ type explainCmd struct {
 	json, lines bool
 }
 
-// Read checks the flags.
+// read reads the flags.
 func (c *explainCmd) read() (err error) {
 	if c.status != 0 && (c.status < 100 || c.status > 599) {
 		return fmt.Errorf("--status %d: want an HTTP status, such as 529", c.status)
@@ -74,20 +75,20 @@ func (c *explainCmd) read() (err error) {
 	c.now = time.Now()
 	if c.at != "" {
 		if c.now, err = time.Parse(time.RFC3339, c.at); err != nil {
-			return fmt.Errorf("--now %q: want a moment such as 2026-11-02T21:00:00Z", c.at)
+			return fmt.Errorf("--now %q: want a time such as 2026-11-02T21:00:00Z", c.at)
 		}
 	}
 	return nil
 }
 
-// input opens the file that the arguments name, or standard input.
+// input opens the file in the arguments, or standard input.
 func input(s command.Streams, args []string) (io.ReadCloser, error) {
 	if len(args) == 0 || args[0] == "-" {
 		return io.NopCloser(s.In), nil
 	}
 	file, err := os.Open(args[0])
 	if err != nil {
-		return nil, err // names the file and what is wrong with it
+		return nil, err // it names the file
 	}
 	return file, nil
 }
@@ -101,7 +102,7 @@ func (c *explainCmd) run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	if len(strings.TrimSpace(string(text))) == 0 && c.status == 0 {
-		return errors.New("there is nothing to explain; give an error in a file or on standard input")
+		return errors.New("no input; give an error in a file or on standard input")
 	}
 	f := parseError(string(text), c.status).diagnose(c.now)
 	if c.json {
@@ -110,7 +111,7 @@ func (c *explainCmd) run(in io.Reader, out io.Writer) error {
 	return c.print(out, f)
 }
 
-// explanation is what is said of one fault, for programs.
+// explanation is the explanation of a fault as JSON.
 type explanation struct {
 	Kind      string            `json:"kind"`
 	Status    int               `json:"status,omitzero"`
@@ -138,25 +139,25 @@ func (c *explainCmd) describe(f *fault.Error) explanation {
 	return r
 }
 
-// verdict says what a preset does about a first failure.
+// verdict returns what a preset does after a first failure.
 func (c *explainCmd) verdict(name string, f *fault.Error) string {
 	p, _ := policy.Preset(name)
-	p.Backoff.Jitter = policy.Jitter{} // the middle of what it may be
+	p.Backoff.Jitter = policy.Jitter{} // show the middle of the range
 	_, v := p.Next(policy.Run{Started: c.now}, f, false, c.now, 0)
 	switch {
 	case v.Stop != "":
 		return "stop: " + string(v.Stop)
 	case v.Hinted:
-		return "retry in " + v.Wait.String() + ", as the provider asks"
+		return "retry in " + v.Wait.String() + ", as requested by the provider"
 	}
 	return "retry in " + v.Wait.String()
 }
 
-// Print writes for people.
+// print writes the explanation as text.
 func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
-	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line, whatever was said
+	row("fault", "%s", strings.Join(strings.Fields(f.Error()), " ")) // on one line
 	row("kind", "%s (%s)", f.Kind, f.Label())
 	if f.Guessed {
 		row("guessed", "yes, from the wording")
@@ -175,21 +176,21 @@ func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
 	return w.Flush()
 }
 
-// hint says how long the provider asks us to wait.
+// hint returns the wait that the provider asks for, as text.
 func (c *explainCmd) hint(f *fault.Error) string {
 	wait := f.RetryAfter(c.now)
 	switch {
 	case f.Final:
-		return "the provider says not to send it again"
+		return "the provider asks not to retry"
 	case wait == 0:
-		return "the provider does not say"
+		return "not stated by the provider"
 	case f.ResetAt.IsZero():
 		return wait.String()
 	}
 	return wait.String() + ", until " + f.ResetAt.UTC().Format(time.RFC3339)
 }
 
-// waitMs gives the stated wait in milliseconds, rounded up; nil: none is stated.
+// waitMs returns the stated wait in milliseconds, rounded up; nil: none is stated.
 func waitMs(f *fault.Error, now time.Time) *int64 {
 	wait := f.RetryAfter(now)
 	if wait == 0 {
@@ -205,8 +206,8 @@ func writeJSON(out io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// specimen is an error as it came.
-type specimen struct {
+// sample is an error to explain.
+type sample struct {
 	ID      string            `json:"id"`
 	Where   string            `json:"where"` // "http", "stream" or "network"; "": see diagnose
 	Status  int               `json:"status"`
@@ -214,8 +215,8 @@ type specimen struct {
 	Body    string            `json:"body"`
 }
 
-// diagnose names the fault.
-func (e specimen) diagnose(now time.Time) *fault.Error {
+// diagnose classifies it.
+func (e sample) diagnose(now time.Time) *fault.Error {
 	header := http.Header{}
 	for name, value := range e.Headers {
 		header.Set(name, value)
@@ -229,9 +230,9 @@ func (e specimen) diagnose(now time.Time) *fault.Error {
 	return classify.FromResponse(e.Status, header, []byte(e.Body), now)
 }
 
-// parseError reads an error in whatever form it was saved: what it begins with
-// tells. status is what the user says; 0: nothing.
-func parseError(text string, status int) specimen {
+// parseError reads an error in one of several forms, told apart by how it begins.
+// status is that of the flag; 0: not given.
+func parseError(text string, status int) sample {
 	text = strings.TrimSpace(text)
 	if head, body, ok := parseResponse(text); ok {
 		head.Body = body
@@ -241,19 +242,19 @@ func parseError(text string, status int) specimen {
 		return head
 	}
 	if status != 0 {
-		return specimen{Where: "http", Status: status, Body: text}
+		return sample{Where: "http", Status: status, Body: text}
 	}
 	for _, field := range []string{"event:", "data:", "id:", ":", "{", "["} {
 		if strings.HasPrefix(text, field) {
-			return specimen{Where: "stream", Body: text}
+			return sample{Where: "stream", Body: text}
 		}
 	}
-	return specimen{Where: "network", Body: text}
+	return sample{Where: "network", Body: text}
 }
 
-// parseResponse reads a status line, headers and a body, as they are on the
-// wire or as tools print them ("HTTP/2 529").
-func parseResponse(text string) (e specimen, body string, ok bool) {
+// parseResponse reads a status line, headers and a body, also in the form that
+// tools print ("HTTP/2 529").
+func parseResponse(text string) (e sample, body string, ok bool) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	line, rest, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
@@ -264,7 +265,7 @@ func parseResponse(text string) (e specimen, body string, ok bool) {
 	if err != nil {
 		return e, "", false
 	}
-	e = specimen{Where: "http", Status: status, Headers: map[string]string{}}
+	e = sample{Where: "http", Status: status, Headers: map[string]string{}}
 	for rest != "" {
 		line, rest, _ = strings.Cut(rest, "\n")
 		name, value, found := strings.Cut(line, ":")

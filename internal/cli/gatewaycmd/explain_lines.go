@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// classes are the words that collections of labelled errors use for our kinds.
+// classes are the names that corpora of labelled errors use for our kinds.
 var classes = map[fault.Kind]string{
 	fault.RateLimited: "transient", fault.Overloaded: "transient",
 	fault.Unavailable: "transient", fault.Truncated: "transient",
@@ -20,17 +20,17 @@ var classes = map[fault.Kind]string{
 	fault.Canceled: "canceled", fault.Unknown: "unknown",
 }
 
-// label is what is said of one line.
+// label is the output for one line.
 type label struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	Class  string `json:"class"`
-	Retry  bool   `json:"retry"` // a bounded policy that gives the unknown a chance would try again
+	Retry  bool   `json:"retry"` // a bounded policy that retries unknown faults would retry
 	WaitMs *int64 `json:"wait_ms"`
 	Rule   string `json:"rule"`
 }
 
-// labelled says what is known of a fault in the words of such collections.
+// labelled returns the label of a fault.
 func labelled(id string, f *fault.Error, now time.Time) label {
 	again := fault.Transient.With(fault.Unknown)
 	return label{
@@ -39,7 +39,7 @@ func labelled(id string, f *fault.Error, now time.Time) label {
 	}
 }
 
-// each reads an error per line and writes a label for each.
+// each reads one error per line and writes its label.
 func (c *explainCmd) each(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16*errorBound)
@@ -48,9 +48,9 @@ func (c *explainCmd) each(in io.Reader, out io.Writer) error {
 		if len(lines.Bytes()) == 0 {
 			continue
 		}
-		var e specimen
+		var e sample
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("line %d is no JSON object with where, status, headers and body: %w", n, err)
+			return fmt.Errorf("line %d: want a JSON object with where, status, headers and body: %w", n, err)
 		}
 		if err := writeJSON(w, labelled(e.ID, e.diagnose(c.now), c.now)); err != nil {
 			return err

@@ -18,20 +18,20 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// following keeps a gateway to a configuration that changes.
-type following struct {
+// reloader applies a changing configuration to a gateway.
+type reloader struct {
 	inForce configflags.Resolved
-	addr    string // where it is reached
-	file    string // that is followed
+	addr    string // where the gateway listens
+	file    string // the configuration file
 	gateway *gateway.Gateway
 	log     *slog.Logger
 	level   *slog.LevelVar
-	shown   atomic.Pointer[config.Config] // that is in force
+	shown   atomic.Pointer[config.Config] // the configuration in force
 }
 
-// follow keeps a gateway to the file until stop is called or ctx ends: whenever
-// it changes, and on SIGHUP.
-func (c *serveCmd) follow(ctx context.Context, g *following) (stop func()) {
+// follow applies the configuration whenever its file changes and on SIGHUP, until
+// stop is called or ctx ends.
+func (c *serveCmd) follow(ctx context.Context, g *reloader) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -49,8 +49,8 @@ func (c *serveCmd) follow(ctx context.Context, g *following) (stop func()) {
 	}
 }
 
-// policies gives the policies that are in force, for people.
-func (g *following) policies() []server.Policy {
+// policies describes the policies in force.
+func (g *reloader) policies() []server.Policy {
 	var all []server.Policy
 	for _, u := range g.shown.Load().Uses() {
 		o := u.Policy.Forecast(outlook.MaxRetries)
@@ -63,11 +63,11 @@ func (g *following) policies() []server.Policy {
 	return all
 }
 
-// use takes a new configuration. One that has a mistake changes nothing.
-func (g *following) use(t configflags.Resolved, err error) {
+// use applies a new configuration. One with a mistake changes nothing.
+func (g *reloader) use(t configflags.Resolved, err error) {
 	t.Gateway.OnEvent = g.inForce.Gateway.OnEvent
 	if was := g.inForce.Config.File; err == nil && was != "" && t.Config.File == "" {
-		err = fmt.Errorf("%s is gone", was)
+		err = fmt.Errorf("%s was deleted", was)
 	}
 	if err == nil {
 		err = noLoop(g.addr, t.Gateway)
@@ -76,32 +76,32 @@ func (g *following) use(t configflags.Resolved, err error) {
 		err = g.gateway.Use(t.Gateway)
 	}
 	if err != nil {
-		g.log.Error("configuration not changed, the old one stays in force", "error", err.Error(), "do", "run ridethrough config check "+g.file)
+		g.log.Error("reload configuration failed, the previous one stays in force", "error", err.Error(), "fix", "run ridethrough config check "+g.file)
 		return
 	}
-	doubts(g.log, &t.Config)
+	logWarnings(g.log, &t.Config)
 	g.level.Set(t.Level)
 	changes, late := split(t.Config.Changes(&g.inForce.Config))
 	g.inForce = t
 	g.shown.Store(&t.Config)
 	switch {
 	case len(changes)+len(late) == 0:
-		g.log.Info("configuration read again, nothing has changed")
+		g.log.Info("configuration reloaded without changes")
 	case len(late) == 0:
 		g.log.Info("configuration changed", "changes", strings.Join(changes, ", "))
 	default:
-		g.log.Warn("configuration changed, in part only after a restart", "changes", strings.Join(changes, ", "), "restart", strings.Join(late, ", "))
+		g.log.Warn("configuration changed, some of it only after a restart", "changes", strings.Join(changes, ", "), "restart", strings.Join(late, ", "))
 	}
 }
 
-// doubts says what is probably not meant in a configuration.
-func doubts(log *slog.Logger, c *config.Config) {
+// logWarnings logs the warnings about a configuration.
+func logWarnings(log *slog.Logger, c *config.Config) {
 	for _, doubt := range c.Warnings() {
-		log.Warn("configuration", "doubt", doubt.Error())
+		log.Warn("configuration", "warning", doubt.Error())
 	}
 }
 
-// split tells the changes that are in force from those that need a restart.
+// split separates changes in force from those that need a restart.
 func split(all []config.Change) (now, late []string) {
 	for _, c := range all {
 		field, _, _ := strings.Cut(c.Field, ".")

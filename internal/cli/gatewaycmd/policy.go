@@ -20,12 +20,13 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
+// Policy returns the command `policy`.
 func Policy(s command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "List, show and check policies",
-		Long: "policy is about when to try again. It shows what a policy comes to in an outage without end, before an\n" +
-			"outage does: `ridethrough lab` plays others.",
+		Short: "List, show and check retry policies",
+		Long: "policy shows what retry policies do in an endless outage, before a real one does. `ridethrough lab`\n" +
+			"simulates other outages.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,7 +38,7 @@ func policyList(s command.Streams) *cobra.Command {
 	from := configflags.Flags{Streams: s}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the policies that have a name, and what each comes to",
+		Short: "List the named policies and what each does",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
@@ -63,10 +64,10 @@ func policyShow(s command.Streams) *cobra.Command {
 	show := policyShowCmd{from: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "show NAME|FILE",
-		Short: "Show when a policy tries again, and where and why it ends",
-		Long: "show plays a policy against a provider that refuses every call at once and says nothing about when to come\n" +
-			"again. NAME is a preset, a policy of the configuration, or a program that `ridethrough lab --policies` lists;\n" +
-			"FILE holds the fields of a policy.",
+		Short: "Show when a policy retries, and when and why it gives up",
+		Long: "show applies a policy to a provider that rejects every call at once, without a Retry-After. NAME is a\n" +
+			"preset, a policy from the configuration, or a program from `ridethrough lab --policies`. FILE has the\n" +
+			"fields of a policy.",
 		Example: "  ridethrough policy show patient\n" +
 			"  ridethrough policy show codex\n" +
 			"  ridethrough policy show my-policy.yaml --json",
@@ -75,16 +76,16 @@ func policyShow(s command.Streams) *cobra.Command {
 	}
 	show.from.AddFile(cmd)
 	f := cmd.Flags()
-	f.IntVar(&show.most, "retries", 50, "how many retries are shown at the most")
-	f.StringVar(&show.at, "now", "", "the moment at which the first try fails, as 2026-11-02T21:00:00Z; the default is the present")
-	f.BoolVar(&show.json, "json", false, "write one JSON object")
+	f.IntVar(&show.most, "retries", 50, "the number of retries to show")
+	f.StringVar(&show.at, "now", "", "the time of the first failure, as 2026-11-02T21:00:00Z (default now)")
+	f.BoolVar(&show.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func policyCheck(s command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say what is wrong in a file that holds a policy, with the lines",
+		Short: "Check a policy file for mistakes",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, doubt, err := config.LoadPolicy(args[0])
@@ -94,13 +95,13 @@ func policyCheck(s command.Streams) *cobra.Command {
 			if doubt != "" {
 				fmt.Fprintf(s.Out, "%s: warning: %s\n", args[0], doubt)
 			}
-			_, err = fmt.Fprintf(s.Out, "%s is right: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
+			_, err = fmt.Fprintf(s.Out, "%s is valid: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
 			return command.Failed(err)
 		},
 	}
 }
 
-// policyShowCmd is what `policy show` was asked for.
+// policyShowCmd is a call of `policy show`.
 type policyShowCmd struct {
 	from configflags.Flags
 	most int
@@ -113,7 +114,7 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	if c.at != "" {
 		var err error
 		if now, err = time.Parse(time.RFC3339, c.at); err != nil {
-			return fmt.Errorf("--now %q: want a moment such as 2026-11-02T21:00:00Z", c.at)
+			return fmt.Errorf("--now %q: want a time such as 2026-11-02T21:00:00Z", c.at)
 		}
 	}
 	if c.most < 1 {
@@ -132,8 +133,8 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	return command.Failed(out.Err())
 }
 
-// find gives the policy of a name: one of the configuration's, of a program
-// that the lab knows, or of a file.
+// find returns the policy of a name, which is in the configuration or the lab, or
+// of a file.
 func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	conf, err := c.from.Read()
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	return p, configflags.ExplainIn(err, "the policy")
 }
 
-// Print writes for people.
+// print writes the policy as text.
 func (c *policyShowCmd) print(out *screen.Screen, name string, p policy.Policy, o policy.Forecast, now time.Time) {
 	out.Wrap("", name+": "+outlook.Summary(p, o))
 	shown := o.Retries[:min(len(o.Retries), c.most)]
@@ -171,26 +172,26 @@ func (c *policyShowCmd) print(out *screen.Screen, name string, p policy.Policy, 
 }
 
 const (
-	barMost     = 32 // how wide a bar may become
-	chanceWidth = 19 // of the column of what chance makes of a wait
+	barMost     = 32 // the widest bar
+	jitterWidth = 19 // of the column with the range of a wait
 )
 
-// table writes the retries, with a bar for each wait where there is room.
+// table writes the retries, with a bar for each wait if there is room.
 func (c *policyShowCmd) table(out *screen.Screen, shown []policy.PlannedRetry, moved bool, now time.Time) {
 	longest := time.Duration(1)
 	for _, r := range shown {
 		longest = max(longest, r.Wait)
 	}
-	head := fmt.Sprintf("%5s  %9s  %10s  %-8s", "retry", "wait", "in all", "clock")
-	if moved = moved && out.Columns() > len(head)+chanceWidth+2; moved {
-		head += fmt.Sprintf("  %-*s", chanceWidth, "with chance")
+	head := fmt.Sprintf("%5s  %9s  %10s  %-8s", "retry", "wait", "total", "clock")
+	if moved = moved && out.Columns() > len(head)+jitterWidth+2; moved {
+		head += fmt.Sprintf("  %-*s", jitterWidth, "with jitter")
 	}
 	out.Print(screen.Faint, "%s", strings.TrimRight(head, " "))
 	room := min(out.Columns()-len(head)-3, barMost)
 	for _, r := range shown {
 		line := fmt.Sprintf("%5d  %9s  %10s  %-8s", r.N, outlook.Duration(r.Wait), outlook.Duration(r.At), now.Add(r.At).Format("15:04:05"))
 		if moved {
-			line += fmt.Sprintf("  %-*s", chanceWidth, span(r))
+			line += fmt.Sprintf("  %-*s", jitterWidth, span(r))
 		}
 		if room > 3 {
 			line += "  " + strings.Repeat(bar(out.ASCII), max(1, int(int64(room)*int64(r.Wait)/int64(longest))))
@@ -199,7 +200,7 @@ func (c *policyShowCmd) table(out *screen.Screen, shown []policy.PlannedRetry, m
 	}
 }
 
-// span says between which waits chance may put one.
+// span returns the range of a wait with jitter; "": it is fixed.
 func span(r policy.PlannedRetry) string {
 	if r.Least == r.Most {
 		return ""
@@ -214,16 +215,16 @@ func bar(ascii bool) string {
 	return "█"
 }
 
-// describedPolicy is what `policy show` says to programs.
-type describedPolicy struct {
-	Policy  string           `json:"policy"`
-	Retries []describedRetry `json:"retries"`
-	Count   *int             `json:"count"` // null: without end
-	TotalMs *int64           `json:"totalMs"`
-	Stop    string           `json:"stop,omitzero"`
+// policyJSON is the output of `policy show` as JSON.
+type policyJSON struct {
+	Policy  string      `json:"policy"`
+	Retries []retryJSON `json:"retries"`
+	Count   *int        `json:"count"` // null: unlimited
+	TotalMs *int64      `json:"totalMs"`
+	Stop    string      `json:"stop,omitzero"`
 }
 
-type describedRetry struct {
+type retryJSON struct {
 	Retry   int       `json:"retry"`
 	WaitMs  int64     `json:"waitMs"`
 	LeastMs int64     `json:"leastMs"`
@@ -232,11 +233,11 @@ type describedRetry struct {
 	At      time.Time `json:"at"`
 }
 
-// endlessShown is how many retries of a policy without end programs are told.
+// endlessShown is how many retries of an endless policy the JSON has.
 const endlessShown = 100
 
-func describePolicy(name string, o policy.Forecast, now time.Time) describedPolicy {
-	d := describedPolicy{Policy: name, Retries: []describedRetry{}, Stop: string(o.Stop)}
+func describePolicy(name string, o policy.Forecast, now time.Time) policyJSON {
+	d := policyJSON{Policy: name, Retries: []retryJSON{}, Stop: string(o.Stop)}
 	if o.Stop == "" {
 		o.Retries = o.Retries[:min(len(o.Retries), endlessShown)]
 	} else {
@@ -244,7 +245,7 @@ func describePolicy(name string, o policy.Forecast, now time.Time) describedPoli
 		d.Count, d.TotalMs = &n, &total
 	}
 	for _, r := range o.Retries {
-		d.Retries = append(d.Retries, describedRetry{
+		d.Retries = append(d.Retries, retryJSON{
 			r.N, r.Wait.Milliseconds(), r.Least.Milliseconds(), r.Most.Milliseconds(), r.At.Milliseconds(), now.Add(r.At).UTC(),
 		})
 	}

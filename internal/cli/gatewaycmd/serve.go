@@ -27,17 +27,17 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/web"
 )
 
+// Serve returns the command `serve`, with an extension.
 func Serve(s command.Streams, extension Extension) *cobra.Command {
 	c := &serveCmd{Flags: configflags.Flags{Streams: s}, extension: extension}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",
-		Long: "serve answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio and\n" +
-			"hands each request on to the provider, again and again until it passes, as the policy says.\n" +
-			"Clients keep their own credentials; they only get another base URL. It needs no\n" +
-			"configuration; `ridethrough config init` prints one to begin with, and a running\n" +
-			"gateway follows it as it changes.\n\n" +
-			"Below /-/ it shows who waits, and has conversations of its own, which outlive it.",
+		Long: "serve accepts requests in the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio, forwards them to\n" +
+			"the provider and retries them as the policy says. Clients keep their own credentials and only need another\n" +
+			"base URL. A configuration is optional; `ridethrough config init` prints one to start from, and a running\n" +
+			"gateway applies changes to it.\n\n" +
+			"Below /-/ it serves a page and an API that show waiting requests, and conversations that survive restarts.",
 		Example: "  ridethrough serve\n" +
 			"  ANTHROPIC_BASE_URL=http://127.0.0.1:8484 claude\n" +
 			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",
@@ -55,7 +55,7 @@ func Serve(s command.Streams, extension Extension) *cobra.Command {
 	return cmd
 }
 
-// serveCmd is what `serve` was asked for.
+// serveCmd is a call of `serve`.
 type serveCmd struct {
 	configflags.Flags
 	extension Extension
@@ -71,7 +71,7 @@ type Extension interface {
 
 // run serves until ctx ends.
 func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
-	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may end; those who wait stay
+	signal.Ignore(syscall.SIGPIPE) // a closed log must not end waiting requests
 	l, err := command.Listen(t.Config.Listen)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	var level slog.LevelVar
 	level.Set(t.Level)
 	log := command.Logger(c.Streams.Err, &level)
-	doubts(log, &t.Config)
+	logWarnings(log, &t.Config)
 	served := server.Config{
 		Feed: feed.New(), History: history.Open("", log), Token: t.Token, Hosts: t.Config.Hosts, Log: log,
 		Version: command.Version(), Page: web.Files(),
@@ -94,12 +94,12 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	return err
 }
 
-// serve serves the gateway, and what there is beside it, until ctx ends.
+// serve serves the gateway and the extension until ctx ends.
 func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config, level *slog.LevelVar) error {
 	log := served.Log
 	tell := c.telemetry(ctx, log)
 	defer flush(ctx, tell)
-	events := newInbox(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
+	events := newEventQueue(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
 	defer events.close()
 	t.Gateway.OnEvent = events.Watch
 	g, err := start(l.Addr().String(), t)
@@ -114,7 +114,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &following{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
 	following.shown.Store(&t.Config)
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()
@@ -124,10 +124,10 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	return server.New(served).Run(ctx, l)
 }
 
-// startTime is after how long everything that only the start needs has been run.
+// startTime is the time after which the code of the start is no longer used.
 const startTime = 5 * time.Second
 
-// start makes the gateway that is to be reached at an address.
+// start returns the gateway for the address that it listens on.
 func start(addr string, t configflags.Resolved) (*gateway.Gateway, error) {
 	if err := noLoop(addr, t.Gateway); err != nil {
 		return nil, err
@@ -135,13 +135,13 @@ func start(addr string, t configflags.Resolved) (*gateway.Gateway, error) {
 	return gateway.New(t.Gateway)
 }
 
-// noLoop refuses an upstream that is the address we listen on. One that leads
-// here by another way is found when a request comes back.
+// noLoop refuses an upstream at the gateway's own address. An indirect loop is
+// detected when a request comes back.
 func noLoop(addr string, c gateway.Config) error {
 	_, port, _ := net.SplitHostPort(addr)
 	for _, u := range c.Upstreams {
 		if u.Base != nil && (u.Base.Host == addr || u.Base.Host == "localhost:"+port) {
-			return fmt.Errorf("the upstream %s is %s, where the gateway itself listens; give the provider's address", u.Name, u.Base)
+			return fmt.Errorf("upstream %s is at %s, the gateway's own address; use the provider's", u.Name, u.Base)
 		}
 	}
 	return nil

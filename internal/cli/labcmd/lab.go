@@ -21,15 +21,16 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
+// Lab returns the command `lab`.
 func Lab(s command.Streams) *cobra.Command {
 	c := &labCmd{s: s, from: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "lab [NAME|FILE]",
-		Short: "Play an outage in virtual time, with one policy beside the other",
-		Long: "lab plays an outage of hours in seconds: callers, a provider that fails as a scenario says, and between them\n" +
-			"the engine and the gate of this release, or another program's published way of trying again. It says how many\n" +
-			"calls were answered, how long they waited, and what the provider had to bear. NAME is a scenario of the gallery\n" +
-			"(--list), FILE one of your own (docs/lab.md). The same seed gives the same figures.",
+		Short: "Simulate an outage in virtual time and compare policies",
+		Long: "lab simulates an outage of hours in seconds: callers, a provider that fails as a scenario says, and between\n" +
+			"them the retries and the circuit breaker of this release or the published retry behavior of another program.\n" +
+			"It reports how many calls were answered, how long they waited, and the load on the provider. NAME is a\n" +
+			"scenario from the gallery (--list), FILE one of your own (docs/lab.md). The same seed gives the same figures.",
 		Example: "  ridethrough lab four-hours-529\n" +
 			"  ridethrough lab thirty-second-blip --policy patient+breaker --policy openai-sdk --svg blip.svg\n" +
 			"  ridethrough lab my-outage.yaml --policy my-policy.yaml+breaker --json",
@@ -40,26 +41,26 @@ func Lab(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// instead are the flags that ask for something else than a play.
+// instead are the flags that replace the simulation.
 var instead = [...]string{"list", "policies", "show", "schema", "gallery"}
 
-// AddAll adds the command's flags.
+// flags adds the command's flags.
 func (c *labCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.given = f.Changed
-	reads := &cobra.Command{} // its own --policy is another than the configuration's
+	reads := &cobra.Command{} // its --policy is not that of the configuration
 	c.from.AddFile(reads)
 	f.AddFlag(reads.Flags().Lookup("config"))
 	f.BoolVar(&c.list, "list", false, "list the gallery")
-	f.BoolVar(&c.known, "policies", false, "list the policies that can be played, with the sources of those that are not ours")
-	f.StringArrayVar(&c.policies, "policy", nil, "play this policy instead of the scenario's: a name of --policies, one of the configuration, or a file; +breaker at its end lets its callers share the outage; may be repeated")
-	f.StringVar(&c.show, "show", "", "print a scenario of the gallery as a file to begin with")
-	f.IntVar(&c.callers, "callers", 0, "play with so many callers instead of the scenario's")
-	f.Uint64Var(&c.seed, "seed", 0, "another chance than the scenario's")
-	f.BoolVar(&c.json, "json", false, "write one JSON object, with the series per minute")
-	f.StringVar(&c.svg, "svg", "", "write the chart to a file as a picture")
-	f.BoolVar(&c.schema, "schema", false, "print the JSON Schema of a scenario, for editors")
-	f.StringVar(&c.folder, "gallery", "", "play the whole gallery and write outages.md and its pictures into a folder")
+	f.BoolVar(&c.known, "policies", false, "list the policies, with sources for those of other programs")
+	f.StringArrayVar(&c.policies, "policy", nil, "a policy to simulate instead of the scenario's: a name from --policies or the configuration, or a file; with +breaker its callers share a circuit breaker; repeatable")
+	f.StringVar(&c.show, "show", "", "print a scenario from the gallery to start from")
+	f.IntVar(&c.callers, "callers", 0, "the number of callers, instead of the scenario's")
+	f.Uint64Var(&c.seed, "seed", 0, "the seed of random numbers, instead of the scenario's")
+	f.BoolVar(&c.json, "json", false, "print one JSON object, with the series per minute")
+	f.StringVar(&c.svg, "svg", "", "write the chart to a file as SVG")
+	f.BoolVar(&c.schema, "schema", false, "print the JSON Schema of a scenario for editors")
+	f.StringVar(&c.folder, "gallery", "", "simulate the whole gallery and write outages.md with its charts to a directory")
 	cmd.MarkFlagsMutuallyExclusive(instead[:]...)
 	for _, flag := range instead {
 		for _, play := range []string{"policy", "callers", "seed", "json", "svg"} {
@@ -68,7 +69,7 @@ func (c *labCmd) flags(cmd *cobra.Command) {
 	}
 }
 
-// labCmd is what `lab` was asked for.
+// labCmd is a call of `lab`.
 type labCmd struct {
 	s                         command.Streams
 	from                      configflags.Flags
@@ -83,7 +84,7 @@ type labCmd struct {
 func (c *labCmd) run(ctx context.Context, args []string) error {
 	switch {
 	case c.instead() != "" && len(args) > 0:
-		return fmt.Errorf("%s and --%s: want one of them", args[0], c.instead())
+		return fmt.Errorf("%s and --%s cannot be combined", args[0], c.instead())
 	case c.list:
 		return command.Failed(c.gallery())
 	case c.known:
@@ -94,9 +95,9 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 	case c.show != "":
 		return c.file()
 	case c.folder != "":
-		return command.Failed(lab.WriteGallery(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "playing %s\n", s.Name) }))
+		return command.Failed(lab.WriteGallery(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "simulating %s\n", s.Name) }))
 	case len(args) == 0:
-		return errors.New("name a scenario of the gallery (--list), or a file")
+		return errors.New("name a scenario from the gallery (--list), or a file")
 	}
 	scenario, err := c.scenario(args[0])
 	if err != nil {
@@ -113,8 +114,7 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 	return command.Failed(c.report(r))
 }
 
-// instead names the flag that asks for something else than a play; "": none
-// does.
+// instead returns the flag that replaces the simulation; "": none.
 func (c *labCmd) instead() string {
 	for _, flag := range instead {
 		if c.given(flag) {
@@ -124,7 +124,7 @@ func (c *labCmd) instead() string {
 	return ""
 }
 
-// scenario gives the scenario of a name or a file, with what the flags change.
+// scenario returns the scenario of a name or a file, with the overrides of flags.
 func (c *labCmd) scenario(name string) (config.Scenario, error) {
 	s, ok := lab.Find(name)
 	if !ok {
@@ -139,7 +139,7 @@ func (c *labCmd) scenario(name string) (config.Scenario, error) {
 	}
 	switch given := c.given("callers"); {
 	case given && c.callers < 1:
-		return s, fmt.Errorf("--callers %d: %d is no number of callers", c.callers, c.callers)
+		return s, fmt.Errorf("--callers %d: want a number from 1", c.callers)
 	case given:
 		s.Callers.Number = c.callers
 	}
@@ -152,7 +152,7 @@ func (c *labCmd) scenario(name string) (config.Scenario, error) {
 	return s, nil
 }
 
-// titles names the gallery.
+// titles returns the names of the gallery.
 func titles() []string {
 	var names []string
 	for _, s := range lab.Gallery() {
@@ -161,7 +161,7 @@ func titles() []string {
 	return names
 }
 
-// strategies gives what is played.
+// strategies returns the policies to simulate.
 func (c *labCmd) strategies(s config.Scenario) ([]lab.Strategy, error) {
 	if len(c.policies) == 0 {
 		all, err := lab.Choose(s.Policies)
@@ -185,7 +185,7 @@ func (c *labCmd) strategies(s config.Scenario) ([]lab.Strategy, error) {
 	return all, nil
 }
 
-// strategy gives one that is the lab's, the configuration's or a file's.
+// strategy returns a policy of the lab, the configuration or a file.
 func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error) {
 	if known, err := lab.Choose([]string{name}); err == nil {
 		return known[0], nil
@@ -208,25 +208,24 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	return lab.OwnStrategy(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
 }
 
-// play plays, and says how far it is where somebody looks.
+// play simulates, and shows the progress on a terminal.
 func (c *labCmd) play(ctx context.Context, s config.Scenario, all []lab.Strategy) (lab.Report, error) {
 	looks := c.s
 	looks.Out = c.s.Err
 	out := screen.New(looks, false)
-	out.Status(fmt.Sprintf("playing %s with %d policies …", s.Name, len(all)))
+	out.Status(fmt.Sprintf("simulating %s with %d policies …", s.Name, len(all)))
 	defer out.Status("")
 	return promptly(ctx, func() (lab.Report, error) {
 		return lab.Run(ctx, s, all, func(played int) {
 			if ctx.Err() == nil {
-				out.Status(fmt.Sprintf("playing %s: %d of %d policies …", s.Name, played, len(all)))
+				out.Status(fmt.Sprintf("simulating %s: %d of %d policies …", s.Name, played, len(all)))
 			}
 		})
 	})
 }
 
-// promptly does something, but for no longer than ctx lasts: who has interrupted
-// it is not to wait until twenty thousand callers have been sent home, which is
-// the last thing that the program does.
+// promptly calls do, but returns when ctx ends: after an interrupt, the user does
+// not wait until thousands of simulated callers have ended.
 func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	var v T
 	var err error
@@ -244,7 +243,7 @@ func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 }
 
-// report writes what came of it in the forms that were asked for.
+// report writes the result in the chosen forms.
 func (c *labCmd) report(r lab.Report) error {
 	if c.svg != "" {
 		if err := os.WriteFile(c.svg, []byte(r.SVG()), 0o644); err != nil {
@@ -268,7 +267,7 @@ func (c *labCmd) gallery() error {
 	return w.Flush()
 }
 
-// File prints a scenario of the gallery.
+// file prints a scenario from the gallery.
 func (c *labCmd) file() error {
 	text := lab.ScenarioFile(c.show)
 	if text == "" {
@@ -278,7 +277,7 @@ func (c *labCmd) file() error {
 	return command.Failed(err)
 }
 
-// sources lists the policies, and where the numbers of others come from.
+// sources lists the policies and the sources of their numbers.
 func (c *labCmd) sources() error {
 	out := screen.New(c.s, false)
 	width := min(out.Columns(), 100)
@@ -293,24 +292,23 @@ func (c *labCmd) sources() error {
 	return out.Err()
 }
 
-// tableWidth is what tables and charts have where there is more room, or no
-// terminal.
+// tableWidth is the greatest width of tables and charts.
 const tableWidth = 120
 
-// printReport writes a report for people.
+// printReport writes a report as text.
 func printReport(out *screen.Screen, r lab.Report) {
 	s := r.Scenario
 	width := min(out.Columns(), tableWidth)
 	out.Wrap("", s.Title)
 	out.Wrap(screen.Faint, s.About)
-	out.Wrap(screen.Faint, fmt.Sprintf("%d callers, each a call every %s, for %s; seed %d", s.Callers.Number, outlook.Duration(s.Callers.Every), outlook.Duration(s.Lasts), s.Seed))
+	out.Wrap(screen.Faint, fmt.Sprintf("%d callers, a call every %s each, for %s; seed %d", s.Callers.Number, outlook.Duration(s.Callers.Every), outlook.Duration(s.Lasts), s.Seed))
 	out.Print("", "")
 	printFigures(out, r, width)
 	out.Print("", "")
 	printChart(out, r, width)
 }
 
-// nameWidth gives the width of the column of names.
+// nameWidth returns the width of the column of names.
 func nameWidth(r lab.Report) int {
 	widest := len("policy")
 	for _, one := range r.Results {
@@ -319,8 +317,7 @@ func nameWidth(r lab.Report) int {
 	return widest
 }
 
-// printFigures writes the table, with the columns that there is room for, and
-// what they mean.
+// printFigures writes the table with the columns that fit, and their meaning.
 func printFigures(out *screen.Screen, r lab.Report, width int) {
 	figures := r.Fit(width - nameWidth(r))
 	line := func(name string, cell func(lab.Figure) string) string {
@@ -339,18 +336,18 @@ func printFigures(out *screen.Screen, r lab.Report, width int) {
 		out.Print(screen.Faint, "%-9s %s", f.Name, strings.Join(screen.Fold(f.About, max(20, width-10)), "\n          "))
 	}
 	if left := len(r.Figures()) - len(figures); left > 0 {
-		out.Wrap(screen.Faint, fmt.Sprintf("%d more columns where the terminal is wider, or with --json", left))
+		out.Wrap(screen.Faint, fmt.Sprintf("%d more columns on a wider terminal or with --json", left))
 	}
 }
 
-// printChart draws the requests per minute.
+// printChart draws requests per minute.
 func printChart(out *screen.Screen, r lab.Report, width int) {
 	name := nameWidth(r)
 	room := min(width-name-10, 100)
 	if room < 10 {
 		return
 	}
-	out.Wrap(screen.Faint, "requests per minute, each line as high as its own most, which is at its end")
+	out.Wrap(screen.Faint, "requests per minute; each line is scaled to its maximum, shown at its end")
 	out.Print(screen.Amber, "%-*s  %s", name, "provider", r.Trouble(room, out.ASCII))
 	for i, one := range r.Results {
 		series := r.Series(i)

@@ -16,33 +16,34 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// simulatorHelp is what there is to say of it at length.
-const simulatorHelp = "simulator answers the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio like a provider\n" +
-	"that knows one sentence and fails as it is told. It needs no key. Put `ridethrough serve` in front of it to see what your\n" +
-	"programs will see in an outage. A model whose name begins with no-such is one that it does not have.\n\n" +
-	"A reply is a word, and 529*5 is five of them:\n" +
+// simulatorHelp describes the command and its replies.
+const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio with a fixed answer, and\n" +
+	"fails on command. It needs no key. Put `ridethrough serve` in front of it to see how your programs behave\n" +
+	"in an outage. It has every model except those whose names start with no-such.\n\n" +
+	"A reply is one of these; 529*5 is five of the same:\n" +
 	"  ok                 an answer\n" +
-	"  say:\"Good day\"     an answer of that text; think:… before it is reasoning, and +call:list_files{\"path\":\".\"}\n" +
-	"                     a tool call, as many as you like; +cut:3 and the like say how it comes\n" +
+	"  say:\"Good day\"     an answer with that text; think:… adds reasoning before it, +call:list_files{\"path\":\".\"}\n" +
+	"                     a tool call, and +cut:3 a way to fail\n" +
 	"  529                an error with that status; 429;retry-after=7 adds a header\n" +
-	"  too-long           the error of a prompt that does not fit the model\n" +
-	"  quota              the error of an account that is used up\n" +
+	"  too-long           the error of a prompt that is too long for the model\n" +
+	"  quota              the error of an exhausted account\n" +
 	"  key-echo           401 with your key in it\n" +
-	"  blocked            the prompt is one that the provider does not answer\n" +
-	"  refused            no connection; on a real socket it is reset as it is accepted\n" +
-	"  reset              the connection is reset before an answer\n" +
-	"  silence            nothing at all until the client leaves; silence:30s, then an answer\n" +
-	"  error-first        200, and an error as the first event of the stream\n" +
-	"  role-error         200, the event that opens an answer, then an error\n" +
-	"  cut:3              three words, then the connection is lost\n" +
-	"  cut:3:clean        three words, then the stream ends as if it were whole\n" +
+	"  blocked            a prompt that the provider refuses to answer\n" +
+	"  refused            a refused connection; on a real socket, a reset after accept\n" +
+	"  reset              a connection reset before the response\n" +
+	"  silence            no response until the client disconnects; silence:30s answers after that time\n" +
+	"  error-first        200 and an error as the first event of the stream\n" +
+	"  role-error         200, the first event of an answer, then an error\n" +
+	"  cut:3              three words, then a connection reset\n" +
+	"  cut:3:clean        three words, then the end of the stream without a terminator\n" +
 	"  cut:3:done         an answer of three words\n" +
 	"  cut:3:error        three words, then an error in the stream\n" +
 	"  empty              200 and nothing\n" +
 	"  html               200 and a web page\n" +
 	"  error-200          200 and an error as JSON\n" +
-	"  drip:200ms         an answer, that long from word to word"
+	"  drip:200ms         an answer with that pause between words"
 
+// Simulator returns the command `simulator`.
 func Simulator(s command.Streams) *cobra.Command {
 	c := &simulatorCmd{}
 	cmd := &cobra.Command{
@@ -66,17 +67,17 @@ func Simulator(s command.Streams) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8485", "address to listen on; port 0 takes a free one")
-	f.StringVar(&c.replies, "replies", "", "replies to the requests for an answer, in order")
-	f.StringVar(&c.then, "then", "ok", "the reply after those")
-	f.StringArrayVar(&c.outages, "outage", nil, "FROM-TO or FROM-TO=REPLY since the start, such as 5s-25s=503; repeatable")
-	f.StringVar(&c.limit, "limit", "", "requests in a window, as N/DURATION; beyond it 429 with hints")
-	f.StringVar(&c.answer, "answer", "", "what a normal answer says")
-	f.DurationVar(&c.pace, "pace", 0, "the wait before each word of a stream")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8485", "the address to listen on; port 0 picks a free port")
+	f.StringVar(&c.replies, "replies", "", "the replies to requests for answers, in order")
+	f.StringVar(&c.then, "then", "ok", "the reply after these")
+	f.StringArrayVar(&c.outages, "outage", nil, "an outage as FROM-TO or FROM-TO=REPLY since the start, such as 5s-25s=503; repeatable")
+	f.StringVar(&c.limit, "limit", "", "a rate limit as N/DURATION; further requests get 429 with Retry-After")
+	f.StringVar(&c.answer, "answer", "", "the text of a normal answer")
+	f.DurationVar(&c.pace, "pace", 0, "the pause before each word of a stream")
 	return cmd
 }
 
-// simulatorCmd is what `simulator` was asked for.
+// simulatorCmd is a call of `simulator`.
 type simulatorCmd struct {
 	listen, replies, then, limit, answer string
 	outages                              []string
@@ -108,7 +109,7 @@ func (c *simulatorCmd) script() (script simulator.Script, err error) {
 	return script, err
 }
 
-// parseLimit reads N/DURATION; "" is no limit.
+// parseLimit reads N/DURATION; "": no limit.
 func parseLimit(s string) (simulator.Limit, error) {
 	if s == "" {
 		return simulator.Limit{}, nil
@@ -134,14 +135,14 @@ func simulate(ctx context.Context, s command.Streams, addr string, script simula
 	base := "http://" + l.Addr().String()
 	log.Info("simulating a provider", "url", base)
 	log.Info("put the gateway in front of it", "run", fmt.Sprintf("ridethrough serve --upstream anthropic=%s --upstream openai=%s/v1", base, base))
-	log.Info("or have an agent ask it", "run", fmt.Sprintf("ANTHROPIC_BASE_URL=%s ridethrough run -m anthropic/any Hello", base))
+	log.Info("or ask it with an agent", "run", fmt.Sprintf("ANTHROPIC_BASE_URL=%s ridethrough run -m anthropic/any Hello", base))
 	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 	defer stop()
 	err = p.Serve(l)
 	return errors.Join(err, p.Close())
 }
 
-// reportReply writes one line for each request.
+// reportReply logs a request.
 func reportReply(log *slog.Logger, r simulator.Request) {
 	if r.Method == "" {
 		log.Info("connection refused")
@@ -150,15 +151,14 @@ func reportReply(log *slog.Logger, r simulator.Request) {
 	log.Info("request", "method", r.Method, "path", r.Path, "reply", r.Outcome)
 }
 
-// checkLoopback checks an address to listen on. Whoever reaches the gateway can use
-// what it forwards to, so it stays on this machine.
+// checkLoopback refuses an address that other machines can reach.
 func checkLoopback(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if n, perr := strconv.Atoi(port); err != nil || perr != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%q is no address; want HOST:PORT, such as 127.0.0.1:8484", addr)
+		return fmt.Errorf("invalid address %q; want HOST:PORT, such as 127.0.0.1:8485", addr)
 	}
 	if !command.IsLoopback(host) {
-		return fmt.Errorf("%q is open to other machines; want an address of this one, such as 127.0.0.1:8484, with a proxy in front that asks for credentials if others are to use it", addr)
+		return fmt.Errorf("%q is open to other machines; want a loopback address, such as 127.0.0.1:8485", addr)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package outlook describes in plain sentences what a policy does in an outage
-// without end.
+// Package outlook describes in plain sentences what a policy does in an endless
+// outage.
 package outlook
 
 import (
@@ -10,44 +10,44 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// MaxRetries is how many retries of a policy are looked at.
+// MaxRetries is how many retries of a policy are computed.
 const MaxRetries = 10_000
 
-// Summary says in a line what a policy does in an outage without end.
+// Summary returns what a policy does in an endless outage, in a few words.
 func Summary(p policy.Policy, o policy.Forecast) string {
 	switch {
 	case p.Retries == 0, len(o.Retries) == 0 && o.Stop == policy.OverBudget:
-		return "never tries again"
+		return "never retries"
 	case o.Stop == "":
-		return "tries again without end"
+		return "retries forever"
 	}
-	return fmt.Sprintf("%s in %s of waiting", retried(len(o.Retries)), Duration(o.Total))
+	return fmt.Sprintf("%s, %s of waiting", retried(len(o.Retries)), Duration(o.Total))
 }
 
-// End says where a policy ends and why.
+// End returns when and why a policy gives up, as a sentence.
 func End(p policy.Policy, o policy.Forecast) string {
 	n := len(o.Retries)
 	switch first := p.Backoff.At(1, 0.5); {
 	case p.Retries == 0:
-		return "It tries once, and the first failure is the end."
+		return "It gives up at the first failure."
 	case o.Stop == "":
-		return "It has no end."
+		return "It never gives up."
 	case n == 0 && o.Stop == policy.OverBudget && p.Deadline > 0 && p.MinRemaining >= p.Deadline:
-		return fmt.Sprintf("The first failure is the end: another try wants more than %s to be left of the %s that it may take in all.", Duration(p.MinRemaining), Duration(p.Deadline))
+		return fmt.Sprintf("It gives up at the first failure: a retry needs more than %s of the deadline of %s.", Duration(p.MinRemaining), Duration(p.Deadline))
 	case n == 0 && o.Stop == policy.OverBudget:
-		return fmt.Sprintf("The first failure is the end: its first wait of %s does not fit the %s that it may take in all.", Duration(first), Duration(budget(p)))
+		return fmt.Sprintf("It gives up at the first failure: its first wait of %s is longer than its limit of %s.", Duration(first), Duration(budget(p)))
 	case o.Stop == policy.Exhausted:
-		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: that is how many it has.", n, Duration(o.Total))
+		return fmt.Sprintf("It gives up when retry %d fails, %s after the first try: that is its last retry.", n, Duration(o.Total))
 	case o.Stop == policy.OverBudget && p.Deadline > 0 && (p.MaxWait == 0 || p.Deadline < p.MaxWait):
-		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: another does not fit the %s that it may take in all.", n, Duration(o.Total), Duration(p.Deadline))
+		return fmt.Sprintf("It gives up when retry %d fails, %s after the first try: another one would exceed its deadline of %s.", n, Duration(o.Total), Duration(p.Deadline))
 	case o.Stop == policy.OverBudget:
-		return fmt.Sprintf("It ends when retry %d has failed, %s after the first try: another wait of %s does not fit the %s that it may wait in all.",
+		return fmt.Sprintf("It gives up when retry %d fails, %s after the first try: another wait of %s would exceed its total of %s.",
 			n, Duration(o.Total), Duration(p.Backoff.At(n+1, 0.5)), Duration(p.MaxWait))
 	}
-	return fmt.Sprintf("It ends at once (%s): what it tries again passes only at a stated moment.", o.Stop)
+	return fmt.Sprintf("It gives up at once (%s): it only retries faults with a stated reset time.", o.Stop)
 }
 
-// budget gives the smaller of a policy's two budgets, of those that it has.
+// budget returns the smaller of the policy's limits on time; 0: it has none.
 func budget(p policy.Policy) time.Duration {
 	if p.Deadline == 0 || p.MaxWait > 0 && p.MaxWait < p.Deadline {
 		return p.MaxWait
@@ -62,7 +62,7 @@ func retried(n int) string {
 	return fmt.Sprintf("%d retries", n)
 }
 
-// Duration writes a time without the zeros at its end: 8h, 1m30s.
+// Duration writes a time without trailing zeros: 8h, 1m30s.
 func Duration(d time.Duration) string {
 	if d > time.Second {
 		d = d.Round(10 * time.Millisecond)

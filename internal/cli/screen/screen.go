@@ -17,25 +17,25 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// Screen writes lines that stay and, on a terminal, some at the bottom that are
-// replaced in place. Without a terminal those are left out: what is written only
-// ever grows. Its methods may run concurrently.
+// Screen appends lines and, on a terminal, keeps status rows below them that are
+// redrawn in place. Elsewhere there are no status rows. Its methods may run
+// concurrently.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
-	Live    bool // w is a terminal that can replace a line
+	Live    bool // w is a terminal that can redraw lines
 	color   bool
-	ASCII   bool   // its letters are ASCII's
-	status  []Row  // the lines at the bottom
-	Open    bool   // the last line that stays has no end yet
-	err     error  // the first that a write brought
-	OnError func() // called with that; nil: nobody
+	ASCII   bool   // only ASCII is written
+	status  []Row  // the status rows
+	Open    bool   // the last line is incomplete
+	err     error  // the first error of a write
+	OnError func() // called at the first error; nil: not called
 }
 
-// Row is a line at the bottom, without its end.
+// Row is a status row.
 type Row struct{ Color, Text string }
 
-// New looks at the terminal and at what the environment says about it.
+// New returns a screen on s.Out, for what that is and the environment allows.
 func New(s command.Streams, plain bool) *Screen {
 	live := command.IsTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
 	return &Screen{w: s.Out, Live: live, color: live && s.Env("NO_COLOR") == "", ASCII: display.OnlyASCII(s.Env)}
@@ -44,7 +44,7 @@ func New(s command.Streams, plain bool) *Screen {
 // NewLive returns a screen for a terminal with colors, whatever w is.
 func NewLive(w io.Writer) *Screen { return &Screen{w: w, Live: true, color: true} }
 
-// letters gives a line of ours in the letters that there are.
+// letters returns a line in ASCII if nothing else can be shown.
 func (s *Screen) letters(line string) string {
 	if !s.ASCII {
 		return line
@@ -52,10 +52,10 @@ func (s *Screen) letters(line string) string {
 	return display.ASCII(line)
 }
 
-// Endless is the width of what is no terminal.
+// Endless is the width of a stream that is no terminal.
 const Endless = math.MaxInt
 
-// Columns gives the width of the terminal, where lines are to fit.
+// Columns returns the width that lines should fit.
 func (s *Screen) Columns() int {
 	if !s.Live {
 		return Endless
@@ -64,17 +64,17 @@ func (s *Screen) Columns() int {
 	return width
 }
 
-// Size gives the terminal's columns and lines.
+// Size returns the terminal's columns and lines.
 func (s *Screen) Size() (width, height int) {
 	if f, ok := s.w.(*os.File); ok {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 { // some do not know theirs
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 { // some terminals do not know theirs
 			return width, height
 		}
 	}
 	return 80, 24
 }
 
-// colors of lines. Waiting is amber and never looks like an error.
+// Colors of lines. Amber is for waiting, red only for the end.
 const (
 	Amber = "\x1b[33m"
 	Green = "\x1b[32m"
@@ -84,7 +84,7 @@ const (
 	erase = "\r\x1b[2K"
 )
 
-// Print writes lines that stay, above the status line.
+// Print appends a line above the status rows.
 func (s *Screen) Print(color, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Screen) Print(color, format string, args ...any) {
 	s.draw()
 }
 
-// Write writes part of a line that stays.
+// Write appends a part of a line, and removes the status rows.
 func (s *Screen) Write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Screen) Write(text string) {
 	s.put(text)
 }
 
-// Status replaces the lines at the bottom by one; "" removes them.
+// Status replaces the status rows by one; "" removes them.
 func (s *Screen) Status(status string) {
 	if status == "" {
 		s.Rows()
@@ -116,14 +116,14 @@ func (s *Screen) Status(status string) {
 	s.Rows(Row{Amber, status})
 }
 
-// Rows replaces the lines at the bottom. What does not fit the columns is cut
-// off: a line that took two could not be replaced.
+// Rows replaces the status rows. Text beyond the width is cut off, since a wrapped
+// row could not be redrawn.
 func (s *Screen) Rows(rows ...Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.Columns()
 	for i := range rows {
-		text := []rune(s.letters(rows[i].Text)) // there may be more of those letters
+		text := []rune(s.letters(rows[i].Text)) // ASCII may take more letters
 		rows[i].Text = string(text[:min(len(text), width-1)])
 	}
 	if slices.Equal(rows, s.status) {
@@ -158,7 +158,7 @@ func (s *Screen) draw() {
 	}
 }
 
-// put writes bytes and remembers that they could not be written.
+// put writes text and records the first error.
 func (s *Screen) put(text string) {
 	if _, err := io.WriteString(s.w, text); err != nil && s.err == nil {
 		s.err = err
@@ -168,7 +168,7 @@ func (s *Screen) put(text string) {
 	}
 }
 
-// Err gives the first error that writing has brought.
+// Err returns the first error of a write.
 func (s *Screen) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,14 +182,14 @@ func (s *Screen) paint(color, text string) string {
 	return color + text + reset
 }
 
-// Wrap writes a text in lines that fit; without a terminal in one.
+// Wrap appends a text in lines that fit the width.
 func (s *Screen) Wrap(color, text string) {
 	for _, line := range Fold(text, s.Columns()) {
 		s.Print(color, "%s", line)
 	}
 }
 
-// Fold breaks a text into lines of at most that width, between its words.
+// Fold breaks a text between words into lines of at most that width.
 func Fold(text string, width int) (lines []string) {
 	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1

@@ -19,17 +19,17 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
+// Archive returns the command `archive`.
 func Archive(s command.Streams) *cobra.Command {
 	c := &archiveCmd{transferCmd: transferCmd{Flags: storeflags.Flags{Streams: s}}}
 	cmd := &cobra.Command{
 		Use:   "archive --older-than AGE",
-		Short: "Put conversations that have gone cold into files, and out of the store",
-		Long: "archive writes each conversation in which nothing has happened for a while into a compressed file of\n" +
-			"its own, named after its id. With --delete it then takes the conversation out of the store: once the\n" +
-			"file is on the disk and has been read again and compared. One with a turn under way or an input that\n" +
-			"waits stays where it is.\n\n" +
-			"`ridethrough import` takes such files in, though not into the store that they were deleted from,\n" +
-			"where their ids stay taken.",
+		Short: "Move old conversations from the store to files",
+		Long: "archive writes each conversation without recent activity to a compressed file of its own, named after\n" +
+			"its id. With --delete, it deletes the conversation from the store after the file was written and verified.\n" +
+			"Conversations with a turn in progress or a queued input are skipped.\n\n" +
+			"`ridethrough import` reads these files, but not into the store that the conversations were deleted from,\n" +
+			"where their ids cannot be reused.",
 		Example: "  ridethrough archive --older-than 30d --delete\n" +
 			"  zcat ~/.local/share/ridethrough/archive/*.jsonl.gz | jq -r 'select(.type==\"user-message\").body.text'",
 		Args: cobra.NoArgs,
@@ -42,22 +42,22 @@ func Archive(s command.Streams) *cobra.Command {
 	}
 	c.AddAll(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&c.age, "older-than", "", "how long nothing has happened in them, such as 30d or 12h")
-	flags.StringVar(&c.to, "to", "", "directory of the files; the default is archive in the directory of the store")
-	flags.BoolVar(&c.delete, "delete", false, "take the conversations out of the store once their files are there")
+	flags.StringVar(&c.age, "older-than", "", "the time since the last activity, such as 30d or 12h")
+	flags.StringVar(&c.to, "to", "", "the `DIR` of the files (default archive in the data directory)")
+	flags.BoolVar(&c.delete, "delete", false, "delete the conversations from the store after writing their files")
 	_ = cmd.MarkFlagRequired("older-than")
 	return cmd
 }
 
-// archiveCmd is what `archive` was asked for.
+// archiveCmd is a call of `archive`.
 type archiveCmd struct {
 	transferCmd
 	age, to string
 	delete  bool
 
-	now, before time.Time // what has happened last in a cold one was before
+	now, before time.Time // the last activity of an old conversation is before it
 	files, gone int
-	busy        int // cold, and something is under way
+	busy        int // old conversations that are in use
 }
 
 // prepare reads the flags.
@@ -73,14 +73,14 @@ func (c *archiveCmd) prepare(now time.Time) error {
 			return err
 		}
 		if dir == storeflags.None {
-			return errors.New("want --to DIR")
+			return errors.New("without a data directory, --to is required")
 		}
 		c.to = filepath.Join(dir, "archive")
 	}
 	return nil
 }
 
-// readAge reads a duration that may be in days.
+// readAge reads a duration, which may be in days.
 func readAge(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -93,24 +93,24 @@ func readAge(text string) (time.Duration, error) {
 	return age, err
 }
 
-// archive archives all that are cold.
+// archive archives all old conversations.
 func (c *archiveCmd) archive(ctx context.Context) error {
 	err := c.each(ctx)
-	fmt.Fprintf(c.Streams.Out, "%d written to %s, %d taken out of the store\n", c.files, c.to, c.gone)
+	fmt.Fprintf(c.Streams.Out, "%d archived in %s, %d deleted from the store\n", c.files, c.to, c.gone)
 	if c.busy > 0 {
-		fmt.Fprintf(c.Streams.Out, "%d are as old and stay, because something is under way in them\n", c.busy)
+		fmt.Fprintf(c.Streams.Out, "%d skipped, because they are in use\n", c.busy)
 	}
 	return err
 }
 
 func (c *archiveCmd) each(ctx context.Context) error {
-	for head, err := range archive.All(ctx, c.engine) {
+	for head, err := range archive.All(ctx, c.store) {
 		if err == nil && head.Last.Time.Before(c.before) {
 			err = c.one(ctx, head.ID)
 		}
 		switch {
 		case err != nil && (aboutOne(err) || errors.Is(err, archive.ErrOther)):
-			c.leave(err)
+			c.skip(err)
 		case err != nil:
 			return err
 		}
@@ -118,15 +118,15 @@ func (c *archiveCmd) each(ctx context.Context) error {
 	return nil
 }
 
-// one archives a conversation, unless something is under way in it.
+// one archives a conversation that is not in use.
 func (c *archiveCmd) one(ctx context.Context, id string) error {
-	records, end, err := store.Load(ctx, c.engine, id, 0)
+	records, end, err := store.Load(ctx, c.store, id, 0)
 	if err != nil {
 		return err
 	}
-	switch v, err := c.host.Get(ctx, id); {
+	switch v, err := c.runner.Get(ctx, id); {
 	case errors.Is(err, conversation.ErrNotFound):
-		return nil // somebody else's
+		return nil // not a conversation of ours
 	case err != nil:
 		return err
 	case v.Turn != "" || len(v.Inputs) > 0 || v.Last != end.N:
@@ -140,10 +140,10 @@ func (c *archiveCmd) one(ctx context.Context, id string) error {
 	if !c.delete {
 		return nil
 	}
-	if is, err := c.engine.End(ctx, id); err != nil || is != end { // somebody has gone on with it meanwhile
+	if is, err := c.store.End(ctx, id); err != nil || is != end { // it was continued meanwhile
 		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrConflict, id))
 	}
-	if err := c.host.Delete(ctx, id); err != nil {
+	if err := c.runner.Delete(ctx, id); err != nil {
 		return err
 	}
 	c.gone++

@@ -29,28 +29,29 @@ import (
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
+// Doctor returns the command `doctor`.
 func Doctor(s command.Streams) *cobra.Command {
 	c := &doctorCmd{storing: storeflags.Flags{Streams: s}, settings: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look whether everything is as it should be",
-		Long: "doctor looks at the configuration, at the store of conversations and its disk, reads all logs in it,\n" +
-			"and looks at the clock, at which keys are set, and whether the providers can be reached. It says in\n" +
-			"a line each what it has found, and changes nothing. The exit code is 1 if there is a problem;\n" +
-			"warnings are what works and somebody should look after. No key is ever shown or sent.\n\n" +
-			"While `ridethrough serve` has the store, it asks that whether it is ready; the logs are read when it\n" +
-			"has ended.",
+		Short: "Check configuration, store, keys and providers",
+		Long: "doctor checks the configuration, the store of conversations with its disk and all its logs, the clock, the\n" +
+			"keys, and whether the providers can be reached. It prints a line for each check and changes nothing. The\n" +
+			"exit code is 1 if there is a problem. Warnings are about things that work but need attention. No key is\n" +
+			"ever shown or sent.\n\n" +
+			"While `ridethrough serve` uses the store, doctor only checks that it is ready; it reads the logs when\n" +
+			"`ridethrough serve` has stopped.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	c.storing.AddAll(cmd)
 	c.settings.AddFile(cmd)
-	cmd.Flags().BoolVar(&c.json, "json", false, "say it in JSON")
-	cmd.Flags().BoolVar(&c.offline, "offline", false, "ask no provider")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&c.offline, "offline", false, "contact no provider")
 	return cmd
 }
 
-// doctorCmd is what `doctor` was asked for.
+// doctorCmd is a call of `doctor`.
 type doctorCmd struct {
 	storing  storeflags.Flags
 	settings configflags.Flags
@@ -59,12 +60,12 @@ type doctorCmd struct {
 	found         []doctor.Finding
 }
 
-// say notes a finding.
+// say adds a finding.
 func (c *doctorCmd) say(check string, state doctor.State, format string, args ...any) {
 	c.found = append(c.found, doctor.Finding{Check: check, State: state, Text: fmt.Sprintf(format, args...)})
 }
 
-// run looks at everything.
+// run runs all checks.
 func (c *doctorCmd) run(ctx context.Context) error {
 	began := time.Now()
 	t := c.configuration()
@@ -90,7 +91,7 @@ func (c *doctorCmd) run(ctx context.Context) error {
 	return nil
 }
 
-// report says what was found.
+// report prints the findings.
 func (c *doctorCmd) report() error {
 	if c.json {
 		return json.NewEncoder(c.storing.Streams.Out).Encode(struct {
@@ -107,8 +108,8 @@ func (c *doctorCmd) report() error {
 	return nil
 }
 
-// configuration reads it as `serve` would. Where it is wrong, the rest goes by
-// what is usual.
+// configuration checks the configuration of `serve`. If it is wrong, the other
+// checks use the defaults.
 func (c *doctorCmd) configuration() configflags.Resolved {
 	t, err := c.settings.Resolve()
 	if all, ok := errors.AsType[config.Errors](err); ok {
@@ -123,14 +124,14 @@ func (c *doctorCmd) configuration() configflags.Resolved {
 		c.say("configuration", doctor.Warning, "%s", strings.TrimSpace(doubt.Excerpt()))
 	}
 	if t.Config.File == "" {
-		c.say("configuration", doctor.OK, "there is no file; everything is as usual")
+		c.say("configuration", doctor.OK, "no file, defaults are used")
 	} else {
-		c.say("configuration", doctor.OK, "%s is right", t.Config.File)
+		c.say("configuration", doctor.OK, "%s is valid", t.Config.File)
 	}
 	return t
 }
 
-// store looks at the store, if there is one.
+// store checks the store, if there is one.
 func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 	if c.storing.URL() == "" {
 		dir, err := c.storing.Dir()
@@ -139,10 +140,10 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 		}
 		switch {
 		case dir == storeflags.None:
-			c.say("store", doctor.OK, "conversations are kept nowhere, as --data says")
+			c.say("store", doctor.OK, "none, as --data says")
 			return nil
 		case !jetstream.Exists(dir):
-			c.say("store", doctor.OK, "there is none in %s yet; `ridethrough serve` makes one", dir)
+			c.say("store", doctor.OK, "none in %s yet; `ridethrough serve` creates it", dir)
 			return nil
 		}
 	}
@@ -153,7 +154,7 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 		return nil
 	case errors.Is(err, jetstream.ErrMode):
 		dir, _ := c.storing.Dir()
-		c.say("store", doctor.OK, "%s is that of a node of a cluster; what is in it can be asked of the cluster, with --nats", dir)
+		c.say("store", doctor.OK, "%s belongs to a node of a cluster; check the cluster with --nats", dir)
 		return nil
 	case err != nil:
 		c.say("store", doctor.Problem, "%v", err)
@@ -164,11 +165,11 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 	return command.Failed(e.Close(context.WithoutCancel(ctx)))
 }
 
-// held tells who has the store, and asks it whether it is ready.
+// held reports which process uses the store, and whether that is ready.
 func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	dir, _ := c.storing.Dir()
 	holder, _ := os.ReadFile(filepath.Join(dir, "lock"))
-	c.say("store", doctor.OK, "process %s has %s; its logs can be read when that has ended", strings.TrimSpace(string(holder)), dir)
+	c.say("store", doctor.OK, "process %s uses %s; its logs can be read when the process has ended", strings.TrimSpace(string(holder)), dir)
 	listen := t.Config.Listen
 	if listen == "" {
 		listen = config.DefaultListen
@@ -180,18 +181,18 @@ func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	c.found = append(c.found, doctor.Ready(ctx, "http://"+net.JoinHostPort(host, port)))
 }
 
-// keys tells which keys are set.
+// keys reports which keys are set.
 func (c *doctorCmd) keys() {
 	ready := app.Suggestions(c.storing.Streams.Env)
 	if len(ready) == 0 {
-		c.say("keys", doctor.Warning, "none is set: `run` and conversations have no model, and clients of the gateway need keys of their own")
+		c.say("keys", doctor.Warning, "none set: `run` and conversations have no model, and clients of the gateway need their own keys")
 		return
 	}
 	c.say("keys", doctor.OK, "%s", strings.Join(ready, ", "))
 }
 
-// addresses gives everybody who is to be asked: the upstreams of the gateway,
-// and where the environment says that providers are.
+// addresses returns the addresses to check: those of the gateway's upstreams and
+// the base URLs in the environment.
 func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 	ready := app.Suggestions(c.storing.Streams.Env)
 	add := func(name string, u *url.URL, known bool) {
@@ -207,7 +208,7 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 	for _, u := range gateway.Defaults() {
 		usual[u.API] = u.Base
 	}
-	for _, u := range t.Gateway.Upstreams { // none where the configuration is wrong
+	for _, u := range t.Gateway.Upstreams { // none if the configuration is wrong
 		base := u.Base
 		if base == nil {
 			base = usual[u.API]
@@ -220,7 +221,7 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 	return all
 }
 
-// reach asks everybody at the same time.
+// reach contacts all addresses at the same time.
 func (c *doctorCmd) reach(ctx context.Context, all []doctor.Address) (told []doctor.Told) {
 	found, clocks := make([]doctor.Finding, len(all)), make([][]doctor.Told, len(all))
 	var asking sync.WaitGroup

@@ -20,16 +20,17 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
+// Export returns the command `export`.
 func Export(s command.Streams) *cobra.Command {
 	c := &transferCmd{Flags: storeflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "export [CONVERSATION…]",
-		Short: "Write conversations as lines of JSON",
-		Long: "export writes conversations to standard output, those that are named or all, each with all of its\n" +
-			"records: what was said and answered, and how far a turn has come that is under way. `ridethrough\n" +
-			"import` takes them in, and has such a turn go on. That is also the way from a directory into a\n" +
-			"cluster and back. End `ridethrough serve` before, or both sides go on.\n\n" +
-			"A conversation that is damaged is named and left out, and the exit code is 1.",
+		Short: "Export conversations as JSON lines",
+		Long: "export prints conversations to standard output, the named ones or all, with all their records: messages,\n" +
+			"answers, and the state of a turn in progress. `ridethrough import` reads them and resumes such turns, also\n" +
+			"in another store, such as a cluster's. Stop `ridethrough serve` first, or both sides resume them.\n" +
+			"`ridethrough run --continue=FILE` continues an exported conversation.\n\n" +
+			"A damaged conversation is reported and skipped, and the exit code is 1.",
 		Example: "  ridethrough export > conversations.jsonl\n" +
 			"  ridethrough export | ridethrough import --nats tls://nats.internal:4222",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,41 +41,42 @@ func Export(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// transferCmd is a command that carries conversations from one place to another.
+// transferCmd is a call of a command that moves conversations out of or into a
+// store.
 type transferCmd struct {
 	storeflags.Flags
-	engine store.Store
-	host   *conversation.Runner // only for what it knows of logs: it works on no turn
-	bad    int                  // conversations that were not carried
+	store   store.Store
+	runner  *conversation.Runner // it reads logs and runs no turn
+	skipped int                  // conversations that were skipped
 }
 
-// with does something with a store.
+// with opens a store and calls do.
 func (c *transferCmd) with(ctx context.Context, open func(context.Context, *slog.Logger) (store.Store, error), do func(context.Context) error) (err error) {
 	log := command.Logger(c.Streams.Err, slog.LevelWarn)
-	if c.engine, err = open(ctx, log); err != nil {
+	if c.store, err = open(ctx, log); err != nil {
 		return err
 	}
 	defer func() {
-		if closed := c.engine.Close(context.WithoutCancel(ctx)); err == nil {
+		if closed := c.store.Close(context.WithoutCancel(ctx)); err == nil {
 			err = command.Failed(closed)
 		}
 	}()
-	c.host = conversation.New(conversation.Config{Store: c.engine, Log: log})
-	if c.URL() == "" { // nobody else works here
-		if err := c.host.RecordQueued(ctx); err != nil {
+	c.runner = conversation.New(conversation.Config{Store: c.store, Log: log})
+	if c.URL() == "" { // no other process uses it
+		if err := c.runner.RecordQueued(ctx); err != nil {
 			return command.Failed(stopped(ctx, err))
 		}
 	}
 	if err := do(ctx); err != nil {
 		return command.Failed(stopped(ctx, err))
 	}
-	if c.bad > 0 {
+	if c.skipped > 0 {
 		return command.WithCode(command.Reported{}, command.ExitFailed)
 	}
 	return nil
 }
 
-// stopped gives the reason why ctx has ended, if it has, or else an error.
+// stopped returns the cause of ctx if it has ended, or else err.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -82,9 +84,9 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// leave says why a conversation is not carried; the others are.
-func (c *transferCmd) leave(err error) {
-	c.bad++
+// skip reports why a conversation is skipped.
+func (c *transferCmd) skip(err error) {
+	c.skipped++
 	fmt.Fprintln(c.Streams.Err, display.Sanitize(err.Error()))
 }
 
@@ -97,15 +99,15 @@ func (c *transferCmd) export(ctx context.Context, ids []string) error {
 	for id, err := range c.chosen(ctx, ids) {
 		var records []store.Record
 		if err == nil {
-			records, _, err = store.Load(ctx, c.engine, id, 0)
+			records, _, err = store.Load(ctx, c.store, id, 0)
 		}
 		switch {
 		case err != nil && !aboutOne(err):
 			return err
 		case err != nil:
-			c.leave(err)
+			c.skip(err)
 		case len(records) == 0:
-			c.leave(fmt.Errorf("%w: %s", conversation.ErrNotFound, id))
+			c.skip(fmt.Errorf("%w: %s", conversation.ErrNotFound, id))
 		default:
 			if err := w.Add(archive.Conversation{ID: id, Records: records}); err != nil {
 				return err
@@ -115,8 +117,8 @@ func (c *transferCmd) export(ctx context.Context, ids []string) error {
 	return w.Close()
 }
 
-// aboutOne tells whether an error is about one conversation, so that others can
-// be gone on with.
+// aboutOne reports whether an error is about one conversation only, so that the
+// command can continue with others.
 func aboutOne(err error) bool {
 	if _, ok := errors.AsType[*store.Damage](err); ok {
 		return true
@@ -129,7 +131,7 @@ func aboutOne(err error) bool {
 	return false
 }
 
-// chosen gives the ids that were named, or all there are.
+// chosen returns the ids in the arguments, or all ids.
 func (c *transferCmd) chosen(ctx context.Context, ids []string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, id := range ids {
@@ -140,7 +142,7 @@ func (c *transferCmd) chosen(ctx context.Context, ids []string) iter.Seq2[string
 		if len(ids) > 0 {
 			return
 		}
-		for head, err := range archive.All(ctx, c.engine) {
+		for head, err := range archive.All(ctx, c.store) {
 			if !yield(head.ID, err) {
 				return
 			}

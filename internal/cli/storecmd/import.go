@@ -15,22 +15,22 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
+// Import returns the command `import`.
 func Import(s command.Streams) *cobra.Command {
 	c := &transferCmd{Flags: storeflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "import [FILE…]",
-		Short: "Take in conversations that were exported or archived",
-		Long: "import reads what `ridethrough export` and `ridethrough archive` have written, from files or from\n" +
-			"standard input, and takes the conversations into the store, which is made if there is none. Turns\n" +
-			"that were under way go on where they were, and wait until the same instant if they wait.\n\n" +
-			"A conversation that is there already and has everything is passed over. One whose id is taken by\n" +
-			"another one, or was deleted here, is named and left out, and the exit code is 1. An import that\n" +
-			"broke off can be done again.",
+		Short: "Import conversations that were exported, archived or saved",
+		Long: "import reads the files of `ridethrough export`, `ridethrough archive` and `ridethrough run`, or standard\n" +
+			"input, and adds their conversations to the store, which is created if necessary. Turns in progress resume\n" +
+			"where they were; a turn that waits keeps the time of its next try.\n\n" +
+			"Conversations that the store already has are skipped. One whose id belongs to another conversation, or was\n" +
+			"deleted here, is reported and skipped, and the exit code is 1. An interrupted import can be repeated.",
 		Example: "  ridethrough import conversations.jsonl\n" +
 			"  ridethrough import ~/.local/share/ridethrough/archive/*.jsonl.gz --data /tmp/old",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && command.IsTerminal(s.In) {
-				return errors.New("want a file, or standard input connected to something; - is the terminal")
+				return errors.New("want a file or piped standard input; use - to type the input")
 			}
 			return c.with(cmd.Context(), c.Open, func(ctx context.Context) error { return c.take(ctx, args) })
 		},
@@ -39,12 +39,12 @@ func Import(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// taken is what an import comes to.
-type taken struct{ fresh, same, underWay int }
+// imported counts conversations.
+type imported struct{ added, existing, inProgress int }
 
-// take takes in the conversations of files, or of standard input.
+// take imports the conversations of files, or of standard input.
 func (c *transferCmd) take(ctx context.Context, files []string) error {
-	var sum taken
+	var sum imported
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
@@ -54,14 +54,14 @@ func (c *transferCmd) take(ctx context.Context, files []string) error {
 			break
 		}
 	}
-	fmt.Fprintf(c.Streams.Out, "%d taken in, %d there already, %d left out\n", sum.fresh, sum.same, c.bad)
-	if sum.underWay > 0 {
-		fmt.Fprintf(c.Streams.Out, "%d have a turn under way, which goes on where `ridethrough serve` runs on this store\n", sum.underWay)
+	fmt.Fprintf(c.Streams.Out, "%d imported, %d unchanged, %d skipped\n", sum.added, sum.existing, c.skipped)
+	if sum.inProgress > 0 {
+		fmt.Fprintf(c.Streams.Out, "%d have a turn in progress, which `ridethrough serve` resumes on this store\n", sum.inProgress)
 	}
 	return err
 }
 
-func (c *transferCmd) takeFile(ctx context.Context, name string, sum *taken) error {
+func (c *transferCmd) takeFile(ctx context.Context, name string, sum *imported) error {
 	from, err := c.source(ctx, name)
 	if err != nil {
 		return err
@@ -78,40 +78,40 @@ func (c *transferCmd) takeFile(ctx context.Context, name string, sum *taken) err
 	return nil
 }
 
-// source opens a file, or standard input, which whoever waits for it can leave.
+// source opens a file, or standard input until ctx ends.
 func (c *transferCmd) source(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name != "-" {
 		return os.Open(name)
 	}
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = w.CloseWithError(context.Cause(ctx)) })
-	go func() { // nothing else ends it; the process may do so before
+	go func() { // it may outlive the call, until the process ends
 		_, err := io.Copy(w, c.Streams.In)
 		_ = w.CloseWithError(err)
 	}()
 	return r, nil
 }
 
-// takeOne takes in a conversation. The error says that no other can be taken
-// in either.
-func (c *transferCmd) takeOne(ctx context.Context, one archive.Conversation, sum *taken) error {
-	added, err := c.host.Restore(ctx, one.ID, one.Records)
+// takeOne imports a conversation. It returns an error if no other one can be
+// imported either.
+func (c *transferCmd) takeOne(ctx context.Context, one archive.Conversation, sum *imported) error {
+	added, err := c.runner.Restore(ctx, one.ID, one.Records)
 	switch {
 	case err != nil && !aboutOne(err):
 		return err
 	case errors.Is(err, store.ErrDeleted):
-		c.leave(fmt.Errorf("%s: it was deleted here, and its id stays taken: take it into another store with --data", one.ID))
+		c.skip(fmt.Errorf("%s: was deleted from this store, so its id cannot be reused; import it into another store with --data", one.ID))
 		return nil
 	case err != nil:
-		c.leave(err)
+		c.skip(err)
 		return nil
 	case added == 0:
-		sum.same++
+		sum.existing++
 		return nil
 	}
-	sum.fresh++
-	if v, err := c.host.Get(ctx, one.ID); err == nil && (v.Turn != "" || len(v.Inputs) > 0) {
-		sum.underWay++
+	sum.added++
+	if v, err := c.runner.Get(ctx, one.ID); err == nil && (v.Turn != "" || len(v.Inputs) > 0) {
+		sum.inProgress++
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// sourceOf gives the text of a file, and the bytes without the mark that some
+// sourceOf returns the text of a file, and the bytes without the mark that some
 // editors put at the start.
 func sourceOf(name string, data []byte) (source, []byte) {
 	text := strings.TrimPrefix(string(data), "\uFEFF")
@@ -216,7 +216,7 @@ func (c *Config) Upstreams() []string {
 	return names
 }
 
-// all gives the upstreams, one for each API where the file names none.
+// all returns the upstreams, one for each API where the file names none.
 func (c *Config) all() []named[upstream] {
 	if len(c.upstreams) > 0 {
 		return c.upstreams

@@ -92,7 +92,7 @@ func TestSchemaRefusesWhatTheCodeRefuses(t *testing.T) {
 	}
 }
 
-// beyond tells whether a mistake is one that no schema can know.
+// beyond reports whether a mistake is one that no schema can know.
 func beyond(says string) bool {
 	for _, words := range []string{
 		"it is zero", "it is too large", "unknown policy", "unknown upstream", "duplicate field", "is an endpoint", "is not the name of an API",

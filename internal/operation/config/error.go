@@ -18,12 +18,12 @@ type Error struct {
 	text         string // of the line, without what may be a credential
 }
 
-// Error gives the fault on one line: "config.yaml:3:5: …".
+// Error returns the fault on one line: "config.yaml:3:5: …".
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(e.File), e.Line, e.Column, e.Message)
 }
 
-// Excerpt gives the fault with its whole path, and below it the line with a
+// Excerpt returns the fault with its whole path, and below it the line with a
 // mark under the place.
 func (e *Error) Excerpt() string {
 	number := fmt.Sprintf("%5d", e.Line)
@@ -35,7 +35,7 @@ func (e *Error) Excerpt() string {
 // Errors is all that is wrong in a file, in the order of its lines.
 type Errors []*Error
 
-// Error gives the first fault and the number of the others.
+// Error returns the first fault and the number of the others.
 func (e Errors) Error() string {
 	if len(e) == 1 {
 		return e[0].Error()
@@ -43,7 +43,7 @@ func (e Errors) Error() string {
 	return fmt.Sprintf("%v (and %d more)", e[0], len(e)-1)
 }
 
-// Excerpts gives an error with the lines that it is about, if it has any.
+// Excerpts returns an error with the lines that it is about, if it has any.
 func Excerpts(err error) string {
 	all, ok := errors.AsType[Errors](err)
 	if !ok {
@@ -85,7 +85,7 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 // mapping is none: it says where the credential is.
 var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 
-// shown gives a line as it may be shown: without tabs, which move the mark, and
+// shown returns a line as it may be shown: without tabs, which move the mark, and
 // without what may be a credential.
 func shown(line string) string {
 	line = strings.Map(func(r rune) rune {

@@ -52,7 +52,7 @@ func read[T any](src source, data []byte, f form[T]) (T, *reader) {
 	return v, r
 }
 
-// done gives what is wrong, in the order of the lines; nil: nothing.
+// done returns what is wrong, in the order of the lines; nil: nothing.
 func (r *reader) done() error {
 	if len(r.faults) == 0 {
 		return nil
@@ -329,7 +329,7 @@ func instead(name string, names []string) string {
 	return "want " + either(names)
 }
 
-// near tells whether two names differ by a character, by two that have changed
+// near reports whether two names differ by a character, by two that have changed
 // places, or by how their words are joined.
 func near(a, b string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "")

@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Gateway gives what the gateway takes, with every key at hand. It refuses, as
+// Gateway returns what the gateway takes, with every key at hand. It refuses, as
 // [Errors], what cannot work: a key that is not there, a fallback that answers
 // nothing that is asked.
 func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
@@ -36,7 +36,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	return made, nil
 }
 
-// Token gives what clients have to show; "": nothing.
+// Token returns what clients have to show; "": nothing.
 func (c *Config) Token(env func(string) string) (string, error) {
 	if c.token == (secret{}) {
 		return "", nil
@@ -62,7 +62,7 @@ func (m *mapper) say(path, format string, args ...any) {
 	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
 }
 
-// folder gives the path of a folder that has to be there.
+// folder returns the path of a folder that has to be there.
 func (m *mapper) folder(path, name string) string {
 	name = m.config.path(m.env)(name)
 	info, err := os.Stat(name)
@@ -131,10 +131,10 @@ func (m *mapper) policy(c choice) *policy.Policy {
 	return &p
 }
 
-// Retry gives the policy in force; one that is called none never retries.
+// Retry returns the policy in force; one that is called none never retries.
 func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
 
-// Named gives the policy of a name, a preset's or one of the file; "": the one
+// Named returns the policy of a name, a preset's or one of the file; "": the one
 // in force.
 func (c *Config) Named(name string) (policy.Policy, error) {
 	switch {
@@ -146,7 +146,7 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	return c.resolve(choice{name: name}), nil
 }
 
-// resolve gives the policy that somebody has chosen.
+// resolve returns the policy that somebody has chosen.
 func (c *Config) resolve(chosen choice) policy.Policy {
 	if chosen.own != nil {
 		return chosen.own.Policy
@@ -189,7 +189,7 @@ func parseBase(s string) (*url.URL, error) {
 	return u, gateway.CheckBase(u)
 }
 
-// public gives the URL at which an API is found by default.
+// public returns the URL at which an API is found by default.
 func public(api string) string {
 	for _, u := range gateway.Defaults() {
 		if u.API == api {
@@ -199,7 +199,7 @@ func public(api string) string {
 	return ""
 }
 
-// local tells whether a host is a name of this machine for itself.
+// local reports whether a host is a name of this machine for itself.
 func local(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

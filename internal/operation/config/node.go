@@ -38,7 +38,7 @@ const (
 	broken // what is wrong with it has been said
 )
 
-// String gives the kind in plain words.
+// String returns the kind in plain words.
 func (k kind) String() string {
 	return [...]string{"nothing", "a text", "a number", "true or false", "a list", "fields", "nothing"}[k]
 }
@@ -228,7 +228,7 @@ func (t *tree) alias(n *ast.AliasNode) *node {
 	return &made
 }
 
-// more counts nodes and tells whether the file may have so many.
+// more counts nodes and reports whether the file may have so many.
 func (t *tree) more(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count

@@ -113,7 +113,7 @@ func kindsOf() form[fault.Set] {
 	}
 }
 
-// kindSet gives the kinds behind a name; none: it is no name.
+// kindSet returns the kinds behind a name; none: it is no name.
 func kindSet(name string) fault.Set {
 	if name == "transient" {
 		return fault.Transient

@@ -115,7 +115,7 @@ func prose(words string) form[string] {
 	}, itself)
 }
 
-// unseen tells whether a letter is a command for a terminal, or turns the order
+// unseen reports whether a letter is a command for a terminal, or turns the order
 // of others around.
 func unseen(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
@@ -338,7 +338,7 @@ func LoadScenario(name string) (Scenario, error) {
 	return ParseScenario(name, data)
 }
 
-// ScenarioSchema gives the JSON Schema of the file, for editors.
+// ScenarioSchema returns the JSON Schema of the file, for editors.
 func ScenarioSchema() []byte {
 	root := scenarios().schema
 	return document(&root, scenarioURL, "A scenario of ridethrough's lab")

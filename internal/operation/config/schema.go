@@ -129,7 +129,7 @@ func (s *schema) definitions(known properties) properties {
 	return known
 }
 
-// Schema gives the JSON Schema of the file, for editors.
+// Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
 	root := file(nil).schema
 	return document(&root, schemaURL, "The configuration of ridethrough")

@@ -100,7 +100,7 @@ func (v *validator) kinds(at string, want, value any) {
 	}
 }
 
-// is tells whether a value is of a type.
+// is reports whether a value is of a type.
 func is(want string, value any) bool {
 	switch value.(type) {
 	case nil:

@@ -92,7 +92,7 @@ func variable() form[string] {
 	return f
 }
 
-// open gives the credential whenever it is asked for; path makes paths whole.
+// open returns the credential whenever it is asked for; path makes paths whole.
 func (s secret) open(path func(string) string, env func(string) string) (func() (string, error), error) {
 	if s.file != "" {
 		f := &secretFile{path: path(s.file)}
@@ -165,7 +165,7 @@ func reason(err error) error {
 	return err
 }
 
-// same tells whether nothing has happened to a file.
+// same reports whether nothing has happened to a file.
 func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

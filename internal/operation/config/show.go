@@ -122,7 +122,7 @@ func (c *Config) from(path, rest string) string {
 	return rest
 }
 
-// written gives a scalar as it stands in a file, quoted where it could mean
+// written returns a scalar as it stands in a file, quoted where it could mean
 // something else.
 func written(n *node) string {
 	if n.kind == number || plainText(n.text) {
@@ -132,7 +132,7 @@ func written(n *node) string {
 	return string(quoted)
 }
 
-// plainText tells whether a text needs no quotes.
+// plainText reports whether a text needs no quotes.
 func plainText(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s == "" || strings.Trim(s, letters+"0123456789./_-:%*") != "" || strings.HasSuffix(s, ":") {
@@ -174,7 +174,7 @@ func (c *Config) Changes(old *Config) (all []Change) {
 	return all
 }
 
-// String gives the change for people: "policy: patient → worker".
+// String returns the change for people: "policy: patient → worker".
 func (c Change) String() string {
 	switch {
 	case c.Old == "":

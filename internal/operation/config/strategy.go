@@ -99,7 +99,7 @@ func statuses() form[int] {
 	return f
 }
 
-// Retries tells whether the strategy tries again after a status, if it is the
+// Retries reports whether the strategy tries again after a status, if it is the
 // nth failure.
 func (s *Strategy) Retries(status, n int) bool {
 	for _, f := range s.Fewer {

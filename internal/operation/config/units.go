@@ -58,7 +58,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// decimal tells whether a text is digits, with a point between them or none.
+// decimal reports whether a text is digits, with a point between them or none.
 func decimal(s string) bool {
 	whole, part, point := strings.Cut(s, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

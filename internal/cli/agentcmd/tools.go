@@ -14,31 +14,31 @@ import (
 	"github.com/ridethrough/ridethrough/tool/mcp"
 )
 
-// toolFlags is what of this machine a model may use.
+// toolFlags are the flags about tools.
 type toolFlags struct {
 	files string
 	mcp   []string
-	yes   bool // what changes things need not be allowed
+	yes   bool // tools may change things without approval
 }
 
-// AddAll adds the flags that say what.
+// flags adds them to a command.
 func (b *toolFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&b.files, "files", "", "a folder that the model may list, read and search")
-	f.StringArrayVar(&b.mcp, "mcp", nil, "an MCP server whose tools the model may use, as NAME=COMMAND ARGS or NAME=URL; repeatable")
-	f.BoolVar(&b.yes, "yes", false, "let tools change things without asking")
+	f.StringVar(&b.files, "files", "", "a directory that the model may list, read and search")
+	f.StringArrayVar(&b.mcp, "mcp", nil, "an MCP server with tools for the model, as NAME=COMMAND ARGS or NAME=URL; repeatable")
+	f.BoolVar(&b.yes, "yes", false, "let tools change things without approval")
 }
 
-// used tells whether anything of it was asked for.
+// used reports whether any of them was given.
 func (b *toolFlags) used() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
 
-// Open gives the tools, and what ends them. What MCP servers say besides goes to
-// errs.
+// open returns the tools and a function that closes them. errs gets the standard
+// error of MCP servers.
 func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool, end func(), err error) {
 	var open []interface{ Close() error }
 	end = func() {
 		for _, o := range open {
-			_ = o.Close() // what they had to say, they have said
+			_ = o.Close() // their errors do not matter any more
 		}
 	}
 	if b.files != "" {
@@ -63,24 +63,24 @@ func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool
 	return tools, end, checkUniqueNames(tools)
 }
 
-// checkUniqueNames tells of two tools of one name: a model could not choose.
+// checkUniqueNames refuses two tools of one name.
 func checkUniqueNames(tools []tool.Tool) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
 		if seen[t.Name] {
-			return fmt.Errorf("two tools are named %q: give one of the servers another name", t.Name)
+			return fmt.Errorf("two tools are named %q; rename one of the servers", t.Name)
 		}
 		seen[t.Name] = true
 	}
 	return nil
 }
 
-// mcpStopTime is how long an MCP server that we have started may take to end once
-// the turn is over: whoever has pressed Ctrl+C waits for it.
+// mcpStopTime is how long an MCP server that we started may take to end. It is
+// short because the user may have pressed Ctrl+C.
 const mcpStopTime = 30 * time.Millisecond
 
-// mcpServer reads an MCP server from a flag. Arguments are what stands between
-// spaces: whoever needs more writes a script.
+// mcpServer reads an MCP server from a flag. Arguments are separated by spaces and
+// cannot be quoted.
 func mcpServer(text string) (mcp.Server, error) {
 	name, what, ok := strings.Cut(text, "=")
 	words := strings.Fields(what)
