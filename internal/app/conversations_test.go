@@ -39,7 +39,7 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, "no policy is named quick"},
 		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "patient"}, ""},
 		{keys + " RIDETHROUGH_MODEL=gpt-5", conversation.Settings{}, ""},
-		{keys, conversation.Settings{}, "no model is named"},
+		{keys, conversation.Settings{}, "no model"},
 		{keys, conversation.Settings{Model: "huge"}, "want PROVIDER/MODEL"},
 		{keys, conversation.Settings{Model: "gpt-5", Fallback: []string{"gemini/gemini-3"}}, "no credentials for gemini"},
 	} {

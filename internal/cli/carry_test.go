@@ -134,7 +134,7 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 	if code != 0 || errs != "" || strings.Count(lines, `"type":"turn-parked"`) != 1 {
 		t.Fatalf("code %d, %s\n%s", code, errs, lines)
 	}
-	for _, says := range []string{"2 taken in, 0 there already, 0 left out\n1 have a turn under way", "0 taken in, 2 there already, 0 left out\n"} {
+	for _, says := range []string{"2 imported, 0 unchanged, 0 skipped\n1 have a turn in progress", "0 imported, 2 unchanged, 0 skipped\n"} {
 		if code, out, errs := feed(t, lines, "import", "--data", fresh); code != 0 || errs != "" || !strings.HasPrefix(out, says) {
 			t.Fatalf("code %d, %s\n%s", code, errs, out)
 		}
@@ -170,7 +170,7 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 		wait = parked(t, h, "a")
 	})
 	_, lines, _ := run(t, nil, "export", "--data", dir)
-	if code, out, errs := run(t, env, "import", write(t, dir, "a.jsonl", lines)); code != 0 || errs != "" || !strings.HasPrefix(out, "1 taken in") {
+	if code, out, errs := run(t, env, "import", write(t, dir, "a.jsonl", lines)); code != 0 || errs != "" || !strings.HasPrefix(out, "1 imported") {
 		t.Fatalf("code %d, %s\n%s", code, errs, out)
 	}
 	code, out, errs := run(t, env, "doctor", "--offline")
@@ -218,7 +218,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 		t.Errorf("code %d, %s\n%s", code, errs, lines)
 	}
 	code, out, errs := feed(t, lines, "import", "-", "--data", other)
-	if code != 1 || out != "1 taken in, 0 there already, 1 left out\n" || errs != "a: there is one of this id already: record 1 is another one\n" {
+	if code != 1 || out != "1 imported, 0 unchanged, 1 skipped\n" || errs != "a: there is one of this id already: record 1 is another one\n" {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	text := strings.SplitAfter(lines, "\n")
@@ -242,7 +242,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 			t.Errorf("%q: code %d, %s", tt.args, code, errs)
 		}
 	}
-	if code, _, errs := run(t, nil, "export", "--data", other+"/none"); code != 1 || !strings.Contains(errs, "there are no conversations in") {
+	if code, _, errs := run(t, nil, "export", "--data", other+"/none"); code != 1 || !strings.Contains(errs, "no conversations in") {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }
@@ -260,7 +260,7 @@ func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if code, out, errs := feed(t, lines, "import", "--data", dir); code != 1 || !strings.Contains(errs, "a: it was deleted here") || !strings.Contains(out, "1 left out") {
+	if code, out, errs := feed(t, lines, "import", "--data", dir); code != 1 || !strings.Contains(errs, "a: was deleted from this store") || !strings.Contains(out, "1 skipped") {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	if code, lines, errs := run(t, nil, "export", "--data", dir); code != 0 || errs != "" || !strings.HasSuffix(lines, `{"end":{"conversations":0,"records":0}}`+"\n") {

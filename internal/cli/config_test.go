@@ -50,7 +50,7 @@ func TestConfigCheckLooksForTheKeys(t *testing.T) {
 	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + path, "THE_KEY=k"}, "config", "check")
 	want := path + ":1:9: warning: this policy never gives up; set retries, max-total-wait or deadline\n" +
 		"    1 | policy: {backoff: [1m]}\n      |         ^\n" +
-		path + " is right; policy own, upstreams openai\n"
+		path + " is valid; policy own, upstreams openai\n"
 	if code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
@@ -58,7 +58,7 @@ func TestConfigCheckLooksForTheKeys(t *testing.T) {
 
 func TestNobodyHasToHaveAConfiguration(t *testing.T) {
 	code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, "config", "check")
-	if code != 0 || errs != "" || out != "no file: everything is right; policy patient, upstreams anthropic, gemini, openai, ollama, lmstudio\n" {
+	if code != 0 || errs != "" || out != "the default configuration is valid; policy patient, upstreams anthropic, gemini, openai, ollama, lmstudio\n" {
 		t.Errorf("code %d, %s%s", code, out, errs)
 	}
 }
@@ -160,7 +160,7 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 
 	write(t, dir, "c.yaml", strings.Replace(upstream(second), "openai", "opnai", 1))
 	reload()
-	kept := gateway.said(t, "configuration not changed, the old one stays in force")
+	kept := gateway.said(t, "reload configuration failed, the previous one stays in force")
 	if !strings.HasPrefix(kept["error"].(string), `c.yaml:2:20: "opnai" is not the name of an API`) {
 		t.Errorf("logged %v", kept)
 	}
@@ -175,23 +175,23 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 
 	write(t, dir, "c.yaml", upstream(second)+"policy: none\nhosts: [x.example]\n")
 	reload()
-	line := gateway.said(t, "configuration changed, in part only after a restart")
+	line := gateway.said(t, "configuration changed, some of it only after a restart")
 	if line["restart"] != "hosts: [x.example]" || line["changes"] != "policy: patient → none" {
 		t.Errorf("logged %v", line)
 	}
 	reload()
-	gateway.said(t, "configuration read again, nothing has changed")
+	gateway.said(t, "configuration reloaded without changes")
 	write(t, dir, "c.yaml", upstream(base))
 	reload()
-	if line := gateway.said(t, "configuration not changed, the old one stays in force"); !strings.Contains(line["error"].(string), "where the gateway itself listens") {
+	if line := gateway.said(t, "reload configuration failed, the previous one stays in force"); !strings.Contains(line["error"].(string), "the gateway's own address") {
 		t.Errorf("logged %v", line)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	reload()
-	if line := gateway.said(t, "configuration not changed, the old one stays in force"); line["error"] != path+": no such file or directory" ||
-		line["do"] != "run ridethrough config check "+path {
+	if line := gateway.said(t, "reload configuration failed, the previous one stays in force"); line["error"] != path+": no such file or directory" ||
+		line["fix"] != "run ridethrough config check "+path {
 		t.Errorf("logged %v", line)
 	}
 	if code := gateway.stop(); code != 0 {

@@ -82,8 +82,8 @@ func TestConversationsAreWhereSomebodySays(t *testing.T) {
 		t.Error(got)
 	}
 	for _, c := range []struct{ env, args, want string }{
-		{"", "--data=" + file, "cannot be opened"},
-		{"RIDETHROUGH_DATA=" + file, "", "cannot be opened"},
+		{"", "--data=" + file, "open conversations in"},
+		{"RIDETHROUGH_DATA=" + file, "", "open conversations in"},
 		{"", "--data=" + filepath.Join(dir, "a"), "in use"},
 	} {
 		args := append([]string{"serve", "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)
@@ -93,7 +93,7 @@ func TestConversationsAreWhereSomebodySays(t *testing.T) {
 	}
 	// Nobody has asked for these: the gateway is there without them.
 	unasked := startIn(t, []string{"XDG_DATA_HOME=" + file}, "serve", "--listen", "127.0.0.1:0")
-	unasked.said(t, "there are no conversations")
+	unasked.said(t, "conversations are off: cannot open their store")
 	unwanted := startIn(t, []string{"XDG_DATA_HOME=" + dir}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
 	for _, s := range []started{unasked, unwanted} {
 		url := s.said(t, "listening")["url"].(string)

@@ -15,7 +15,7 @@ func TestDoctorTellsOfAServerThatHasTheStore(t *testing.T) {
 	env := []string{"RIDETHROUGH_LISTEN=" + host, "RIDETHROUGH_DATA=" + dir, "OPENAI_API_KEY=sk-test"}
 	code, out, errs := run(t, env, "doctor", "--offline")
 	for _, line := range []string{
-		"ok       store: process " + strconv.Itoa(os.Getpid()) + " has " + dir + "; its logs can be read when that has ended\n",
+		"ok       store: process " + strconv.Itoa(os.Getpid()) + " uses " + dir + "; its logs can be read when the process has ended\n",
 		"ok       server: the server at http://" + host + " takes requests\n",
 		"ok       keys: openai/… (OPENAI_API_KEY is set)\n",
 	} {

@@ -71,7 +71,7 @@ func TestExplainSaysWhatEachPolicyWouldDo(t *testing.T) {
 	code, out, _ := explain(t, curl529)
 	for _, want := range []string{
 		"HTTP 529: Overloaded", "overloaded (server overloaded)", "req_7",
-		"patient      retry in 7s, as the provider asks", "simple       retry in 7s", "council      retry in 7s",
+		"patient      retry in 7s, as requested by the provider", "simple       retry in 7s", "council      retry in 7s",
 	} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("code %d, no %q in\n%s", code, want, out)
@@ -130,11 +130,11 @@ func TestExplainSaysWhatIsWrongWithItsInput(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"", nil, 1, "there is nothing to explain"},
+		{"", nil, 1, "no input"},
 		{"", []string{missing}, 1, missing},
-		{"{", []string{"--jsonl"}, 1, "line 1 is no JSON object"},
+		{"{", []string{"--jsonl"}, 1, "line 1: want a JSON object"},
 		{"x", []string{"--status", "42"}, 2, "want an HTTP status"},
-		{"x", []string{"--now", "today"}, 2, "want a moment"},
+		{"x", []string{"--now", "today"}, 2, "want a time"},
 		{"x", []string{"--json", "--jsonl"}, 2, "json jsonl"},
 		{"x", []string{"a", "b"}, 2, "accepts at most 1 arg"},
 	}

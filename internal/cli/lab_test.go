@@ -28,11 +28,11 @@ func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
 	args := []string{"lab", file, "--policy", "patient+breaker", "--policy", "codex", "--policy", own + "+breaker", "--svg", picture}
 	code, out, errs := run(t, nil, args...)
 	for _, want := range []string{
-		"blip\n30 callers, each a call every 1m, for 20m; seed 1\n",
+		"blip\n30 callers, a call every 1m each, for 20m; seed 1\n",
 		"requests  in vain  peak/s  last\n",
 		"patient+breaker   ", "codex   ", "own+breaker   ",
 		"last      from the recovery to the last answer to a call that had waited for it\n",
-		"requests per minute, each line as high as its own most",
+		"requests per minute; each line is scaled to its maximum",
 	} {
 		if code != 0 || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("code %d, %s, no %q in\n%s", code, errs, want, out)
@@ -117,17 +117,17 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"lab"}, 2, "name a scenario of the gallery (--list), or a file"},
+		{[]string{"lab"}, 2, "name a scenario from the gallery (--list), or a file"},
 		{[]string{"lab", "nope"}, 2, `unknown scenario "nope", and no such file; the gallery has four-hours-529, `},
 		{[]string{"lab", wrong}, 78, `wrong.yaml:3:18: "totally"; want a kind of outage: total, `},
 		{[]string{"lab", unknown}, 78, `unknown: unknown policy "patent"; want one of patient+breaker, `},
 		{[]string{"lab", file, "--policy", "patent"}, 2, `unknown policy "patent", and no such file; want one of patient+breaker, `},
 		{[]string{"lab", file, "--policy", wrong}, 78, "4 mistakes in the policy\n"},
 		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than the limit of 20000"},
-		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: 0 is no number of callers"},
-		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: -1 is no number of callers"},
+		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: want a number from 1"},
+		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: want a number from 1"},
 		{[]string{"lab", file, "--policy", "codex+breaker"}, 2, "codex is not ours, and its callers share nothing; want it without +breaker"},
-		{[]string{"lab", file, "--list"}, 2, file + " and --list: want one of them"},
+		{[]string{"lab", file, "--list"}, 2, file + " and --list cannot be combined"},
 		{[]string{"lab", "--gallery", dir, "--policy", "codex"}, 2, "[gallery policy]"},
 		{[]string{"lab", "--gallery", file + "/x"}, 1, "not a directory"},
 		{[]string{"lab", "--show", "nope"}, 2, "--show nope: the gallery has four-hours-529, "},

@@ -58,7 +58,7 @@ func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
 		t.Fatal(status, text)
 	}
 	_, _, policies := visit(t, base+"/-/policies", "application/json")
-	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"that of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries in 90ms of waiting. It ends`} {
+	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"that of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries, 90ms of waiting. It gives up`} {
 		if !strings.Contains(policies, want) {
 			t.Errorf("no %s in %s", want, policies)
 		}

@@ -8,14 +8,14 @@ import (
 
 func TestPolicyShowDrawsWhenItTriesAgainAndSaysWhyItEnds(t *testing.T) {
 	code, out, errs := run(t, nil, "policy", "show", "simple", "--now", "2026-11-02T21:00:00Z")
-	want := `simple: 3 retries in 7s of waiting
+	want := `simple: 3 retries, 7s of waiting
 
-retry       wait      in all  clock
+retry       wait       total  clock
     1         1s          1s  21:00:01  ████████
     2         2s          3s  21:00:03  ████████████████
     3         4s          7s  21:00:07  ████████████████████████████████
 
-It ends when retry 3 has failed, 7s after the first try: that is how many it has.
+It gives up when retry 3 fails, 7s after the first try: that is its last retry.
 `
 	if code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
@@ -36,13 +36,13 @@ It ends when retry 3 has failed, 7s after the first try: that is how many it has
 func TestPolicyShowSaysWhyEachEnds(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, file, want string }{
-		{"patient", "", "another wait of 30m does not fit the 8h that it may wait in all."},
-		{"council", "", "It ends when retry 1 has failed, 1.5s after the first try: that is how many it has."},
-		{"none", "", "It tries once, and the first failure is the end."},
-		{"codex", "", "codex: 29 retries in 24.2s of waiting"},
-		{"", "backoff: [10s]\ndeadline: 1m", "another does not fit the 1m that it may take in all."},
-		{"", "backoff: [10s]", "It has no end."},
-		{"", "backoff: [10s]\nretry-on: [quota]", "It ends at once (final): what it tries again passes only at a stated moment."},
+		{"patient", "", "another wait of 30m would exceed its total of 8h."},
+		{"council", "", "It gives up when retry 1 fails, 1.5s after the first try: that is its last retry."},
+		{"none", "", "It gives up at the first failure."},
+		{"codex", "", "codex: 29 retries, 24.2s of waiting"},
+		{"", "backoff: [10s]\ndeadline: 1m", "another one would exceed its deadline of 1m."},
+		{"", "backoff: [10s]", "It never gives up."},
+		{"", "backoff: [10s]\nretry-on: [quota]", "It gives up at once (final): it only retries faults with a stated reset time."},
 	} {
 		if tt.file != "" {
 			tt.name = write(t, dir, "p.yaml", tt.file)
@@ -77,8 +77,8 @@ func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
 	file := write(t, t.TempDir(), "c.yaml", "policy: mine\npolicies:\n  mine: {backoff: [2s], retries: 4}\n")
 	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + file}, "policy", "list")
 	for _, want := range []string{
-		"patient      21 retries in 7h31m45s of waiting\n", "council      1 retry in 1.5s of waiting\n",
-		"none         never tries again\n", "mine         4 retries in 8s of waiting\n",
+		"patient      21 retries, 7h31m45s of waiting\n", "council      1 retry, 1.5s of waiting\n",
+		"none         never retries\n", "mine         4 retries, 8s of waiting\n",
 	} {
 		if code != 0 || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("code %d, %s, no %q in\n%s", code, errs, want, out)
@@ -98,7 +98,7 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 	}
 	right := write(t, dir, "right.yaml", "backoff: [5s]")
 	code, out, errs = run(t, nil, "policy", "check", right)
-	if want := right + ": warning: this policy never gives up; set retries, max-total-wait or deadline\n" + right + " is right: tries again without end\n"; code != 0 || errs != "" || out != want {
+	if want := right + ": warning: this policy never gives up; set retries, max-total-wait or deadline\n" + right + " is valid: retries forever\n"; code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	for _, tt := range []struct {
@@ -109,7 +109,7 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 		{[]string{"policy", "check", dir + "/nope.yaml"}, 78, "no such file"},
 		{[]string{"policy", "show", "patent"}, 2, `unknown policy "patent"; want patient, `},
 		{[]string{"policy", "show", "patient", "--retries", "0"}, 2, "--retries 0: want a number from 1"},
-		{[]string{"policy", "show", "patient", "--now", "noon"}, 2, `--now "noon": want a moment such as`},
+		{[]string{"policy", "show", "patient", "--now", "noon"}, 2, `--now "noon": want a time such as`},
 	} {
 		if code, _, errs := run(t, nil, tt.args...); code != tt.code || !strings.Contains(errs, tt.want) {
 			t.Errorf("%q: code %d, %s", tt.args, code, errs)
@@ -119,10 +119,10 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 
 func TestPolicyShowSaysWhyNothingIsTriedAgain(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"backoff: [10m]\ndeadline: 5m", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
-		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never tries again\n\nThe first failure is the end: its first wait of 10m does not fit the 5m that it may take in all.\n"},
-		{"backoff: [1s]\ndeadline: 5m\nmin-remaining: 10m", "never tries again\n\nThe first failure is the end: another try wants more than 10m to be left of the 5m that it may take in all.\n"},
-		{"backoff: [1s]\nretries: 0", "never tries again\n\nIt tries once, and the first failure is the end.\n"},
+		{"backoff: [10m]\ndeadline: 5m", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},
+		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},
+		{"backoff: [1s]\ndeadline: 5m\nmin-remaining: 10m", "never retries\n\nIt gives up at the first failure: a retry needs more than 10m of the deadline of 5m.\n"},
+		{"backoff: [1s]\nretries: 0", "never retries\n\nIt gives up at the first failure.\n"},
 	} {
 		file := write(t, t.TempDir(), "p.yaml", tt.text)
 		if code, out, errs := run(t, nil, "policy", "show", file); code != 0 || out != file+": "+tt.want {

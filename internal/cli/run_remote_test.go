@@ -71,7 +71,7 @@ func TestWhatAServerCannotDoIsSaid(t *testing.T) {
 		says string
 	}{
 		"run --server " + url + " --files . hi":                              {2, "cannot be combined with --server"},
-		"run --server " + url + " hi":                                        {78, "no model is chosen"},
+		"run --server " + url + " hi":                                        {78, "no model; choose one"},
 		"run --server " + url + " -m anthropic/claude-x --policy forever hi": {1, "forever"},
 		"run --server " + url + " --continue=nobody hi":                      {1, "nobody"},
 		"run --server " + url + " --continue=nobody":                         {1, "nobody"},

@@ -92,10 +92,10 @@ func TestAStoreThatCannotBeOpenedSaysWhy(t *testing.T) {
 		must       bool
 		says       string
 	}{
-		{"", "", false, "RIDETHROUGH_DATA: there is no home directory"},
-		{"", "--data none", true, "conversations are kept nowhere"},
+		{"", "", false, "RIDETHROUGH_DATA: no home directory"},
+		{"", "--data none", true, "conversations are not stored"},
 		{"RIDETHROUGH_DATA=" + dir, "", false, "in use: " + dir + ", by process "},
-		{"", "--data " + dir + "/no", true, "there are no conversations in " + dir + "/no"},
+		{"", "--data " + dir + "/no", true, "no conversations in " + dir + "/no"},
 		{"", "--nats nats://127.0.0.1:1", true, "does not answer"},
 		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + pem, false, "no certificate in " + pem},
 		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + dir + "/no", false, "no such file"},
