@@ -87,7 +87,7 @@ func TestFolder_OpensNothingElse(t *testing.T) {
 	}
 	for _, id := range []string{"", ".", "..", "../" + conv.ID(), `..\` + conv.ID(), "20000101-000000-aaaaaaaaaa"} {
 		if _, err := f.Open(t.Context(), id); !errors.Is(err, conversation.ErrNotFound) {
-			t.Errorf("Open(%q): got %v, want ErrNone", id, err)
+			t.Errorf("Open(%q): got %v, want ErrNotFound", id, err)
 		}
 	}
 	if left := names(t, dir); len(left) != 1 {
@@ -210,7 +210,7 @@ func TestFolder_WithoutDirIsInMemory(t *testing.T) {
 	}
 	closed(t, conv)
 	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, conversation.ErrNotFound) {
-		t.Errorf("Open of a closed conversation in memory: got %v, want ErrNone", err)
+		t.Errorf("Open of a closed conversation in memory: got %v, want ErrNotFound", err)
 	}
 }
 

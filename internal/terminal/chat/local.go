@@ -128,7 +128,7 @@ func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err 
 	switch {
 	case err == nil && hasInput(ctx, l.runner, l.id):
 		return shorten(v), true, nil
-	case err != nil && !errors.Is(err, conversation.ErrNotFound): // ErrNone: the process died while it created it
+	case err != nil && !errors.Is(err, conversation.ErrNotFound): // not found: its process died as it created it
 		return v, true, err
 	}
 	for other, err := range l.store.Conversations(ctx, "") {

@@ -40,7 +40,7 @@ func testCommands(t *testing.T, in tui.Conversations) {
 	do(t, conv, tui.Steer{ID: steering})
 	do(t, conv, tui.RetryNow{})
 	if err := conv.Do(t.Context(), tui.Remove{ID: removed}); !errors.Is(err, conversation.ErrNotQueued) {
-		t.Errorf("Remove twice: got %v, want ErrInput", err)
+		t.Errorf("Remove twice: got %v, want ErrNotQueued", err)
 	}
 	v, err := conv.Get(t.Context())
 	if err != nil || v.ID != conv.ID() || v.Turn == "" || v.Settings.Title != "hello" || v.Last == 0 {
@@ -63,7 +63,7 @@ func testCommands(t *testing.T, in tui.Conversations) {
 // testErrors checks the errors of a conversation without turns.
 func testErrors(t *testing.T, in tui.Conversations) {
 	if _, err := in.Open(t.Context(), "none"); !errors.Is(err, conversation.ErrNotFound) {
-		t.Errorf("Open: got %v, want ErrNone", err)
+		t.Errorf("Open: got %v, want ErrNotFound", err)
 	}
 	conv := create(t, in)
 	for command, want := range map[tui.Command]error{

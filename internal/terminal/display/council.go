@@ -26,8 +26,8 @@ func MemberNames(members []llm.Name) []string {
 // MemberLine is the line about a member of a council: state, name, time, budget. It takes fewer than
 // width columns: first the short form is used, then the name is cut, then the line is shed from the
 // right.
-func MemberLine(name string, v council.Member, width int) string {
-	glyph, forms := memberForms(v)
+func MemberLine(name string, m council.Member, width int) string {
+	glyph, forms := memberForms(m)
 	line := func(name string, form []string) string { return glyph + " " + name + strings.Join(form, "") }
 	for _, form := range forms {
 		if utf8.RuneCountInString(line(name, form)) < width {
@@ -49,42 +49,42 @@ const minName = 12
 
 // memberForms returns the glyph of a member's state and the parts of its line, the most important
 // first, in forms that grow shorter.
-func memberForms(v council.Member) (glyph string, forms [][]string) {
-	switch v.State {
+func memberForms(m council.Member) (glyph string, forms [][]string) {
+	switch m.State {
 	case council.Waiting:
-		on := " waiting on " + OneLine(v.Name.Provider)
-		long, short := nextTry(v.Wait, " — next try "), nextTry(v.Wait, " — ")
-		return "▲", [][]string{{on + reason(v), long, budgetLeft(v)}, {on, long, budgetLeft(v)}, {on, short, budgetLeft(v)}}
+		on := " waiting on " + OneLine(m.Name.Provider)
+		long, short := nextTry(m.Wait, " — next try "), nextTry(m.Wait, " — ")
+		return "▲", [][]string{{on + reason(m), long, budgetLeft(m)}, {on, long, budgetLeft(m)}, {on, short, budgetLeft(m)}}
 	case council.Answered:
-		return "✓", [][]string{{" answered", " in " + Duration(max(1, v.Took)), tries(v)}}
+		return "✓", [][]string{{" answered", " in " + Duration(max(1, m.Took)), tries(m)}}
 	case council.Failed:
-		return "✗", [][]string{{failed(v), tries(v)}}
+		return "✗", [][]string{{failed(m), tries(m)}}
 	case council.CutOff:
-		return "·", [][]string{{" cut off", " after " + Duration(max(1, v.Took)), ": " + OneLine(v.Why.Error())}}
+		return "·", [][]string{{" cut off", " after " + Duration(max(1, m.Took)), ": " + OneLine(m.Why.Error())}}
 	}
-	return "·", [][]string{{asked(v), elapsed(v), budgetLeft(v)}}
+	return "·", [][]string{{asked(m), elapsed(m), budgetLeft(m)}}
 }
 
-func asked(v council.Member) string {
-	if v.Tries > 1 {
+func asked(m council.Member) string {
+	if m.Tries > 1 {
 		return " asked again"
 	}
 	return " asked"
 }
 
-func elapsed(v council.Member) string {
-	if v.Took < time.Second {
+func elapsed(m council.Member) string {
+	if m.Took < time.Second {
 		return ""
 	}
-	return " — " + Duration(v.Took)
+	return " — " + Duration(m.Took)
 }
 
 // reason is why a member waits, if that is known.
-func reason(v council.Member) string {
-	if v.Fault == nil {
+func reason(m council.Member) string {
+	if m.Fault == nil {
 		return ""
 	}
-	return " (" + v.Fault.Label() + ")"
+	return " (" + m.Fault.Label() + ")"
 }
 
 // nextTry is when the next try is made; wait is 0 while another call is the probe.
@@ -95,20 +95,20 @@ func nextTry(wait time.Duration, prefix string) string {
 	return prefix + Duration(wait)
 }
 
-func budgetLeft(v council.Member) string { return " (budget " + Duration(max(1, v.Left)) + " left)" }
+func budgetLeft(m council.Member) string { return " (budget " + Duration(max(1, m.Left)) + " left)" }
 
-func failed(v council.Member) string {
-	if v.Fault.Kind == fault.Timeout {
-		return " timed out after " + Duration(v.Took)
+func failed(m council.Member) string {
+	if m.Fault.Kind == fault.Timeout {
+		return " timed out after " + Duration(m.Took)
 	}
-	return " failed: " + v.Fault.Label()
+	return " failed: " + m.Fault.Label()
 }
 
-func tries(v council.Member) string {
-	if v.Tries < 2 {
+func tries(m council.Member) string {
+	if m.Tries < 2 {
 		return ""
 	}
-	return " (" + plural(v.Tries, "try", "tries") + ")"
+	return " (" + plural(m.Tries, "try", "tries") + ")"
 }
 
 // SharedWaitLines are the lines about members that wait on the same provider, one for each provider
@@ -116,16 +116,16 @@ func tries(v council.Member) string {
 func SharedWaitLines(members []council.Member, width int) (lines []string) {
 	soonest, waiting := map[string]time.Duration{}, map[string]int{}
 	var providers []string
-	for _, v := range members {
-		if v.State != council.Waiting {
+	for _, m := range members {
+		if m.State != council.Waiting {
 			continue
 		}
-		p := v.Name.Provider
+		p := m.Name.Provider
 		if waiting[p]++; waiting[p] == 1 {
 			providers = append(providers, p)
 		}
-		if soonest[p] == 0 || v.Wait > 0 && v.Wait < soonest[p] {
-			soonest[p] = v.Wait
+		if soonest[p] == 0 || m.Wait > 0 && m.Wait < soonest[p] {
+			soonest[p] = m.Wait
 		}
 	}
 	for _, p := range providers {
