@@ -33,9 +33,9 @@ func (h *Runner) catchUp(ctx context.Context, l *log) error {
 	return nil
 }
 
-// append adds records to a conversation as it stands. Where somebody else was
+// append adds records to a conversation as it stands. Where another writer was
 // first, it reads what that was, asks may whether it is still to be done, and
-// tries again: nobody waits for anybody, so one of all always gets through.
+// tries again: no writer waits for another, so one of them always succeeds.
 func (h *Runner) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]store.Record, error)) error {
 	for {
 		if err := may(l); err != nil {

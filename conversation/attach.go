@@ -12,16 +12,16 @@ import (
 )
 
 // Attach yields what has happened in a conversation behind a number, 0 for
-// all, and then what happens, until ctx ends. Whoever comes late or again with
+// all, and then what happens, until ctx ends. A reader who comes late or again with
 // the number of the last event that it has seen misses nothing of what is
 // kept: those events are numbered without regard to what passes by, and what
 // passes by bears the number of the kept one before it.
 //
-// A wait that is under way is told of as it stands. What passes by is heard
+// A wait that is in progress is told of as it stands. What passes by is heard
 // from when Attach returns: to see all of a turn, attach before it is begun.
-// The sequence is for ranging over once, and hears until ctx ends if nobody
-// does. The error is last: ErrNone, a damaged
-// log, or that of the engine; the end of ctx is none.
+// The sequence is for ranging over once. It listens until ctx ends, even if it
+// is not ranged over. The error is last: ErrNotFound, a damaged log, or that of
+// the store; the end of ctx is none.
 func (h *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reader{h: h, log: &log{id: conversation}, after: after}
@@ -48,7 +48,7 @@ func (h *Runner) Attach(ctx context.Context, conversation string, after int64) i
 	}
 }
 
-// reader follows a conversation for somebody.
+// reader follows a conversation for one caller of Attach.
 type reader struct {
 	h     *Runner
 	log   *log
@@ -94,7 +94,7 @@ func (r *reader) take(records []store.Record) error {
 	return nil
 }
 
-// public tells whether a record is for everybody.
+// public reports whether a record is public.
 func public(kind string) bool {
 	switch kind {
 	case created, steers, running, released, parked, crashed, abortRequested:
@@ -103,7 +103,7 @@ func public(kind string) bool {
 	return true
 }
 
-// byOthers tells whether a record is not of the worker of a turn.
+// byOthers reports whether a record is not of the worker of a turn.
 func byOthers(kind string) bool {
 	switch kind {
 	case created, changed, steers, inputQueued, inputRemoved, abortRequested:
@@ -112,7 +112,7 @@ func byOthers(kind string) bool {
 	return false
 }
 
-// stale tells whether an event is part of an answer that has been told of as a
+// stale reports whether an event is part of an answer that has been told of as a
 // whole: it passed by while the log was read.
 func (r *reader) stale(e wire.Event) bool {
 	t, _ := e.Body.(wire.Turn)

@@ -2,12 +2,12 @@ package conversation
 
 import "sync"
 
-// cached is how many conversations a host remembers, so that it only has to
+// cached is how many conversations a runner remembers, so that it only has to
 // read what is new in them.
 const cached = 256
 
-// cache holds conversations that nobody is using. Who takes one out has it for
-// himself until he puts it back.
+// cache holds conversations that are not in use. A caller of take has one for
+// itself until it calls put.
 type cache struct {
 	mu   sync.Mutex
 	logs map[string]*log

@@ -24,12 +24,12 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// errDead is what a host hears whose process has died: whatever it tries, it
+// errDead is what a runner hears whose process has died: whatever it tries, it
 // does nothing any more.
 var errDead = errors.New("the process is dead")
 
-// mortal is an engine as one process sees it, until that dies. An append
-// under way may have happened all the same.
+// mortal is a store as one process sees it, until that dies. An append
+// in progress may have happened all the same.
 type mortal struct {
 	store.Store
 	dead atomic.Bool
@@ -91,7 +91,7 @@ func (c mortalClaim) unless(do func() error) error {
 	return do()
 }
 
-// chaos is a provider, tools and hosts that all fail at random.
+// chaos is a provider, tools and runners that all fail at random.
 type chaos struct {
 	t      *testing.T
 	engine store.Store
@@ -134,7 +134,7 @@ func (c *chaos) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, e
 	return answer(ctx, q)
 }
 
-// callsTools gives an answer with calls that there was never one like.
+// callsTools returns an answer with calls that there was never one like.
 func (c *chaos) callsTools() llmtest.Answer {
 	var calls []llm.ToolCall
 	for range 1 + c.roll(3) {
@@ -174,7 +174,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// start starts a host in a process of its own. kill ends it without a word.
+// start starts a runner in a process of its own. kill ends it without a word.
 func (c *chaos) start() (kill func()) {
 	m := &mortal{Store: c.engine}
 	host := conversation.New(conversation.Config{Store: m, Agent: func(_ context.Context, s conversation.Settings) (agent.Agent, error) {
@@ -197,7 +197,7 @@ func (c *chaos) start() (kill func()) {
 	}
 }
 
-// 200 turns, three hosts of which one dies every seven seconds at first: every
+// 200 turns, three runners of which one dies every seven seconds at first: every
 // turn that was accepted is sealed once, no log has a hole, no tool runs after
 // its result was logged, and attempts are counted through it all.
 func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
@@ -243,7 +243,7 @@ func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
 	}
 }
 
-// sealed tells whether no conversation has anything left to do.
+// sealed reports whether no conversation has anything left to do.
 func (c *chaos) sealed(accepted map[string][]string) bool {
 	h, err := c.engine.Health(c.t.Context())
 	return err == nil && h.Scheduled+h.Due+h.Leased == 0

@@ -65,7 +65,7 @@ func (w *worker) look(ctx context.Context) {
 	_ = w.checkEpoch(w.log) // another worker's turn is noticed at the next append
 }
 
-// onEvent tells whoever watches of what passes by.
+// onEvent handles an event of the agent.
 func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta, turn.ReasoningDelta:
@@ -108,7 +108,7 @@ func (w *worker) flushDeferred(ctx context.Context) {
 	}
 }
 
-// publish tells whoever listens of an event that passes by.
+// publish sends a transient event to the readers.
 func (w *worker) publish(ctx context.Context, e turn.Event) {
 	w.mu.Lock()
 	seq := w.log.at.N
@@ -122,7 +122,7 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 	}
 }
 
-// Stop ends the turn under way: it is sealed as aborted. turnID "" means
+// Stop ends the turn in progress: it is sealed as aborted. turnID "" means
 // whichever it is. What waits behind it comes next.
 func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	l, err := h.load(ctx, conversation)
@@ -145,15 +145,15 @@ func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	switch {
 	case err != nil && !errors.Is(err, ErrStopped):
 		return err
-	case l.now.held: // its worker ends it, or whoever takes up the turn of one that has died
+	case l.now.held: // its worker ends it, or the next one if it has died
 		return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
 	}
-	// Again where somebody has stopped it already, who may not have come to this.
+	// Again if it was stopped before: that caller may have died before this.
 	// A parking in the past has room where an offer has none.
 	return errors.Join(err, h.Store.Schedule(ctx, newJob(conversation, l.now.id, "", payload{}), time.Now()))
 }
 
-// RetryNow ends the wait that the turn under way is in: it tries at once.
+// RetryNow ends the wait that the turn in progress is in: it tries at once.
 func (h *Runner) RetryNow(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
 	switch {

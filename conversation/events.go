@@ -25,7 +25,7 @@ const (
 )
 
 // Event tells those who measure what has happened between a turn and its
-// provider on this host. It carries nothing of what was said.
+// provider on this runner. It carries nothing of what was said.
 type Event struct {
 	Type         EventType
 	At           time.Time
@@ -36,10 +36,10 @@ type Event struct {
 	Took         time.Duration // of Tried: until the first content or the fault
 	Retries      int           // of Recovered and Lost
 	Waited       time.Duration // of Recovered and Lost
-	Stopped      bool          // of Lost: somebody has stopped it
+	Stopped      bool          // of Lost: a user or operator has stopped it
 }
 
-// measure tells whoever measures.
+// measure reports an event to Config.OnEvent.
 func (h *Runner) measure(e Event) {
 	if h.OnEvent != nil {
 		e.At = time.Now()
@@ -61,8 +61,8 @@ func (w *worker) measureEvent(e turn.Event) {
 	w.h.measure(out)
 }
 
-// endWait is for a turn that is at its end, perhaps because somebody has stopped
-// it: if it waits, it does so in vain.
+// endWait reports the lost wait of a turn that has ended, if it was in one.
+// stopped: a user or an operator has ended it.
 func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool) {
 	if w, ok := h.dropWait(ctx, conversation); ok {
 		retries := w.Run.Tries - 1
@@ -73,7 +73,7 @@ func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool)
 	}
 }
 
-// turnDone is for a turn that a worker is done with. One that is under way still
+// turnDone is for a turn that a worker is done with. One that is in progress still
 // may go on to wait.
 func (h *Runner) turnDone(ctx context.Context, l *log) {
 	if l.now.id == "" {
@@ -81,13 +81,13 @@ func (h *Runner) turnDone(ctx context.Context, l *log) {
 	}
 }
 
-// Upstream is a provider as the turns of this host know it.
+// Upstream is a provider as the turns of this runner know it.
 type Upstream struct {
 	Breaker breaker.State // Name is the provider's
-	Waiting int           // turns that wait for it, on all hosts
+	Waiting int           // turns that wait for it, on all runners
 }
 
-// Upstreams lists the providers that turns of this host have asked or that turns
+// Upstreams lists the providers that turns of this runner have asked or that turns
 // wait for, by name.
 func (h *Runner) Upstreams() (all []Upstream) {
 	waiting := h.waits.counts()

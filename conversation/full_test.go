@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// tight is an engine that has no room left.
+// tight is a store that has no room left.
 type tight struct {
 	store.Store
 	full atomic.Bool

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// payload is what a ticket carries.
+// payload is what a job carries.
 type payload struct {
 	ID    string `json:"id"` // the ticket's: the same when it is handed out again
 	Turn  string `json:"turn"`
@@ -26,7 +26,7 @@ type payload struct {
 	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
 }
 
-// newJob makes a ticket for a turn.
+// newJob makes a job for a turn.
 func newJob(conversation, turnID, key string, e payload) store.Job {
 	e.ID, e.Turn = rand.Text(), turnID
 	var body bytes.Buffer
@@ -45,7 +45,7 @@ func jobID(conversation, turnID string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// handle does what a ticket says; nil: it is done with.
+// handle does what a job says; nil: it is done with.
 func (h *Runner) handle(ctx context.Context, t store.Job) error {
 	l, err := h.load(ctx, t.Conversation)
 	if errors.Is(err, ErrNotFound) {
@@ -61,7 +61,7 @@ func (h *Runner) handle(ctx context.Context, t store.Job) error {
 	return nil
 }
 
-// handleJob does what a ticket says in its conversation.
+// handleJob does what a job says in its conversation.
 func (h *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {
@@ -72,7 +72,7 @@ func (h *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 	}
 	switch {
 	case l.now.id == e.Turn && l.now.held && l.now.ticket != e.ID:
-		return nil // its worker has a ticket of its own, which comes again if that dies
+		return nil // its worker has a job of its own, which comes again if that dies
 	case l.now.id == e.Turn:
 	case !l.idle():
 		return nil // this one comes when that one is sealed
@@ -82,7 +82,7 @@ func (h *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 	return h.runTurn(ctx, l, e)
 }
 
-// recordInput writes the input of an errand into the log, if it is not there yet.
+// recordInput writes the input of a payload into the log, if it is not there yet.
 func (h *Runner) recordInput(ctx context.Context, l *log, e payload) error {
 	missing := func(l *log) error {
 		if l.known[e.Turn] {
@@ -106,12 +106,12 @@ func (h *Runner) recordInput(ctx context.Context, l *log, e payload) error {
 // errKnown: it is in the log already.
 var errKnown = errors.New("known")
 
-// isParked tells whether an input waits for its turn.
+// isParked reports whether an input waits for its turn.
 func (l *log) waits(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
 
-// empty tells whether an input that waits says nothing: a model is to be asked
+// empty reports whether an input that waits says nothing: a model is to be asked
 // again.
 func (l *log) empty(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
@@ -126,11 +126,11 @@ func (h *Runner) enqueueNext(ctx context.Context, l *log) error {
 	return h.Store.Enqueue(ctx, newJob(l.id, id, "", payload{}))
 }
 
-// runTurn goes on with a turn, or begins it.
+// runTurn resumes a turn, or begins it.
 func (h *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, now: e.Now}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
-		if l.now.held { // its worker has died in a wait: from here on nobody holds it
+		if l.now.held { // its worker has died in a wait: from here on no worker holds it
 			if err := w.appendRecord(ctx, released, struct{}{}); err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (h *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	return h.enqueueNext(ctx, l)
 }
 
-// due gives when the turn is to be gone on with; in the past: at once.
+// due returns when the turn is to be resumed; in the past: at once.
 func (l *log) due() time.Time {
 	if l.now.waits != nil {
 		return l.now.waits.Due

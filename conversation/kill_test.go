@@ -40,7 +40,7 @@ var (
 	cluster = flag.Bool("cluster", false, "kill nodes of a cluster, too: that takes a minute")
 )
 
-// raced tells whether the race detector is on, which makes processes slow.
+// raced reports whether the race detector is on, which makes processes slow.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
@@ -285,7 +285,7 @@ func shut(t *testing.T, e store.Store) {
 	}
 }
 
-// nodes gives the stores of three nodes of one cluster on this machine, and
+// nodes returns the stores of three nodes of one cluster on this machine, and
 // how to reach it.
 func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
 	t.Helper()

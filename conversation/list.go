@@ -9,9 +9,9 @@ import (
 )
 
 // List yields the conversations whose id is below before, from the highest id
-// down; "" starts at the highest. Ids that the host has made up are the newest
+// down; "" starts at the highest. Ids that the runner has made up are the newest
 // first. Of each it tells what its first and its last record do: not what is
-// under way, and of settings that were changed the model and the title.
+// in progress, and of settings that were changed the model and the title.
 func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
 		for head, err := range h.Store.Conversations(ctx, before) {
@@ -27,7 +27,7 @@ func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 	}
 }
 
-// viewOfHead gives what a head tells of a conversation; false: it is not one of
+// viewOfHead returns what a head tells of a conversation; false: it is not one of
 // ours.
 func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}

@@ -18,7 +18,7 @@ type Input struct {
 	Text string // "": nothing, a model is to be asked again
 	At   time.Time
 
-	Steers bool // the turn under way takes it up before it asks a model again
+	Steers bool // the turn in progress takes it up before it asks a model again
 }
 
 // log is a conversation as far as its records tell.
@@ -34,17 +34,17 @@ type log struct {
 	sealed turn.Status     // of the last turn that has ended; "": none has
 	inputs []Input         // that wait for their turn
 	known  map[string]bool // ids of all inputs there have ever been
-	now    current         // the turn under way
+	now    current         // the turn in progress
 }
 
-// current is the turn under way.
+// current is the turn in progress.
 type current struct {
 	id      string // "": none is
 	input   string // what it begins with
 	began   time.Time
 	with    Settings // as they were then
 	epoch   int
-	run     policy.Run // what the question under way has taken so far
+	run     policy.Run // what the question in progress has taken so far
 	waits   *park      // the wait that it is in; nil: none
 	since   time.Time  // when the wait began
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
@@ -108,7 +108,7 @@ func (l *log) take(id string) {
 	l.inputs = slices.DeleteFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
 
-// progress takes in what has become of the turn under way.
+// progress takes in what has become of the turn in progress.
 func (l *log) progress(r store.Record) error {
 	l.open(r.Turn, r.Time)
 	switch r.Type {
@@ -138,7 +138,7 @@ func (l *log) progress(r store.Record) error {
 	return nil
 }
 
-// open makes a turn the one under way, if it is not.
+// open makes a turn the one in progress, if it is not.
 func (l *log) open(id string, at time.Time) {
 	if l.now.id != id {
 		l.now = current{id: id, began: at, with: l.settings}
@@ -146,7 +146,7 @@ func (l *log) open(id string, at time.Time) {
 }
 
 // begin takes the input of a turn that a worker has taken out of the queue:
-// from here on nobody changes it.
+// from here on it does not change.
 func (l *log) begin(id string) {
 	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
 		l.now.input = l.inputs[i].Text
@@ -164,7 +164,7 @@ func (l *log) waited(at time.Time) {
 	l.now.waits = nil
 }
 
-// spent gives what the turn has taken until a moment, in the midst of a wait
+// spent returns what the turn has taken until a moment, in the midst of a wait
 // too.
 func (l *log) spent(at time.Time) turn.Metrics {
 	m, used := l.now.metrics, l.state.Spent()
@@ -200,7 +200,7 @@ func (l *log) event(r store.Record, e turn.Event) {
 	l.state = l.state.Apply(e)
 }
 
-// idle tells whether no turn is under way.
+// idle reports whether no turn is in progress.
 func (l *log) idle() bool { return l.now.id == "" }
 
 // check says what is wrong with a log that has been read.

@@ -16,14 +16,14 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Hosts tell each other which models are down, by facts of the engine: who
-// is about to try one that another host has just found down takes that for his
-// own finding. So a provider that is down is not asked more often because there
-// are more hosts. What else is down with a model is for each host's gate to
+// Runners tell each other which models are down, by entries of the store: a
+// runner about to try a model that another has just found down takes that fault as
+// its own. So a provider that is down is not asked more often because there
+// are more runners. What else is down with a model is for each runner's breaker to
 // say: one that answers must not wait for another.
 const (
 	factPrefix = "down."
-	fresh      = 15 * time.Second // for so long another host's finding is as good as one's own
+	fresh      = 15 * time.Second // for so long another runner's finding is as good as one's own
 )
 
 // outageReport is that a model is down.
@@ -36,13 +36,13 @@ type outageReport struct {
 	Message string    `json:"message"`
 }
 
-// outages are the models that hosts have found down.
+// outages are the models that runners have found down.
 type outages struct {
 	mu    sync.Mutex
 	facts map[string]store.Entry // by key
 }
 
-// followOutages keeps up with what hosts find, until ctx ends.
+// followOutages keeps up with what runners find, until ctx ends.
 func (h *Runner) followOutages(ctx context.Context) error {
 	for f, err := range h.Store.Watch(ctx) {
 		if err != nil {
@@ -71,7 +71,7 @@ func (o *outages) set(f store.Entry) {
 // downKey names the fact about a model, whose name may have any characters.
 func downKey(name llm.Name) string { return factPrefix + jobID(name.Provider, name.Model) }
 
-// of gives what is known of a model; false: nothing.
+// of returns what is known of a model; false: nothing.
 func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +79,7 @@ func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool)
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// sharedFault gives the fault that another host has just had of a model; nil:
+// sharedFault returns the fault that another runner has just had of a model; nil:
 // none has.
 func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	found, _, ok := h.outages.of(name)
@@ -92,8 +92,8 @@ func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	}
 }
 
-// shareOutcome tells the other hosts how a try has gone; nil: it was answered. An
-// outage is told of only once this host's own gate is sure of it: one bad
+// shareOutcome tells the other runners how a try has gone; nil: it was answered. An
+// outage is told of only once this runner's own breaker is sure of it: one bad
 // answer is none.
 func (h *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
 	_, fact, known := h.outages.of(name)
@@ -112,12 +112,12 @@ func (h *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error
 	switch {
 	case err == nil:
 		h.outages.set(now)
-	case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil: // somebody else has told of it
+	case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil: // another runner has published it
 		h.Log.Warn("telling of an outage", "provider", name.Provider, "model", name.Model, "error", err)
 	}
 }
 
-// sharedCaller is a turn's place at a provider's gate, which hosts share.
+// sharedCaller is a turn's place at a provider's breaker, which runners share.
 type sharedCaller struct {
 	*breaker.Caller
 	h     *Runner
@@ -131,7 +131,7 @@ func (p *sharedCaller) Now() {
 	p.Caller.RetryNow()
 }
 
-// Enter lets a try go, or gives the fault that somebody has just had.
+// Acquire admits a try, or returns the fault that another runner has just met.
 func (p *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
 	pass, err := p.Caller.Acquire(ctx)
 	if err != nil {

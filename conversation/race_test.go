@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// meddler is an engine in which something happens at a moment of somebody
+// meddler is a store in which something happens at a moment of somebody
 // else's choosing.
 type meddler struct {
 	store.Store
@@ -55,14 +55,14 @@ func (m *meddler) Enqueue(ctx context.Context, t store.Job) error {
 	return m.Store.Enqueue(ctx, t)
 }
 
-// meddle puts a meddler before the engine that hosts see.
+// meddle puts a meddler before the store that runners see.
 func (h *house) meddle() *meddler {
 	m := &meddler{Store: h.engine}
 	h.config.Store = m
 	return m
 }
 
-// once gives a function that does something the n-th time a kind of record
+// once returns a function that does something the n-th time a kind of record
 // comes.
 func once(kind string, n int32, do func()) func(string) {
 	var seen atomic.Int32
@@ -73,7 +73,7 @@ func once(kind string, n int32, do func()) func(string) {
 	}
 }
 
-// kinds gives the types of all records of a conversation.
+// kinds returns the types of all records of a conversation.
 func kinds(t *testing.T, e store.Store, c string) (all []string) {
 	t.Helper()
 	for r, err := range e.Read(t.Context(), c, 0) {
@@ -383,7 +383,7 @@ func TestAnInputSteersNoTurnButTheOneThatWasUnderWay(t *testing.T) {
 	})
 }
 
-// Whoever says now as soon as the wait is told of does not say it in vain.
+// A reader who says now as soon as the wait is told of does not say it in vain.
 func TestSomebodySaysNowTheMomentAWaitBegins(t *testing.T) {
 	for _, n := range []int32{1, 5} {
 		for name, place := range map[string]func(*meddler, func(string)){

@@ -10,15 +10,15 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Whoever looks at the newest conversations does so again and again. What this
-// host does with them it notes itself; what other hosts do it reads every now
+// A reader who looks at the newest conversations does so again and again. What this
+// runner does with them it notes itself; what other runners do it reads every now
 // and then.
 const (
 	rereadTime = 15 * time.Second
-	forgetTime = time.Minute // after nobody has asked
+	forgetTime = time.Minute // after the last call
 )
 
-// Recent gives the conversations of the highest ids, n at the most, the highest
+// Recent returns the conversations of the highest ids, n at the most, the highest
 // first, without what waits in them for its turn. It costs little to ask again.
 // With an error it gives what was known before.
 func (h *Runner) Recent(ctx context.Context, n int) ([]View, error) {
@@ -39,7 +39,7 @@ func (h *Runner) Recent(ctx context.Context, n int) ([]View, error) {
 }
 
 // newest reads the conversations of the highest ids. Only where the last record
-// does not say that nothing is under way, the log has to be read.
+// does not say that nothing is in progress, the log has to be read.
 func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 	for head, err := range h.Store.Conversations(ctx, "") {
 		if len(all) == n {
@@ -55,7 +55,7 @@ func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 		case !ok:
 			continue
 		case head.Last.Type != created && head.Last.Type != turn.Type(turn.Sealed{}):
-			if now, err := h.Get(ctx, v.ID); err == nil { // else it is gone, or tells when somebody asks for it
+			if now, err := h.Get(ctx, v.ID); err == nil { // else it is gone, or its own Get returns the error
 				v = now
 			}
 		}
@@ -69,13 +69,13 @@ type recent struct {
 	reading sync.Mutex // held by who reads the store
 
 	mu    sync.Mutex
-	asked time.Time       // the last time that somebody did; zero: nobody has
+	asked time.Time       // the last call of Recent; zero: none
 	read  time.Time       // when the store was read; zero: it has to be
 	noted map[string]bool // what has happened to conversations while it is read; false: they were deleted
 	views []View          // the highest id first
 }
 
-// get gives what is known; false: the store has to be read.
+// get returns what is known; false: the store has to be read.
 func (r *recent) get(n int) (views []View, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *recent) drop(conversation string) {
 	r.read = time.Time{}
 }
 
-// stale has the store read when somebody asks next.
+// stale has the store read at the next call.
 func (r *recent) stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 // The records of a conversation's log that are no events of a turn. The first
-// three are public, see package wire; the others are for whoever goes on with it.
+// three are public, see package wire; the others are for the worker that resumes it.
 const (
 	inputQueued    = "input-queued"
 	inputRemoved   = "input-removed"
@@ -33,9 +33,9 @@ type Settings = wire.Settings
 // run tells that a worker has taken a turn.
 type run struct {
 	Epoch  int        `json:"epoch"`           // from 1 in each turn: a worker whose epoch is over must not append
-	Ticket string     `json:"ticket"`          // that the worker came with: whoever comes with another leaves it alone
+	Ticket string     `json:"ticket"`          // of the worker's job: a worker with another job leaves the turn alone
 	Worker string     `json:"worker,omitzero"` // the host's name
-	Run    policy.Run `json:"run,omitzero"`    // what the question under way has taken so far
+	Run    policy.Run `json:"run,omitzero"`    // what the question in progress has taken so far
 	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have died of this turn in a row
 }
 
@@ -104,7 +104,7 @@ func CreatedRecord(s Settings, now time.Time) (store.Record, error) {
 	return record(created, "", s, now)
 }
 
-// eventOf gives a turn's event from its record; nil: it is none.
+// eventOf returns a turn's event from its record; nil: it is none.
 func eventOf(r store.Record) (turn.Event, error) {
 	e, err := turn.Unmarshal(r.Type, r.Body)
 	if err != nil {

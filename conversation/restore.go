@@ -16,10 +16,10 @@ import (
 const chunk = 64 << 10
 
 // Restore puts a conversation into the store whose records are from another
-// one, all of them from the first on, and has what was under way there go on
+// one, all of them from the first on, and has what was in progress there go on
 // here: a turn that waits does so until the same instant, with what it has
 // waited already. Where it was being worked on, that worker is taken for dead;
-// so end whoever works on the other store before its records are read.
+// so stop all runners of the other store before its records are read.
 //
 // A conversation that is there already is compared. What is missing is added,
 // so that a Restore that broke off can be done again; added is the number of
@@ -78,7 +78,7 @@ func unfold(conversation string, records []store.Record) (*log, error) {
 	return l, nil
 }
 
-// beyond gives the records that are missing where some are there already.
+// beyond returns the records that are missing where some are there already.
 func beyond(there, records []store.Record) ([]store.Record, error) {
 	n := min(len(there), len(records))
 	for i := range n {
@@ -89,7 +89,7 @@ func beyond(there, records []store.Record) ([]store.Record, error) {
 	return records[n:], nil
 }
 
-// same tells whether two records say the same, in whatever form of JSON.
+// same reports whether two records say the same, in whatever form of JSON.
 func same(a, b store.Record) bool {
 	if a.N != b.N || a.Turn != b.Turn || a.Type != b.Type || !a.Time.Equal(b.Time) {
 		return false
@@ -97,7 +97,7 @@ func same(a, b store.Record) bool {
 	return bytes.Equal(a.Body, b.Body) || bytes.Equal(canonical(a.Body), canonical(b.Body))
 }
 
-// canonical gives JSON in one form; nil: it is none.
+// canonical returns JSON in one form; nil: it is none.
 func canonical(text json.RawMessage) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -130,8 +130,7 @@ func piece(missing []store.Record, first, dead bool) int {
 	return n
 }
 
-// resume gives a turn that is under way, or comes next, the ticket that it
-// would have. One that a worker of this store has, has one.
+// resume enqueues the job of the turn that is in progress or comes next. One that a worker of this store has, has one.
 func (h *Runner) resume(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
 	switch {
@@ -153,7 +152,7 @@ func (h *Runner) resume(ctx context.Context, conversation string) error {
 }
 
 // RecordQueued writes down what was accepted and is only in the queue, as it is where
-// a process has died at that moment. It is for stores that nobody works on, so
+// a process has died at that moment. It is for stores without a runner at work, so
 // that their logs tell everything.
 func (h *Runner) RecordQueued(ctx context.Context) (err error) {
 	health, err := h.Store.Health(ctx)
@@ -179,7 +178,7 @@ func (h *Runner) RecordQueued(ctx context.Context) (err error) {
 	return nil
 }
 
-// recordQueued writes down what a ticket carries.
+// recordQueued writes down what a job carries.
 func (h *Runner) recordQueued(ctx context.Context, t store.Job) error {
 	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {

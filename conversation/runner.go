@@ -5,11 +5,11 @@
 //
 // All that has happened is in the conversation's log. A worker takes a turn by
 // appending its epoch, keeps what must last as it goes, and parks the turn where
-// the wait is long: then nobody holds it, and whoever is there when the wait is
-// over goes on. Appends are fenced by the end of the log, so that a worker that
+// the wait is long: then no worker holds it, and any runner that is there when
+// the wait is over resumes it. Appends are fenced by the end of the log, so that a worker that
 // was thought dead can do no harm.
 //
-// The package knows engines, not what they are made of, and agents, not
+// The package knows stores, not what they are made of, and agents, not
 // providers: what a conversation's world is, Config.World says.
 package conversation
 
@@ -33,25 +33,25 @@ import (
 type Config struct {
 	Store store.Store
 
-	// Agent gives what the turns of a conversation need of the outside. Its Keep,
-	// Inbox, Spread, Before and the Start and Wait of its Retry are the host's.
+	// Agent returns what the turns of a conversation need of the outside. Its Persist,
+	// Steering, Spread, Before and the Start and Wait of its Retry are the runner's.
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
-	Breakers   *breaker.Set  // what those who are at one provider share while it fails; nil: the host has a set of its own
-	Name       string        // of this host, in the logs of conversations; "": nobody needs one
+	Breakers   *breaker.Set  // what those who are at one provider share while it fails; nil: the runner has a set of its own
+	Name       string        // of this runner, in the logs of conversations; "": none
 	Workers    int           // turns that are worked on at the same time; 0: 64. Turns that wait for long are not among them
 	ParkAfter  time.Duration // a wait up to this stays with its worker; 0: 30 s
 	Supervisor policy.Policy // when a turn is taken up again after its worker failed; the zero Policy: policy.Worker()
-	OnEvent    func(Event)   // told by the workers of what happens between turns and providers; nil: nobody is
+	OnEvent    func(Event)   // told by the workers of what happens between turns and providers; nil: none
 	Log        *slog.Logger  // nil: nothing
 }
 
-// Runner works on conversations. Its methods may run concurrently. Several hosts,
-// in one process or in many, may share an engine.
+// Runner works on conversations. Its methods may run concurrently. Several runners,
+// in one process or in many, may share a store.
 type Runner struct {
 	Config
 	cache   cache
-	id      string // of this host, among those that share the engine
+	id      string // of this runner, among those that share the store
 	outages outages
 	parked  parkedTurns
 	wakeups wakeups
@@ -62,10 +62,10 @@ type Runner struct {
 
 // The errors of requests that cannot be met.
 var (
-	ErrNotFound  = errors.New("no such conversation")              // no such conversation
-	ErrExists    = errors.New("there is one of this id already")   // conversation
+	ErrNotFound  = errors.New("no such conversation")
+	ErrExists    = errors.New("there is one of this id already")   // a conversation
 	ErrNotQueued = errors.New("no such input waits")               // it has its turn, or is gone
-	ErrIdle      = errors.New("no turn is under way")              // or it is another one
+	ErrIdle      = errors.New("no turn is in progress")            // or it is another one
 	ErrStopped   = errors.New("the turn has been stopped already") // and comes to its end
 )
 
@@ -79,7 +79,7 @@ var (
 	errChanged   = errors.New("what steers the turn has been changed")
 )
 
-// New gives a host. It does nothing by itself until Run.
+// New returns a runner. It does nothing by itself until Run.
 func New(c Config) *Runner {
 	c.Workers = cmp.Or(c.Workers, 64)
 	c.ParkAfter = cmp.Or(c.ParkAfter, 30*time.Second)
@@ -95,7 +95,7 @@ func New(c Config) *Runner {
 	return &Runner{Config: c, id: rand.Text()}
 }
 
-// Run works on turns until ctx ends. It then hands back what is under way, to
+// Run works on turns until ctx ends. It then hands back what is in progress, to
 // go on here or elsewhere later, and returns when all of it is handed back.
 func (h *Runner) Run(ctx context.Context) error {
 	free := make(chan struct{}, h.Workers)
@@ -136,7 +136,7 @@ func (h *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// serve does what a ticket says.
+// serve does what a job says.
 func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	done := make(chan struct{})
 	var beat sync.WaitGroup
@@ -150,9 +150,9 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	case errors.Is(err, retry.ErrParked): // handed back
 		err = c.Nack(0)
 	case errors.Is(err, errElsewhere):
-		return // it is that worker's ticket by now, and for it to be done with
+		return // it is that worker's job by now, and for it to be done with
 	case errors.Is(err, store.ErrDeleted):
-		err = c.Ack() // nobody needs it any more
+		err = c.Ack() // the conversation is gone
 	default:
 		h.Log.Error("working on a turn", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
 		err = c.Nack(nackDelay)

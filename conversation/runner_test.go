@@ -31,7 +31,7 @@ var (
 	busy  = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}
 )
 
-// house is an engine with hosts on it.
+// house is a store with runners on it.
 type house struct {
 	t      *testing.T
 	engine store.Store
@@ -57,7 +57,7 @@ func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
 	return h
 }
 
-// host starts a host; end hands back what it is at.
+// runner starts a runner; end hands back what it is at.
 func (h *house) host() (host *conversation.Runner, end func()) {
 	host = conversation.New(h.config)
 	ctx, cancel := context.WithCancel(h.t.Context())
@@ -173,7 +173,7 @@ func TestATurnIsTakenAndAnswered(t *testing.T) {
 	})
 }
 
-// mute gives lines without what passes by.
+// mute returns lines without what passes by.
 func mute(all []string) (kept []string) {
 	for _, line := range all {
 		if !strings.HasPrefix(line, "… ") && !strings.HasPrefix(line, "retry ") && !strings.HasPrefix(line, "recovered ") {
@@ -183,7 +183,7 @@ func mute(all []string) (kept []string) {
 	return kept
 }
 
-// A wait of 30 minutes is interrupted by a host that ends and by one that dies.
+// A wait of 30 minutes is interrupted by a runner that ends and by one that dies.
 func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails []llmtest.Answer

@@ -14,9 +14,9 @@ import (
 // ErrAnswered says that a model has nothing to answer that it has not answered.
 var ErrAnswered = errors.New("nothing is left to answer there")
 
-// Change gives a conversation other settings. Turns that begin from here on are
-// made with them; the one under way keeps what it has, also where another worker
-// goes on with it. To change nothing leaves no trace.
+// Change changes the settings of a conversation. Turns that begin from here on are
+// made with them; the one in progress keeps what it has, also where another worker
+// resumes it. To change nothing leaves no trace.
 func (h *Runner) Change(ctx context.Context, conversation string, s Settings) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *log) addCaption(records []store.Record) error {
 	return nil
 }
 
-// captionedSettings gives settings as far as the last record of a log tells of them.
+// captionedSettings returns settings as far as the last record of a log tells of them.
 func captionedSettings(s Settings, last store.Record) Settings {
 	var c captioned
 	var l log
@@ -92,7 +92,7 @@ func captionedSettings(s Settings, last store.Record) Settings {
 // RetryTurn has a model asked once more what the last turn has left unanswered, as
 // one that has failed or was stopped does. It is a turn of its own, in which the
 // user says nothing; id is its, "": one is made up. ErrAnswered says that a turn
-// is under way, or that there is nothing. To ask again under the same id changes
+// is in progress, or that there is nothing. To ask again under the same id changes
 // nothing.
 func (h *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
 	return h.accept(ctx, conversation, id, payload{Again: true}, func(l *log) error {

@@ -52,7 +52,7 @@ func TestTheTurnsToComeAreMadeWithOtherSettings(t *testing.T) {
 		h.change(host, c, other)
 		h.change(host, c, other)
 		end()
-		host, _ = h.host() // the turn under way goes on elsewhere, with what it has
+		host, _ = h.host() // the turn in progress goes on elsewhere, with what it has
 		expect(t, mute(follow(t, host, c, 0, 2))[:5], `
 			queued: 1
 			turn-start
@@ -70,7 +70,7 @@ func TestTheTurnsToComeAreMadeWithOtherSettings(t *testing.T) {
 	})
 }
 
-// settingsOf gives what readers, a list and a log in another house say that a
+// settingsOf returns what readers, a list and a log in another house say that a
 // conversation is made with.
 func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (all []conversation.Settings) {
 	t.Helper()
@@ -187,7 +187,7 @@ func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
 	})
 }
 
-// The ticket of a turn is on the disk before its record is.
+// The job of a turn is on the disk before its record is.
 func TestAskingAgainOutlastsTheProcessThatTookIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Message: "no"}), llmtest.Says("hi"))

@@ -27,7 +27,7 @@ var (
 	ErrQueueFull   = errors.New("too many inputs are waiting")
 )
 
-// NewID gives an id that sorts by the time at which it was made.
+// NewID returns an id that sorts by the time at which it was made.
 func NewID() string {
 	return time.Now().UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:10])
 }
@@ -135,7 +135,7 @@ func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
 	return h.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
 }
 
-// Steer lets the turn under way take up an input that waits, before it asks a
+// Steer lets the turn in progress take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
 	if err := h.changeInput(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
@@ -148,7 +148,7 @@ func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
 	return h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
 }
 
-// Delete takes a conversation away for good. A turn under way ends, and so does
+// Delete takes a conversation away for good. A turn in progress ends, and so does
 // what readers have attached.
 func (h *Runner) Delete(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
@@ -174,12 +174,12 @@ type View struct {
 	Created  time.Time
 	Changed  time.Time
 	Last     int64   // the number of its last record
-	Turn     string  // the one under way; "": none
+	Turn     string  // the one in progress; "": none
 	Wait     *Wait   // that the turn is in; nil: none
 	Inputs   []Input // what waits for its turn
 }
 
-// Get gives what is known of a conversation.
+// Get returns what is known of a conversation.
 func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
@@ -191,7 +191,7 @@ func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 	return v, nil
 }
 
-// view gives what is known of a conversation but for what waits in it.
+// view returns what is known of a conversation but for what waits in it.
 func (l *log) view() View {
 	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait()}
 }

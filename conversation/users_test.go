@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// user does with a conversation whatever comes to mind, while hosts die.
+// user does with a conversation whatever comes to mind, while runners die.
 type user struct {
 	*chaos
 	desk    *conversation.Runner
@@ -61,7 +61,7 @@ func (u *user) act(ctx context.Context) {
 	}
 }
 
-// heard gives what models were told, by the input that it was, and counts the
+// heard returns what models were told, by the input that it was, and counts the
 // seals of each turn.
 func (u *user) heard(ctx context.Context) (words map[string]string, seals map[string]int) {
 	words, seals = map[string]string{}, map[string]int{}
@@ -142,7 +142,7 @@ func (c *chaos) users() (all []*user, over <-chan struct{}) {
 	return all, ended
 }
 
-// havoc kills hosts until nothing is left to do.
+// havoc kills runners until nothing is left to do.
 func (c *chaos) havoc(over <-chan struct{}) {
 	kills := []func(){c.start(), c.start(), c.start()}
 	for n, done := 0, false; n < 600 && !(done && c.sealed(nil)); n++ {
@@ -162,7 +162,7 @@ func (c *chaos) havoc(over <-chan struct{}) {
 	}
 }
 
-// Whatever users do while hosts die: what was said is heard once, in the words
+// Whatever users do while runners die: what was said is heard once, in the words
 // it was last put into, or taken back and never heard; and nothing is left.
 func TestWhateverUsersDoNothingIsLostOrHeardTwice(t *testing.T) {
 	for seed := range uint64(2) {

@@ -199,7 +199,7 @@ func (t *waits) search() {
 }
 
 // searched ends one. Whatever waits is in the store, so that what was not found
-// there waits no more; whether it tries again, its host says.
+// there waits no more; whether it tries again, its runner says.
 func (t *waits) searched(all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,7 +211,7 @@ func (t *waits) searched(all bool) {
 	t.news = nil
 }
 
-// list gives the oldest of them, and how many there are.
+// list returns the oldest of them, and how many there are.
 func (t *waits) list(n int) ([]Wait, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,7 +245,7 @@ func (t *waits) oldest(n int) []Wait {
 	return list
 }
 
-// counts gives how many turns wait, by provider.
+// counts returns how many turns wait, by provider.
 func (t *waits) counts() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

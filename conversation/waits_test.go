@@ -44,7 +44,7 @@ func waitingAt(h *conversation.Runner, provider string) int {
 	return 0
 }
 
-// failing gives answers that fail, and then others.
+// failing returns answers that fail, and then others.
 func failing(n int, then ...llmtest.Answer) []llmtest.Answer {
 	var all []llmtest.Answer
 	for range n {
@@ -322,7 +322,7 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 	}
 }
 
-// deaf is an engine on which nobody hears which turns wait, but what a test says,
+// deaf is a store on which nobody hears which turns wait, but what a test says,
 // and gets no turn.
 type deaf struct {
 	store.Store

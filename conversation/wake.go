@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// recoveries is the topic on which hosts tell each other that an upstream
+// recoveries is the topic on which runners tell each other that an upstream
 // answers again.
 const recoveries = "upstreams"
 
@@ -18,8 +18,8 @@ const recoveries = "upstreams"
 // which is twice as large.
 const wakeInterval = time.Second
 
-// parked are the turns that wait for an upstream and are held by nobody, as
-// far as this host has parked them or has found them when it began. It is only
+// parked are the turns that wait for an upstream and are held by no worker, as
+// far as this runner has parked them or has found them when it began. It is only
 // there to wake them early: who is not in it wakes at its own time.
 type parkedTurns struct {
 	mu    sync.Mutex
@@ -39,7 +39,7 @@ func (w *parkedTurns) add(upstream, conversation, turnID string) {
 	w.turns[upstream][conversation] = turnID
 }
 
-// drop forgets the turn of a conversation, which somebody has taken up.
+// drop forgets the turn of a conversation, which a worker has taken up.
 func (w *parkedTurns) drop(conversation string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *parkedTurns) some(upstream string, n int) map[string]string {
 	return taken
 }
 
-// findParked notes the turns that were parked before this host was there.
+// findParked notes the turns that were parked before this runner was there.
 func (h *Runner) findParked(ctx context.Context) {
 	all := false
 	h.waits.search()
@@ -89,8 +89,8 @@ func (h *Runner) findParked(ctx context.Context) {
 	all = true
 }
 
-// waitOf gives the wait that a conversation's turn is in, and whether a worker
-// holds it; false: in none. Only where somebody has had a word since it was
+// waitOf returns the wait that a conversation's turn is in, and whether a worker
+// holds it; false: in none. Only where another record was appended since it was
 // parked, the log has to be read.
 func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
 	switch last := head.Last; {
@@ -107,7 +107,7 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 	}
 	l, err := h.load(ctx, head.ID)
 	if err != nil {
-		return w, false, false // it tells when somebody asks for it
+		return w, false, false // Get returns the error
 	}
 	defer h.cache.put(l)
 	if l.wait() == nil {
@@ -116,7 +116,7 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 	return *l.wait(), l.now.held, true
 }
 
-// announceRecovery tells all hosts that an upstream answers again.
+// announceRecovery tells all runners that an upstream answers again.
 func (h *Runner) announceRecovery(ctx context.Context, upstream string) {
 	if err := h.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
 		h.Log.Warn("telling of a recovery", "upstream", upstream, "error", err)
@@ -200,7 +200,7 @@ func (r *wakeups) failed(upstream string) {
 	}
 }
 
-// down tells whether an upstream has failed since its ramp began.
+// down reports whether an upstream has failed since its ramp began.
 func (r *wakeups) down(upstream string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

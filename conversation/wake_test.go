@@ -42,7 +42,7 @@ func (u *upstream) wait(t *testing.T, h *house, host *conversation.Runner, turns
 	return conversations
 }
 
-// unsealed counts the turns that are under way.
+// unsealed counts the turns that are in progress.
 func unsealed(t *testing.T, host *conversation.Runner, conversations []string) (n int) {
 	for _, c := range conversations {
 		if turnOf(t, host, c) != "" {

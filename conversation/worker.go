@@ -30,7 +30,7 @@ type worker struct {
 	epoch      int
 	now        bool          // a user has asked for the first try
 	retryAsked bool          // a user has asked for the next one since its wait was told of
-	place      *sharedCaller // at the gate of who is asked; nil: nobody is
+	place      *sharedCaller // at the breaker of who is asked; nil: none
 	said       bool          // content has come since it took the turn
 	asked      llm.Name      // the model of the last retry
 	deferred   *turn.Retry   // one that is told of when its wait is kept; nil: none is
@@ -39,7 +39,7 @@ type worker struct {
 	stop context.CancelCauseFunc
 }
 
-// handle takes the turn and goes on with it until it is sealed, parked or
+// handle takes the turn and resumes it until it is sealed, parked or
 // handed back.
 func (w *worker) work(ctx context.Context) error {
 	if w.log.now.abort {
@@ -99,7 +99,7 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	return input, err
 }
 
-// resumePoint gives how the turn stands: the events with which it goes on, the run
+// resumePoint returns how the turn stands: the events with which it goes on, the run
 // of the policy, and how many workers have failed in a row.
 func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed policy.Run) {
 	l := w.log
@@ -111,7 +111,7 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
 		start.Slept -= max(0, min(start.Slept, wait.Due.Sub(now)))
 	}
-	if l.now.held { // nobody has said how it ended
+	if l.now.held { // no record says how it ended
 		failed, _ = w.h.Supervisor.Next(failed, errDied, false, now, 0)
 	}
 	if l.state.Next() == nil {
@@ -123,7 +123,7 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 // errDied is the fault of a worker that has died.
 var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "session/died"}
 
-// beginning gives the events that begin the turn.
+// beginning returns the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
 	text := w.log.now.input
 	if w.log.now.id != w.turn {
@@ -139,10 +139,10 @@ func (w *worker) beginning() []turn.Event {
 	return turn.Begin(w.turn, text)
 }
 
-// resumption gives the events with which a turn that is under way goes on.
+// resumption returns the events with which a turn that is in progress goes on.
 func (w *worker) resumption() []turn.Event {
 	if wait := w.log.now.waits; wait != nil && !wait.Held {
-		return nil // nothing streams where nobody is; behind a wait that was held something may have
+		return nil // nothing streams without a worker; after a wait that was held something may have
 	}
 	return []turn.Event{turn.Restarted{}}
 }
@@ -155,7 +155,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 			err = &failed{fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	// A host that ends hands the turn back; only a user's word stops it.
+	// A runner that ends hands the turn back; only a user's word stops it.
 	under, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
@@ -203,7 +203,7 @@ type failed struct{ err error }
 func (f *failed) Error() string { return f.err.Error() }
 func (f *failed) Unwrap() error { return f.err }
 
-// errParked: the turn waits, and nobody holds it.
+// errParked: the turn waits, and no worker holds it.
 var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
 // keep makes events last. It has the form of agent.Agent.Keep.
@@ -256,7 +256,7 @@ func (w *worker) appendRecord(ctx context.Context, kind string, body any) error 
 	})
 }
 
-// steering gives the inputs that steer the turn.
+// steering returns the inputs that steer the turn.
 func (w *worker) steering() []turn.UserMessage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,7 +269,7 @@ func (w *worker) steering() []turn.UserMessage {
 	return said
 }
 
-// wait waits for the next try: here where that is short, else nobody does.
+// wait waits for the next try: here if the wait is short, else the turn is parked.
 func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 	err := w.waitOrPark(ctx, n)
 	if err == nil {
@@ -281,7 +281,7 @@ func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	w.h.wakeups.failed(w.asked.Provider)
 	if w.isParked(n) {
-		return w.place.Wait(ctx, n.Verdict.Wait) // a scout has broken this one off, in vain
+		return w.place.Wait(ctx, n.Verdict.Wait) // a early probe has broken this one off, in vain
 	}
 	stays := n.Verdict.Wait <= w.h.ParkAfter
 	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
@@ -292,7 +292,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	w.announceWait(ctx)
 	switch {
 	case errors.Is(context.Cause(ctx), errAborted):
-		return errAborted // nobody is to come back to it
+		return errAborted // no worker is to resume it
 	case stays && w.retryRequested():
 		return nil
 	case stays:
@@ -311,7 +311,7 @@ func (w *worker) announceWait(ctx context.Context) {
 	}
 }
 
-// isParked tells whether the wait of a note is noted in the log, and goes on.
+// isParked reports whether the wait of a note is noted in the log, and goes on.
 func (w *worker) isParked(n policy.Wait) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -319,7 +319,7 @@ func (w *worker) isParked(n policy.Wait) bool {
 	return last != nil && last.Run.Tries == n.Run.Tries
 }
 
-// park leaves the turn to nobody until it is due.
+// park hands the turn back until it is due.
 func (w *worker) park(ctx context.Context, due time.Time) error {
 	if err := w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (w *worker) park(ctx context.Context, due time.Time) error {
 	return errParked
 }
 
-// acquireBreaker takes a place at the gate of the provider that a model is at.
+// acquireBreaker takes a place at the breaker of the provider that a model is at.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
 	place := &sharedCaller{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), h: w.h, name: name}
 	w.mu.Lock()
@@ -356,7 +356,7 @@ func (w *worker) setRetryRequested(now bool) {
 	w.retryAsked = now
 }
 
-// retryRequested tells whether a user has asked for the next try since its wait was
+// retryRequested reports whether a user has asked for the next try since its wait was
 // told of.
 func (w *worker) retryRequested() bool {
 	w.mu.Lock()
@@ -373,7 +373,7 @@ func lengthen(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Int64N(int64(min(d/50, 5*time.Second))))
 }
 
-// release hands the turn back: the host ends, and somebody else goes on.
+// release hands the turn back: the runner ends, and another one resumes it.
 func (w *worker) release(ctx context.Context, why error) error {
 	if err := w.appendRecord(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
 		return err

@@ -131,7 +131,7 @@ func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// event gives any event, with ids that collide often.
+// event returns any event, with ids that collide often.
 func event() *rapid.Generator[turn.Event] {
 	id := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	return rapid.Custom(func(t *rapid.T) turn.Event {
@@ -238,7 +238,7 @@ func TestAPlanMakesRoomAndLeavesAConversation(t *testing.T) {
 	})
 }
 
-// weight gives how long a state's messages are.
+// weight returns how long a state's messages are.
 func weight(s turn.State) int {
 	text, err := json.Marshal(s.Messages())
 	if err != nil {

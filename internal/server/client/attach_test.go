@@ -81,7 +81,7 @@ func (h *hung) Close() error { return nil }
 
 func refused(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED }
 
-// attached gives what a reader sees until the last event has come.
+// attached returns what a reader sees until the last event has come.
 func attached(t *testing.T, c client.Client, last int64) (got []string, err error) {
 	t.Helper()
 	for e, err := range c.Attach(t.Context(), "c", 0) {

@@ -21,7 +21,7 @@ func line(seq int, turnID, members string) string {
 	return fmt.Sprintf(`{"v":1,"seq":%d,"ts":"2026-11-21T12:00:00Z","conversationId":"c","turnId":%q,%s}`, seq, turnID, members) + "\n"
 }
 
-// seen gives what a client sees.
+// seen returns what a client sees.
 func seen(t *testing.T, c client.Client) (got []string) {
 	t.Helper()
 	for e, err := range c.Say(t.Context(), "c", "t", "hello") {

@@ -90,7 +90,7 @@ func (c Client) Remove(ctx context.Context, id, input string) error {
 	return c.call(ctx, http.MethodDelete, inputPath(id, input), nil, nil)
 }
 
-// Steer gives an input that waits to the turn in progress.
+// Steer returns an input that waits to the turn in progress.
 func (c Client) Steer(ctx context.Context, id, input string) error {
 	return c.call(ctx, http.MethodPost, inputPath(id, input)+"/steer", nil, nil)
 }
