@@ -188,8 +188,8 @@ func checkAnswer(ctx context.Context, last turn.AssistantMessage, end turn.Seale
 	return nil
 }
 
-// earlyReport reports a success to the breaker with the first
-// content: others need not wait for the rest of a long answer.
+// earlyReport reports a success to the breaker with the first content: others need
+// not wait for the rest of a long answer.
 type earlyReport struct {
 	*breaker.Caller
 	permit retry.Permit // nil: it has been reported

@@ -96,7 +96,7 @@ func (s *sharedRequest) join(c *call) bool {
 // try that is merely slow starts none.
 func (s *sharedRequest) catchUp(c *call) {
 	s.mu.Lock()
-	waits, open := s.last.Fault != nil || s.state != Trying, s.open
+	waits, open := s.last.Fault != nil || s.state != stateTrying, s.open
 	s.mu.Unlock()
 	switch {
 	case waits:

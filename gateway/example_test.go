@@ -70,7 +70,7 @@ func newExample() (g *gateway.Gateway, waits func() gateway.Wait, done func()) {
 	}()
 	waits = func() gateway.Wait {
 		for {
-			if all := g.Waits(); len(all) == 1 && all[0].State != gateway.Trying {
+			if all := g.Waits(); len(all) == 1 && all[0].State != "trying" {
 				return all[0]
 			}
 			runtime.Gosched()

@@ -58,7 +58,7 @@ type sharedRequest struct {
 
 // newShared returns the shared request that a call leads.
 func (c *call) newShared() *sharedRequest {
-	s := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: Trying}
+	s := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: stateTrying}
 	s.ctx, s.cancel = context.WithCancelCause(s.closing)
 	s.body.OnLost = s.cancel
 	s.failover = newFailover(c)
@@ -224,8 +224,8 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 	}
 	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
 		s.body.Compress()
-		s.setState(Waiting)
-		defer s.setState(Trying)
+		s.setState(stateWaiting)
+		defer s.setState(stateTrying)
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
@@ -236,9 +236,9 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 // blocked notes that the breaker blocks a try. There is no try in progress, so
 // that Drain may end the whole request.
 func (s *sharedRequest) blocked(why breaker.BlockReason) {
-	state := Queued
+	state := stateQueued
 	if why == breaker.Paused {
-		state = Paused
+		state = statePaused
 	}
 	s.setState(state)
 	if s.stopDrain == nil {
@@ -254,7 +254,7 @@ func (s *sharedRequest) blocked(why breaker.BlockReason) {
 func (s *sharedRequest) unblocked() {
 	s.stopDrain()
 	s.stopDrain = nil
-	s.setState(Trying)
+	s.setState(stateTrying)
 }
 
 // opened notes that an answer has begun without content so far.

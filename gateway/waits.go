@@ -23,17 +23,17 @@ const (
 
 // The states of a request that waits.
 const (
-	Waiting = "waiting" // for its next try
-	Trying  = "trying"  // again
-	Queued  = "queued"  // at the breaker: behind a probe, or behind earlier requests
-	Paused  = "paused"  // until Resume
+	stateWaiting = "waiting" // for its next try
+	stateTrying  = "trying"  // again
+	stateQueued  = "queued"  // at the breaker: behind a probe, or behind earlier requests
+	statePaused  = "paused"  // until Resume
 )
 
 // Wait is a request that waits for its answer.
 type Wait struct {
 	Call
 	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
-	State       string // Waiting, Trying, Queued or Paused
+	State       string // "waiting", "trying", "queued" or "paused"
 	Held        bool   // the headers are out, and a keepalive is sent
 }
 
@@ -105,7 +105,7 @@ func (w waitingCall) view() Wait {
 	defer s.mu.Unlock()
 	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
 	out.Upstream = s.upstream.Name
-	if out.State == Waiting {
+	if out.State == stateWaiting {
 		out.Waited += sinceWaitBegan(out.Wait)
 	} else {
 		out.Due = time.Time{}

@@ -28,7 +28,7 @@ func TestWaitsAreThereForPeople(t *testing.T) {
 			t.Fatalf("%+v", all)
 		}
 		got := all[0]
-		if got.State != gateway.Waiting || got.Fault.Kind != fault.Overloaded || got.Retries() != 5 || !got.Held || got.Waited != 10*time.Minute {
+		if got.State != "waiting" || got.Fault.Kind != fault.Overloaded || got.Retries() != 5 || !got.Held || got.Waited != 10*time.Minute {
 			t.Errorf("%+v", got)
 		}
 		if got.Session != "s-1" || got.Client != "claude-cli/2.1" || got.Model != "claude-sonnet" || got.Upstream != "anthropic" || !got.Stream {

@@ -50,7 +50,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 func BenchmarkWaits_TenThousand(b *testing.B) {
 	g := &fake{}
 	for i := range int64(10_000) {
-		g.waits = append(g.waits, gateway.Wait{Call: gateway.Call{ID: i, Upstream: "work", Model: "claude"}, Wait: policy.Wait{Fault: busy}, State: gateway.Waiting})
+		g.waits = append(g.waits, gateway.Wait{Call: gateway.Call{ID: i, Upstream: "work", Model: "claude"}, Wait: policy.Wait{Fault: busy}, State: "waiting"})
 	}
 	s := server.New(server.Config{Gateway: g})
 	r := request("GET", "/-/waits", "")

@@ -22,7 +22,7 @@ import (
 func waiting(id int64, due time.Duration) gateway.Wait {
 	return gateway.Wait{
 		Call:  gateway.Call{ID: id, Session: "s-1", Client: "claude-cli/2.1.329", API: "anthropic", Upstream: "work", Model: "claude", Stream: true, Began: time.Now().Add(-time.Minute)},
-		State: gateway.Waiting, Held: true,
+		State: "waiting", Held: true,
 		Wait: policy.Wait{
 			Run: policy.Run{Tries: 3}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"},
 			Limit: policy.Unlimited, Due: time.Now().Add(due), Deadline: time.Now().Add(8 * time.Hour), Waited: 55 * time.Second,
@@ -183,7 +183,7 @@ func TestWaits_StreamSendsEachChangeOnce(t *testing.T) {
 		if all := r.seen(); len(all) != 1 || all[0].name != "wait" || !strings.HasPrefix(all[0].data, `{"id":18,`) {
 			t.Errorf("a new one: %+v", all)
 		}
-		second.State = gateway.Trying
+		second.State = "trying"
 		g.show([]gateway.Wait{second}, nil)
 		time.Sleep(500 * time.Millisecond) // its end is unknown, and might come late
 		all := r.seen()
