@@ -95,7 +95,7 @@ func ExampleAgents_Validate() {
 	// no credentials for anthropic: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN
 }
 
-// A conversation is there for whoever opens its directory next.
+// The next process that opens the directory finds the conversation.
 func ExampleAgents_OpenDir() {
 	dir, err := os.MkdirTemp("", "conversations")
 	if err != nil {

@@ -58,7 +58,7 @@ func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Ans
 	}
 }
 
-// until returns the first event of a conversation that somebody wants.
+// until returns the first event of a conversation that matches.
 func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Event) bool) wire.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -150,7 +150,7 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 	})
 }
 
-// The servers are nobody's but the test's.
+// Only the test uses the servers.
 func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,

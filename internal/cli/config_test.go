@@ -56,7 +56,7 @@ func TestConfigCheckLooksForTheKeys(t *testing.T) {
 	}
 }
 
-func TestNobodyHasToHaveAConfiguration(t *testing.T) {
+func TestConfigCheck_FileIsOptional(t *testing.T) {
 	code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, "config", "check")
 	if code != 0 || errs != "" || out != "the default configuration is valid; policy patient, upstreams anthropic, gemini, openai, ollama, lmstudio\n" {
 		t.Errorf("code %d, %s%s", code, out, errs)

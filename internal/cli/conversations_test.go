@@ -71,7 +71,7 @@ func TestAConversationOutlivesItsServer(t *testing.T) {
 	}
 }
 
-func TestConversationsAreWhereSomebodySays(t *testing.T) {
+func TestServe_DataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -91,7 +91,7 @@ func TestConversationsAreWhereSomebodySays(t *testing.T) {
 			t.Errorf("%v: %d %s", c, code, errs)
 		}
 	}
-	// Nobody has asked for these: the gateway is there without them.
+	// The default directory is optional.
 	unasked := startIn(t, []string{"XDG_DATA_HOME=" + file}, "serve", "--listen", "127.0.0.1:0")
 	unasked.said(t, "conversations are off: cannot open their store")
 	unwanted := startIn(t, []string{"XDG_DATA_HOME=" + dir}, "serve", "--listen", "127.0.0.1:0", "--data", "none")

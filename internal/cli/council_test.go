@@ -64,7 +64,7 @@ func TestAReaderWhoIsSlowTakesNoTimeOfTheMembers(t *testing.T) {
 		select {
 		case <-asked:
 		case <-time.After(30 * time.Second):
-			t.Error("nobody is asked while nobody reads")
+			t.Error("the models were not asked while the output was not read")
 		}
 	}
 	close(out.free)

@@ -39,7 +39,7 @@ func TestATurnRunsAtAServer(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsStoppedStopsTheTurnAtTheServer(t *testing.T) {
+func TestRun_InterruptStopsTheTurnAtTheServer(t *testing.T) {
 	_, url := keeper(t, `silence`)
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errs bytes.Buffer

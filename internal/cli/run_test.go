@@ -29,7 +29,7 @@ func agentEnv(t *testing.T, script simulator.Script) []string {
 	}
 }
 
-// saved returns the files of turns that can be gone on with.
+// saved returns the files of saved turns.
 func saved(t *testing.T, env []string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(lookup(env)("XDG_STATE_HOME"), "ridethrough", "runs", "*"))
@@ -39,7 +39,7 @@ func saved(t *testing.T, env []string) []string {
 	return names
 }
 
-func TestWhoeverWaitsForStandardInputCanLeave(t *testing.T) {
+func TestRun_InterruptEndsReadingStandardInput(t *testing.T) {
 	env := agentEnv(t, simulator.Script{})
 	in, w := io.Pipe()
 	defer w.Close()

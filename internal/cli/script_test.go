@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 // they exit.
 const awake = "GORACE=atexit_sleep_ms=0"
 
-// environment is that of somebody with a home of their own and keys for every
+// environment is that of a user with a home directory and keys for every
 // provider, and without an address where one could reach the real ones.
 func environment(e *testscript.Env) error {
 	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))

@@ -59,7 +59,7 @@ func queueEvents(show func(council.Event)) (tell func(council.Event), over func(
 		told = append(told, e)
 		select {
 		case news <- struct{}{}:
-		default: // nobody has looked since the last
+		default: // the goroutine is already notified
 		}
 	}
 	return tell, func() { close(news); <-shown }

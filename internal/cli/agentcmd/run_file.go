@@ -170,7 +170,7 @@ func (f *conversationFile) close(done bool) string {
 		return ""
 	}
 	if f.temporary && (done || len(f.file.Conversation().Records) == 0) {
-		_ = f.file.Remove() // a file that stays harms nobody
+		_ = f.file.Remove() // a file that stays does no harm
 		return ""
 	}
 	_ = f.file.Close() // every record is on the disk already

@@ -25,7 +25,7 @@ func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	}
 }
 
-// refer says which names are nobody's.
+// refer reports names that refer to nothing.
 func (c *Config) refer() (faults Errors) {
 	say := func(path, format string, args ...any) {
 		faults = append(faults, c.source.fault(c.at[path], format, args...))

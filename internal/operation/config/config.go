@@ -2,10 +2,10 @@
 // names upstreams, their keys, policies and limits, and what the command line
 // and the environment put in its place.
 //
-// Nobody has to have one. What is wrong in a file is said with its line, all of
-// it at once, and nothing of it is used. Each field is described once, in a
-// form that reads it, shows it and writes its schema and its manual. Keys do
-// not stand in the file, only where they are.
+// The file is optional. All its mistakes are reported at once, with their lines,
+// and a file with a mistake is not used. Each field is described once, by a form
+// that reads it, shows it and writes its schema and its manual. Keys are not in
+// the file, only where they are stored.
 package config
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// DefaultListen is where the gateway listens if nobody says otherwise.
+// DefaultListen is the default address of the gateway.
 const DefaultListen = "127.0.0.1:8484"
 
 // Config is a configuration: what the file says, what was set in its place,
@@ -67,8 +67,8 @@ func Load(name string) (Config, error) {
 	return Parse(name, data)
 }
 
-// readFile reads a file that can be read again. A pipe cannot, and would keep
-// whoever reads it for as long as nobody writes to it.
+// readFile reads a file. It refuses a pipe, which cannot be read again and may
+// block forever.
 func readFile(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return nil, errors.New("is a pipe; want a regular file, which can be reread when it changes")
@@ -104,7 +104,7 @@ func inOrder(a, b *Error) int {
 	return a.Column - b.Column
 }
 
-// complete fills in the defaults that somebody asks for.
+// complete fills in the defaults.
 func (c *Config) complete() {
 	if c.Listen == "" {
 		c.Listen = DefaultListen

@@ -319,7 +319,7 @@ func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed m
 	}
 }
 
-// instead says what somebody may have meant.
+// instead suggests a name that the user may have meant.
 func instead(name string, names []string) string {
 	for _, n := range names {
 		if near(name, n) {

@@ -146,7 +146,7 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	return c.resolve(choice{name: name}), nil
 }
 
-// resolve returns the policy that somebody has chosen.
+// resolve returns the chosen policy.
 func (c *Config) resolve(chosen choice) policy.Policy {
 	if chosen.own != nil {
 		return chosen.own.Policy

@@ -93,7 +93,7 @@ func TestAFileBecomesAGateway(t *testing.T) {
 	}
 }
 
-func TestNobodyHasToHaveAFile(t *testing.T) {
+func TestConfig_FileIsOptional(t *testing.T) {
 	c := parse(t, "")
 	g, err := c.Gateway(env())
 	if err != nil || len(g.Upstreams) != len(gateway.APIs()) || g.Policy.MaxWait != 8*time.Hour || c.Listen != config.DefaultListen {
@@ -262,9 +262,9 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 		}
 		after(5*time.Second, 0, "nothing happens")
 		write(t, dir, "config.yaml", "ab")
-		after(time.Second, 0, "somebody may still be writing")
+		after(time.Second, 0, "the file may still be written")
 		write(t, dir, "config.yaml", "abc")
-		after(time.Second, 0, "somebody was")
+		after(time.Second, 0, "the file was still written")
 		after(time.Second, 1, "it is written")
 		after(5*time.Second, 1, "once")
 		os.Rename(write(t, dir, "new", "abd"), name)
@@ -272,7 +272,7 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 		os.Remove(name)
 		after(3*time.Second, 3, "no file")
 		asked <- 1
-		after(0, 4, "somebody asks")
+		after(0, 4, "a reload is requested")
 		os.Symlink(filepath.Join(dir, "data", "config.yaml"), name) // as Kubernetes lays it out
 		for i, version := range []string{"one", "two"} {
 			os.Mkdir(filepath.Join(dir, version), 0o700)
