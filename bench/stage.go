@@ -128,7 +128,7 @@ func (s *stage) forget() error {
 }
 
 // snapshot has ours write a profile of its memory, where profiles are wanted,
-// and gives it the time.
+// and returns it the time.
 func (s *stage) snapshot(ctx context.Context, p *proc.Process) error {
 	if s.bench.profile == "" || p != s.ours {
 		return nil

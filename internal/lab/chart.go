@@ -1,40 +1,39 @@
 package lab
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// levels are the letters of a chart of one line, the lowest first: as they
-// should be, and where there are no letters but ASCII's.
+// levels are the characters of a one-line chart, the lowest first. The key is
+// whether they are ASCII.
 var levels = map[bool][]rune{
 	false: []rune(" ▁▂▃▄▅▆▇█"),
 	true:  []rune(" .,:-=+*#"),
 }
 
-// Spark draws a series in one line of that width, as high as its greatest value
-// allows. What is above zero is seen.
+// Spark draws a series as a sparkline of at most width columns, scaled to its
+// maximum. Values above zero are always visible.
 func Spark(series []int, width int, ascii bool) string {
-	highest, fit := 0, squeeze(series, width)
-	for _, n := range fit {
-		highest = max(highest, n)
-	}
-	letters := levels[ascii]
+	fit := squeeze(series, width)
+	highest := slices.Max(append([]int{0}, fit...))
+	chars := levels[ascii]
 	var b strings.Builder
 	for _, n := range fit {
 		level := 0
 		if n > 0 {
-			level = max(1, (n*(len(letters)-1)+highest/2)/highest)
+			level = max(1, (n*(len(chars)-1)+highest/2)/highest)
 		}
-		b.WriteRune(letters[level])
+		b.WriteRune(chars[level])
 	}
 	return b.String()
 }
 
-// squeeze makes a series at most that long: of the values that fall together
-// the greatest is kept, so that no peak is lost.
+// squeeze shortens a series to at most width values. It keeps the maximum of the
+// values that it merges, so that no peak is lost.
 func squeeze(series []int, width int) []int {
 	if len(series) <= width {
 		return series
@@ -47,7 +46,7 @@ func squeeze(series []int, width int) []int {
 	return fit
 }
 
-// minutes is how many minutes the longest of the series has.
+// minutes returns the length of the longest series.
 func (r Report) minutes() (n int) {
 	for _, one := range r.Results {
 		n = max(n, len(one.PerMinute), len(one.Answers))
@@ -55,55 +54,58 @@ func (r Report) minutes() (n int) {
 	return n
 }
 
-// Series gives the requests per minute of a result, as long as those of the
-// other results.
+// Series returns the requests per minute of result i. All results have series of
+// the same length.
 func (r Report) Series(i int) []int { return padded(r.Results[i].PerMinute, r.minutes()) }
 
 func padded(series []int, n int) []int {
 	return append(append(make([]int, 0, n), series...), make([]int, n-len(series))...)
 }
 
-// Trouble draws in one line of that width when the upstream refuses every call,
-// and when something else is wrong with it.
-func (r Report) Trouble(width int, ascii bool) string {
-	whole, part := '█', '░'
+// OutageLine draws the outages in one line of at most width columns: full blocks
+// while the upstream refuses every call, light ones while it is degraded.
+func (r Report) OutageLine(width int, ascii bool) string {
+	full, light := '█', '░'
 	if ascii {
-		whole, part = '#', '-'
+		full, light = '#', '-'
 	}
 	n := r.minutes()
 	width = min(width, n)
 	line := []rune(strings.Repeat(" ", width))
 	for minute := range n {
 		k := minute * width / n
-		switch how := wrong(r.Scenario, time.Duration(minute)*time.Minute); {
-		case how == everything:
-			line[k] = whole
-		case how == something && line[k] != whole:
-			line[k] = part
+		switch stateAt(r.Scenario, minute) {
+		case down:
+			line[k] = full
+		case degraded:
+			if line[k] != full {
+				line[k] = light
+			}
 		}
 	}
 	return string(line)
 }
 
-// trouble is how much is wrong at a moment.
-type trouble int
+// state is the state of the simulated upstream.
+type state int
 
 const (
-	nothing trouble = iota
-	something
-	everything
+	healthy state = iota
+	degraded
+	down // refuses every call
 )
 
-// wrong tells how much is wrong in the minute that begins at a moment.
-func wrong(s config.Scenario, at time.Duration) (how trouble) {
+// stateAt returns the worst state in a minute.
+func stateAt(s config.Scenario, minute int) (worst state) {
+	at := time.Duration(minute) * time.Minute
 	for _, o := range s.Outages {
 		switch since := at - o.From; {
 		case since <= -time.Minute || since >= o.For:
 		case o.Kind == config.Total, o.Kind == config.Flapping && max(since, 0)%(o.Down+o.Up) < o.Down:
-			return everything
+			return down
 		default:
-			how = max(how, something)
+			worst = degraded
 		}
 	}
-	return how
+	return worst
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// A quarter of an hour of 503, in which a hundred callers want something every
-// minute: what becomes of their calls with a policy of ours and with an SDK.
+// A quarter of an hour of 503 with a hundred callers, each a call every minute.
 func ExampleRun() {
 	s := config.Scenario{
 		Lasts:    time.Hour,
@@ -29,7 +28,7 @@ func ExampleRun() {
 		return
 	}
 	for _, one := range r.Results {
-		fmt.Printf("%s: %d of %d answered, %d requests in vain\n", one.Strategy.Name, one.Answered, one.Calls, one.Extra)
+		fmt.Printf("%s: %d of %d answered, %d requests in vain\n", one.Strategy.Name, one.Answered, one.Calls, one.InVain)
 	}
 	// Output:
 	// patient+breaker: 4381 of 4381 answered, 88 requests in vain

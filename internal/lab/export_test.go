@@ -7,25 +7,25 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Trace is what happened in a play, since its start.
+// Trace has the times of a run, since its start.
 type Trace struct {
 	Calls [][]time.Duration // when each caller's calls began
 	Sent  []time.Duration   // when requests were sent
 	Tries []int             // of each caller
 }
 
-// Follow plays a scenario once and gives what happened.
-func Follow(ctx context.Context, s config.Scenario, how Strategy) (Trace, error) {
+// Follow simulates a scenario with one strategy and returns its trace.
+func Follow(ctx context.Context, s config.Scenario, strategy Strategy) (Trace, error) {
 	t := Trace{Calls: make([][]time.Duration, s.Callers.Number), Tries: make([]int, s.Callers.Number)}
-	st := newStage(s, how)
-	st.onRequest = func(caller, n int) {
+	r := newRun(s, strategy)
+	r.onRequest = func(caller, n int) {
 		if n == 0 {
-			t.Calls[caller] = append(t.Calls[caller], st.world.at)
+			t.Calls[caller] = append(t.Calls[caller], r.sim.elapsed)
 			return
 		}
-		t.Sent = append(t.Sent, st.world.at)
+		t.Sent = append(t.Sent, r.sim.elapsed)
 		t.Tries[caller]++
 	}
-	_, err := st.play(ctx)
+	_, err := r.result(ctx)
 	return t, err
 }

@@ -7,34 +7,35 @@ import (
 	"time"
 )
 
-// Figure is one of the figures of a result, as people see it.
+// Figure is one figure of a result, formatted for a table.
 type Figure struct {
-	Name  string // as a column's head
+	Name  string // the column's head
 	About string
-	of    func(Result) string
-	worth func(Result) float64 // how good it is, the more the better; nil: that cannot be said
-	spare int                  // how soon it is left out where there is no room; 0: never
+	text  func(Result) string
+	score func(Result) float64 // the higher the better
+	drop  int                  // in a narrow table the highest is left out first; 0: never
 }
 
-// most is the spare of the figure that is left out first.
-const most = 5
+// maxDrop is the drop of the figure that is left out first.
+const maxDrop = 5
 
-// Of gives the figure of a result.
-func (f Figure) Of(r Result) string { return f.of(r) }
+// Of returns the figure of a result.
+func (f Figure) Of(r Result) string { return f.text(r) }
 
-// Figures lists the figures of a report.
+// Figures returns the figures of a report.
 func (r Report) Figures() []Figure {
 	all := []Figure{
-		{Name: "answered", About: "the share of all calls that were answered", of: func(r Result) string { return share(r.Answered, r.Calls) }, worth: func(r Result) float64 { return rate(r.Answered, r.Calls) }},
-		{Name: "gave up", About: "calls that ended with an error, or waited on a day later", of: func(r Result) string { return count(r.GaveUp) }, worth: func(r Result) float64 { return -float64(r.GaveUp) }},
-		{Name: "left", About: "calls whose caller had no patience left", of: func(r Result) string { return count(r.Left) }, worth: func(r Result) float64 { return -float64(r.Left) }},
-		{Name: "median", About: "the median wait of the calls that met a fault and were answered", of: waited(func(r Result) time.Duration { return r.Median }), worth: quick(func(r Result) time.Duration { return r.Median }), spare: 3},
-		{Name: "95 %", About: "the wait that 95 % of them did not exceed", of: waited(func(r Result) time.Duration { return r.P95 }), worth: quick(func(r Result) time.Duration { return r.P95 }), spare: most},
-		{Name: "longest", About: "the longest of these waits", of: waited(func(r Result) time.Duration { return r.Longest }), worth: quick(func(r Result) time.Duration { return r.Longest }), spare: 4},
-		{Name: "requests", About: "that reached the upstream", of: func(r Result) string { return count(r.Requests) }, worth: func(r Result) float64 { return -float64(r.Requests) }},
-		{Name: "in vain", About: "requests that brought no answer", of: func(r Result) string { return count(r.Extra) }, worth: func(r Result) float64 { return -float64(r.Extra) }, spare: 2},
-		{Name: "peak/s", About: "requests in the busiest second of the ten minutes after the recovery", of: func(r Result) string { return count(r.Peak) }, worth: func(r Result) float64 { return -float64(r.Peak) }, spare: 1},
-		{Name: "last", About: "from the recovery to the last answer to a call that had waited for it", of: last, worth: lately},
+		{Name: "answered", About: "the share of all calls that were answered", text: func(r Result) string { return share(r.Answered, r.Calls) }, score: func(r Result) float64 { return rate(r.Answered, r.Calls) }},
+		number("gave up", "calls that ended with an error, or without an answer after a day", 0, func(r Result) int { return r.GaveUp }),
+		number("left", "calls whose caller ran out of patience", 0, func(r Result) int { return r.Left }),
+		wait("median", "the median wait of the calls that met a fault and were answered", 3, func(r Result) time.Duration { return r.Median }),
+		wait("95 %", "the wait that 95 % of them did not exceed", maxDrop, func(r Result) time.Duration { return r.P95 }),
+		wait("longest", "the longest of these waits", 4, func(r Result) time.Duration { return r.Longest }),
+		number("requests", "that reached the upstream", 0, func(r Result) int { return r.Requests }),
+		number("in vain", "requests that brought no answer", 2, func(r Result) int { return r.InVain }),
+		number("peak/s", "requests in the busiest second of the ten minutes after the recovery", 1, func(r Result) int { return r.Peak }),
+		duration("last", "from the recovery to the last answer to a call that had waited for it", 0,
+			func(r Result) bool { return r.LastAnswer > 0 }, func(r Result) time.Duration { return r.LastAnswer }),
 	}
 	if r.Scenario.Callers.Patience == 0 {
 		all = append(all[:2], all[3:]...)
@@ -42,7 +43,28 @@ func (r Report) Figures() []Figure {
 	return all
 }
 
-// Width gives how wide the column of a figure is.
+// number returns the figure of a count, the lower the better.
+func number(name, about string, drop int, of func(Result) int) Figure {
+	return Figure{name, about, func(r Result) string { return count(of(r)) }, func(r Result) float64 { return -float64(of(r)) }, drop}
+}
+
+// wait returns the figure of a wait of the calls that met a fault and were answered.
+func wait(name, about string, drop int, of func(Result) time.Duration) Figure {
+	return duration(name, about, drop, func(r Result) bool { return r.Recovered > 0 }, of)
+}
+
+// duration returns the figure of a time, the shorter the better, "-" if unknown.
+func duration(name, about string, drop int, known func(Result) bool, of func(Result) time.Duration) Figure {
+	text := func(r Result) string {
+		if !known(r) {
+			return "-"
+		}
+		return short(of(r))
+	}
+	return Figure{name, about, text, func(r Result) float64 { return -of(r).Seconds() }, drop}
+}
+
+// Width returns the width of a figure's column.
 func (r Report) Width(f Figure) int {
 	widest := len(f.Name)
 	for _, one := range r.Results {
@@ -51,45 +73,21 @@ func (r Report) Width(f Figure) int {
 	return widest
 }
 
-// Fit gives the figures whose columns fit into a width, each after two spaces.
-// Those that say the least are left out first.
+// Fit returns the figures whose columns fit into a width, each after two spaces.
+// The least important are left out first.
 func (r Report) Fit(width int) []Figure {
 	all := r.Figures()
-	for spare := most; ; spare-- {
+	for drop := maxDrop; ; drop-- {
 		need := 0
 		for _, f := range all {
 			need += 2 + r.Width(f)
 		}
-		if need <= width || spare == 0 {
+		if need <= width || drop == 0 {
 			return all
 		}
-		all = slices.DeleteFunc(all, func(f Figure) bool { return f.spare == spare })
+		all = slices.DeleteFunc(all, func(f Figure) bool { return f.drop == drop })
 	}
 }
-
-// waited shows a wait, if any call has waited and been answered.
-func waited(of func(Result) time.Duration) func(Result) string {
-	return func(r Result) string {
-		if r.Ridden == 0 {
-			return "-"
-		}
-		return short(of(r))
-	}
-}
-
-// quick is the worth of a wait.
-func quick(of func(Result) time.Duration) func(Result) float64 {
-	return func(r Result) float64 { return -of(r).Seconds() }
-}
-
-func last(r Result) string {
-	if r.Last == 0 {
-		return "-"
-	}
-	return short(r.Last)
-}
-
-func lately(r Result) float64 { return -r.Last.Seconds() }
 
 func rate(part, whole int) float64 {
 	if whole == 0 {
@@ -98,7 +96,7 @@ func rate(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// share writes a share so that only all of them are 100 %.
+// share formats a percentage; only a complete share is 100 %.
 func share(part, whole int) string {
 	switch percent := 100 * rate(part, whole); {
 	case part == whole:
@@ -110,7 +108,7 @@ func share(part, whole int) string {
 	}
 }
 
-// count writes a number in groups of three digits.
+// count formats a number in groups of three digits.
 func count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -119,7 +117,7 @@ func count(n int) string {
 	return s
 }
 
-// short writes a time for a table: 4h01m, 12m30s, 46s, 4.2s.
+// short formats a time for a table: 4h01m, 12m30s, 46s, 4.2s.
 func short(d time.Duration) string {
 	switch {
 	case d == 0:

@@ -9,38 +9,33 @@ import (
 )
 
 //go:embed gallery/*.yaml
-var shapes embed.FS
+var scenarios embed.FS
 
-// gallery names its scenarios in the order in which people see them.
+// gallery has the names of the scenarios in the order in which they are shown.
 var gallery = []string{
 	"four-hours-529", "thirty-eight-minutes-503", "tokens-per-minute", "thirty-second-blip", "flapping-evening", "slow-afternoon",
 }
 
-// Gallery gives the scenarios that come with the lab: the shapes of outages
-// that providers have had.
+// Gallery returns the built-in scenarios, which are modelled on real outages.
 func Gallery() []config.Scenario {
 	all := make([]config.Scenario, len(gallery))
 	for i, name := range gallery {
 		s, err := config.ParseScenario(name+".yaml", []byte(ScenarioFile(name)))
 		if err != nil {
-			panic(fmt.Sprintf("%s: %v", name, err)) // a test reads them
+			panic(fmt.Sprintf("%s: %v", name, err)) // tests parse them
 		}
 		all[i] = s
 	}
 	return all
 }
 
-// ScenarioFile gives the file of a scenario of the gallery; "": there is none of that
-// name.
+// ScenarioFile returns the YAML of a scenario of the gallery, or "" for an unknown name.
 func ScenarioFile(name string) string {
-	text, err := shapes.ReadFile("gallery/" + name + ".yaml")
-	if err != nil {
-		return ""
-	}
+	text, _ := scenarios.ReadFile("gallery/" + name + ".yaml")
 	return string(text)
 }
 
-// Find gives a scenario of the gallery; false: there is none of that name.
+// Find returns the scenario of the gallery with that name.
 func Find(name string) (config.Scenario, bool) {
 	all := Gallery()
 	i := slices.IndexFunc(all, func(s config.Scenario) bool { return s.Name == name })

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// reportJSON is a report for programs. Times are in milliseconds.
+// reportJSON is a report as JSON. Times are in milliseconds.
 type reportJSON struct {
 	Scenario   string       `json:"scenario"`
 	Title      string       `json:"title"`
@@ -27,13 +27,13 @@ type resultJSON struct {
 	GaveUp           int     `json:"gaveUp"`
 	Left             int     `json:"left"`
 	Hit              int     `json:"hit"`
-	Ridden           int     `json:"ridden"`
+	Recovered        int     `json:"recovered"`
 	MedianMs         int64   `json:"medianWaitMs"`
 	P95Ms            int64   `json:"p95WaitMs"`
 	LongestMs        int64   `json:"longestWaitMs"`
 	Requests         int     `json:"requests"`
 	InVain           int     `json:"requestsInVain"`
-	LastMs           *int64  `json:"lastAnswerMs"` // null: nobody had waited for the recovery, or was answered
+	LastMs           *int64  `json:"lastAnswerMs"` // null: no call from before the recovery was answered after it
 	Peak             int     `json:"peakPerSecond"`
 	Usual            float64 `json:"usualPerSecond"`
 	PerMinute        []int   `json:"requestsPerMinute"`
@@ -59,15 +59,15 @@ func (r Report) json(i int) resultJSON {
 	one := r.Results[i]
 	return resultJSON{
 		Policy: one.Strategy.Name, Title: one.Strategy.Title, Source: one.Strategy.Source, Doubt: one.Strategy.Doubt,
-		Calls: one.Calls, Answered: one.Answered, GaveUp: one.GaveUp, Left: one.Left, Hit: one.Hit, Ridden: one.Ridden,
+		Calls: one.Calls, Answered: one.Answered, GaveUp: one.GaveUp, Left: one.Left, Hit: one.Hit, Recovered: one.Recovered,
 		MedianMs: one.Median.Milliseconds(), P95Ms: one.P95.Milliseconds(), LongestMs: one.Longest.Milliseconds(),
-		Requests: one.Requests, InVain: one.Extra, LastMs: known(one.Last), Peak: one.Peak, Usual: one.Usual,
+		Requests: one.Requests, InVain: one.InVain, LastMs: milliseconds(one.LastAnswer), Peak: one.Peak, Usual: one.Usual,
 		PerMinute: r.Series(i), AnswersPerMinute: padded(one.Answers, r.minutes()),
 	}
 }
 
-// known gives a time that may be none in milliseconds.
-func known(d time.Duration) *int64 {
+// milliseconds returns d in milliseconds, or nil for 0.
+func milliseconds(d time.Duration) *int64 {
 	if d == 0 {
 		return nil
 	}

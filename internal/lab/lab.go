@@ -1,13 +1,14 @@
-// Package lab plays outages in virtual time, so that people see what a way of
-// trying again does before an outage does it for them.
+// Package lab simulates outages in virtual time, to compare retry policies before
+// a real outage does.
 //
-// What tries again is what does so in production: a retry.Retrier with its
-// policy, and a breaker.Breaker that its callers share. Only the time, the callers
-// and the upstream are made up. Hours pass in seconds, and the same seed gives
-// the same figures to the byte. Other programs are played by the same engine
-// with their published numbers (strategies.yaml).
+// It runs the production code: a retry.Retrier with its policy, and a
+// breaker.Breaker that the callers share. Only the time, the callers and the
+// upstream are simulated. Hours pass in seconds, and the same seed produces the
+// same figures to the byte. Other programs are simulated by the same retrier with
+// their published numbers (strategies.yaml).
 //
-// The command line shows what comes of it; nothing here talks to anybody.
+// The package has no I/O but the files of [WriteGallery]. Command
+// `ridethrough lab` shows the reports.
 package lab
 
 import (
@@ -20,26 +21,26 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Run plays a scenario once for each strategy, each time with the same callers
-// and the same chance, and gives the figures in the order of the strategies.
-// It ends early, with the cause, when ctx does. told is told after each strategy
-// how many have been played; nil: nobody.
-func Run(ctx context.Context, s config.Scenario, all []Strategy, told func(played int)) (Report, error) {
+// Run simulates a scenario once for each strategy, each time with the same
+// callers and seed. The results are in the order of the strategies. It returns
+// early, with the cause, when ctx ends. progress is called after each strategy
+// with the number of those done, possibly concurrently; nil: not called.
+func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(done int)) (Report, error) {
 	r := Report{Scenario: s, Recovery: recovery(s), Results: make([]Result, len(all))}
 	errs := make([]error, len(all))
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
-	var played atomic.Int64
-	for i, one := range all {
+	var done atomic.Int64
+	for i, strategy := range all {
 		running.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			if errs[i] = context.Cause(ctx); errs[i] != nil {
-				return // ten thousand callers would come only to be sent home
+				return // do not create ten thousand callers in vain
 			}
-			r.Results[i], errs[i] = newStage(s, one).play(ctx)
-			if n := int(played.Add(1)); told != nil && errs[i] == nil {
-				told(n)
+			r.Results[i], errs[i] = newRun(s, strategy).result(ctx)
+			if n := int(done.Add(1)); progress != nil && errs[i] == nil {
+				progress(n)
 			}
 		})
 	}
@@ -52,15 +53,15 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, told func(playe
 	return r, nil
 }
 
-// Report is what a scenario comes to.
+// Report is the outcome of a scenario.
 type Report struct {
 	Scenario config.Scenario
-	Recovery time.Duration // when the last outage is over that is more than a limited capacity
+	Recovery time.Duration // the end of the last outage other than a limited capacity
 	Results  []Result
 }
 
-// recovery gives the end of the last outage, of a limited capacity only where
-// there is nothing else.
+// recovery returns the end of the last outage. Limited capacity counts only if
+// there is no other outage.
 func recovery(s config.Scenario) (end time.Duration) {
 	for _, o := range s.Outages {
 		if o.Kind != config.Limited {
@@ -76,7 +77,7 @@ func recovery(s config.Scenario) (end time.Duration) {
 	return end
 }
 
-// firstOutage gives the start of the first outage.
+// firstOutage returns the start of the first outage, or the scenario's end.
 func firstOutage(s config.Scenario) time.Duration {
 	first := s.Lasts
 	for _, o := range s.Outages {

@@ -17,7 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// scenario is one of two hundred callers and an hour with these outages.
+// scenario returns a scenario of two hundred callers and one hour.
 func scenario(outages ...config.Outage) config.Scenario {
 	return config.Scenario{
 		Name: "test", Title: "A <test>", Lasts: time.Hour, Seed: 1,
@@ -27,7 +27,7 @@ func scenario(outages ...config.Outage) config.Scenario {
 	}
 }
 
-// run plays a scenario with strategies by their names.
+// run simulates a scenario with strategies by their names.
 func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
 	t.Helper()
 	all, err := lab.Choose(names)
@@ -41,19 +41,19 @@ func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
 	return r
 }
 
-// written is all that a report can be written as.
+// written returns a report in all its formats.
 func written(t *testing.T, r lab.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.WriteJSON(&b); err != nil {
 		t.Fatalf("write json: %v", err)
 	}
-	return b.String() + r.SVG() + r.Trouble(60, false)
+	return b.String() + r.SVG() + r.OutageLine(60, false)
 }
 
 const m = time.Minute
 
-func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+func TestRun_IsDeterministic(t *testing.T) {
 	s := scenario(
 		config.Outage{Kind: config.Flapping, From: 5 * m, For: 20 * m, Status: 529, Down: 2 * m, Up: 3 * m},
 		config.Outage{Kind: config.Partial, From: 10 * m, For: 30 * m, Status: 500, Share: 0.3},
@@ -61,40 +61,40 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	names := []string{"patient+breaker", "interactive+breaker", "worker", "codex", "aws-standard"}
 	first := written(t, run(t, s, names...))
 	if again := written(t, run(t, s, names...)); again != first {
-		t.Error("the same seed gives other bytes")
+		t.Error("two runs with one seed: reports differ")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if again := written(t, run(t, s, names...)); again != first {
-		t.Error("one core gives other bytes than several")
+		t.Error("runs on one core and on several: reports differ")
 	}
 	s.Seed = 2
 	if other := written(t, run(t, s, names...)); other == first {
-		t.Error("another seed gives the same bytes")
+		t.Error("runs with two seeds: reports are equal")
 	}
 }
 
-func TestPatientCallersAreAllAnswered(t *testing.T) {
+func TestRun_PatientCallersAreAllAnswered(t *testing.T) {
 	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+breaker", "patient", "openai-sdk")
 	shared, alone, sdk := r.Results[0], r.Results[1], r.Results[2]
 	for _, one := range []lab.Result{shared, alone} {
-		if one.GaveUp > 0 || one.Answered != one.Calls || one.Hit != 200 || one.Ridden != 200 {
-			t.Errorf("%s: %d of %d calls, %d gave up, %d of %d hit were answered", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Ridden, one.Hit)
+		if one.GaveUp > 0 || one.Answered != one.Calls || one.Hit != 200 || one.Recovered != 200 {
+			t.Errorf("%s: %d of %d calls, %d gave up, %d of %d hit were answered", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Recovered, one.Hit)
 		}
 		if one.Longest < 29*m || one.Median > one.P95 || one.P95 > one.Longest {
 			t.Errorf("%s: waits of %v, %v and %v", one.Strategy.Name, one.Median, one.P95, one.Longest)
 		}
 	}
-	if shared.Extra >= alone.Extra/3 || shared.Last > 40*time.Second || alone.Last < 5*m {
-		t.Errorf("sharing takes %d requests in vain and %v after the recovery; alone %d and %v", shared.Extra, shared.Last, alone.Extra, alone.Last)
+	if shared.InVain >= alone.InVain/3 || shared.LastAnswer > 40*time.Second || alone.LastAnswer < 5*m {
+		t.Errorf("with a breaker %d requests in vain, last answer after %v; without %d, %v", shared.InVain, shared.LastAnswer, alone.InVain, alone.LastAnswer)
 	}
 	if sdk.GaveUp < 1000 || sdk.Answered+sdk.GaveUp != sdk.Calls {
-		t.Errorf("the SDK gave %d calls up and answered %d of %d", sdk.GaveUp, sdk.Answered, sdk.Calls)
+		t.Errorf("openai-sdk: %d calls gave up, %d of %d answered", sdk.GaveUp, sdk.Answered, sdk.Calls)
 	}
 }
 
-// TestOthersSendAsManyRequestsAsWereMeasured has one call in an outage without
-// end: what clients send per failing turn was measured against the simulator.
-func TestOthersSendAsManyRequestsAsWereMeasured(t *testing.T) {
+// The numbers of requests per failing turn were measured with the real clients
+// against the simulator.
+func TestThirdParty_SendsAsManyRequestsAsMeasured(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		status   int
@@ -103,7 +103,7 @@ func TestOthersSendAsManyRequestsAsWereMeasured(t *testing.T) {
 		{"openai-sdk", 500, 3},
 		{"anthropic-sdk", 529, 3},
 		{"aws-standard", 503, 3},
-		{"aws-standard", 529, 1}, // it knows no such status
+		{"aws-standard", 529, 1}, // a status that it does not retry
 		{"go-retryablehttp", 503, 5},
 		{"litellm", 503, 3},
 		{"portkey", 503, 6},
@@ -125,7 +125,7 @@ func TestOthersSendAsManyRequestsAsWereMeasured(t *testing.T) {
 	}
 }
 
-func TestARateLimitLetsSoManyTokensThroughAndItsHintsAreObeyed(t *testing.T) {
+func TestRun_RateLimitBoundsAnswersPerMinute(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.RateLimit, For: time.Hour, Status: 429, Tokens: 100_000})
 	s.Callers.Tokens = 1000
 	r := run(t, s, "simple", "simple+breaker", "portkey", "codex")
@@ -136,19 +136,19 @@ func TestARateLimitLetsSoManyTokensThroughAndItsHintsAreObeyed(t *testing.T) {
 			}
 		}
 	}
-	hinted, shared, deaf, never := r.Results[0], r.Results[1], r.Results[2], r.Results[3]
-	if hinted.Median > m || shared.Extra >= hinted.Extra/2 {
-		t.Errorf("a stated wait makes a median of %v; sharing it %d requests in vain instead of %d", hinted.Median, shared.Extra, hinted.Extra)
+	obeying, shared, ignoring, never := r.Results[0], r.Results[1], r.Results[2], r.Results[3]
+	if obeying.Median > m || shared.InVain >= obeying.InVain/2 {
+		t.Errorf("simple obeys Retry-After: median %v, want at most %v; %d requests in vain, with a breaker %d", obeying.Median, m, obeying.InVain, shared.InVain)
 	}
-	if deaf.GaveUp <= hinted.GaveUp {
-		t.Errorf("who obeys no stated wait gives up %d calls, who does %d", deaf.GaveUp, hinted.GaveUp)
+	if ignoring.GaveUp <= obeying.GaveUp {
+		t.Errorf("portkey ignores Retry-After: %d calls gave up, want more than the %d of simple", ignoring.GaveUp, obeying.GaveUp)
 	}
 	if never.Hit != never.GaveUp || never.Hit == 0 {
-		t.Errorf("who does not try again gives up %d of %d", never.GaveUp, never.Hit)
+		t.Errorf("codex does not retry a 429: %d calls gave up, want all %d that were hit", never.GaveUp, never.Hit)
 	}
 }
 
-func TestEachKindOfOutageDoesWhatItSays(t *testing.T) {
+func TestRun_SimulatesEachKindOfOutage(t *testing.T) {
 	first := config.Outage{From: 10 * m, For: 30 * m, Status: 529}
 	kind := func(kind string, change func(*config.Outage)) config.Scenario {
 		o := first
@@ -157,33 +157,33 @@ func TestEachKindOfOutageDoesWhatItSays(t *testing.T) {
 		return scenario(o)
 	}
 	partial := run(t, kind(config.Partial, func(o *config.Outage) { o.Share = 0.25 }), "codex").Results[0]
-	if refused := float64(partial.Extra) / float64(partial.Requests); refused < 0.12 || refused > 0.17 {
-		t.Errorf("a quarter refused for half of the time is %.3f of all requests", refused)
+	if refused := float64(partial.InVain) / float64(partial.Requests); refused < 0.12 || refused > 0.17 {
+		t.Errorf("partial: %.3f of all requests refused, want a quarter for half of the time", refused)
 	}
 	flapping := run(t, kind(config.Flapping, func(o *config.Outage) { o.Down, o.Up = 2*m, 4*m }), "openai-sdk").Results[0]
 	for minute, n := range flapping.Answers {
 		if down := minute >= 10 && minute < 40 && (minute-10)%6 == 1; down != (n == 0) && minute < 60 {
-			t.Errorf("minute %d has %d answers", minute, n)
+			t.Errorf("flapping: %d answers in minute %d, want none only while down", n, minute)
 		}
 	}
 	slow := run(t, kind(config.BrownOut, func(o *config.Outage) { o.Slower = 30 }), "openai-sdk").Results[0]
 	if slow.Hit > 0 || slow.Answers[30] >= slow.Answers[5]*3/4 {
-		t.Errorf("a brown-out hits %d calls, and has %d answers a minute instead of %d", slow.Hit, slow.Answers[30], slow.Answers[5])
+		t.Errorf("brown-out: %d calls hit, want 0; %d answers a minute, want fewer than %d", slow.Hit, slow.Answers[30], slow.Answers[5])
 	}
 	limited := run(t, kind(config.Limited, func(o *config.Outage) { o.Rate = 1 }), "patient").Results[0]
 	for _, n := range limited.Answers[12:39] {
 		if n > 65 {
-			t.Errorf("a capacity of one per second answers %d in a minute", n)
+			t.Errorf("limited to one per second: %d answers in a minute, want at most 65", n)
 		}
 	}
 	bounded := scenario(first)
 	bounded.Outages[0].Kind, bounded.Upstream.Rate = config.Total, 1
 	if r := run(t, bounded, "openai-sdk").Results[0]; slices.Max(r.Answers) > 65 {
-		t.Errorf("an upstream of one call per second answers %d in a minute", slices.Max(r.Answers))
+		t.Errorf("upstream of one call per second: %d answers in a minute, want at most 65", slices.Max(r.Answers))
 	}
 }
 
-func TestCallersLeaveWhenTheirPatienceIsAtItsEnd(t *testing.T) {
+func TestRun_CallersLeaveAfterTheirPatience(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529})
 	s.Callers.Patience = 5 * m
 	for _, one := range run(t, s, "patient", "patient+breaker").Results {
@@ -191,12 +191,12 @@ func TestCallersLeaveWhenTheirPatienceIsAtItsEnd(t *testing.T) {
 			t.Errorf("%s: %d left, %d gave up, %d answered of %d", one.Strategy.Name, one.Left, one.GaveUp, one.Answered, one.Calls)
 		}
 		if one.Longest > 5*m {
-			t.Errorf("%s: a wait of %v", one.Strategy.Name, one.Longest)
+			t.Errorf("%s: longest wait %v, want at most the patience of %v", one.Strategy.Name, one.Longest, 5*m)
 		}
 	}
 }
 
-func TestAPlayThatIsBrokenOffLeavesNobodyBehind(t *testing.T) {
+func TestRun_CanceledLeaksNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -204,28 +204,28 @@ func TestAPlayThatIsBrokenOffLeavesNobodyBehind(t *testing.T) {
 	all, _ := lab.Choose(nil)
 	_, err := lab.Run(ctx, s, all, func(int) { cancel(gone) })
 	if !errors.Is(err, gone) {
-		t.Errorf("the error is %v, want the cause", err)
+		t.Errorf("run with a canceled context: %v, want the cause %v", err, gone)
 	}
 	if left := runtime.NumGoroutine(); left > before {
-		t.Errorf("%d goroutines, %d before", left, before)
+		t.Errorf("%d goroutines after the run, want at most the %d before", left, before)
 	}
 }
 
-func TestAPolicyWithALimitOnTheClockEndsByTheLabsClock(t *testing.T) {
+func TestRun_DeadlineOfPolicyIsInVirtualTime(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.BrownOut, For: time.Hour, Slower: 200})
 	one := run(t, s, "council").Results[0]
 	if one.GaveUp == 0 || one.Longest > policy.CouncilBudget {
-		t.Errorf("%d calls ended at their limit, the longest wait was %v", one.GaveUp, one.Longest)
+		t.Errorf("%d calls gave up, want some; longest wait %v, want at most %v", one.GaveUp, one.Longest, policy.CouncilBudget)
 	}
 }
 
-func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
-	for _, s := range lab.Others() {
+func TestThirdParty_NamesItsSources(t *testing.T) {
+	for _, s := range lab.ThirdParty() {
 		if s.Source == "" || s.Seen == "" || s.Policy.Retries < 1 || len(s.Statuses) == 0 || !strings.Contains(s.Seen, "2026") {
-			t.Errorf("%s: %q, %q", s.Name, s.Source, s.Seen)
+			t.Errorf("%s is incomplete: source %q, seen %q, %d retries, statuses %v", s.Name, s.Source, s.Seen, s.Policy.Retries, s.Statuses)
 		}
 		if o := s.Policy.Forecast(100); o.Stop != policy.Exhausted || len(o.Retries) != s.Policy.Retries {
-			t.Errorf("%s ends with %q after %d retries", s.Name, o.Stop, len(o.Retries))
+			t.Errorf("%s stops with %q after %d retries, want %q after %d", s.Name, o.Stop, len(o.Retries), policy.Exhausted, s.Policy.Retries)
 		}
 	}
 	for _, name := range []string{"openai-sdk", "anthropic-sdk", "aws-standard", "go-retryablehttp", "litellm", "portkey", "claude-code", "codex", "opencode", "gemini-cli", "crush"} {
@@ -234,25 +234,25 @@ func TestTheStrategiesOfOthersNameTheirSources(t *testing.T) {
 		}
 	}
 	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+breaker, patient, ") {
-		t.Errorf("a policy that nobody has: %v", err)
+		t.Errorf("choose an unknown policy: %v, want an error with the known ones", err)
 	}
 }
 
-func TestTheGalleryNamesPoliciesThatThereAre(t *testing.T) {
+func TestGallery_NamesKnownPolicies(t *testing.T) {
 	for _, s := range lab.Gallery() {
 		if all, err := lab.Choose(s.Policies); err != nil || len(all) < 10 || s.About == "" {
 			t.Errorf("%s: %d policies, %v", s.Name, len(all), err)
 		}
 		if lab.ScenarioFile(s.Name) == "" {
-			t.Errorf("%s has no file", s.Name)
+			t.Errorf("scenario file of %s is empty", s.Name)
 		}
 	}
 	if _, ok := lab.Find("nope"); ok || lab.ScenarioFile("nope") != "" {
-		t.Error("there is a scenario of any name")
+		t.Error("found an unknown scenario")
 	}
 }
 
-func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
+func TestReport_SVGIsAccessibleXML(t *testing.T) {
 	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+breaker", "codex")
 	picture := r.SVG()
 	decoder := xml.NewDecoder(strings.NewReader(picture))
@@ -265,17 +265,17 @@ func TestAPictureIsXMLWithWordsForWhoCannotSeeIt(t *testing.T) {
 	}
 	for _, want := range []string{`role="img"`, `aria-labelledby="t d"`, `<title id="t">A &lt;test&gt;</title>`, `<desc id="d">`, "patient+breaker answered 100 %", `class="d"`} {
 		if !strings.Contains(picture, want) {
-			t.Errorf("no %s in\n%.600s", want, picture)
+			t.Errorf("picture without %s:\n%.600s", want, picture)
 		}
 	}
 	for _, not := range []string{"<script", "<image", "href=", "NaN"} {
 		if strings.Contains(picture, not) {
-			t.Errorf("there is %s in it", not)
+			t.Errorf("picture contains %s", not)
 		}
 	}
 }
 
-func TestALineOfAChartIsAsHighAsItsGreatestValueAndShowsWhatIsThere(t *testing.T) {
+func TestSpark_ScalesToTheMaximum(t *testing.T) {
 	for _, tt := range []struct {
 		series []int
 		width  int
@@ -284,12 +284,12 @@ func TestALineOfAChartIsAsHighAsItsGreatestValueAndShowsWhatIsThere(t *testing.T
 	}{
 		{[]int{0, 1, 50, 100}, 9, false, " ▁▄█"},
 		{[]int{0, 1, 50, 100}, 9, true, " .-#"},
-		{[]int{1, 9, 0, 0, 0, 0, 3, 0}, 4, false, "█  ▃"}, // no peak is lost
+		{[]int{1, 9, 0, 0, 0, 0, 3, 0}, 4, false, "█  ▃"}, // keeps peaks
 		{nil, 5, false, ""},
 		{[]int{0, 0}, 5, false, "  "},
 	} {
 		if got := lab.Spark(tt.series, tt.width, tt.ascii); got != tt.want {
-			t.Errorf("%v in %d: %q, want %q", tt.series, tt.width, got, tt.want)
+			t.Errorf("sparkline of %v in %d columns: %q, want %q", tt.series, tt.width, got, tt.want)
 		}
 	}
 	r := run(t, scenario(
@@ -297,34 +297,31 @@ func TestALineOfAChartIsAsHighAsItsGreatestValueAndShowsWhatIsThere(t *testing.T
 		config.Outage{Kind: config.Limited, From: 30 * m, For: 10 * m, Status: 529, Rate: 1},
 	), "simple")
 	want := strings.Repeat(" ", 10) + strings.Repeat("#", 20) + strings.Repeat("-", 10) + strings.Repeat(" ", 20)
-	if line := r.Trouble(1000, true); !strings.HasPrefix(line, want) {
-		t.Errorf("the trouble is %q", line)
+	if line := r.OutageLine(1000, true); !strings.HasPrefix(line, want) {
+		t.Errorf("outage line %q, want %q…", line, want)
 	}
 }
 
-func TestWhereThereIsLittleRoomTheColumnsThatSayLeastAreLeftOut(t *testing.T) {
+func TestReport_FitDropsTheLeastImportantFigures(t *testing.T) {
 	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529}), "simple")
-	names := func(width int) string {
-		var all []string
+	for width, want := range map[int]string{
+		1000: "answered, gave up, median, 95 %, longest, requests, in vain, peak/s, last",
+		60:   "answered, gave up, median, requests, in vain, peak/s, last",
+		1:    "answered, gave up, requests, last",
+	} {
+		var names []string
 		for _, f := range r.Fit(width) {
-			all = append(all, f.Name)
+			names = append(names, f.Name)
 		}
-		return strings.Join(all, ", ")
-	}
-	if got := names(1000); got != "answered, gave up, median, 95 %, longest, requests, in vain, peak/s, last" {
-		t.Error(got)
-	}
-	if got := names(60); got != "answered, gave up, median, requests, in vain, peak/s, last" {
-		t.Error(got)
-	}
-	if got := names(1); got != "answered, gave up, requests, last" {
-		t.Error(got)
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("figures in %d columns: %s, want %s", width, got, want)
+		}
 	}
 }
 
-// BenchmarkEightHours is the largest play that is promised: eight hours, ten
-// thousand callers and an outage of four hours.
-func BenchmarkEightHours(b *testing.B) {
+// BenchmarkRun_EightHours simulates eight hours with ten thousand callers and an
+// outage of four hours, the largest supported scenario.
+func BenchmarkRun_EightHours(b *testing.B) {
 	for _, name := range []string{"patient+breaker", "patient", "interactive+breaker"} {
 		b.Run(name, func(b *testing.B) {
 			s := scenario(config.Outage{Kind: config.Total, From: time.Hour, For: 4 * time.Hour, Status: 529})
@@ -338,9 +335,9 @@ func BenchmarkEightHours(b *testing.B) {
 	}
 }
 
-func TestWhoWaitsLongerThanThePlayIsNotAnswered(t *testing.T) {
+func TestRun_CallsLongerThanTheRunGiveUp(t *testing.T) {
 	s := scenario(config.Outage{Kind: config.BrownOut, From: 59 * m, For: m, Slower: 1e6})
-	s.Upstream.Takes = 100 * 365 * 24 * time.Hour // to be out of all bounds
+	s.Upstream.Takes = 100 * 365 * 24 * time.Hour // longer than any run
 	r := run(t, s, "simple", "patient+breaker")
 	for _, one := range r.Results {
 		if one.Answered > 0 || one.GaveUp != 200 || one.Calls != 200 || one.Requests != 200 {
@@ -351,6 +348,6 @@ func TestWhoWaitsLongerThanThePlayIsNotAnswered(t *testing.T) {
 	s = scenario(config.Outage{Kind: config.Total, From: 30 * m, For: 30 * m, Status: 529})
 	r, err := lab.Run(t.Context(), s, []lab.Strategy{endless}, nil)
 	if one := r.Results[0]; err != nil || one.GaveUp != 200 || one.Calls != one.Answered+200 {
-		t.Errorf("%v, %d of %d calls answered, %d gave up", err, one.Answered, one.Calls, one.GaveUp)
+		t.Errorf("waits that overflow: error %v, %d of %d calls answered, %d gave up, want 200", err, one.Answered, one.Calls, one.GaveUp)
 	}
 }

@@ -12,39 +12,40 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// ours is the strategy that the page compares the others with: what
-// `ridethrough serve` does by default.
-const ours = "patient" + withBreaker
+// recommended is the strategy that the page compares the others with: the
+// default of `ridethrough serve`.
+const recommended = "patient" + withBreaker
 
-// WriteGallery plays the gallery and writes what comes of it below a folder: the
-// page outages.md and a picture for each scenario in outages. told is told of
-// each scenario before it is played.
-func WriteGallery(ctx context.Context, folder string, told func(config.Scenario)) error {
-	if _, err := os.Stat(filepath.Join(folder, "outages")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err // before all is played for nothing
+// WriteGallery simulates the gallery and writes the page outages.md and a picture
+// of each scenario, outages/NAME.svg, into a directory. progress is called before
+// each scenario.
+func WriteGallery(ctx context.Context, dir string, progress func(config.Scenario)) error {
+	if _, err := os.Stat(filepath.Join(dir, "outages")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err // before minutes of simulation
 	}
-	files, err := GalleryFiles(ctx, told)
+	files, err := GalleryFiles(ctx, progress)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(folder, "outages"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "outages"), 0o755); err != nil {
 		return err
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// GalleryFiles plays the gallery and gives the files of Publish by their names.
-func GalleryFiles(ctx context.Context, told func(config.Scenario)) (map[string]string, error) {
+// GalleryFiles simulates the gallery and returns the files of [WriteGallery] by
+// their names.
+func GalleryFiles(ctx context.Context, progress func(config.Scenario)) (map[string]string, error) {
 	files := map[string]string{}
 	var page strings.Builder
 	page.WriteString(preface)
 	for _, s := range Gallery() {
-		told(s)
+		progress(s)
 		all, err := Choose(s.Policies)
 		if err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func GalleryFiles(ctx context.Context, told func(config.Scenario)) (map[string]s
 			return nil, err
 		}
 		files["outages/"+s.Name+".svg"] = r.SVG()
-		r.writeChapter(&page)
+		r.writeSection(&page)
 	}
 	writeSources(&page)
 	files["outages.md"] = page.String()
@@ -68,24 +69,24 @@ Nothing here is edited by hand: the command reproduces this page to the byte.
 
 The same callers meet the same outage once with each policy. The policies of ridethrough run in the retrier
 and the circuit breaker of the release, in virtual time. The others run in the same retrier, with the
-numbers that their projects publish (see [the policies](#the-policies)). ` + "`patient+breaker`" + ` is what
-` + "`ridethrough serve`" + ` does: its callers share a circuit breaker. ` + "`patient`" + ` is the same policy without sharing,
-as in a program of your own.
+numbers that their projects publish (see [the policies](#the-policies)). ` + "`patient+breaker`" + ` is the default of
+` + "`ridethrough serve`" + `: its callers share a circuit breaker. ` + "`patient`" + ` is the same policy without a shared
+breaker, as in a program of your own.
 
-A caller makes one call at a time, and the next one some time after it has ended, however it ended. So a
-policy that gives up soon makes more calls, and a policy that waits makes fewer. *answered* and *gave up*
-are about all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a fault and were
-answered after all, so they are short where only the lucky calls are answered. *in vain* are requests that
-brought no answer, *peak/s* is the busiest second of the ten minutes after the recovery, and *last* the time
-from the recovery to the last answer to a call that had waited for it.
+A caller makes one call at a time, and the next one some time after the previous one has ended. So a policy
+that gives up early makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about
+all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a fault and were answered, so
+they are short where only lucky calls are answered. *in vain* are requests that brought no answer, *peak/s* is
+the number of requests in the busiest second of the ten minutes after the recovery, and *last* is the time from
+the recovery to the last answer to a call that had waited for it.
 
 `
 
-// writeChapter writes what came of one scenario.
-func (r Report) writeChapter(b *strings.Builder) {
+// writeSection writes the page's section of one scenario.
+func (r Report) writeSection(b *strings.Builder) {
 	s := r.Scenario
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
-	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` plays it.\n\n", s.Callers.Number, strings.TrimSuffix(s.Callers.Every.String(), "0s"), s.Name)
+	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` simulates it.\n\n", s.Callers.Number, strings.TrimSuffix(s.Callers.Every.String(), "0s"), s.Name)
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
 	b.WriteString("| policy |")
@@ -100,14 +101,15 @@ func (r Report) writeChapter(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n" + wrap(r.betterThanOurs()) + "\n\n")
+	b.WriteString("\n" + wrap(r.comparison()) + "\n\n")
 }
 
-// betterThanOurs says in which figures others do better than what we recommend.
-func (r Report) betterThanOurs() string {
+// comparison returns a sentence with the figures in which another strategy is
+// better than the recommended one.
+func (r Report) comparison() string {
 	var own Result
 	for _, one := range r.Results {
-		if one.Strategy.Name == ours {
+		if one.Strategy.Name == recommended {
 			own = one
 		}
 	}
@@ -115,7 +117,7 @@ func (r Report) betterThanOurs() string {
 	for _, f := range r.Figures() {
 		best, name := own, ""
 		for _, one := range r.Results {
-			if hasFigure(f, one) && f.Of(one) != f.Of(own) && f.worth(one) > f.worth(best) {
+			if hasFigure(f, one) && f.Of(one) != f.Of(own) && f.score(one) > f.score(best) {
 				best, name = one, one.Strategy.Name
 			}
 		}
@@ -124,21 +126,21 @@ func (r Report) betterThanOurs() string {
 		}
 	}
 	if len(better) == 0 {
-		return "No other policy does better than `" + ours + "` in any of these figures."
+		return "No other policy does better than `" + recommended + "` in any of these figures."
 	}
-	return "Others do better than `" + ours + "` in " + strings.Join(better, ", ") + "."
+	return "Others do better than `" + recommended + "` in " + strings.Join(better, ", ") + "."
 }
 
 // hasFigure reports whether a result has the figure at all.
 func hasFigure(f Figure, one Result) bool { return f.Of(one) != "-" }
 
-// writeSources writes where the numbers of the others come from.
+// writeSources writes the sources of the third-party strategies.
 func writeSources(b *strings.Builder) {
 	b.WriteString("## The policies\n\n" +
 		wrap("The presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them. "+
 			"The others are in `internal/lab/strategies.yaml`. Corrections with a source are welcome.") + "\n\n" +
-		"| policy | what | retries | where it is published | version | not verified |\n|---|---|---:|---|---|---|\n")
-	for _, s := range Others() {
+		"| policy | description | retries | source | version | not verified |\n|---|---|---:|---|---|---|\n")
+	for _, s := range ThirdParty() {
 		fmt.Fprintf(b, "| `%s` | %s | %d | %s | %s | %s |\n", s.Name, strings.TrimSpace(s.Title+". "+s.Note), s.Policy.Retries, s.Source, s.Seen, s.Doubt)
 	}
 }

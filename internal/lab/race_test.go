@@ -2,6 +2,6 @@
 
 package lab_test
 
-// raced tells that the test looks for races, which makes everything ten times
+// raced reports whether the race detector is on, which makes the tests ten times
 // slower.
 const raced = true

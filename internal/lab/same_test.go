@@ -21,9 +21,8 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// production is the same as a scenario with one policy, as a program has it: an
-// HTTP client with our transport, in front of a provider that follows the
-// same script.
+// production returns an HTTP client with the transport of a program that uses a
+// strategy.
 func production(s config.Scenario, how lab.Strategy, base http.RoundTripper) *http.Client {
 	t := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: how.Policy}}
 	if how.SharesBreaker {
@@ -32,7 +31,7 @@ func production(s config.Scenario, how lab.Strategy, base http.RoundTripper) *ht
 	return &http.Client{Transport: t}
 }
 
-// script is the scenario's outages as the simulator has them.
+// script returns a scenario's outages for the simulator.
 func script(s config.Scenario) (script simulator.Script) {
 	for _, o := range s.Outages {
 		script.Outages = append(script.Outages, simulator.Outage{From: o.From, To: o.From + o.For, Reply: simulator.Status{Code: o.Status}})
@@ -40,7 +39,7 @@ func script(s config.Scenario) (script simulator.Script) {
 	return script
 }
 
-// ask makes one call and waits for its answer.
+// ask sends one request and reads its answer.
 func ask(ctx context.Context, client *http.Client, base string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages",
 		strings.NewReader(`{"model":"model","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`))
@@ -58,9 +57,8 @@ func ask(ctx context.Context, client *http.Client, base string) error {
 	return err
 }
 
-// everybody makes each caller's calls at the moments at which the lab has them
-// begin.
-func everybody(ctx context.Context, t *testing.T, calls [][]time.Duration, client *http.Client, base string) {
+// makeCalls makes each caller's calls at the times at which they began in the lab.
+func makeCalls(ctx context.Context, t *testing.T, calls [][]time.Duration, client *http.Client, base string) {
 	start := time.Now()
 	var running sync.WaitGroup
 	for _, own := range calls {
@@ -78,16 +76,15 @@ func everybody(ctx context.Context, t *testing.T, calls [][]time.Duration, clien
 	running.Wait()
 }
 
-// atOnce is how quick the provider of these scenarios is: as the simulator in a
-// bubble, whose answers take no time.
+// atOnce is the time of an answer, which takes none from the simulator in a bubble.
 const atOnce = time.Nanosecond
 
-// TestTheLabPlaysWhatProductionDoes holds the lab's virtual time against the
-// runtime's, and its callers against HTTP requests through the transport: hours
-// of outages, and every request at the upstream at the same moment.
-func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
+// It compares the lab's virtual time with that of synctest, and its callers with
+// HTTP requests through the transport: over hours of outages, every request
+// reaches the upstream at the same time.
+func TestRun_MatchesProduction(t *testing.T) {
 	patient, worker := policy.Patient(), policy.Worker()
-	worker.Backoff.Jitter = policy.Jitter{} // the dice are not the same
+	worker.Backoff.Jitter = policy.Jitter{} // the random numbers differ
 	worker.Retries = policy.Unlimited
 	for _, how := range []lab.Strategy{
 		lab.OwnStrategy("patient", patient, false), lab.OwnStrategy("patient", patient, true),
@@ -103,7 +100,7 @@ func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
 					{Kind: config.Total, From: 4 * time.Hour, For: 11 * time.Minute, Status: 503},
 				},
 			}
-			played, err := lab.Follow(t.Context(), s, how)
+			simulated, err := lab.Follow(t.Context(), s, how)
 			if err != nil {
 				t.Fatalf("follow: %v", err)
 			}
@@ -113,37 +110,36 @@ func TestTheLabPlaysWhatProductionDoes(t *testing.T) {
 				defer p.Close()
 				client := production(s, how, p.Transport())
 				p.Start()
-				everybody(t.Context(), t, played.Calls, client, "http://provider")
+				makeCalls(t.Context(), t, simulated.Calls, client, "http://provider")
 				for _, r := range p.Requests() {
 					real = append(real, r.At)
 				}
 			})
-			compare(t, played.Sent, real)
+			compare(t, simulated.Sent, real)
 		})
 	}
 }
 
-// compare wants the same number of requests at the same moments, to the
-// hundredth of a second.
-func compare(t *testing.T, played, real []time.Duration) {
+// compare checks that both have the same number of requests, at the same times
+// within 10 ms.
+func compare(t *testing.T, simulated, real []time.Duration) {
 	t.Helper()
-	slices.Sort(played)
+	slices.Sort(simulated)
 	slices.Sort(real)
-	if len(played) != len(real) {
-		t.Errorf("%d requests in the lab, %d in production", len(played), len(real))
+	if len(simulated) != len(real) {
+		t.Errorf("%d requests in the lab, %d in production", len(simulated), len(real))
 	}
-	for i := range min(len(played), len(real)) {
-		if d := played[i] - real[i]; d.Abs() > 10*time.Millisecond {
-			t.Fatalf("request %d of %d: at %v in the lab, at %v in production", i+1, len(real), played[i], real[i])
+	for i := range min(len(simulated), len(real)) {
+		if d := simulated[i] - real[i]; d.Abs() > 10*time.Millisecond {
+			t.Fatalf("request %d of %d: at %v in the lab, at %v in production", i+1, len(real), simulated[i], real[i])
 		}
 	}
-	t.Logf("%d requests at the same moments", len(played))
+	t.Logf("%d requests at the same moments", len(simulated))
 }
 
-// TestTheLabPlaysWhatProductionDoesOnRealClocks does the same on a socket and
-// by the machine's clock, with an outage of seconds and waits that leave it
-// room for a machine that is busy.
-func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
+// It does the same with a socket and the real clock, with an outage of seconds
+// and waits that leave room for a busy machine.
+func TestRun_MatchesProductionOnRealClocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes eight seconds of real time")
 	}
@@ -155,7 +151,7 @@ func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 		Upstream: config.Service{Takes: time.Millisecond, Refuses: time.Millisecond},
 		Outages:  []config.Outage{{Kind: config.Total, For: 5 * time.Second, Status: 529}},
 	}
-	played, err := lab.Follow(t.Context(), s, how)
+	simulated, err := lab.Follow(t.Context(), s, how)
 	if err != nil {
 		t.Fatalf("follow: %v", err)
 	}
@@ -171,12 +167,12 @@ func TestTheLabPlaysWhatProductionDoesOnRealClocks(t *testing.T) {
 	client := production(s, how, http.DefaultTransport)
 	defer client.CloseIdleConnections()
 	p.Start()
-	everybody(t.Context(), t, played.Calls, client, "http://"+l.Addr().String())
-	if got := len(p.Requests()); got != len(played.Sent) {
-		t.Errorf("%d requests in the lab, %d in production", len(played.Sent), got)
+	makeCalls(t.Context(), t, simulated.Calls, client, "http://"+l.Addr().String())
+	if got := len(p.Requests()); got != len(simulated.Sent) {
+		t.Errorf("%d requests in the lab, %d in production", len(simulated.Sent), got)
 	}
-	for i, n := range played.Tries {
-		if want := 4 * len(played.Calls[i]); n != want {
+	for i, n := range simulated.Tries {
+		if want := 4 * len(simulated.Calls[i]); n != want {
 			t.Errorf("caller %d: %d tries in the lab, want %d", i, n, want)
 		}
 	}

@@ -13,21 +13,21 @@ import (
 //go:embed strategies.yaml
 var published []byte
 
-// Others gives the strategies of other programs.
-func Others() []Strategy {
+// ThirdParty returns the strategies of other programs.
+func ThirdParty() []Strategy {
 	all, err := config.ParseStrategies("strategies.yaml", published)
 	if err != nil {
-		panic(err) // a test reads it
+		panic(err) // tests parse it
 	}
-	made := make([]Strategy, len(all))
+	strategies := make([]Strategy, len(all))
 	for i, s := range all {
-		made[i] = Strategy{Strategy: s}
+		strategies[i] = Strategy{Strategy: s}
 	}
-	return made
+	return strategies
 }
 
-// presets gives this project's presets that are for calls, each by itself and
-// with callers that share an outage.
+// presets returns this project's presets, each with and without a shared circuit
+// breaker.
 func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {
@@ -37,10 +37,10 @@ func presets() []Strategy {
 	return all
 }
 
-// All gives all strategies, this project's first.
-func All() []Strategy { return append(presets(), Others()...) }
+// All returns all strategies, this project's first.
+func All() []Strategy { return append(presets(), ThirdParty()...) }
 
-// Choose gives strategies by their names; no names give all.
+// Choose returns the strategies with these names, or all if names is empty.
 func Choose(names []string) ([]Strategy, error) {
 	all := All()
 	if len(names) == 0 {
@@ -57,7 +57,7 @@ func Choose(names []string) ([]Strategy, error) {
 	return chosen, nil
 }
 
-// Names lists the names of strategies.
+// Names returns the names of strategies.
 func Names(all []Strategy) []string {
 	names := make([]string, len(all))
 	for i, s := range all {

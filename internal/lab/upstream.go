@@ -12,131 +12,129 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// upstream answers and refuses as the scenario says.
+// upstream is the simulated provider of a scenario.
 type upstream struct {
-	world  *simulation
-	tokens int // that a call costs
-	serves config.Service
-	own    bucket // of what it takes in when nothing is wrong
-	cuts   []*cut
-	chance *rand.Rand // of partial outages
-	faults map[refusal]*fault.Error
+	sim     *simulation
+	tokens  int // of a call
+	service config.Service
+	bucket  bucket // of its own capacity
+	outages []*outage
+	rand    *rand.Rand // for partial outages
+	faults  map[refusal]*fault.Error
 }
 
-// cut is an outage under way.
-type cut struct {
+// outage is an outage with its state.
+type outage struct {
 	config.Outage
 	bucket bucket // of a limited capacity
-	minute int64  // of a rate limit: which one spent counts in
-	spent  int
+	minute int64  // of a rate limit: the minute in which spent counts
+	spent  int    // tokens
 }
 
-// refusal is what a refused call is told: a status, and how many seconds it
-// is to wait.
-type refusal struct{ status, wait int }
+// refusal is the answer to a refused call: a status, and Retry-After in seconds.
+type refusal struct{ status, retryAfter int }
 
-func newUpstream(w *simulation, s config.Scenario) *upstream {
+func newUpstream(sim *simulation, s config.Scenario) *upstream {
 	u := &upstream{
-		world: w, tokens: s.Callers.Tokens, serves: s.Upstream,
-		own: bucket{rate: s.Upstream.Rate}, chance: rand.New(rand.NewPCG(s.Seed, 0)), faults: map[refusal]*fault.Error{},
+		sim: sim, tokens: s.Callers.Tokens, service: s.Upstream,
+		bucket: bucket{rate: s.Upstream.Rate}, rand: rand.New(rand.NewPCG(s.Seed, 0)), faults: map[refusal]*fault.Error{},
 	}
 	for _, o := range s.Outages {
-		u.cuts = append(u.cuts, &cut{Outage: o, bucket: bucket{rate: o.Rate}})
+		u.outages = append(u.outages, &outage{Outage: o, bucket: bucket{rate: o.Rate}})
 	}
 	return u
 }
 
-// never is a time, in nanoseconds, after which no play goes on.
+// never is a time, in nanoseconds, that no run reaches.
 const never = 365 * 24 * float64(time.Hour)
 
-// ask is one request. luck in [0, 1) says how long its answer takes.
+// ask sends one request. luck, in [0, 1), decides how long its answer takes.
 func (u *upstream) ask(ctx context.Context, luck float64) error {
-	no, slower := u.decide(u.world.at)
-	takes := u.serves.Refuses
-	if no.status == 0 {
-		takes = time.Duration(min((0.5+luck)*slower*float64(u.serves.Takes), never))
+	r, slower := u.decide(u.sim.elapsed)
+	takes := u.service.Refuses
+	if r.status == 0 {
+		takes = time.Duration(min((0.5+luck)*slower*float64(u.service.Takes), never))
 	}
-	if _, err := u.world.SleepOrWake(ctx, takes, nil); err != nil {
+	if _, err := u.sim.SleepOrWake(ctx, takes, nil); err != nil {
 		return err
 	}
-	if no.status == 0 {
+	if r.status == 0 {
 		return nil
 	}
-	return u.fault(no)
+	return u.fault(r)
 }
 
-// decide says whether a request that comes at this time is refused, and how
-// much slower its answer is if it is not.
-func (u *upstream) decide(at time.Duration) (no refusal, slower float64) {
+// decide returns the refusal of a request that arrives now, or how much slower
+// than usual its answer is.
+func (u *upstream) decide(now time.Duration) (r refusal, slower float64) {
 	slower = 1
-	for _, c := range u.cuts {
-		if at < c.From || at >= c.From+c.For {
+	for _, o := range u.outages {
+		if now < o.From || now >= o.From+o.For {
 			continue
 		}
-		if c.Kind == config.BrownOut {
-			slower *= c.Slower
+		if o.Kind == config.BrownOut {
+			slower *= o.Slower
 		}
-		if no, ok := u.refuses(c, at); ok {
-			return no, 1
+		if r, ok := u.refuses(o, now); ok {
+			return r, 1
 		}
 	}
-	if u.own.rate > 0 && !u.own.take(at) {
+	if u.bucket.rate > 0 && !u.bucket.take(now) {
 		return refusal{status: 529}, 1
 	}
 	return refusal{}, slower
 }
 
-// refuses tells whether an outage refuses a request.
-func (u *upstream) refuses(c *cut, at time.Duration) (no refusal, ok bool) {
-	no.status = c.Status
-	switch c.Kind {
+// refuses reports whether an outage refuses a request that arrives now.
+func (u *upstream) refuses(o *outage, now time.Duration) (r refusal, ok bool) {
+	r.status = o.Status
+	switch o.Kind {
 	case config.Total:
-		return no, true
+		return r, true
 	case config.Partial:
-		return no, u.chance.Float64() < c.Share
+		return r, u.rand.Float64() < o.Share
 	case config.Flapping:
-		return no, (at-c.From)%(c.Down+c.Up) < c.Down
+		return r, (now-o.From)%(o.Down+o.Up) < o.Down
 	case config.Limited:
-		return no, !c.bucket.take(at)
+		return r, !o.bucket.take(now)
 	case config.RateLimit:
-		no.wait, ok = c.meter(at, u.tokens)
-		return no, ok
+		r.retryAfter, ok = o.spend(now, u.tokens)
+		return r, ok
 	}
-	return no, false
+	return r, false
 }
 
-// meter counts a call's tokens into the present minute. One that does not fit
-// is refused until the next, in whole seconds as headers have them.
-func (c *cut) meter(at time.Duration, tokens int) (wait int, refused bool) {
-	if minute := int64(at / time.Minute); minute != c.minute {
-		c.minute, c.spent = minute, 0
+// spend counts the tokens of a call in the current minute. A call that exceeds
+// the limit is refused until the next minute, in whole seconds as in a header.
+func (o *outage) spend(now time.Duration, tokens int) (retryAfter int, refused bool) {
+	if minute := int64(now / time.Minute); minute != o.minute {
+		o.minute, o.spent = minute, 0
 	}
-	if c.spent+tokens <= c.Tokens {
-		c.spent += tokens
+	if o.spent+tokens <= o.Tokens {
+		o.spent += tokens
 		return 0, false
 	}
-	left := time.Minute - at%time.Minute
+	left := time.Minute - now%time.Minute
 	return int((left + time.Second - 1) / time.Second), true
 }
 
-// fault names a refusal as it would be named in production, from the answer.
-// Like answers are read once.
-func (u *upstream) fault(no refusal) *fault.Error {
-	f := u.faults[no]
+// fault classifies a refusal as in production. Equal refusals are classified once.
+func (u *upstream) fault(r refusal) *fault.Error {
+	f := u.faults[r]
 	if f == nil {
 		header := http.Header{"Content-Type": {"application/json"}}
-		if no.wait > 0 {
-			header.Set("Retry-After", strconv.Itoa(no.wait))
+		if r.retryAfter > 0 {
+			header.Set("Retry-After", strconv.Itoa(r.retryAfter))
 		}
-		f = classify.FromResponse(no.status, header, []byte(words(no.status)), u.world.Now())
-		u.faults[no] = f
+		f = classify.FromResponse(r.status, header, []byte(errorBody(r.status)), u.sim.Now())
+		u.faults[r] = f
 	}
-	each := *f
-	return &each
+	clone := *f
+	return &clone
 }
 
-// words is the body of a refusal, in the form of Anthropic's API.
-func words(status int) string {
+// errorBody returns the body of a refusal in the form of Anthropic's API.
+func errorBody(status int) string {
 	kind, message := "api_error", http.StatusText(status)
 	switch status {
 	case 429:
@@ -147,17 +145,16 @@ func words(status int) string {
 	return `{"type":"error","error":{"type":"` + kind + `","message":"` + message + `"}}`
 }
 
-// bucket lets through so many per second, and at most those of one second at
-// once.
+// bucket is a token bucket. Its burst is the rate of one second.
 type bucket struct {
 	rate, spent float64
 	at          time.Duration
 }
 
-// take takes one, if there is one.
-func (b *bucket) take(at time.Duration) bool {
-	b.spent = max(0, b.spent-(at-b.at).Seconds()*b.rate)
-	b.at = at
+// take takes a token and reports whether there was one.
+func (b *bucket) take(now time.Duration) bool {
+	b.spent = max(0, b.spent-(now-b.at).Seconds()*b.rate)
+	b.at = now
 	if b.spent+1 > max(1, b.rate) {
 		return false
 	}

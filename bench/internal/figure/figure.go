@@ -18,10 +18,10 @@ type Bound struct {
 	set  bool
 }
 
-// AtMost makes a bound.
+// AtMost returns a bound.
 func AtMost(x float64) Bound { return Bound{x, true} }
 
-// holds tells whether a value keeps to the bound. NaN never does.
+// holds reports whether a value keeps to the bound. NaN never does.
 func (b Bound) holds(x, slack float64) bool { return b.set && x <= b.most*slack }
 
 // Figure is one row of the table: what was measured in each round.
@@ -61,7 +61,7 @@ func (f Figure) Value() float64 {
 	return Median(values)
 }
 
-// Rounds gives the judged value of each round. A round whose ratio makes no
+// Rounds returns the judged value of each round. A round whose ratio makes no
 // sense, because its baseline measured nothing or less, is left out.
 func (f Figure) Rounds() []float64 {
 	var values []float64

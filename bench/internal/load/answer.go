@@ -20,7 +20,7 @@ type Answer struct {
 	First  time.Time // of a stream: when the first piece of content came
 }
 
-// Whole tells whether the answer is the one that was asked for, to its end.
+// Whole reports whether the answer is the one that was asked for, to its end.
 func (a Answer) Whole(stream bool) bool { return a.Status == 200 && a.Done == stream }
 
 // client is one connection of a client. It is for one goroutine.

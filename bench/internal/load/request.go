@@ -47,7 +47,7 @@ func (b *Book) Request(host string, a Ask) *Request {
 	return &Request{r.Bytes(), slot, b.requests * numbers}
 }
 
-// Next gives the request with another number. It is valid until the next call.
+// Next returns the request with another number. It is valid until the next call.
 func (r *Request) Next() []byte {
 	var number [20]byte
 	r.number++
@@ -60,7 +60,7 @@ func (r *Request) Next() []byte {
 	return r.bytes
 }
 
-// Scene gives the request another scene, whose name has as many letters.
+// Scene returns the request another scene, whose name has as many letters.
 func (r *Request) Scene(name string) error {
 	before := []byte(`{"model":"`)
 	start := bytes.Index(r.bytes, before) + len(before)

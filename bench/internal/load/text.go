@@ -34,7 +34,7 @@ const (
 	endings = ` s ed ing er ly ness able ment al ful`
 )
 
-// Book gives ordinary prose for prompts. It compresses as English does, to
+// Book returns ordinary prose for prompts. It compresses as English does, to
 // about a third, which neither random bytes nor a repeated line would.
 // A Book is for one goroutine.
 type Book struct {
@@ -89,7 +89,7 @@ func paragraph(dice *rand.Rand, words []string, zipf *rand.Zipf) string {
 	return p.String()
 }
 
-// Text gives n bytes of prose, ready for a JSON string. Another call gives
+// Text returns n bytes of prose, ready for a JSON string. Another call gives
 // other text.
 func (b *Book) Text(n int) string {
 	var text strings.Builder

@@ -116,7 +116,7 @@ func (u *Upstream) play(c net.Conn, model string) error {
 	return err
 }
 
-// over tells whether a refusal has come to its end, and remembers the arrival
+// over reports whether a refusal has come to its end, and remembers the arrival
 // where it ever does.
 func (u *Upstream) over(s Scene) bool {
 	if s.Until.IsZero() {

@@ -348,7 +348,7 @@ func printChart(out *screen.Screen, r lab.Report, width int) {
 		return
 	}
 	out.Wrap(screen.Faint, "requests per minute; each line is scaled to its maximum, shown at its end")
-	out.Print(screen.Amber, "%-*s  %s", name, "provider", r.Trouble(room, out.ASCII))
+	out.Print(screen.Amber, "%-*s  %s", name, "provider", r.OutageLine(room, out.ASCII))
 	for i, one := range r.Results {
 		series := r.Series(i)
 		out.Print("", "%-*s  %s %6d", name, one.Strategy.Name, lab.Spark(series, room, out.ASCII), slices.Max(append(series, 0)))

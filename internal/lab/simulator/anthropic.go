@@ -28,14 +28,14 @@ func anthropic() dialect {
 	}
 }
 
-// speaksAnthropic tells whether a request is meant for this API. Its clients
+// speaksAnthropic reports whether a request is meant for this API. Its clients
 // have to send anthropic-version.
 func speaksAnthropic(r *http.Request) bool {
 	return r.Header.Get("anthropic-version") != "" ||
 		r.URL.Path == "/v1/messages" || strings.HasPrefix(r.URL.Path, "/v1/messages/")
 }
 
-// anthropicMessage gives the message object with its content, stop reason and
+// anthropicMessage returns the message object with its content, stop reason and
 // what it has cost.
 func anthropicMessage(c call, content, stop string, out int) string {
 	return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":%s,"content":[%s],`+
@@ -43,7 +43,7 @@ func anthropicMessage(c call, content, stop string, out int) string {
 		c.id, quote(c.model), content, stop, anthropicUsage(c, out))
 }
 
-// anthropicUsage gives what an answer has cost. What comes from the cache or
+// anthropicUsage returns what an answer has cost. What comes from the cache or
 // goes into it is not part of input_tokens.
 func anthropicUsage(c call, out int) string {
 	read, written := 0, 0
@@ -61,7 +61,7 @@ func anthropicUsage(c call, out int) string {
 	return usage
 }
 
-// anthropicStop gives the reason for the end.
+// anthropicStop returns the reason for the end.
 func anthropicStop(c call) string {
 	switch {
 	case c.said.Stop == Length:
@@ -82,7 +82,7 @@ func anthropicWhole(c call) string {
 	return anthropicMessage(c, strings.Join(content, ","), anthropicStop(c), c.out())
 }
 
-// anthropicBlock gives a whole block. The arguments of a call that are no
+// anthropicBlock returns a whole block. The arguments of a call that are no
 // object become an empty one.
 func anthropicBlock(c call, b block) string {
 	switch {
@@ -100,7 +100,7 @@ func anthropicBlock(c call, b block) string {
 	return `{"type":"thinking","thinking":` + quote(b.text()) + `,"signature":` + quote(signature(c)) + `}`
 }
 
-// anthropicCall gives a call with its input.
+// anthropicCall returns a call with its input.
 func anthropicCall(c call, b block, input string) string {
 	return fmt.Sprintf(`{"type":"tool_use","id":"toolu_%s_%d","name":%s,"input":%s}`, c.id, b.nth, quote(b.call.Name), input)
 }
@@ -146,7 +146,7 @@ func anthropicStart(c call, p piece) string {
 	return sse("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, p.index, empty)) + first
 }
 
-// anthropicDelta gives some of a block. Reasoning that is not shown has none.
+// anthropicDelta returns some of a block. Reasoning that is not shown has none.
 func anthropicDelta(p piece) string {
 	delta := `{"type":"text_delta","text":` + quote(p.text) + `}`
 	switch {
@@ -198,7 +198,7 @@ func anthropicFailure(p problem) string {
 		quote(kind), quote(p.message), p.id)
 }
 
-// anthropicError gives the type that goes with a status, and words in which
+// anthropicError returns the type that goes with a status, and words in which
 // it comes.
 func anthropicError(status int) (kind, message string) {
 	switch status {
@@ -225,7 +225,7 @@ func anthropicError(status int) (kind, message string) {
 	return "invalid_request_error", "Invalid request"
 }
 
-// anthropicDenial gives the words for what a status alone does not say.
+// anthropicDenial returns the words for what a status alone does not say.
 func anthropicDenial(d Denial, x *exchange) problem {
 	switch d {
 	case TooLong:

@@ -207,7 +207,7 @@ func unanswered(message int, calls, results []string) problem {
 		"must have a corresponding `tool_result` block in the next message.", message, strings.Join(missing, ", "))
 }
 
-// calls gives the ids of a message's calls.
+// calls returns the ids of a message's calls.
 func (t anthropicTurn) calls() []string {
 	var ids []string
 	for _, b := range t.Content {

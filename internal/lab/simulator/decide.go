@@ -47,7 +47,7 @@ func (p *Provider) choose(at time.Duration, scripted bool) decision {
 	return d
 }
 
-// refuses tells whether a dial at this moment is refused.
+// refuses reports whether a dial at this moment is refused.
 func (p *Provider) refuses() bool {
 	seen, ok := p.refusal()
 	if ok {
@@ -78,7 +78,7 @@ func (p *Provider) refusal() (Request, bool) {
 	return seen, true
 }
 
-// outage gives the reply of the outage that holds, or nil.
+// outage returns the reply of the outage that holds, or nil.
 func (p *Provider) outage(at time.Duration) Reply {
 	for _, o := range p.script.Outages {
 		if o.covers(at) {
@@ -88,7 +88,7 @@ func (p *Provider) outage(at time.Duration) Reply {
 	return nil
 }
 
-// upcoming gives the reply whose turn is next, without using it up; nil: a
+// upcoming returns the reply whose turn is next, without using it up; nil: a
 // normal answer.
 func (p *Provider) upcoming() Reply {
 	if p.next < len(p.script.Replies) {

@@ -19,7 +19,7 @@ const (
 	noModel Denial = "no-model"
 )
 
-// String gives the denial's word.
+// String returns the denial's word.
 func (d Denial) String() string { return string(d) }
 
 func (d Denial) play(x *exchange) {
@@ -31,10 +31,10 @@ func (d Denial) play(x *exchange) {
 	x.body(p.status, jsonMedia, x.failureOf(p))
 }
 
-// knowsNot tells whether a model's name is one that no provider has.
+// knowsNot reports whether a model's name is one that no provider has.
 func knowsNot(model string) bool { return strings.HasPrefix(model, "no-such") }
 
-// keyOf gives the key that a request came with.
+// keyOf returns the key that a request came with.
 func keyOf(r *http.Request) string {
 	for _, name := range []string{"x-api-key", "x-goog-api-key", "Authorization"} {
 		if key := r.Header.Get(name); key != "" {

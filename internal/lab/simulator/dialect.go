@@ -30,12 +30,12 @@ type problem struct {
 	details           string // in JSON, where the vendor has such a member
 }
 
-// bad gives the objection to a request that is wrong.
+// bad returns the objection to a request that is wrong.
 func bad(message string, args ...any) problem {
 	return problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
 }
 
-// about gives the problem with the parameter that it is about.
+// about returns the problem with the parameter that it is about.
 func (p problem) about(param string, args ...any) problem {
 	p.param = fmt.Sprintf(param, args...)
 	return p
@@ -93,7 +93,7 @@ type stream struct {
 	broken func(sent []string) string // the same after what was sent; nil: it looks no different
 }
 
-// after gives the event of an error behind what was sent.
+// after returns the event of an error behind what was sent.
 func (s stream) after(sent ...string) string {
 	if s.broken != nil {
 		return s.broken(sent)
@@ -129,7 +129,7 @@ func dialectOf(r *http.Request) dialect {
 	return openai()
 }
 
-// find gives the endpoint for a request and the model that its path names.
+// find returns the endpoint for a request and the model that its path names.
 func (d dialect) find(r *http.Request) (e endpoint, model string, found bool) {
 	for _, e := range d.endpoints {
 		model, found := e.matches(r.URL.Path)
@@ -154,7 +154,7 @@ func (e endpoint) matches(path string) (model string, ok bool) {
 	return model, ok && model != ""
 }
 
-// quote gives s as JSON.
+// quote returns s as JSON.
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil { // a string always has a form in JSON
@@ -163,7 +163,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-// sse gives a server-sent event; name "": without one.
+// sse returns a server-sent event; name "": without one.
 func sse(name, data string) string {
 	if name == "" {
 		return "data: " + data + "\n\n"

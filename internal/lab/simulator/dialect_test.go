@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// events gives the names and data of a stream, "name data" each.
+// events returns the names and data of a stream, "name data" each.
 func events(body string) []string {
 	var all []string
 	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
@@ -29,7 +29,7 @@ func events(body string) []string {
 	return all
 }
 
-// kinds gives a stream in short: the type of each Anthropic event, what each
+// kinds returns a stream in short: the type of each Anthropic event, what each
 // OpenAI chunk is about.
 func kinds(body string) string {
 	var all []string
@@ -55,7 +55,7 @@ func chunkKind(data string) string {
 	return "?" + data
 }
 
-// text gives the text of a streamed answer.
+// text returns the text of a streamed answer.
 func text(t *testing.T, body string) string {
 	t.Helper()
 	var all strings.Builder

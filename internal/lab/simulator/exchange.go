@@ -55,7 +55,7 @@ func (p *Provider) tell(q Request) {
 	}
 }
 
-// kept gives what the record keeps of a body.
+// kept returns what the record keeps of a body.
 func kept(body []byte) []byte {
 	return bytes.Clone(body[:min(len(body), maxKeptBody)])
 }
@@ -77,7 +77,7 @@ func (x *exchange) read(body []byte, large bool) {
 	}
 }
 
-// outcome gives the short word for the record.
+// outcome returns the short word for the record.
 func (x *exchange) outcome(r Reply) string {
 	if _, ok := r.(OK); ok && x.wrong.status != 0 {
 		return strconv.Itoa(x.wrong.status)
@@ -99,12 +99,12 @@ func (x *exchange) head(d decision) {
 	}
 }
 
-// streams tells whether the answer is a stream.
+// streams reports whether the answer is a stream.
 func (x *exchange) streams() bool {
 	return x.call.stream && x.endpoint.stream != nil && x.wrong.status == 0
 }
 
-// whole gives the answer as one JSON body, or the objection in its place.
+// whole returns the answer as one JSON body, or the objection in its place.
 func (x *exchange) whole() (status int, body string) {
 	if x.wrong.status != 0 {
 		return x.wrong.status, x.failureOf(x.wrong)
@@ -112,13 +112,13 @@ func (x *exchange) whole() (status int, body string) {
 	return http.StatusOK, x.endpoint.whole(x.call)
 }
 
-// failureOf gives the body of an error.
+// failureOf returns the body of an error.
 func (x *exchange) failureOf(p problem) string {
 	p.id = x.call.id
 	return x.dialect.failure(p)
 }
 
-// failure gives the body of an error with the vendor's usual words. What its
+// failure returns the body of an error with the vendor's usual words. What its
 // headers say of a wait, the body says too where the dialect has a place for it.
 func (x *exchange) failure(status int) string {
 	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // else a date, or nothing

@@ -30,14 +30,14 @@ func gemini() dialect {
 	return d
 }
 
-// speaksGemini tells whether a request is meant for this API: its paths have
+// speaksGemini reports whether a request is meant for this API: its paths have
 // the verb after a colon, and its clients send their key in a way of their own.
 func speaksGemini(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/v1beta/") || r.Header.Get("x-goog-api-key") != "" ||
 		strings.HasPrefix(r.URL.Path, "/v1/models/") && strings.Contains(r.URL.Path, ":")
 }
 
-// geminiAnswer gives an answer, or a part of one. finish is why it ends, with
+// geminiAnswer returns an answer, or a part of one. finish is why it ends, with
 // its comma; "": it goes on.
 func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 	more := ""
@@ -53,7 +53,7 @@ func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 		parts, finish, c.prompt, out, c.prompt+out+thoughts, more, c.prompt, quote(c.model), c.id)
 }
 
-// geminiStop gives why an answer ends. A call that is not well-formed ends it
+// geminiStop returns why an answer ends. A call that is not well-formed ends it
 // without the call.
 func geminiStop(c call) string {
 	reason := "STOP"
@@ -88,10 +88,10 @@ func geminiWhole(c call) string {
 	return geminiAnswer(c, strings.Join(parts, ","), geminiStop(c), c.thinking(), c.out()-c.thinking())
 }
 
-// geminiSignature gives the member with what Google wants back with the part.
+// geminiSignature returns the member with what Google wants back with the part.
 func geminiSignature(c call) string { return `,"thoughtSignature":` + quote(signature(c)) }
 
-// geminiPart gives a piece as a part; "": it is not shown. What belongs to
+// geminiPart returns a piece as a part; "": it is not shown. What belongs to
 // reasoning goes back with the first call.
 func geminiPart(c call, p piece) string {
 	switch {
@@ -116,11 +116,11 @@ func geminiPart(c call, p piece) string {
 	return fmt.Sprintf(`{"functionCall":{%s"name":%s,"args":%s}%s}`, id, quote(p.call.Name), arguments, sign)
 }
 
-// isGemini3 tells whether a model gives ids to its calls and insists on its
+// isGemini3 reports whether a model gives ids to its calls and insists on its
 // signatures.
 func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
-// geminiChunks gives a stream as JSON objects.
+// geminiChunks returns a stream as JSON objects.
 func geminiChunks(c call) (opening string, content []string, ending string) {
 	thoughts, out := 0, 0
 	for _, p := range c.inWhole() {
@@ -216,7 +216,7 @@ func geminiFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%s%s}}`, p.status, quote(p.message), quote(name), details)
 }
 
-// geminiWait gives the details of an error that says how long to wait.
+// geminiWait returns the details of an error that says how long to wait.
 func geminiWait(quota string, d time.Duration) string {
 	return `,"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{` +
 		`"quotaMetric":"generativelanguage.googleapis.com/generate_requests",` +
@@ -224,10 +224,10 @@ func geminiWait(quota string, d time.Duration) string {
 		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + seconds(d) + `"}]`
 }
 
-// seconds gives a time in the form of google.protobuf.Duration.
+// seconds returns a time in the form of google.protobuf.Duration.
 func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }
 
-// geminiError gives the name that goes with a status, and words in which it
+// geminiError returns the name that goes with a status, and words in which it
 // comes.
 func geminiError(status int) (name, message string) {
 	switch status {
@@ -256,7 +256,7 @@ func geminiError(status int) (name, message string) {
 	return "INVALID_ARGUMENT", "Request contains an invalid argument."
 }
 
-// geminiDenial gives the words for what a status alone does not say. A prompt
+// geminiDenial returns the words for what a status alone does not say. A prompt
 // that is blocked has an answer of its own.
 func geminiDenial(d Denial, x *exchange) problem {
 	switch d {

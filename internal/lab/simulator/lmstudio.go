@@ -25,7 +25,7 @@ func lmStudio() dialect {
 	}
 }
 
-// speaksLMStudio tells whether a request is meant for this API.
+// speaksLMStudio reports whether a request is meant for this API.
 func speaksLMStudio(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v1/") }
 
 func readLMStudio(r ask) (call, problem) {
@@ -44,7 +44,7 @@ func readLMStudio(r ask) (call, problem) {
 
 func lmStudioWhole(c call) string { return lmStudioResult(c, c.blocks(), c.out()) }
 
-// lmStudioResult gives what an answer has come to. Its server calls tools by
+// lmStudioResult returns what an answer has come to. Its server calls tools by
 // itself, so there are no calls for the client.
 func lmStudioResult(c call, blocks []block, out int) string {
 	var output []string
@@ -58,7 +58,7 @@ func lmStudioResult(c call, blocks []block, out int) string {
 		quote(c.model), strings.Join(output, ","), c.prompt, out, min(out, c.thinking()), c.id)
 }
 
-// lmStudioKind gives the word for a block; "": it is not shown.
+// lmStudioKind returns the word for a block; "": it is not shown.
 func lmStudioKind(c call, b block) string {
 	switch {
 	case b.kind == spoken:
@@ -69,7 +69,7 @@ func lmStudioKind(c call, b block) string {
 	return ""
 }
 
-// lmStudioStream gives an answer in events. After an error chat.end comes all
+// lmStudioStream returns an answer in events. After an error chat.end comes all
 // the same, with what there is.
 func lmStudioStream(c call) stream {
 	end := func(blocks []block, out int) string {
@@ -119,7 +119,7 @@ func lmStudioFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"type":%s,"message":%s}}`, quote(kind), quote(p.message))
 }
 
-// lmStudioError gives the type that goes with a status, and words in which it
+// lmStudioError returns the type that goes with a status, and words in which it
 // comes.
 func lmStudioError(status int) (kind, message string) {
 	switch {
@@ -168,11 +168,11 @@ func lmStudioLikeOpenAI() dialect {
 	return d
 }
 
-// speaksLMStudioLikeOpenAI tells whether a request is meant for that. Nothing
+// speaksLMStudioLikeOpenAI reports whether a request is meant for that. Nothing
 // but the port that LM Studio has by itself tells it from OpenAI's.
 func speaksLMStudioLikeOpenAI(r *http.Request) bool { return strings.HasSuffix(r.Host, ":1234") }
 
-// speaksLMStudioOld tells whether a request is meant for version 0.
+// speaksLMStudioOld reports whether a request is meant for version 0.
 func speaksLMStudioOld(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v0/") }
 
 const lmStudioOldStats = `,"stats":{"tokens_per_second":51.4,"time_to_first_token":0.111,"generation_time":0.954,"stop_reason":"eosFound"},` +
@@ -200,7 +200,7 @@ func lmStudioOldModel(c call) string {
 		`"compatibility_type":"gguf","quantization":"Q4_K_M","state":"loaded","max_context_length":131072}`
 }
 
-// lmStudioOldFailure gives an error, mostly a sentence where OpenAI has an
+// lmStudioOldFailure returns an error, mostly a sentence where OpenAI has an
 // object.
 func lmStudioOldFailure(p problem) string {
 	if p.status < http.StatusInternalServerError {
@@ -212,7 +212,7 @@ func lmStudioOldFailure(p problem) string {
 	return `{"error":` + quote(p.message) + `}`
 }
 
-// lmStudioDenial gives the words for what a status alone does not say. A local
+// lmStudioDenial returns the words for what a status alone does not say. A local
 // server has no account and no policy, so OpenAI's words have to do there.
 func lmStudioDenial(d Denial, x *exchange) problem {
 	switch d {

@@ -30,7 +30,7 @@ func ollama() dialect {
 	}
 }
 
-// speaksOllama tells whether a request is meant for this API.
+// speaksOllama reports whether a request is meant for this API.
 func speaksOllama(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // readOllama reads a request, which streams unless it says that it does not.
@@ -59,7 +59,7 @@ func readOllama(r ask) (call, problem) {
 	return c, problem{}
 }
 
-// ollamaLine gives one object of an answer. says is what it says; how, with
+// ollamaLine returns one object of an answer. says is what it says; how, with
 // its comma, how the answer came about, "" while it goes on.
 func ollamaLine(c call, says, how string) string {
 	return fmt.Sprintf(`{"model":%s,"created_at":%s,%s,"done":%t%s}`,
@@ -81,7 +81,7 @@ type ollamaSays struct {
 	calls          []string // as JSON
 }
 
-// ollamaMessage gives it as a message.
+// ollamaMessage returns it as a message.
 func ollamaMessage(s ollamaSays) string {
 	more := ""
 	if s.thinking != "" {
@@ -93,7 +93,7 @@ func ollamaMessage(s ollamaSays) string {
 	return `"message":{"role":"assistant","content":` + quote(s.text) + more + `}`
 }
 
-// ollamaResponse gives it in the older form, which has no calls.
+// ollamaResponse returns it in the older form, which has no calls.
 func ollamaResponse(s ollamaSays) string {
 	if s.thinking != "" {
 		return `"response":` + quote(s.text) + `,"thinking":` + quote(s.thinking)
@@ -101,7 +101,7 @@ func ollamaResponse(s ollamaSays) string {
 	return `"response":` + quote(s.text)
 }
 
-// ollamaPiece gives a piece. Arguments that are no object are taken for text.
+// ollamaPiece returns a piece. Arguments that are no object are taken for text.
 func ollamaPiece(c call, p piece) ollamaSays {
 	switch {
 	case p.kind == spoken:
@@ -124,7 +124,7 @@ func ollamaPiece(c call, p piece) ollamaSays {
 	}}
 }
 
-// ollamaWhole gives the whole answer.
+// ollamaWhole returns the whole answer.
 func ollamaWhole(c call) (s ollamaSays) {
 	for _, p := range c.inWhole() {
 		some := ollamaPiece(c, p)
@@ -145,7 +145,7 @@ func streamOllamaGenerate(c call) stream {
 	return ollamaStream(c, ollamaResponse, ollamaDone(c)+`,"context":[1,2,3]`)
 }
 
-// ollamaStream gives an answer in lines. The server opens with a line that says
+// ollamaStream returns an answer in lines. The server opens with a line that says
 // nothing where a model thinks or calls tools.
 func ollamaStream(c call, says func(ollamaSays) string, how string) stream {
 	s := stream{
@@ -178,7 +178,7 @@ func ollamaTags(call) string {
 		`"size":1000000000,"digest":"` + strings.Repeat("0", 64) + `",` + ollamaDetails + `}]}`
 }
 
-// ollamaFailure gives an error, which is a sentence and no more.
+// ollamaFailure returns an error, which is a sentence and no more.
 func ollamaFailure(p problem) string {
 	if p.message == "" {
 		p.message = ollamaError(p.status)
@@ -207,7 +207,7 @@ func ollamaError(status int) string {
 	return "invalid request"
 }
 
-// ollamaDenial gives the words for what a status alone does not say. Only its
+// ollamaDenial returns the words for what a status alone does not say. Only its
 // cloud has accounts.
 func ollamaDenial(d Denial, x *exchange) problem {
 	switch d {

@@ -38,7 +38,7 @@ func openaiWhole(c call) string {
 		c.id, c.at.Unix(), quote(c.model), openaiMessage(c), openaiStop(c), openaiUsage(c))
 }
 
-// openaiMessage gives the members of a message. Compatible servers have a
+// openaiMessage returns the members of a message. Compatible servers have a
 // place for reasoning; OpenAI shows it in its other API.
 func openaiMessage(c call) string {
 	message, calls := "", []string{}
@@ -59,7 +59,7 @@ func openaiMessage(c call) string {
 	return `"content":` + quote(c.text()) + message
 }
 
-// openaiCall gives the members of a call.
+// openaiCall returns the members of a call.
 func openaiCall(c call, b block, arguments string) string {
 	id := fmt.Sprintf("call_%s_%d", c.id, b.nth)
 	if c.said.NoIDs {
@@ -68,7 +68,7 @@ func openaiCall(c call, b block, arguments string) string {
 	return fmt.Sprintf(`"id":%s,"type":"function","function":{"name":%s,"arguments":%s}`, quote(id), quote(b.call.Name), quote(arguments))
 }
 
-// openaiStop gives the reason for the end.
+// openaiStop returns the reason for the end.
 func openaiStop(c call) string {
 	switch {
 	case c.said.Stop == Length:
@@ -98,7 +98,7 @@ func openaiStream(c call) stream {
 	return s
 }
 
-// openaiPiece gives a piece in chunks. A call begins with one that names it;
+// openaiPiece returns a piece in chunks. A call begins with one that names it;
 // reasoning that is not shown is not there at all.
 func openaiPiece(c call, p piece) string {
 	delta := func(members string) string {
@@ -119,7 +119,7 @@ func openaiPiece(c call, p piece) string {
 	return some
 }
 
-// openaiChunk gives one event of a stream. Usage is a member of every chunk
+// openaiChunk returns one event of a stream. Usage is a member of every chunk
 // once it is asked for, and null but in the last.
 func openaiChunk(c call, choice, usage string) string {
 	member := ""
@@ -199,7 +199,7 @@ func openaiFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`, quote(p.message), quote(kind), param, code)
 }
 
-// openaiError gives the type and the code, as JSON, that go with a status, and
+// openaiError returns the type and the code, as JSON, that go with a status, and
 // words in which they come.
 func openaiError(status int) (kind, code, message string) {
 	switch status {
@@ -222,7 +222,7 @@ func openaiError(status int) (kind, code, message string) {
 	return "invalid_request_error", "null", "Invalid request"
 }
 
-// openaiDenial gives the words for what a status alone does not say.
+// openaiDenial returns the words for what a status alone does not say.
 func openaiDenial(d Denial, x *exchange) problem {
 	newer := x.endpoint.path == "/v1/responses"
 	switch {

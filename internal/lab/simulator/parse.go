@@ -190,7 +190,7 @@ func parseStatus(word string) (Reply, error) {
 	return status, nil
 }
 
-// with gives the status with one more header, or its body, from "name=value".
+// with returns the status with one more header, or its body, from "name=value".
 func (s Status) with(part string) (Status, error) {
 	name, value, ok := strings.Cut(part, "=")
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -215,7 +215,7 @@ func (s Status) with(part string) (Status, error) {
 	return s, nil
 }
 
-// isToken tells whether s can be a header's name (RFC 9110, section 5.6.2).
+// isToken reports whether s can be a header's name (RFC 9110, section 5.6.2).
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -223,10 +223,10 @@ func isToken(s string) bool {
 	})
 }
 
-// isControl tells whether r has no place in a header's value.
+// isControl reports whether r has no place in a header's value.
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// quoted gives a value as a word can carry it.
+// quoted returns a value as a word can carry it.
 func quoted(value string) string {
 	bare := value != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`,;*+{}"`, r)

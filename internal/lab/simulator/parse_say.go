@@ -18,7 +18,7 @@ const (
 	noIDsWord  = "no-ids"
 )
 
-// String gives the answer in the words that Parse reads, `say:""` where it is
+// String returns the answer in the words that Parse reads, `say:""` where it is
 // empty.
 func (s Say) String() string {
 	var words []string
@@ -42,7 +42,7 @@ func (s Say) String() string {
 	return strings.Join(words, "+")
 }
 
-// String gives `list{"path":"."}`, the arguments as a Go string if they are no
+// String returns `list{"path":"."}`, the arguments as a Go string if they are no
 // JSON object.
 func (c Call) String() string {
 	switch {
@@ -54,12 +54,12 @@ func (c Call) String() string {
 	return c.Name + fmt.Sprintf("%q", c.Arguments)
 }
 
-// isObject tells whether s is a JSON object and no more.
+// isObject reports whether s is a JSON object and no more.
 func isObject(s string) bool {
 	return strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// isSay tells whether a word is an answer of its own.
+// isSay reports whether a word is an answer of its own.
 func isSay(word string) bool {
 	parts := split(word, '+')
 	name, _, _ := strings.Cut(strings.TrimSpace(parts[0]), ":")
@@ -145,7 +145,7 @@ func (s *Say) addWay(part string) error {
 	return nil
 }
 
-// isWay tells whether a reply is a way in which an answer can come.
+// isWay reports whether a reply is a way in which an answer can come.
 func isWay(r Reply) bool {
 	switch r.(type) {
 	case Cut, Drip, Silence:
@@ -154,7 +154,7 @@ func isWay(r Reply) bool {
 	return false
 }
 
-// isWord tells whether s is letters, digits, _ and -, and at most so long, as
+// isWord reports whether s is letters, digits, _ and -, and at most so long, as
 // vendors want it of names.
 func isWord(s string, longest int) bool {
 	return s != "" && len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool {

@@ -23,7 +23,7 @@ type Pipe struct {
 	once    sync.Once
 }
 
-// NewPipe gives an open Pipe.
+// NewPipe returns an open Pipe.
 func NewPipe() *Pipe {
 	return &Pipe{waiting: make(chan net.Conn), closed: make(chan struct{})}
 }
@@ -44,7 +44,7 @@ func (p *Pipe) Close() error {
 	return nil
 }
 
-// Addr gives an address that names the pipe and leads nowhere.
+// Addr returns an address that names the pipe and leads nowhere.
 func (p *Pipe) Addr() net.Addr { return pipeAddr{} }
 
 // DialContext connects to whoever accepts, whatever the address. It fits
@@ -75,7 +75,7 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return pipeName }
 func (pipeAddr) String() string  { return pipeName }
 
-// connect gives the two ends of a connection.
+// connect returns the two ends of a connection.
 func connect() (net.Conn, net.Conn) {
 	a, b := net.Pipe()
 	severed := new(atomic.Bool)
@@ -106,7 +106,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 	return n, c.named("write", err)
 }
 
-// named gives the error that a network would have given.
+// named returns the error that a network would have given.
 func (c *pipeConn) named(op string, err error) error {
 	over := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)
 	if !over || !c.severed.Load() {

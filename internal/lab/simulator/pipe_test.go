@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// pair gives the two ends of a connection over a pipe.
+// pair returns the two ends of a connection over a pipe.
 func pair(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	pipe := simulator.NewPipe()

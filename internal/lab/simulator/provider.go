@@ -32,7 +32,7 @@ type Provider struct {
 	log     record
 }
 
-// New gives a provider whose clock starts now. Make it inside the bubble if it
+// New returns a provider whose clock starts now. Make it inside the bubble if it
 // is for one. Only Serve and Transport start goroutines; Close ends them.
 func New(s Script) *Provider {
 	if s.Answer == "" {
@@ -93,7 +93,7 @@ func (p *Provider) Transport() *http.Transport {
 	return p.transport
 }
 
-// Client gives an http.Client over Transport.
+// Client returns an http.Client over Transport.
 func (p *Provider) Client() *http.Client { return &http.Client{Transport: p.Transport()} }
 
 // Close ends everything that is under way, breaks all connections and waits
@@ -149,7 +149,7 @@ type door struct {
 	p *Provider
 }
 
-// Accept gives the next connection that is not refused.
+// Accept returns the next connection that is not refused.
 func (d door) Accept() (net.Conn, error) {
 	for {
 		conn, err := d.Listener.Accept()

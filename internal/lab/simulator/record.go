@@ -24,7 +24,7 @@ type Request struct {
 	Outcome string // the reply in a short word: "ok", "529", "cut:3"
 }
 
-// Requests gives what has arrived, in order. It keeps the last 10 000 and not
+// Requests returns what has arrived, in order. It keeps the last 10 000 and not
 // more than 256 MiB of bodies. Headers and bodies are shared: leave them as
 // they are.
 func (p *Provider) Requests() []Request {

@@ -14,7 +14,7 @@ import (
 // Refuse, Reset, Silence, ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or
 // Drip.
 //
-// String gives the reply in the words that Parse reads.
+// String returns the reply in the words that Parse reads.
 type Reply interface {
 	fmt.Stringer
 	play(*exchange)
@@ -71,7 +71,7 @@ const (
 	Failed                // with an error inside the stream; the JSON counterpart is an error with status 200
 )
 
-// String gives the ending's word; Dropped, which needs none, has "dropped".
+// String returns the ending's word; Dropped, which needs none, has "dropped".
 func (e Ending) String() string {
 	switch e {
 	case Clean:
@@ -100,34 +100,34 @@ type Drip struct {
 	Every time.Duration // the wait before each word
 }
 
-// String gives "ok".
+// String returns "ok".
 func (OK) String() string { return "ok" }
 
-// String gives "refused".
+// String returns "refused".
 func (Refuse) String() string { return "refused" }
 
-// String gives "reset".
+// String returns "reset".
 func (Reset) String() string { return "reset" }
 
-// String gives "error-first".
+// String returns "error-first".
 func (ErrorFirst) String() string { return "error-first" }
 
-// String gives "role-error".
+// String returns "role-error".
 func (RoleError) String() string { return "role-error" }
 
-// String gives "empty".
+// String returns "empty".
 func (Empty) String() string { return "empty" }
 
-// String gives "html".
+// String returns "html".
 func (HTML) String() string { return "html" }
 
-// String gives "error-200".
+// String returns "error-200".
 func (Error200) String() string { return "error-200" }
 
-// String gives "drip:200ms".
+// String returns "drip:200ms".
 func (d Drip) String() string { return "drip:" + d.Every.String() }
 
-// String gives "silence" or "silence:30s".
+// String returns "silence" or "silence:30s".
 func (s Silence) String() string {
 	if s.For == 0 {
 		return "silence"
@@ -135,7 +135,7 @@ func (s Silence) String() string {
 	return "silence:" + s.For.String()
 }
 
-// String gives "cut:3", "cut:3:clean", "cut:3:done" or "cut:3:error".
+// String returns "cut:3", "cut:3:clean", "cut:3:done" or "cut:3:error".
 func (c Cut) String() string {
 	word := "cut:" + strconv.Itoa(c.After)
 	if c.End == Dropped {
@@ -144,7 +144,7 @@ func (c Cut) String() string {
 	return word + ":" + c.End.String()
 }
 
-// String gives "429;retry-after=7", the headers in order of their names and
+// String returns "429;retry-after=7", the headers in order of their names and
 // the body as if it were the last of them.
 func (s Status) String() string {
 	var b strings.Builder
@@ -160,7 +160,7 @@ func (s Status) String() string {
 	return b.String()
 }
 
-// String gives "5s-25s", "5s-" where it does not end, and "5s-25s=503" where
+// String returns "5s-25s", "5s-" where it does not end, and "5s-25s=503" where
 // the reply is not the usual one.
 func (o Outage) String() string {
 	word := o.From.String() + "-"

@@ -18,7 +18,7 @@ func responsesWhole(c call) string {
 	return responsesObject(c, status, "null", strings.Join(items, ","), responsesUsage(c))
 }
 
-// responsesEnd gives the status of an answer and, as JSON, why it is not
+// responsesEnd returns the status of an answer and, as JSON, why it is not
 // complete.
 func responsesEnd(c call) (status, incomplete string) {
 	switch c.said.Stop {
@@ -68,7 +68,7 @@ func responsesStart(n *numbered, c call, b block) string {
 	return item
 }
 
-// responsesDelta gives some of an item. Reasoning that is not shown has none.
+// responsesDelta returns some of an item. Reasoning that is not shown has none.
 func responsesDelta(n *numbered, c call, p piece) string {
 	members := responsesWhere(c, p.block) + `,"delta":` + quote(p.text)
 	switch {
@@ -98,7 +98,7 @@ func responsesStop(n *numbered, c call, b block) string {
 	return done + n.event("response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, b.index, responsesItem(c, b, "completed")))
 }
 
-// numbered gives events with their numbers in the stream.
+// numbered returns events with their numbers in the stream.
 type numbered struct{ next int }
 
 func (n *numbered) event(kind, members string) string {
@@ -106,7 +106,7 @@ func (n *numbered) event(kind, members string) string {
 	return sse(kind, fmt.Sprintf(`{"type":%s,"sequence_number":%d,%s}`, quote(kind), n.next-1, members))
 }
 
-// responsesObject gives the response with its error, its items and what it has
+// responsesObject returns the response with its error, its items and what it has
 // cost.
 func responsesObject(c call, status, cause, items, usage string) string {
 	_, incomplete := responsesEnd(c)
@@ -119,7 +119,7 @@ func responsesObject(c call, status, cause, items, usage string) string {
 		c.id, c.at.Unix(), quote(status), cause, incomplete, quote(c.model), items, usage)
 }
 
-// responsesID gives the id of an item.
+// responsesID returns the id of an item.
 func responsesID(c call, b block) string {
 	switch b.kind {
 	case thought:
@@ -130,7 +130,7 @@ func responsesID(c call, b block) string {
 	return "msg_" + c.id
 }
 
-// responsesWhere gives the members that say which part of which item is meant.
+// responsesWhere returns the members that say which part of which item is meant.
 func responsesWhere(c call, b block) string {
 	where := fmt.Sprintf(`"item_id":%s,"output_index":%d`, quote(responsesID(c, b)), b.index)
 	switch b.kind {
@@ -142,7 +142,7 @@ func responsesWhere(c call, b block) string {
 	return where
 }
 
-// responsesItem gives an item with what its block holds.
+// responsesItem returns an item with what its block holds.
 func responsesItem(c call, b block, status string) string {
 	id, part := quote(responsesID(c, b)), ""
 	switch {

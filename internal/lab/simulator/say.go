@@ -39,7 +39,7 @@ const (
 	Refusal Stop = "refusal" // a filter; Ollama has none
 )
 
-// text gives the answer without reasoning and calls.
+// text returns the answer without reasoning and calls.
 func (c call) text() string { return c.said.Text }
 
 // thinking counts the tokens of the reasoning, a word each.
@@ -96,10 +96,10 @@ type block struct {
 	pieces []string // an event each
 }
 
-// text gives the whole block, which is the arguments of a call.
+// text returns the whole block, which is the arguments of a call.
 func (b block) text() string { return strings.Join(b.pieces, "") }
 
-// object gives the arguments of a call as a JSON object; false: they are none.
+// object returns the arguments of a call as a JSON object; false: they are none.
 func (b block) object() (string, bool) {
 	text := b.text()
 	if text == "" {
@@ -108,7 +108,7 @@ func (b block) object() (string, bool) {
 	return text, text[0] == '{' && json.Valid([]byte(text))
 }
 
-// blocks gives the answer in blocks.
+// blocks returns the answer in blocks.
 func (c call) blocks() []block {
 	var all []block
 	add := func(b block) {
@@ -167,7 +167,7 @@ type piece struct {
 	first, last bool // of its block
 }
 
-// inOrder gives the pieces as they are sent.
+// inOrder returns the pieces as they are sent.
 func (c call) inOrder() []piece {
 	var before []piece
 	var calls [][]piece
@@ -199,7 +199,7 @@ func inTurn(blocks [][]piece) []piece {
 	return all
 }
 
-// inWhole gives a piece for each block: for APIs that do not cut a call.
+// inWhole returns a piece for each block: for APIs that do not cut a call.
 func (c call) inWhole() []piece {
 	var all []piece
 	for _, b := range c.blocks() {
@@ -214,7 +214,7 @@ func (c call) inWhole() []piece {
 	return all
 }
 
-// weave gives pieces as events. What opens and closes a block is no content:
+// weave returns pieces as events. What opens and closes a block is no content:
 // it goes with the next piece, at the start before all of them, at the end
 // behind.
 func weave(pieces []piece, open, delta, end func(piece) string) (before string, content []string, behind string) {
@@ -234,7 +234,7 @@ func weave(pieces []piece, open, delta, end func(piece) string) (before string, 
 	return before, content, behind
 }
 
-// first gives the call with an answer of no more than n events, as much as a
+// first returns the call with an answer of no more than n events, as much as a
 // model has said that was cut short. A call that is not reached is not made.
 func (c call) first(n int) call {
 	var short Say
@@ -258,7 +258,7 @@ func (c call) first(n int) call {
 	return c
 }
 
-// signature gives what a vendor wants back with an answer's reasoning. Google
+// signature returns what a vendor wants back with an answer's reasoning. Google
 // has it in base64, so everybody does.
 func signature(c call) string {
 	return base64.StdEncoding.EncodeToString([]byte("signature of " + c.id))

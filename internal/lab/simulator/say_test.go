@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// abridged gives a stream without what is always the same: of each event what
+// abridged returns a stream without what is always the same: of each event what
 // this vendor's form of an answer is about.
 func abridged(t *testing.T, body string) string {
 	t.Helper()
@@ -26,7 +26,7 @@ func abridged(t *testing.T, body string) string {
 	return strings.Join(all, "\n")
 }
 
-// gist gives the members of an event that differ from answer to answer.
+// gist returns the members of an event that differ from answer to answer.
 func gist(f map[string]any) string {
 	kept := map[string]any{}
 	for _, name := range []string{

@@ -31,7 +31,7 @@ func served(t *testing.T, s simulator.Script) (*simulator.Provider, string) {
 	return p, "http://" + l.Addr().String()
 }
 
-// network gives a client of its own connections.
+// network returns a client of its own connections.
 func network(t *testing.T) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

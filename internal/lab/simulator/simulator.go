@@ -47,12 +47,12 @@ type Outage struct {
 	Reply    Reply         // nil: 529, overloaded
 }
 
-// covers tells whether the outage holds at a time since the start.
+// covers reports whether the outage holds at a time since the start.
 func (o Outage) covers(at time.Duration) bool {
 	return at >= o.From && (at < o.To || o.To == 0)
 }
 
-// reply gives what the outage does to a request.
+// reply returns what the outage does to a request.
 func (o Outage) reply() Reply {
 	if o.Reply == nil {
 		return Status{Code: 529}
@@ -68,7 +68,7 @@ type Limit struct {
 	Every time.Duration // the length of a window; 0: no limit
 }
 
-// on tells whether there is a limit.
+// on reports whether there is a limit.
 func (l Limit) on() bool { return l.N > 0 && l.Every > 0 }
 
 // defaultAnswer is what a provider says that was told nothing else.

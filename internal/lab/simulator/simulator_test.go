@@ -80,7 +80,7 @@ func ask(t *testing.T, p *simulator.Provider, path, body string) answer {
 	return post(t.Context(), p.Client(), "http://simulator"+path, body)
 }
 
-// outcomes gives the record in short words.
+// outcomes returns the record in short words.
 func outcomes(p *simulator.Provider) string {
 	var words []string
 	for _, q := range p.Requests() {

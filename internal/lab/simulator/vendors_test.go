@@ -26,7 +26,7 @@ const (
 	unstreamed = `{"model":"m","stream":false}`
 )
 
-// frames gives the data of a stream in any form, a name before it where it has
+// frames returns the data of a stream in any form, a name before it where it has
 // one.
 func frames(body string) []string {
 	switch {
@@ -38,7 +38,7 @@ func frames(body string) []string {
 	return events(strings.ReplaceAll(body, "\r\n", "\n"))
 }
 
-// outline gives a stream in short, with what it says.
+// outline returns a stream in short, with what it says.
 func outline(t *testing.T, body string) (kinds, text string) {
 	t.Helper()
 	var all []string
@@ -52,7 +52,7 @@ func outline(t *testing.T, body string) (kinds, text string) {
 	return strings.Join(all, " "), said.String()
 }
 
-// about gives what a frame is, and what it says.
+// about returns what a frame is, and what it says.
 func about(t *testing.T, name, data string) (kind, word string) {
 	t.Helper()
 	if name == "[DONE]" || name == "error" || data == "{" {

@@ -79,7 +79,7 @@ func NewWriter(to io.Writer, now time.Time) (*Writer, error) {
 	return w, w.encoder.Encode(header{format, version, now.UTC()})
 }
 
-// newWriter makes a writer of lines.
+// newWriter returns a writer of lines.
 func newWriter(to io.Writer) *Writer {
 	b := bufio.NewWriter(to)
 	w := &Writer{to: b, encoder: json.NewEncoder(b)}
@@ -122,7 +122,7 @@ func Read(from io.Reader) iter.Seq2[Conversation, error] {
 	}
 }
 
-// plain gives what is in a file that may be compressed.
+// plain returns what is in a file that may be compressed.
 func plain(from io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(from)
 	if magic, _ := b.Peek(2); !bytes.Equal(magic, gzipMagic) {

@@ -44,7 +44,7 @@ func write(t testing.TB, all ...archive.Conversation) string {
 		err = w.Close()
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("close: %v", err)
 	}
 	return b.String()
 }
@@ -79,7 +79,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
-		t.Fatal(err)
+		t.Fatalf("write: %v", err)
 	}
 	for _, form := range []string{text, zipped.String()} {
 		got, err := read(form)
@@ -136,7 +136,7 @@ func TestASavedConversationIsReplacedOnlyByMoreOfIt(t *testing.T) {
 	for _, c := range []archive.Conversation{talk("a", "1"), talk("a", "1"), talk("a", "1", "2"), talk("b.c", "1")} {
 		path, err := archive.Save(dir, c, noon)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("save: %v", err)
 		}
 		f, err := os.ReadFile(path)
 		if got, again := read(string(f)); err != nil || again != nil || cmp.Diff([]archive.Conversation{c}, got) != "" {
@@ -149,7 +149,7 @@ func TestASavedConversationIsReplacedOnlyByMoreOfIt(t *testing.T) {
 		}
 	}
 	if err := os.WriteFile(dir+"/d.jsonl.gz", []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	if _, err := archive.Save(dir, talk("d", "1"), noon); err == nil {
 		t.Error("a file of somebody else was replaced")
@@ -164,7 +164,7 @@ func TestAllIsToldAlsoOfWhatIsBehindADamage(t *testing.T) {
 	e := store.Memory()
 	for _, id := range []string{"a", "b", "c"} {
 		if _, err := e.Append(t.Context(), id, store.Position{}, store.Record{Type: "x"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("append: %v", err)
 		}
 	}
 	var got []string

@@ -48,7 +48,7 @@ func Save(dir string, c Conversation, now time.Time) (path string, err error) {
 	return path, nil
 }
 
-// text gives a conversation's lines.
+// text returns a conversation's lines.
 func text(c Conversation) ([]byte, error) {
 	var b bytes.Buffer
 	w := newWriter(&b)

@@ -32,12 +32,12 @@ type Finding struct {
 	Text  string `json:"text"`
 }
 
-// Well tells whether there is no problem among findings.
+// Well reports whether there is no problem among findings.
 func Well(all []Finding) bool {
 	return !slices.ContainsFunc(all, func(f Finding) bool { return f.State == Problem })
 }
 
-// find makes a finding.
+// find returns a finding.
 func find(check string, state State, format string, args ...any) Finding {
 	return Finding{check, state, fmt.Sprintf(format, args...)}
 }

@@ -82,7 +82,7 @@ func (h *History) read(text []byte) error {
 	return nil
 }
 
-// whole tells whether what was read of an upstream is what is written. It makes
+// whole reports whether what was read of an upstream is what is written. It makes
 // what is left out when it is empty.
 func (u *upstream) whole() bool {
 	switch {
@@ -165,7 +165,7 @@ func (h *History) save() error {
 	return nil
 }
 
-// text gives what is to be in the file; nil: nothing is new.
+// text returns what is to be in the file; nil: nothing is new.
 func (h *History) text() ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

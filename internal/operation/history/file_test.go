@@ -25,7 +25,7 @@ func (w *world) keep() {
 	w.Keep(ctx)
 }
 
-// all gives everything that a history tells.
+// all returns everything that a history tells.
 func (w *world) all() []any {
 	out := []any{w.Incidents(time.Now()), w.Names()}
 	for _, name := range w.Names() {

@@ -137,7 +137,7 @@ func (h *History) WatchTurns(e conversation.Event) {
 	}
 }
 
-// at gives what is known of an upstream, made if it is new; nil: there are too
+// at returns what is known of an upstream, made if it is new; nil: there are too
 // many.
 func (h *History) at(name string) *upstream {
 	u := h.upstreams[name]
@@ -191,7 +191,7 @@ func (h *History) waits(id callID, c call) {
 	}
 }
 
-// known gives a call that has waited, also where that was before this process
+// known returns a call that has waited, also where that was before this process
 // was there.
 func (h *History) known(id callID, name string) *call {
 	if c := h.calls[id]; c != nil {
@@ -246,7 +246,7 @@ func (h *History) lost(c *call, id callID, at time.Time) {
 	}
 }
 
-// Upstream gives what was measured of an upstream, the zero Measured where
+// Upstream returns what was measured of an upstream, the zero Measured where
 // nothing was.
 func (h *History) Upstream(name string, now time.Time) Measured {
 	h.mu.Lock()
@@ -264,7 +264,7 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	return m
 }
 
-// failing tells whether the last tries of a model have failed. One alone says
+// failing reports whether the last tries of a model have failed. One alone says
 // that only where nothing else is known.
 func (u *upstream) failing() bool {
 	for _, r := range u.Runs {
@@ -275,7 +275,7 @@ func (u *upstream) failing() bool {
 	return false
 }
 
-// Incidents gives the latest incidents, those that began last first.
+// Incidents returns the latest incidents, those that began last first.
 func (h *History) Incidents(now time.Time) []Incident {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -53,7 +53,7 @@ type Kind struct {
 	Count   int
 }
 
-// Cause gives the kind in plain words, as [fault.Error.Cause] does.
+// Cause returns the kind in plain words, as [fault.Error.Cause] does.
 func (k Kind) Cause() string {
 	f := fault.Error{Kind: k.Kind, Status: http.StatusServiceUnavailable}
 	if k.Network {
@@ -100,7 +100,7 @@ type incident struct {
 	shown *Incident       // nil: it has changed since it was shown
 }
 
-// Open tells whether it is not over.
+// Open reports whether it is not over.
 func (in *incident) Open() bool { return in.Ended.IsZero() }
 
 // run is a row of failures of a model without an answer between them.
@@ -158,7 +158,7 @@ func (u *upstream) trim() {
 	u.over(oldest, u.Runs[oldest].Last, false)
 }
 
-// join makes a run part of the upstream's incident, and those who wait for its
+// join returns a run part of the upstream's incident, and those who wait for its
 // model with it.
 func (h *History) join(u *upstream, m made, r *run) {
 	in := u.latest
@@ -250,7 +250,7 @@ func (u *upstream) over(model string, at time.Time, answered bool) {
 	}
 }
 
-// failing tells whether a model of the incident fails still.
+// failing reports whether a model of the incident fails still.
 func (in *incident) failing() bool {
 	for _, fails := range in.Models {
 		if fails {
@@ -272,7 +272,7 @@ func (h *History) rest(u *upstream, now time.Time) {
 	}
 }
 
-// latest gives the later of two instants.
+// latest returns the later of two instants.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -280,7 +280,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// awaited tells whether somebody waits for a model that fails.
+// awaited reports whether somebody waits for a model that fails.
 func (h *History) awaited(r *run, model string) bool {
 	for _, c := range h.calls {
 		if r.in != nil && c.in == r.in && c.at == r.in.Upstream && c.model == model {
@@ -290,7 +290,7 @@ func (h *History) awaited(r *run, model string) bool {
 	return false
 }
 
-// show gives the incident for people, who must not change what is in it.
+// show returns the incident for people, who must not change what is in it.
 func (in *incident) show() Incident {
 	if in.shown == nil {
 		v := in.view()

@@ -34,7 +34,7 @@ type saved struct {
 	Shares []share `json:"shares"`
 }
 
-// at gives the part of an instant to count in.
+// at returns the part of an instant to count in.
 func (s *saved) at(t time.Time) *share {
 	if s.Shares == nil {
 		s.Shares = make([]share, parts)

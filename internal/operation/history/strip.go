@@ -57,7 +57,7 @@ type strip struct {
 
 func numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/CellTime.Milliseconds()) }
 
-// at gives the quarter of an instant to count in.
+// at returns the quarter of an instant to count in.
 func (s *strip) at(t time.Time) *quarter {
 	if s.Quarters == nil {
 		s.Quarters = make([]quarter, Cells)
@@ -70,7 +70,7 @@ func (s *strip) at(t time.Time) *quarter {
 	return q
 }
 
-// get gives a quarter by its number; nil: nothing was asked in it.
+// get returns a quarter by its number; nil: nothing was asked in it.
 func (s *strip) get(n int64) *quarter {
 	if s.Quarters == nil || n < 0 {
 		return nil

@@ -112,7 +112,7 @@ func TestAMedianIsExactToThreePercent(t *testing.T) {
 	})
 }
 
-// middle gives the lower one of those in the middle.
+// middle returns the lower one of those in the middle.
 func middle(all []int64) int64 {
 	for _, candidate := range all {
 		below, same := 0, 0

@@ -46,7 +46,7 @@ func (in Incident) Text(now time.Time) string {
 	return b.String()
 }
 
-// anonymous gives a name to a program that has told none.
+// anonymous returns a name to a program that has told none.
 func anonymous(name string) string {
 	if name == "" {
 		return "a program without a name"

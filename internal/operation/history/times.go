@@ -33,7 +33,7 @@ func (t *times) add(d time.Duration) {
 	*t = append(*t, size{n, 1})
 }
 
-// sizeOf gives the number of a duration's size: 0 up to a millisecond, the last
+// sizeOf returns the number of a duration's size: 0 up to a millisecond, the last
 // for those of 40 minutes and more.
 func sizeOf(d time.Duration) uint8 {
 	if d <= leastTime {
@@ -52,7 +52,7 @@ func (s *spectrum) take(t times) {
 	}
 }
 
-// median gives the duration in the middle, and of how many; 0: of none.
+// median returns the duration in the middle, and of how many; 0: of none.
 func (s *spectrum) median() (d time.Duration, n uint64) {
 	for _, k := range s {
 		n += k
@@ -67,7 +67,7 @@ func (s *spectrum) median() (d time.Duration, n uint64) {
 	return 0, 0
 }
 
-// median gives the duration in the middle; 0: of none.
+// median returns the duration in the middle; 0: of none.
 func (t times) median() time.Duration {
 	if len(t) == 0 {
 		return 0

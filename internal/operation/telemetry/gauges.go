@@ -28,14 +28,14 @@ func newGauges(b Board) *gauges {
 	}
 }
 
-// Describe gives the names.
+// Describe returns the names.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.paused} {
 		to <- d
 	}
 }
 
-// Collect gives the numbers, zeros included, for each upstream that there is.
+// Collect returns the numbers, zeros included, for each upstream that there is.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	waiting, held := make(map[string]int), make(map[string]int)
 	for _, w := range g.board.Waits() {
@@ -55,7 +55,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// failing tells whether an upstream has an outage that is not over.
+// failing reports whether an upstream has an outage that is not over.
 func failing(h gateway.Health) bool {
 	return slices.ContainsFunc(h.Breaker.Outages, func(o breaker.Outage) bool { return !o.Recovering })
 }

@@ -130,7 +130,7 @@ func (m *metrics) observe(e gateway.Event, s *series) {
 	}
 }
 
-// kind gives a fault's kind as a label.
+// kind returns a fault's kind as a label.
 func kind(f *fault.Error) string {
 	if f == nil {
 		return answered
@@ -138,7 +138,7 @@ func kind(f *fault.Error) string {
 	return f.Kind.String()
 }
 
-// find gives the numbers of an upstream and a model, and whose they are.
+// find returns the numbers of an upstream and a model, and whose they are.
 func (m *metrics) find(upstream, model string) (*series, pair) {
 	if len(model) > nameBound {
 		model = model[:nameBound]

@@ -35,7 +35,7 @@ const (
 	waitedTime    = attribute.Key("ridethrough.waited")      // seconds
 )
 
-// operation gives what a call asks for, in the conventions' word.
+// operation returns what a call asks for, in the conventions' word.
 func operation(c gateway.Call) string {
 	if c.API == "gemini" {
 		return "generate_content"
@@ -43,7 +43,7 @@ func operation(c gateway.Call) string {
 	return "chat"
 }
 
-// vendor gives the conventions' name of who makes an API.
+// vendor returns the conventions' name of who makes an API.
 func vendor(c gateway.Call) string {
 	family, _, _ := strings.Cut(c.API, "-")
 	if family == "gemini" {
@@ -52,7 +52,7 @@ func vendor(c gateway.Call) string {
 	return family
 }
 
-// described gives the attributes of a call.
+// described returns the attributes of a call.
 func described(c gateway.Call) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(operation(c)), providerName.String(vendor(c)),

@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporterFor gives the exporter that the environment asks for; nil: none. See
+// exporterFor returns the exporter that the environment asks for; nil: none. See
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
 // The exporter reads its own settings, such as headers and timeouts, from
 // there too.

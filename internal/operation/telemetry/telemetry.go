@@ -37,7 +37,7 @@ type Telemetry struct {
 	page     http.Handler
 }
 
-// New makes a Telemetry. Its error says that spans are asked for and cannot be
+// New returns a Telemetry. Its error says that spans are asked for and cannot be
 // exported; all else works then.
 func New(ctx context.Context, c Config) (*Telemetry, error) {
 	t := &Telemetry{log: c.Log, registry: prometheus.NewRegistry()}
@@ -77,7 +77,7 @@ func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b)) }
 // ServeHTTP answers with the numbers in the form that the reader asks for.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }
 
-// Gather gives the numbers as they are now.
+// Gather returns the numbers as they are now.
 func (t *Telemetry) Gather() prometheus.Gatherer { return t.registry }
 
 // Close exports what is left of the spans. It ends with ctx at the latest.

@@ -186,7 +186,7 @@ func TestManyMayWatchAtOnce(t *testing.T) {
 	}
 }
 
-// flushed gives the spans of a story. The exporter forgets them when it is
+// flushed returns the spans of a story. The exporter forgets them when it is
 // closed, so they are taken before.
 type flushed struct {
 	*tracetest.InMemoryExporter
@@ -304,7 +304,7 @@ func TestSpansAreExportedWhereTheEnvironmentSays(t *testing.T) {
 	}
 }
 
-// lines gives what is logged of events, one text for each line.
+// lines returns what is logged of events, one text for each line.
 func lines(t *testing.T, events ...gateway.Event) []string {
 	t.Helper()
 	var out bytes.Buffer

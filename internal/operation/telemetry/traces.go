@@ -38,7 +38,7 @@ type traced struct {
 	trace.Span
 }
 
-// newTraces makes a traces. The sampler and the batches are as the OTEL_
+// newTraces returns a traces. The sampler and the batches are as the OTEL_
 // variables say.
 func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version string, log *slog.Logger) *traces {
 	who, err := resource.New(ctx,

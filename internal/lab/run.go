@@ -1,0 +1,166 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// run is a simulation of a scenario with one strategy.
+type run struct {
+	config.Scenario
+	strategy  Strategy
+	sim       *simulation
+	upstream  *upstream
+	breaker   *breaker.Breaker // nil: each caller is on its own
+	tally     tally
+	onRequest func(caller, n int) // called before each call, with n = 0, and each request; nil: none
+}
+
+// drain is the time after the last call has begun in which calls may end.
+const drain = 24 * time.Hour
+
+// errLeft ends the call of a caller whose patience has run out.
+var errLeft = errors.New("the caller has run out of patience")
+
+func newRun(s config.Scenario, strategy Strategy) *run {
+	sim := newSimulation()
+	r := &run{Scenario: s, strategy: strategy, sim: sim, upstream: newUpstream(sim, s), tally: newTally(s, strategy)}
+	if strategy.SharesBreaker {
+		r.breaker = breaker.New("lab")
+		r.breaker.Clock = sim
+	}
+	return r
+}
+
+// result runs the simulation to its end.
+func (r *run) result(ctx context.Context) (Result, error) {
+	r.sim.AfterFunc(r.Lasts+drain, func() { r.sim.stopped = true })
+	for i := range r.Callers.Number {
+		r.sim.spawn(func(t *task) { r.caller(t, i) })
+	}
+	if err := r.sim.run(ctx); err != nil {
+		return Result{}, err
+	}
+	return r.tally.sum(), nil
+}
+
+// caller makes calls with pauses between them until the scenario ends. The
+// pauses do not depend on the outcomes of the calls.
+func (r *run) caller(t *task, i int) {
+	pauses := rand.New(rand.NewPCG(r.Seed, 2*uint64(i)+1))
+	luck := rand.New(rand.NewPCG(r.Seed, 2*uint64(i)+2))
+	for {
+		pause := time.Duration(pauses.ExpFloat64() * float64(r.Callers.Every))
+		if r.sim.elapsed+pause >= r.Lasts {
+			return
+		}
+		if _, err := r.sim.SleepOrWake(t.ctx, pause, nil); err != nil {
+			return
+		}
+		r.call(t, i, luck)
+		if t.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// call makes one call, with its retries.
+func (r *run) call(t *task, caller int, luck *rand.Rand) {
+	r.reportRequest(caller, 0)
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	defer cancel(nil)
+	if r.Callers.Patience > 0 {
+		defer r.sim.cancelAfter(ctx, r.Callers.Patience, func() { cancel(errLeft) }).Stop()
+	}
+	retrier := retry.Retrier{Policy: r.strategy.Policy, Clock: r.sim, Rand: luck.Float64}
+	if r.breaker != nil {
+		c := r.breaker.Caller(breaker.Scope{Model: "model", Credential: "key"})
+		defer c.Close()
+		retrier.Breaker = c
+	}
+	call := call{began: r.sim.elapsed}
+	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
+	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {
+		r.reportRequest(caller, n)
+		call.sent = r.sim.elapsed
+		r.tally.request(call.sent)
+		return struct{}{}, r.try(ctx, n, luck.Float64())
+	})
+	call.ended = r.sim.elapsed
+	r.tally.count(call, err)
+}
+
+func (r *run) reportRequest(caller, n int) {
+	if r.onRequest != nil {
+		r.onRequest(caller, n)
+	}
+}
+
+// try sends one request and returns its outcome as the strategy's program sees it.
+func (r *run) try(ctx context.Context, n int, luck float64) error {
+	if limit := r.strategy.Timeout; limit > 0 {
+		bounded, cancel := r.sim.WithDeadline(ctx, r.sim.Now().Add(limit), &fault.Error{
+			Kind: fault.Timeout, Message: "no answer within " + limit.String(),
+		})
+		defer cancel()
+		ctx = bounded
+	}
+	err := r.upstream.ask(ctx, luck)
+	f, refused := errors.AsType[*fault.Error](err)
+	if !refused || r.strategy.Source == "" { // a strategy of this project sees faults as they are
+		return err
+	}
+	return r.strategy.classify(f, n)
+}
+
+// classify returns the fault of failure n of a call, as seen by a program that
+// decides by status and has its own rule for Retry-After.
+func (s *Strategy) classify(f *fault.Error, n int) *fault.Error {
+	if f.Kind == fault.Timeout {
+		return f // the program's own timeout, which every strategy retries
+	}
+	if !s.Retries(f.Status, n) {
+		f.Final = true
+		return f
+	}
+	f.Kind, f.Final = fault.Overloaded, false // a kind that the policy retries
+	if f.Wait > s.MaxRetryAfter {
+		switch s.Beyond {
+		case config.BeyondEnds:
+			f.Final = true
+		case config.BeyondShortens:
+			f.Wait = s.MaxRetryAfter
+		default:
+			f.Wait = 0
+		}
+	}
+	return f
+}
+
+// Strategy is a retry policy, with what a program does beside it.
+type Strategy struct {
+	config.Strategy
+	SharesBreaker bool // all callers share a circuit breaker
+}
+
+// OwnStrategy returns a strategy of this project: a policy, with or without a
+// shared circuit breaker.
+func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
+	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, SharesBreaker: shared}
+	if shared {
+		s.Name += withBreaker
+		s.Title += ", shared"
+	}
+	return s
+}
+
+// withBreaker is the suffix of a strategy with a shared circuit breaker.
+const withBreaker = "+breaker"
