@@ -77,8 +77,8 @@ A caller makes one call at a time, and the next one some time after the previous
 that gives up early makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about
 all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a fault and were answered, so
 they are short where only lucky calls are answered. *in vain* are requests that brought no answer, *peak/s* is
-the number of requests in the busiest second of the ten minutes after the recovery, and *last* is the time from
-the recovery to the last answer to a call that had waited for it.
+the number of requests in the busiest second of the ten minutes after the recovery, and *last* is the time
+from the recovery to the last answer to a call that had waited for it.
 
 `
 
