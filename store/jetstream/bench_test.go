@@ -73,7 +73,9 @@ func enqueueTakeAck(b *testing.B, s storetest.Subject, turn string) {
 	if err != nil {
 		b.Fatalf("take: %v", err)
 	}
-	storetest.Ack(b, l)
+	if err := l.Ack(); err != nil {
+		b.Fatalf("acknowledge job: %v", err)
+	}
 }
 
 func BenchmarkPublishToSubscriber(b *testing.B) {

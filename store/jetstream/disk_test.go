@@ -282,7 +282,9 @@ func TestAppend_FullDiskIsReadOnlyUntilThereIsSpace(t *testing.T) {
 	if got, end, err := store.Load(t.Context(), s, "c1", 0); err != nil || end != at || len(got) != 2 {
 		t.Errorf("load: got %d records, %v, %v; want 2 and %v", len(got), end, err, at)
 	}
-	storetest.Ack(t, storetest.Take(t, s))
+	if err := storetest.Take(t, s).Ack(); err != nil {
+		t.Fatalf("acknowledge job: %v", err)
+	}
 
 	jetstream.SetFreeBytes(s.Store, 1<<40)
 	storetest.Append(t, s, "c1", at, "b")
@@ -320,8 +322,18 @@ func TestAppend_FailedWriteRestartsTheServer(t *testing.T) {
 	jetstream.FailWrite(s.Store)
 	at = storetest.Append(t, s, "c1", at, "b")
 	storetest.Enqueue(t, s, storetest.Job("t1"))
-	storetest.Ack(t, storetest.Take(t, s))
+	if err := storetest.Take(t, s).Ack(); err != nil {
+		t.Fatalf("acknowledge job: %v", err)
+	}
 	storetest.Append(t, s, "c1", at, "c")
-	for storetest.Receive(t, messages).Records[0].N != 3 {
+	for deadline := time.After(20 * time.Second); ; {
+		select {
+		case m := <-messages:
+			if len(m.Records) > 0 && m.Records[0].N == 3 {
+				return
+			}
+		case <-deadline:
+			t.Fatal("receive record 3: it did not arrive within 20 s")
+		}
 	}
 }

@@ -12,7 +12,7 @@ var closeCases = map[string]func(*testing.T, Subject){
 	"close ends operations in progress and refuses others": func(t *testing.T, s Subject) {
 		messages := Subscribe(t, t.Context(), s, "c1")
 		Append(t, s, "c1", store.Position{}, "a")
-		Receive(t, messages)
+		receive(t, messages)
 		Enqueue(t, s, Job("t1"))
 		l := Take(t, s)
 		var waiting sync.WaitGroup

@@ -22,7 +22,7 @@ func publish(t *testing.T, s Subject, topic, text string) {
 // wantMessage checks the next message of a subscription.
 func wantMessage(t *testing.T, messages <-chan store.Message, want store.Message) {
 	t.Helper()
-	if diff := cmp.Diff(want, Receive(t, messages), bodies); diff != "" {
+	if diff := cmp.Diff(want, receive(t, messages), bodies); diff != "" {
 		t.Errorf("next message (-want +got):\n%s", diff)
 	}
 }
@@ -52,12 +52,12 @@ var pubSubCases = map[string]func(*testing.T, Subject){
 		slow, quick := Subscribe(t, t.Context(), s, "c1"), Subscribe(t, t.Context(), s, "c1")
 		for _, text := range names("text", 999) {
 			publish(t, s, "c1", text)
-			Receive(t, quick)
+			receive(t, quick)
 		}
 		publish(t, s, "c1", "last")
 		gap, got := false, 0
 		for last := false; !last; got++ {
-			m := Receive(t, slow)
+			m := receive(t, slow)
 			gap, last = gap || m.Gap, string(m.Data) == "last"
 		}
 		if !gap || got == 1000 {

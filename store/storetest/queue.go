@@ -32,7 +32,7 @@ func wantJob(t *testing.T, s Subject, want store.Job, at time.Time) {
 	if diff := cmp.Diff(want, l.Job()); diff != "" {
 		t.Errorf("next job (-want +got):\n%s", diff)
 	}
-	Ack(t, l)
+	ack(t, l)
 }
 
 var queueCases = map[string]func(*testing.T, Subject){
@@ -56,12 +56,12 @@ var queueCases = map[string]func(*testing.T, Subject){
 		keyed, other := Job("t1"), Job("t1")
 		keyed.Key, other.Key = "a", "b"
 		Enqueue(t, s, keyed, keyed)
-		Ack(t, Take(t, s))
+		ack(t, Take(t, s))
 		Enqueue(t, s, keyed)
 		WantNoJob(t, s)
 		Enqueue(t, s, other, Job("t1"), Job("t1"))
 		for range 3 {
-			Ack(t, Take(t, s))
+			ack(t, Take(t, s))
 		}
 	},
 	"a lease that is not extended expires": func(t *testing.T, s Subject) {
@@ -72,7 +72,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 		if lasted := time.Since(start); lasted < s.Lease-s.Lease/20 {
 			t.Errorf("the lease expired after %v, want %v", lasted, s.Lease)
 		}
-		Ack(t, second)
+		ack(t, second)
 		WantNoJob(t, s)
 	},
 	"an extended lease does not expire": func(t *testing.T, s Subject) {
@@ -80,7 +80,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 			Enqueue(t, s, Job("t1"))
 			l := Take(t, s)
 			extended := extend(t, s, l)
-			Ack(t, l)
+			ack(t, l)
 			if extended {
 				return
 			}
@@ -145,9 +145,9 @@ var queueCases = map[string]func(*testing.T, Subject){
 		for range 3 {
 			l := Take(t, s)
 			Schedule(t, s, l.Job(), 2)
-			Ack(t, l)
+			ack(t, l)
 		}
-		Ack(t, Take(t, s))
+		ack(t, Take(t, s))
 		WantNoJob(t, s)
 	},
 	"invalid jobs are refused": func(t *testing.T, s Subject) {
@@ -256,7 +256,7 @@ func scheduleOrder(t *testing.T, s Subject) {
 			t.Errorf("job of %s, %v before its instant (-want +got):\n%s", turn, time.Until(at[turn]), diff)
 		}
 		delete(at, turn)
-		Ack(t, l)
+		ack(t, l)
 	}
 	if len(at) > 0 {
 		t.Errorf("not taken: %v", at)

@@ -130,8 +130,8 @@ func WantNoJob(t *testing.T, s Subject) {
 	}
 }
 
-// Ack acknowledges a job.
-func Ack(t testing.TB, l store.Lease) {
+// ack acknowledges a job.
+func ack(t testing.TB, l store.Lease) {
 	t.Helper()
 	if err := l.Ack(); err != nil {
 		t.Fatalf("acknowledge job of %s: %v", l.Job().Turn, err)
@@ -163,8 +163,8 @@ func Schedule(t testing.TB, s Subject, j store.Job, ticks int) time.Time {
 	return at
 }
 
-// Receive returns the next message of a subscription.
-func Receive(t *testing.T, messages <-chan store.Message) store.Message {
+// receive returns the next message of a subscription.
+func receive(t *testing.T, messages <-chan store.Message) store.Message {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
