@@ -53,6 +53,11 @@ type Store interface {
 	Queue
 	PubSub
 	KV
+	Lifecycle
+}
+
+// Lifecycle is what an owner of a store does with the whole of it.
+type Lifecycle interface {
 	// Health returns the store's state.
 	Health(ctx context.Context) (Health, error)
 	// Close closes the store. Operations in progress end with ErrClosed. Leases

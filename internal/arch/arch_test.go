@@ -202,16 +202,16 @@ var words = map[string]string{
 	"unicode/utf8":  "*",
 }
 
-// clocks are all who set a timer. Package retry is the only one that waits to
-// try again; whoever else is here says what for.
+// clocks are the packages that set a timer, each with its reason. Package retry is the only one that waits to
+// try again.
 var clocks = []clock{
 	{"internal/clock", "NewTimer", "waits to try again"},
 	{"internal/clock", "AfterFunc", "sends the next probe, retry or batch of a slow start on its way"},
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
-	{"internal/http1", "AfterFunc", "closes connections that nobody takes from the pool"},
+	{"internal/http1", "AfterFunc", "closes connections that stay unused in the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"council", "AfterFunc", "ends the grace of members that have not answered"},
-	{"council", "NewTicker", "tells that a member is still under way"},
+	{"council", "NewTicker", "reports that a member is still being asked"},
 	{"store", "AfterFunc", "makes scheduled jobs due, and expires leases and entries in memory"},
 	{"store/jetstream", "NewTimer", "repeats a request while servers elect a leader or do not answer"},
 	{"conversation", "NewTicker", "says that a claim is being worked on"},
@@ -237,8 +237,8 @@ var clocks = []clock{
 	{"bench/internal/proc", "Sleep", "waits for a process to listen"},
 }
 
-// TestHouse holds the repository against every rule.
-func TestHouse(t *testing.T) {
+// TestArchitecture checks the repository against every rule.
+func TestArchitecture(t *testing.T) {
 	module, err := read(os.DirFS("../.."))
 	if err != nil {
 		t.Fatalf("read: %v", err)

@@ -25,20 +25,21 @@ type row struct {
 // clock is the permission to use one of package time's timers.
 type clock struct{ path, name, reason string }
 
-// rules are all rules of the house by name.
+// rules returns all rules by name.
 func rules(house []row, words map[string]string, clocks []clock) map[string]rule {
 	return map[string]rule{
-		"every package has a row":     rows(house),
-		"rows only go down":           func(tree) []string { return descends(house) },
-		"imports keep to the row":     imports(house),
-		"imports show by name":        each(dots),
-		"floor 0 computes":            vocabulary(house, words),
-		"one package waits":           waits(clocks),
-		"no exported state":           each(state),
-		"no func init":                each(inits),
-		"packages say why they exist": comments,
-		"tests sleep in virtual time": realSleeps,
-		"a file is at most 600 lines": each(long),
+		"every package has a row":            rows(house),
+		"rows only go down":                  func(tree) []string { return descends(house) },
+		"imports keep to the row":            imports(house),
+		"imports show by name":               each(dots),
+		"floor 0 computes":                   vocabulary(house, words),
+		"one package waits":                  waits(clocks),
+		"no exported state":                  each(state),
+		"no func init":                       each(inits),
+		"packages say why they exist":        comments,
+		"tests sleep in virtual time":        realSleeps,
+		"a file is at most 420 lines":        shipped(long),
+		"an interface has at most 5 methods": shipped(interfaces),
 	}
 }
 
@@ -143,7 +144,7 @@ func dots(s source) (broken []string) {
 	return broken
 }
 
-// vocabulary wants floor 0 to keep to the words and to do one thing at a time.
+// vocabulary wants floor 0 to use the listed names only, and no concurrency.
 func vocabulary(house []row, words map[string]string) rule {
 	ground := map[string]bool{}
 	for _, r := range house {
@@ -153,20 +154,20 @@ func vocabulary(house []row, words map[string]string) rule {
 		if !ground[s.pkg()] {
 			return nil
 		}
-		return slices.Concat(unspoken(s, words), concurrent(s))
+		return slices.Concat(forbidden(s, words), concurrent(s))
 	})
 }
 
-// unspoken lists the words of a file that are none of ours.
-func unspoken(s source, words map[string]string) (broken []string) {
+// forbidden lists the names that floor 0 may not use.
+func forbidden(s source, words map[string]string) (broken []string) {
 	for _, i := range s.Imports {
 		if p := imported(i); words[p] == "" && !strings.HasPrefix(p, module+"/") {
-			broken = append(broken, s.at(i, "floor 0 has no word for %s", p))
+			broken = append(broken, s.at(i, "floor 0 may not use %s", p))
 		}
 	}
 	for _, m := range s.mentions() {
 		if said := words[m.path]; said != "" && !matches(said, m.name) {
-			broken = append(broken, s.at(m, "floor 0 has no word for %s.%s", m.path, m.name))
+			broken = append(broken, s.at(m, "floor 0 may not use %s.%s", m.path, m.name))
 		}
 	}
 	return broken
@@ -192,7 +193,7 @@ func concurrent(s source) (broken []string) {
 	return broken
 }
 
-// timers are the names of package time that make somebody wait.
+// timers are the names of package time that make a caller wait.
 const timers = "Sleep After AfterFunc NewTimer NewTicker Tick"
 
 // waits wants a clock for every timer that is shipped, and no clock in vain.
@@ -264,10 +265,24 @@ func comments(t tree) (broken []string) {
 	return broken
 }
 
-// long wants files that are read in one go.
+// long wants files that hold one idea.
 func long(s source) []string {
-	if s.lines <= 600 {
+	if s.lines <= 420 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: %d lines", s.name, s.lines)}
+}
+
+// interfaces wants interfaces that a fake can implement in a few lines. Embedded ones count as one method.
+func interfaces(s source) (broken []string) {
+	for n := range ast.Preorder(s.File) {
+		t, ok := n.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		if i, ok := t.Type.(*ast.InterfaceType); ok && i.Methods.NumFields() > 5 {
+			broken = append(broken, s.at(t, "%s has %d methods", t.Name.Name, i.Methods.NumFields()))
+		}
+	}
+	return broken
 }

@@ -46,7 +46,7 @@ func read(module fs.FS) (tree, error) {
 	return t, err
 }
 
-// foreign tells whether the directory belongs to somebody else.
+// foreign reports whether the directory is not part of the module's own code.
 func foreign(module fs.FS, dir string) bool {
 	if dir == "." {
 		return false
