@@ -83,13 +83,13 @@ func (r *run) runAggregator(ctx context.Context, room int) error {
 				return errTooLong
 			}
 		case turn.Sealed:
-			r.tell(AggregatorEvent{e})
+			r.tell(Event{Turn: e})
 			if failed != nil {
 				return failed
 			}
 			return checkAnswer(ctx, last, e)
 		}
-		r.tell(AggregatorEvent{e})
+		r.tell(Event{Turn: e})
 	}
 	return context.Cause(ctx)
 }

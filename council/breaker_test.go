@@ -21,7 +21,7 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
 		one := agent.Agent{Model: model}
 		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one, memberRun("b", says(0, "yes")), memberRun("c", says(0, "no"))}, Aggregator: memberRun("judge", says(0, "so"))})
-		if len(model.Requests()) != 4 || s.Count(council.Failed) != 3 || s.err != nil {
+		if len(model.Requests()) != 4 || s.count(council.Failed) != 3 || s.err != nil {
 			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
 		}
 		if s.Members[0].Tries+s.Members[1].Tries+s.Members[2].Tries != 4 {
@@ -89,7 +89,7 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 		}
 		one := agent.Agent{Model: model}
 		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: memberRun("judge", says(0, "so")), Grace: time.Hour})
-		if s.err != nil || s.Count(council.Answered) != 3 || len(model.Requests()) != 6 {
+		if s.err != nil || s.count(council.Answered) != 3 || len(model.Requests()) != 6 {
 			t.Errorf("%v, %+v", s.err, s.Members)
 		}
 		if s.Took > 50*time.Second { // the first content lets the others go, not the end
@@ -122,15 +122,15 @@ func TestTheQuorumKnowsWhoWaits(t *testing.T) {
 		c.Breakers, c.Grace = &breaker.Set{}, 5*time.Second
 		c.Breakers.Of("held").Pause("a test")
 		c.Members[1] = memberRun("b", says(time.Second, "yes"))
-		var q council.QuorumReached
+		var members []council.Member
 		c.OnEvent = func(e council.Event) {
-			if e, ok := e.(council.QuorumReached); ok {
-				q = e
+			if e.Quorum != nil {
+				members = e.Quorum
 			}
 		}
 		s := sit(t.Context(), c)
-		if len(q.Members) != 4 || q.Members[0].State != council.Waiting || q.Members[0].Left != 269*time.Second || q.Members[3].State != council.Asking {
-			t.Errorf("%+v", q)
+		if len(members) != 4 || members[0].State != council.Waiting || members[0].Left != 269*time.Second || members[3].State != council.Asking {
+			t.Errorf("members at the quorum: %+v", members)
 		}
 		if s.err != nil || s.Took != 7*time.Second {
 			t.Errorf("%v, %v", s.Took, s.err)

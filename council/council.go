@@ -79,7 +79,7 @@ var (
 
 // Run asks the members and then the aggregator. The result holds what the
 // members have said and how they have ended, also where there is an error:
-//   - a *[QuorumError], if fewer have answered than the quorum;
+//   - one with [ErrQuorum] in it, if fewer have answered than the quorum;
 //   - the aggregator's *fault.Error, with words around it;
 //   - context.Cause(ctx), within milliseconds, where the caller has left;
 //   - and one of a council that cannot work, before anybody is asked.
@@ -88,14 +88,14 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 		return Result{}, err
 	}
 	s := c.WithDefaults().newRun(question)
-	s.tell(s.started())
+	s.tell(Event{Started: &s.Council})
 	s.askMembers(ctx)
 	err := s.checkQuorum(ctx)
 	if err == nil {
 		err = s.aggregate(ctx)
 	}
-	r := s.result()
-	s.tell(Ended{Result: r, Err: err})
+	r := s.result(err)
+	s.tell(Event{Ended: &r, Err: err})
 	return r, err
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Three models, one of which lets the others down. With real ones, Model would
-// be that of a package below provider.
+// Three models, one of which fails. A real Model is one of a package below provider.
 func ExampleCouncil_Run() {
 	model := func(provider string, answers ...llmtest.Answer) agent.Agent {
 		return agent.Agent{Model: llmtest.New(llm.Name{Provider: provider, Model: "large"}, answers...)}
@@ -27,10 +26,8 @@ func ExampleCouncil_Run() {
 		},
 		Aggregator: model("judge", llmtest.Says("It depends.")),
 		OnEvent: func(e council.Event) {
-			if said, ok := e.(council.AggregatorEvent); ok {
-				if delta, ok := said.Event.(turn.TextDelta); ok {
-					fmt.Print(delta.Text) // as it streams
-				}
+			if delta, ok := e.Turn.(turn.TextDelta); ok {
+				fmt.Print(delta.Text) // as it streams
 			}
 		},
 	}
@@ -39,7 +36,7 @@ func ExampleCouncil_Run() {
 	for _, v := range result.Members {
 		fmt.Printf("%s %s, tries: %d\n", v.Name, v.State, v.Tries)
 	}
-	fmt.Println(result.Answer(), err)
+	fmt.Println(result.Answer, err)
 	// Output:
 	// It depends.
 	// acme/large answered, tries: 1
@@ -48,17 +45,16 @@ func ExampleCouncil_Run() {
 	// It depends. <nil>
 }
 
-// Where too few answer there is no answer of the council, but theirs are
-// handed over.
-func ExampleQuorumError() {
+// Without a quorum the council has no answer, but the result has those of its members.
+func ExampleCouncil_Run_quorum() {
 	refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "wrong key"}
 	c := council.Council{Members: []agent.Agent{
 		{Model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Yes."))},
 		{Model: llmtest.New(llm.Name{Provider: "other", Model: "large"}, llmtest.Fails(refused))},
 	}}
 	result, err := c.Run(context.Background(), "Is a hot dog a sandwich?")
-	if short, ok := errors.AsType[*council.QuorumError](err); ok {
-		fmt.Println(short)
+	if errors.Is(err, council.ErrQuorum) {
+		fmt.Println(err)
 	}
 	fmt.Println(result.Members[0].Text)
 	// Output:
@@ -67,8 +63,8 @@ func ExampleQuorumError() {
 }
 
 func ExampleBody() {
-	v := council.Member{Name: llm.Name{Provider: "acme", Model: "large"}, State: council.Asking, Tries: 1}
-	text, _ := json.Marshal(council.Body("17", council.MemberChanged{Index: 2, Member: v}))
+	v := council.Member{Index: 2, Name: llm.Name{Provider: "acme", Model: "large"}, State: council.Asking, Tries: 1}
+	text, _ := json.Marshal(council.Body("17", council.Event{Member: &v}))
 	fmt.Println(string(text))
 	// Output: {"conversationId":"","turnId":"17","provider":"acme","model":"large","member":2,"state":"asking","tries":1,"tookMs":0,"remainingMs":0}
 }
@@ -79,7 +75,6 @@ func ExampleCouncil_Check() {
 	// Output: council: want at least two members, and there are 1
 }
 
-// What holds where nothing is said.
 func ExampleCouncil_WithDefaults() {
 	c := council.Council{}.WithDefaults()
 	fmt.Println(c.Budget, c.Reserve, c.Quorum, c.Grace, c.AggregatorBudget, c.Cap)

@@ -138,7 +138,7 @@ func TestAnAggregatorThatCannotReadAllReadsLess(t *testing.T) {
 		for _, r := range c.Aggregator.Model.(*llmtest.Model).Requests() {
 			lengths = append(lengths, len(r.Messages[0].Text())>>10)
 		}
-		if diff := cmp.Diff([]int{160, 40, 40, 10}, lengths); diff != "" || s.Answer() != "it depends" || s.Aggregator.Tries != 4 {
+		if diff := cmp.Diff([]int{160, 40, 40, 10}, lengths); diff != "" || s.Answer != "it depends" || s.Aggregator.Tries != 4 {
 			t.Errorf("%s%v, %+v", diff, s.err, s.Aggregator)
 		}
 		expect(t, s.only("judge"), `
@@ -155,7 +155,7 @@ func TestAQuestionThatIsTooLongIsAnErrorInTheEnd(t *testing.T) {
 		c := three(memberRun("a", long(100<<10)))
 		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.TooLong, Message: "prompt is too long"})}}
 		s := sit(t.Context(), c)
-		if f := faultOf(s.err); f == nil || f.Kind != fault.TooLong || requests(c.Aggregator) != 4 || len(s.only("judge error")) != 1 || s.Count(council.Answered) != 3 {
+		if f := faultOf(s.err); f == nil || f.Kind != fault.TooLong || requests(c.Aggregator) != 4 || len(s.only("judge error")) != 1 || s.count(council.Answered) != 3 {
 			t.Errorf("%v after %d requests: %q", s.err, requests(c.Aggregator), s.lines)
 		}
 	})

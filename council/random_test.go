@@ -81,15 +81,15 @@ func (c *chaos) run(ctx context.Context) {
 	last := map[int]council.Member{}
 	closed := 0
 	c.council.OnEvent = func(e council.Event) {
-		switch e := e.(type) {
-		case council.Started:
-			terms = e.Terms
-		case council.MemberChanged:
-			if old := last[e.Index]; old.State == council.Answered || old.State == council.Failed || old.State == council.CutOff {
-				c.fail("member %d has ended as %s and is %s", e.Index, old.State, e.State)
+		switch m := e.Member; {
+		case e.Started != nil:
+			terms = *e.Started
+		case m != nil:
+			if old := last[m.Index]; old.State == council.Answered || old.State == council.Failed || old.State == council.CutOff {
+				c.fail("member %d has ended as %s and is %s", m.Index, old.State, m.State)
 			}
-			last[e.Index] = e.Member
-		case council.Ended:
+			last[m.Index] = *m
+		case e.Ended != nil:
 			closed++
 		}
 	}
@@ -126,11 +126,11 @@ func (c *chaos) voice(i int, v council.Member, terms council.Council) {
 
 // end holds the end against the rules.
 func (c *chaos) end(r council.Result, err error, terms council.Council) {
-	_, short := errors.AsType[*council.QuorumError](err)
+	short := errors.Is(err, council.ErrQuorum)
 	left := errors.Is(err, context.DeadlineExceeded)
-	enough := r.Count(council.Answered) >= terms.Quorum
+	enough := sat{Result: r}.count(council.Answered) >= terms.Quorum
 	switch asked := r.Aggregator.State != ""; {
-	case (err == nil) != (r.Answer() != ""), short && enough, err == nil && !enough, asked && !enough:
+	case (err == nil) != (r.Answer != ""), short && enough, err == nil && !enough, asked && !enough:
 		c.fail("%v with %+v", err, r)
 	case !asked && enough && !left, r.Aggregator.Took > terms.AggregatorBudget:
 		c.fail("the aggregator: %+v", r.Aggregator)

@@ -1,34 +1,41 @@
 package council
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Result is the outcome of a council, or as much of it as there is.
 type Result struct {
-	Members    []Member // in the order of the council's
-	Aggregator Member   // State "": it was not asked. Text is what had come, also where it has failed
+	Status     turn.Status // Done with an answer, Aborted by the caller, or Failed
+	Answer     string      // the council's one answer; "": there is none, or not all of it
+	Members    []Member    // in the order of the council's
+	Aggregator Member      // State "": it was not asked. Text is what had come, also where it has failed
 	Took       time.Duration
 }
 
-// Answer is the council's one answer; "": there is none, or not all of it.
-func (r Result) Answer() string {
-	if r.Aggregator.State != Answered {
-		return ""
+// result returns the result of a run that ended with an error; nil: with none.
+func (r *run) result(err error) Result {
+	stopped := func(v Member) bool { return v.State == CutOff && v.reason() == "stopped" }
+	o := Result{Members: r.members, Aggregator: r.aggregator, Took: time.Since(r.began), Status: turn.Failed}
+	switch {
+	case err == nil:
+		o.Status, o.Answer = turn.Done, r.aggregator.Text
+	case stopped(r.aggregator) || slices.ContainsFunc(r.members, stopped):
+		o.Status = turn.Aborted
 	}
-	return r.Aggregator.Text
+	return o
 }
 
-// Count returns how many members are in a state.
-func (r Result) Count(s State) int { return count(r.Members, s) }
-
-func count(voices []Member, s State) (n int) {
-	for _, v := range voices {
+func count(members []Member, s State) (n int) {
+	for _, v := range members {
 		if v.State == s {
 			n++
 		}
@@ -38,6 +45,7 @@ func count(voices []Member, s State) (n int) {
 
 // Member is the state of a member, or of the aggregator.
 type Member struct {
+	Index int // of the member, from 0
 	Name  llm.Name
 	State State
 	Tries int           // how often its model was asked; a failure that it has shared with another is none
@@ -50,41 +58,35 @@ type Member struct {
 
 	Fault *fault.Error // that it has met last; nil: none
 
-	Wait   time.Duration // while it waits: until its other try; 0: for its turn at the gate
+	Wait   time.Duration // while it waits: until its other try; 0: for the breaker
 	Hinted bool          // the provider asked for that wait
 	Why    error         // what has cut it off; nil: nothing
 }
 
-// After returns the member after some time without a change.
-func (m Member) After(d time.Duration) Member {
-	if !m.State.ended() {
-		m.Took, m.Left, m.Wait = m.Took+d, max(0, m.Left-d), max(0, m.Wait-d)
-	}
-	return m
+// ErrQuorum is in the error of a council with fewer answers than its quorum.
+var ErrQuorum = errors.New("too few members answered")
+
+// quorumError names the outcome of each member that has not answered.
+type quorumError struct {
+	members []Member
+	quorum  int
 }
 
-// QuorumError is the error of a council with fewer answers than its quorum.
-type QuorumError struct {
-	Members []Member
-	Quorum  int
-}
-
-// Error names the outcome of each member that has not answered.
-func (e *QuorumError) Error() string {
+func (e *quorumError) Error() string {
 	var rest []string
-	for _, v := range e.Members {
+	for _, v := range e.members {
 		if v.State != Answered {
 			rest = append(rest, v.Name.String()+" "+v.outcome())
 		}
 	}
 	return fmt.Sprintf("%d of %d members answered, and %d are needed: %s",
-		count(e.Members, Answered), len(e.Members), e.Quorum, strings.Join(rest, "; "))
+		count(e.members, Answered), len(e.members), e.quorum, strings.Join(rest, "; "))
 }
 
-// Unwrap returns the faults of the members that failed.
-func (e *QuorumError) Unwrap() []error {
-	var all []error
-	for _, v := range e.Members {
+// Unwrap returns ErrQuorum and the faults of the members that failed.
+func (e *quorumError) Unwrap() []error {
+	all := []error{ErrQuorum}
+	for _, v := range e.members {
 		if v.State == Failed && v.Fault != nil {
 			all = append(all, v.Fault)
 		}

@@ -26,19 +26,10 @@ type run struct {
 func (c Council) newRun(question string) *run {
 	s := &run{Council: c, question: question, began: time.Now(), members: make([]Member, len(c.Members))}
 	for i, m := range c.Members {
-		s.members[i] = Member{Name: m.Model.Name(), Left: c.Budget}
+		s.members[i] = Member{Index: i, Name: m.Model.Name(), Left: c.Budget}
 	}
 	s.aggregator.Name = c.Aggregator.Model.Name()
 	return s
-}
-
-// started returns the first event.
-func (r *run) started() Started {
-	o := Started{Aggregator: r.aggregator.Name, Terms: r.Council}
-	for _, v := range r.members {
-		o.Members = append(o.Members, v.Name)
-	}
-	return o
 }
 
 // tell calls OnEvent.
@@ -93,13 +84,19 @@ func (r *run) reportUnchanged() {
 	for i := range r.members {
 		if v := &r.members[i]; !v.State.ended() {
 			r.age(v)
-			r.OnEvent(MemberChanged{Index: i, Member: *v, Still: true})
+			unchanged := *v
+			r.OnEvent(Event{Member: &unchanged, Unchanged: true})
 		}
 	}
 }
 
 // age updates the times of a member.
-func (r *run) age(v *Member) { *v = v.After(time.Since(r.began) - v.Took) }
+func (r *run) age(v *Member) {
+	if !v.State.ended() {
+		d := time.Since(r.began) - v.Took
+		v.Took, v.Left, v.Wait = v.Took+d, max(0, v.Left-d), max(0, v.Wait-d)
+	}
+}
 
 // change changes the state of a member and reports it.
 func (r *run) change(i int, do func(*Member)) {
@@ -110,7 +107,8 @@ func (r *run) change(i int, do func(*Member)) {
 	r.age(v)
 	do(v)
 	if r.OnEvent != nil {
-		r.OnEvent(MemberChanged{Index: i, Member: *v})
+		changed := *v
+		r.OnEvent(Event{Member: &changed})
 	}
 	if v.State == Answered && r.grace == nil && count(r.members, Answered) >= r.Quorum {
 		r.startGrace()
@@ -132,7 +130,7 @@ func (r *run) startGrace() {
 	r.grace = time.AfterFunc(r.Grace, func() { r.cut(errGrace) })
 	if r.OnEvent != nil {
 		capped := r.Cap - r.AggregatorBudget - time.Since(r.began)
-		r.OnEvent(QuorumReached{Members: slices.Clone(r.members), Grace: min(r.Grace, capped)})
+		r.OnEvent(Event{Quorum: slices.Clone(r.members), Grace: min(r.Grace, capped)})
 	}
 }
 
@@ -142,12 +140,7 @@ func (r *run) checkQuorum(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case count(r.members, Answered) < r.Quorum:
-		return &QuorumError{Members: r.members, Quorum: r.Quorum}
+		return &quorumError{r.members, r.Quorum}
 	}
 	return nil
-}
-
-// result returns the result so far.
-func (r *run) result() Result {
-	return Result{Members: r.members, Aggregator: r.aggregator, Took: time.Since(r.began)}
 }

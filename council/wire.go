@@ -9,45 +9,41 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Body returns an event of the council with that id as it goes over the wire.
+// Body returns the wire form of an event of the council with that id.
 func Body(id string, e Event) wire.Body {
 	ref := wire.Ref{TurnID: id}
-	switch e := e.(type) {
-	case Started:
-		return e.body(ref)
-	case MemberChanged:
-		return e.body(ref)
-	case QuorumReached:
+	switch {
+	case e.Started != nil:
+		return e.Started.body(ref)
+	case e.Member != nil:
+		return e.Member.body(ref)
+	case e.Quorum != nil:
 		return wire.CouncilQuorum{
-			Ref: ref, Answered: count(e.Members, Answered), Asking: count(e.Members, Asking),
-			Waiting: count(e.Members, Waiting), GraceMs: ms(e.Grace),
+			Ref: ref, Answered: count(e.Quorum, Answered), Asking: count(e.Quorum, Asking),
+			Waiting: count(e.Quorum, Waiting), GraceMs: ms(e.Grace),
 		}
-	case AggregatorEvent:
-		return wire.Turn{Ref: ref, Event: e.Event}
-	case Ended:
-		return e.body(ref)
+	case e.Turn != nil:
+		return wire.Turn{Ref: ref, Event: e.Turn}
+	case e.Ended != nil:
+		return e.Ended.body(ref, e.Err)
 	}
 	return wire.Unknown{}
 }
 
-func (e Started) body(ref wire.Ref) wire.Body {
-	t := e.Terms
+func (c *Council) body(ref wire.Ref) wire.CouncilStart {
 	b := wire.CouncilStart{
-		Ref: ref, Judge: e.Aggregator.String(), Quorum: t.Quorum, BudgetMs: ms(t.Budget), ReserveMs: ms(t.Reserve),
-		GraceMs: ms(t.Grace), JudgeBudgetMs: ms(t.AggregatorBudget), CapMs: ms(t.Cap),
+		Ref: ref, Judge: c.Aggregator.Model.Name().String(), Quorum: c.Quorum, BudgetMs: ms(c.Budget),
+		ReserveMs: ms(c.Reserve), GraceMs: ms(c.Grace), JudgeBudgetMs: ms(c.AggregatorBudget), CapMs: ms(c.Cap),
 	}
-	for _, name := range e.Members {
-		b.Members = append(b.Members, name.String())
+	for _, m := range c.Members {
+		b.Members = append(b.Members, m.Model.Name().String())
 	}
 	return b
 }
 
-func (e MemberChanged) body(ref wire.Ref) wire.Body { return e.Member.body(ref, e.Index) }
-
-// body returns a member as its event.
-func (m Member) body(ref wire.Ref, number int) wire.CouncilMember {
+func (m *Member) body(ref wire.Ref) wire.CouncilMember {
 	b := wire.CouncilMember{
-		Ref: ref, Name: m.Name, Member: number, State: string(m.State), Tries: m.Tries, TookMs: ms(m.Took), RemainingMs: ms(m.Left),
+		Ref: ref, Name: m.Name, Member: m.Index, State: string(m.State), Tries: m.Tries, TookMs: ms(m.Took), RemainingMs: ms(m.Left),
 		DelayMs: ms(m.Wait), Reason: m.reason(), Answer: m.Text,
 	}
 	if f := m.Fault; f != nil {
@@ -56,7 +52,7 @@ func (m Member) body(ref wire.Ref, number int) wire.CouncilMember {
 	return b
 }
 
-// reason is what a member waits for, or what has cut it off, in a word.
+// reason is what a member waits for or was cut off by, as the wire names it.
 func (m Member) reason() string {
 	switch {
 	case m.State == Waiting && m.Wait == 0:
@@ -75,13 +71,13 @@ func (m Member) reason() string {
 	return "stopped"
 }
 
-func (e Ended) body(ref wire.Ref) wire.Body {
+func (r *Result) body(ref wire.Ref, err error) wire.CouncilEnd {
 	b := wire.CouncilEnd{
-		Ref: ref, Status: string(e.Status()), Answered: e.Count(Answered), Failed: e.Count(Failed), CutOff: e.Count(CutOff),
-		TookMs: ms(e.Took),
+		Ref: ref, Status: string(r.Status), Answered: count(r.Members, Answered), Failed: count(r.Members, Failed),
+		CutOff: count(r.Members, CutOff), TookMs: ms(r.Took),
 	}
-	if e.Status() == turn.Failed {
-		b.Message = fault.Scrub(e.Err.Error())
+	if r.Status == turn.Failed {
+		b.Message = fault.Scrub(err.Error())
 	}
 	return b
 }

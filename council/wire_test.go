@@ -19,7 +19,7 @@ import (
 func bodies(ctx context.Context, c council.Council) (lines []string) {
 	began := time.Now()
 	c.OnEvent = func(e council.Event) {
-		if _, opened := e.(council.Started); !opened && time.Since(began) == 0 {
+		if e.Started == nil && time.Since(began) == 0 {
 			return
 		}
 		b := council.Body("k1", e)

@@ -85,29 +85,40 @@ func sit(ctx context.Context, c council.Council) (s sat) {
 
 // say tells of an event in a line; "": what is not looked at.
 func say(e council.Event) string {
-	switch e := e.(type) {
-	case council.Started:
-		return fmt.Sprintf("opened %d", len(e.Members))
-	case council.MemberChanged:
-		line := fmt.Sprintf("%s %s, tries %d, left %v", e.Name, e.State, e.Tries, e.Left)
-		if e.State == council.Waiting {
-			line += fmt.Sprintf(", wait %v", e.Wait)
+	switch {
+	case e.Started != nil:
+		return fmt.Sprintf("opened %d", len(e.Started.Members))
+	case e.Member != nil:
+		m := e.Member
+		line := fmt.Sprintf("%s %s, tries %d, left %v", m.Name, m.State, m.Tries, m.Left)
+		if m.State == council.Waiting {
+			line += fmt.Sprintf(", wait %v", m.Wait)
 		}
-		if e.Still {
+		if e.Unchanged {
 			line += ", still"
 		}
 		return line
-	case council.QuorumReached:
+	case e.Quorum != nil:
 		return fmt.Sprintf("quorate, grace %v", e.Grace)
-	case council.AggregatorEvent:
-		if d, ok := e.Event.(turn.TextDelta); ok {
+	case e.Turn != nil:
+		if d, ok := e.Turn.(turn.TextDelta); ok {
 			return "… " + strings.TrimSpace(d.Text)
 		}
-		return "judge " + turn.Type(e.Event)
-	case council.Ended:
-		return fmt.Sprintf("closed %s", e.Status())
+		return "judge " + turn.Type(e.Turn)
+	case e.Ended != nil:
+		return fmt.Sprintf("closed %s", e.Ended.Status)
 	}
 	return ""
+}
+
+// count returns how many members are in a state.
+func (s sat) count(state council.State) (n int) {
+	for _, m := range s.Members {
+		if m.State == state {
+			n++
+		}
+	}
+	return n
 }
 
 // only returns the lines in which a word stands.

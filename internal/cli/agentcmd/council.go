@@ -61,8 +61,8 @@ type councilCmd struct {
 	answers       bool
 	json, plain   bool
 
-	view   councilView
-	closed council.Ended // how it has ended; zero: it has not begun
+	view  councilView
+	ended council.Result // zero: it has not begun
 }
 
 // flags adds the command's flags.
@@ -97,13 +97,8 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 		return err
 	}
 	tell, shown := queueEvents(c.view.show)
-	c.council.OnEvent = func(e council.Event) {
-		if end, ok := e.(council.Ended); ok {
-			c.closed = end
-		}
-		tell(e)
-	}
-	_, err = c.council.Run(ctx, question)
+	c.council.OnEvent = tell
+	c.ended, err = c.council.Run(ctx, question)
 	shown()
 	if broken := c.view.broken(); broken != nil {
 		return writeError(broken)
@@ -151,11 +146,11 @@ func (c *councilCmd) verdict(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case c.closed.Status() == turn.Aborted:
+	case c.ended.Status == turn.Aborted:
 		return command.Failed(context.Cause(ctx))
 	}
 	code := c.shortfall()
-	if v := c.closed.Aggregator; v.State != "" {
+	if v := c.ended.Aggregator; v.State != "" {
 		code = exitOf(turn.Error{Kind: v.Fault.Kind.String(), Fault: v.Fault, Committed: v.Text != ""})
 	}
 	return command.WithCode(command.Reported{Message: err.Error()}, code)
@@ -164,10 +159,11 @@ func (c *councilCmd) verdict(ctx context.Context, err error) error {
 // shortfall returns the exit code of a council with too few answers. It depends on
 // whether the same command may succeed later.
 func (c *councilCmd) shortfall() int {
-	later, code := c.closed.Count(council.Answered)+c.closed.Count(council.CutOff), command.ExitFailed
-	for _, v := range c.closed.Members {
+	later, code := 0, command.ExitFailed
+	for _, v := range c.ended.Members {
 		switch {
 		case v.State != council.Failed:
+			later++
 		case v.Fault.Kind == fault.Auth:
 			code = command.ExitNoAuth
 		case v.Fault.Kind == fault.Quota || fault.Transient.Has(v.Fault.Kind):
@@ -187,8 +183,8 @@ func (c *councilCmd) finish(err error) error {
 	}
 	code, message := command.Outcome(err)
 	status := turn.Failed
-	if c.closed.Members != nil {
-		status = c.closed.Status()
+	if c.ended.Members != nil {
+		status = c.ended.Status
 	}
 	c.view.end(status, code, message)
 	return err

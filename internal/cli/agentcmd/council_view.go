@@ -3,6 +3,7 @@ package agentcmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -81,7 +83,8 @@ type councilTable struct {
 	answers      bool // of the members are shown in any case
 	judged       bool // a judge was named
 	answersShown bool // the answers have been shown
-	failed       bool // what the judge has failed of was told
+	failed       bool // the judge's error was shown
+	quorum       int
 
 	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
 	wg   sync.WaitGroup
@@ -94,33 +97,39 @@ type councilTable struct {
 }
 
 func (t *councilTable) show(e council.Event) {
-	switch e := e.(type) {
-	case council.Started:
-		t.open(e)
-	case council.MemberChanged:
-		t.change(e)
-	case council.QuorumReached:
+	switch {
+	case e.Started != nil:
+		t.open(e.Started)
+	case e.Member != nil:
+		t.change(*e.Member, e.Unchanged)
+	case e.Quorum != nil:
 		t.mu.Lock()
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.Live {
-			t.note(screen.Faint, "%s", display.GraceLine(e.Members, e.Grace, screen.Endless))
+			t.note(screen.Faint, "%s", display.GraceLine(e.Quorum, e.Grace, screen.Endless))
 		}
-	case council.AggregatorEvent:
-		t.judge(e.Event)
-	case council.Ended:
+	case e.Turn != nil:
+		t.judge(e.Turn)
+	case e.Ended != nil:
 		t.stopRedraw()
-		t.close(e)
+		t.close(e.Ended, e.Err)
 	}
 }
 
 func (t *councilTable) end(turn.Status, int, string) {}
 
 // open begins the table.
-func (t *councilTable) open(e council.Started) {
-	t.names, t.voices, t.told = display.MemberNames(e.Members), make([]council.Member, len(e.Members)), make([]time.Time, len(e.Members))
+func (t *councilTable) open(c *council.Council) {
+	n := len(c.Members)
+	models := make([]llm.Name, n)
+	for i, m := range c.Members {
+		models[i] = m.Model.Name()
+	}
+	t.names, t.quorum = display.MemberNames(models), c.Quorum
+	t.voices, t.told = make([]council.Member, n), make([]time.Time, n)
 	if !t.judged {
-		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(e.Aggregator.String()))
+		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(c.Aggregator.Model.Name().String()))
 		for _, line := range screen.Fold(judge, t.screen.Columns()) {
 			t.note(screen.Faint, "%s", line)
 		}
@@ -145,15 +154,15 @@ func (t *councilTable) open(e council.Started) {
 
 // change updates a member. Where lines are only appended, it adds one, and one
 // every 30 seconds while the member waits.
-func (t *councilTable) change(e council.MemberChanged) {
+func (t *councilTable) change(m council.Member, unchanged bool) {
 	t.mu.Lock()
-	t.voices[e.Index], t.told[e.Index] = e.Member, time.Now()
+	t.voices[m.Index], t.told[m.Index] = m, time.Now()
 	t.mu.Unlock()
 	switch {
 	case t.screen.Live:
 		t.redraw()
-	case !e.Still || e.State == council.Waiting:
-		t.note(colorOf(e.Member), "%s", display.MemberLine(t.names[e.Index], e.Member, screen.Endless))
+	case !unchanged || m.State == council.Waiting:
+		t.note(colorOf(m), "%s", display.MemberLine(t.names[m.Index], m, screen.Endless))
 	}
 }
 
@@ -175,9 +184,12 @@ func (t *councilTable) redraw() {
 
 // current returns the members with the time that has passed.
 func (t *councilTable) current() []council.Member {
-	now := make([]council.Member, len(t.voices))
-	for i, v := range t.voices {
-		now[i] = v.After(time.Since(t.told[i]))
+	now := slices.Clone(t.voices)
+	for i := range now {
+		if v := &now[i]; v.State == council.Asking || v.State == council.Waiting {
+			d := time.Since(t.told[i])
+			v.Took, v.Left, v.Wait = v.Took+d, max(0, v.Left-d), max(0, v.Wait-d)
+		}
 	}
 	return now
 }
@@ -238,19 +250,18 @@ func (t *councilTable) stopRedraw() {
 
 // close shows how the council has ended, unless that was shown already, and the
 // members' answers if there is no merged one.
-func (t *councilTable) close(e council.Ended) {
-	short, isShort := errors.AsType[*council.QuorumError](e.Err)
+func (t *councilTable) close(r *council.Result, err error) {
 	switch {
-	case e.Status() == turn.Aborted && e.Aggregator.State == "":
+	case r.Status == turn.Aborted && r.Aggregator.State == "":
 		t.note("", display.Canceled)
-	case isShort:
-		t.note(screen.Red, "%s", display.ShortfallHeadline(short))
-		t.details(e.Members)
-	case e.Status() == turn.Failed && !t.failed:
-		t.note(screen.Red, "%s", display.OneLine("Failed: "+e.Err.Error()))
+	case errors.Is(err, council.ErrQuorum):
+		t.note(screen.Red, "%s", display.ShortfallHeadline(r.Members, t.quorum))
+		t.details(r.Members)
+	case r.Status == turn.Failed && !t.failed:
+		t.note(screen.Red, "%s", display.OneLine("Failed: "+err.Error()))
 	}
-	if t.answers || e.Err != nil {
-		t.printAnswers(e.Members)
+	if t.answers || err != nil {
+		t.printAnswers(r.Members)
 	}
 }
 

@@ -128,9 +128,9 @@ func (a *API) run(ctx context.Context, out *stream.Stream, c council.Council, qu
 	running.Wait()
 	rec.writeTo(out)
 	_ = out.Flush() // a client that left misses it
-	end := rec.end
-	a.Log.Info("council ended", "id", rec.id, "status", string(end.Status()), "members", len(end.Members),
-		"answered", end.Count(council.Answered), "took", end.Took)
+	end := rec.ended()
+	a.Log.Info("council ended", "id", rec.id, "status", end.Status, "members", len(rec.end.Ended.Members),
+		"answered", end.Answered, "took", rec.end.Ended.Took)
 }
 
 // recorder keeps the events of a council until they are sent.
@@ -142,21 +142,21 @@ type recorder struct {
 	mu     sync.Mutex
 	seq    int64
 	unsent []wire.Event
-	end    *council.Ended
+	end    council.Event // the last one; zero: it has not ended
 }
 
 // add keeps an event. The answers' size bounds how much there is.
 func (rec *recorder) add(e council.Event) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if end, ok := e.(council.Ended); ok {
-		rec.end = &end
+	if e.Ended != nil {
+		rec.end = e
 	}
 	if !rec.whole {
 		rec.seq++
 		rec.unsent = append(rec.unsent, wire.Event{Seq: rec.seq, Time: time.Now(), Body: council.Body(rec.id, e)})
 	}
-	if !rec.whole || rec.end != nil {
+	if !rec.whole || e.Ended != nil {
 		select {
 		case rec.news <- struct{}{}:
 		default: // the reader knows already
@@ -172,32 +172,35 @@ func (rec *recorder) writeTo(out *stream.Stream) (ended bool) {
 		out.WriteEvent(e)
 	}
 	rec.unsent = nil
-	if rec.whole && rec.end != nil {
+	if rec.whole && rec.end.Ended != nil {
 		out.Buffer.Write(append(rest.JSON(rec.council()), '\n'))
 		rec.whole = false
 	}
-	return rec.end != nil
+	return rec.end.Ended != nil
 }
+
+// ended returns the last event, once the council has ended.
+func (rec *recorder) ended() wire.CouncilEnd { return council.Body(rec.id, rec.end).(wire.CouncilEnd) }
 
 // council returns all of it, once it has ended.
 func (rec *recorder) council() api.Council {
-	end := council.Body(rec.id, *rec.end).(wire.CouncilEnd)
+	end, r := rec.ended(), rec.end.Ended
 	c := api.Council{
-		ID: rec.id, Status: rec.end.Status(), Answer: rec.end.Answer(), Message: end.Message, TookMs: end.TookMs,
-		Members: make([]api.Voice, len(rec.end.Members)),
+		ID: rec.id, Status: r.Status, Answer: r.Answer, Message: end.Message, TookMs: end.TookMs,
+		Members: make([]api.Voice, len(r.Members)),
 	}
-	for i, v := range rec.end.Members {
+	for i, v := range r.Members {
 		c.Members[i] = voice(v)
 	}
-	if rec.end.Aggregator.State != "" {
-		judge := voice(rec.end.Aggregator)
+	if r.Aggregator.State != "" {
+		judge := voice(r.Aggregator)
 		c.Judge = &judge
 	}
 	return c
 }
 
 func voice(v council.Member) api.Voice {
-	b := council.Body("", council.MemberChanged{Member: v}).(wire.CouncilMember)
+	b := council.Body("", council.Event{Member: &v}).(wire.CouncilMember)
 	return api.Voice{
 		Model: v.Name.String(), State: b.State, Tries: b.Tries, TookMs: b.TookMs, Answer: b.Answer, Reason: b.Reason,
 		Kind: b.Kind, Code: b.Code, Message: b.Message,

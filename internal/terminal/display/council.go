@@ -140,7 +140,7 @@ func SharedWaitLines(members []council.Member, width int) (lines []string) {
 
 // GraceLine is the line about the time left for the other members once enough have answered.
 func GraceLine(members []council.Member, left time.Duration, width int) string {
-	answered, rest := council.Result{Members: members}.Count(council.Answered), Duration(max(1, left))
+	answered, rest := answered(members), Duration(max(1, left))
 	return firstFitting(width,
 		fmt.Sprintf("· %d of %d members answered — the rest have %s", answered, len(members), rest),
 		fmt.Sprintf("· %d of %d answered — %s", answered, len(members), rest))
@@ -156,8 +156,17 @@ func firstFitting(width int, lines ...string) string {
 	return Truncate(lines[len(lines)-1], max(2, min(width-1, maxLine)))
 }
 
-// ShortfallHeadline is the headline of a council in which too few members have answered.
-func ShortfallHeadline(s *council.QuorumError) string {
-	r := council.Result{Members: s.Members}
-	return fmt.Sprintf("Failed: %d of %d members answered, and %d are needed.", r.Count(council.Answered), len(s.Members), s.Quorum)
+// ShortfallHeadline is the headline of a council in which fewer members have answered than its quorum.
+func ShortfallHeadline(members []council.Member, quorum int) string {
+	return fmt.Sprintf("Failed: %d of %d members answered, and %d are needed.", answered(members), len(members), quorum)
+}
+
+// answered returns how many members have answered.
+func answered(members []council.Member) (n int) {
+	for _, m := range members {
+		if m.State == council.Answered {
+			n++
+		}
+	}
+	return n
 }

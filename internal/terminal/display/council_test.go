@@ -120,8 +120,8 @@ func ExampleMemberLine() {
 }
 
 func ExampleShortfallHeadline() {
-	s := council.QuorumError{Members: []council.Member{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}, Quorum: 2}
-	fmt.Println(display.ShortfallHeadline(&s))
+	members := []council.Member{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}
+	fmt.Println(display.ShortfallHeadline(members, 2))
 	// Output: Failed: 1 of 2 members answered, and 2 are needed.
 }
 
