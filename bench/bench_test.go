@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
 )
 
-func TestRatiosOfProcessorTimeAreTakenInTheSameRound(t *testing.T) {
+func TestCPU_RatiosAreOfTheSameRound(t *testing.T) {
 	f := main.CPUFigure(main.CPU{},
 		[]main.Use{main.NewUse(30, 1, 0.2), main.NewUse(90, 1, 0.2), main.NewUse(20, 1, 0.2)},
 		[]main.Use{main.NewUse(60, 1, 0.2), main.NewUse(100, 1, 0.2), main.NewUse(50, 1, 0.2)})
@@ -27,14 +27,14 @@ func TestRatiosOfProcessorTimeAreTakenInTheSameRound(t *testing.T) {
 	}
 }
 
-func TestClientsThatCostMoreThanTheProxyAreReported(t *testing.T) {
+func TestCPU_ReportsBusyClients(t *testing.T) {
 	f := main.CPUFigure(main.CPU{}, []main.Use{main.NewUse(1, 0.5, 0.6)}, []main.Use{main.NewUse(1, 0.5, 0.4)})
 	if !strings.Contains(f.Notes[0], "BOTTLENECK") || strings.Contains(f.Notes[1], "BOTTLENECK") {
 		t.Errorf("notes %q", f.Notes)
 	}
 }
 
-func TestAddedTimeIsWhatIsAboveNoProxyInTheSameRound(t *testing.T) {
+func TestLatency_AddedTimeIsOfTheSameRound(t *testing.T) {
 	f := main.LatencyFigure(main.Latency{}, []float64{100, 200}, []float64{150, 290}, []float64{200, 300}, 0, 100)
 	if !slices.Equal(f.Ours, []float64{50, 90}) || !slices.Equal(f.Base, []float64{100, 100}) || f.Value() != 0.7 {
 		t.Errorf("ours %v, baseline %v, value %v", f.Ours, f.Base, f.Value())
@@ -45,7 +45,7 @@ func TestAddedTimeIsWhatIsAboveNoProxyInTheSameRound(t *testing.T) {
 	}
 }
 
-func TestMemoryIsWhatHasComeForEachRequest(t *testing.T) {
+func TestMemory_IsPerRequest(t *testing.T) {
 	if got := main.MemoryCost(main.NewMemory(false), 8<<20, 8<<20+100*50<<10, 100); got != 50 {
 		t.Errorf("got %v KB", got)
 	}
@@ -54,7 +54,7 @@ func TestMemoryIsWhatHasComeForEachRequest(t *testing.T) {
 	}
 }
 
-func TestStormCountsFromRecovery(t *testing.T) {
+func TestStorm_CountsFromRecovery(t *testing.T) {
 	over := time.UnixMilli(1_793_613_600_000)
 	at := func(ms int64) int64 { return over.UnixMicro() + ms*1000 }
 	answered := []load.Arrival{
@@ -68,14 +68,14 @@ func TestStormCountsFromRecovery(t *testing.T) {
 	}
 }
 
-func TestStormWithoutAnswersHasNoRecovery(t *testing.T) {
+func TestStorm_WithoutAnswersHasNoRecovery(t *testing.T) {
 	unanswered, _, peak, last := main.StormSum([]load.Arrival{{Answered: true}, {}}, peer.Counts{}, time.Now()).Values()
 	if unanswered != 1 || !math.IsNaN(peak) || !math.IsNaN(last) {
 		t.Errorf("got %v unanswered, peak %v, last %v", unanswered, peak, last)
 	}
 }
 
-func TestReadmeNamesEveryRow(t *testing.T) {
+func TestReadme_NamesEveryRow(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatalf("read file: %v", err)

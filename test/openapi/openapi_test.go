@@ -9,7 +9,7 @@ import (
 
 const file = "../../internal/server/description/openapi.json"
 
-func TestTheDescriptionIsOpenAPI(t *testing.T) {
+func TestDescription_IsValidOpenAPI(t *testing.T) {
 	api, err := openapi3.NewLoader().LoadFromFile(file)
 	if err != nil {
 		t.Fatalf("load from file: %v", err)
@@ -22,7 +22,7 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-func TestOperationsHaveNamesOfTheirOwn(t *testing.T) {
+func TestDescription_OperationIDsAreUnique(t *testing.T) {
 	api, err := openapi3.NewLoader().LoadFromFile(file)
 	if err != nil {
 		t.Fatalf("load from file: %v", err)
@@ -38,7 +38,7 @@ func TestOperationsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestTheEventsAreDescribedInJSONSchema(t *testing.T) {
+func TestEventsSchema_ValidatesEvents(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()

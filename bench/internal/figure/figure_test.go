@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 )
 
-func TestMedianIsTheMiddle(t *testing.T) {
+func TestMedian_IsTheMiddle(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
 		want   float64
@@ -28,7 +28,7 @@ func TestMedianIsTheMiddle(t *testing.T) {
 	}
 }
 
-func TestMedianLeavesItsArgumentAlone(t *testing.T) {
+func TestMedian_DoesNotChangeItsArgument(t *testing.T) {
 	values := []float64{3, 1, 2}
 	figure.Median(values)
 	if values[0] != 3 || values[1] != 1 {
@@ -36,7 +36,7 @@ func TestMedianLeavesItsArgumentAlone(t *testing.T) {
 	}
 }
 
-func TestPeakIsTheFullestSpan(t *testing.T) {
+func TestPeak_IsTheFullestSpan(t *testing.T) {
 	for _, c := range []struct {
 		moments []float64
 		length  float64
@@ -55,7 +55,7 @@ func TestPeakIsTheFullestSpan(t *testing.T) {
 	}
 }
 
-func TestRatiosAreTakenRoundByRound(t *testing.T) {
+func TestFigure_RatiosArePerRound(t *testing.T) {
 	f := figure.Figure{Ours: []float64{10, 40, 9}, Base: []float64{20, 50, 10}, PerBase: true}
 	if got := f.Value(); got != 0.8 { // the median of 0.5, 0.8 and 0.9, not 10/20
 		t.Errorf("got %v", got)
@@ -66,7 +66,7 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 	}
 }
 
-func TestVerdictsKeepToTheirBounds(t *testing.T) {
+func TestFigure_Verdict(t *testing.T) {
 	none := figure.Bound{}
 	for _, c := range []struct {
 		value      float64
@@ -93,7 +93,7 @@ func TestVerdictsKeepToTheirBounds(t *testing.T) {
 	}
 }
 
-func TestNothingMeasuredIsNoSuccess(t *testing.T) {
+func TestFigure_WithoutRoundsIsNoSuccess(t *testing.T) {
 	for name, f := range map[string]figure.Figure{
 		"no round":         {},
 		"no baseline":      {Ours: []float64{1, 1}, PerBase: true},
@@ -108,14 +108,14 @@ func TestNothingMeasuredIsNoSuccess(t *testing.T) {
 	}
 }
 
-func TestSenselessRoundsAreLeftOut(t *testing.T) {
+func TestFigure_IgnoresInvalidRounds(t *testing.T) {
 	f := figure.Figure{Ours: []float64{1, 1, 3}, Base: []float64{2, 0, 2}, PerBase: true}
 	if got := f.Value(); got != 1 {
 		t.Errorf("got %v, want the median of 0.5 and 1.5", got)
 	}
 }
 
-func TestRoundsThatMeasuredNothingAreLeftOut(t *testing.T) {
+func TestFigure_IgnoresEmptyRounds(t *testing.T) {
 	nan := math.NaN()
 	f := figure.Figure{Row: "r", Ours: []float64{nan, 4, 6}, Base: []float64{10, nan, 10}, PerBase: true}
 	if got := f.Value(); !math.IsNaN(got) {
@@ -131,7 +131,7 @@ func TestRoundsThatMeasuredNothingAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestJSONHasNullWhereThereIsNoNumber(t *testing.T) {
+func TestJSON_NullForMissingNumbers(t *testing.T) {
 	var b bytes.Buffer
 	if err := figure.JSON(&b, []figure.Figure{{Row: "r", Ours: []float64{math.NaN()}, Goal: figure.AtMost(0)}}); err != nil {
 		t.Fatalf("JSON: %v", err)
@@ -145,7 +145,7 @@ func TestJSONHasNullWhereThereIsNoNumber(t *testing.T) {
 	}
 }
 
-func TestTableNamesWhatItNotes(t *testing.T) {
+func TestTable_NotesNameTheirRow(t *testing.T) {
 	var b strings.Builder
 	err := figure.Table(&b, []figure.Figure{{Row: "cpu-1k", Ours: []float64{1}, Notes: []string{"the machine was busy"}}})
 	if err != nil || !strings.Contains(b.String(), "* cpu-1k: the machine was busy\n") {

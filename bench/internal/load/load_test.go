@@ -22,7 +22,7 @@ const (
 	chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
 
-func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
+func TestRequest_IsValidHTTP(t *testing.T) {
 	for _, size := range []int{0, 1 << 10, 200 << 10} {
 		r := load.NewBook(1).Request("127.0.0.1:8484", load.Ask{Scene: "bench-answer", Stream: true, Size: size})
 		req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.Next())))
@@ -47,7 +47,7 @@ func TestRequestsAreWhatTheStandardLibraryReads(t *testing.T) {
 	}
 }
 
-func TestNumbersGoOnAndNoTwoRequestsShareThem(t *testing.T) {
+func TestRequest_NumbersAreUnique(t *testing.T) {
 	book := load.NewBook(1)
 	r, other := book.Request("h", load.Ask{Scene: "bench-answer"}), book.Request("h", load.Ask{Scene: "bench-answer"})
 	if text := other.Next(); !bytes.Contains(text, []byte("No. 000020000001: ")) {
@@ -61,7 +61,7 @@ func TestNumbersGoOnAndNoTwoRequestsShareThem(t *testing.T) {
 	}
 }
 
-func TestSceneIsReplacedByOneOfItsLengthOnly(t *testing.T) {
+func TestRequest_SceneKeepsItsLength(t *testing.T) {
 	r := load.NewBook(1).Request("h", load.Ask{Scene: "bench-aaa"})
 	if err := r.Scene("bench-bbb"); err != nil || !bytes.Contains(r.Next(), []byte(`{"model":"bench-bbb"`)) {
 		t.Errorf("%v, %q", err, r.Next())
@@ -117,7 +117,7 @@ func chunk(p string) string {
 	return string([]byte{hex[len(p)>>8&15], hex[len(p)>>4&15], hex[len(p)&15]}) + "\r\n" + p + "\r\n"
 }
 
-func TestAnswersAreReadToTheirEnd(t *testing.T) {
+func TestAnswer_IsReadToItsEnd(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		status     int
@@ -143,7 +143,7 @@ func TestAnswersAreReadToTheirEnd(t *testing.T) {
 	}
 }
 
-func TestBrokenAnswersAreErrors(t *testing.T) {
+func TestAnswer_BrokenIsAnError(t *testing.T) {
 	for _, text := range []string{
 		"", "HTTP/1.1 200 OK\r\n", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
 		"HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -155,7 +155,7 @@ func TestBrokenAnswersAreErrors(t *testing.T) {
 	}
 }
 
-func TestLoopCountsWholeAnswersOnly(t *testing.T) {
+func TestLoop_CountsWholeAnswersOnly(t *testing.T) {
 	book := load.NewBook(1)
 	for _, c := range []struct {
 		name, answer string
@@ -185,7 +185,7 @@ func TestLoopCountsWholeAnswersOnly(t *testing.T) {
 	}
 }
 
-func TestOpenLoopMeasuresFromSending(t *testing.T) {
+func TestOpen_MeasuresFromSending(t *testing.T) {
 	book := load.NewBook(1)
 	addr := listen(t, chunks+framed(role, token, done))
 	ask := load.Ask{Scene: "bench-answer", Stream: true}
@@ -207,7 +207,7 @@ func TestOpenLoopMeasuresFromSending(t *testing.T) {
 	}
 }
 
-func TestHeldClientsReadAsFarAsTheFirstContent(t *testing.T) {
+func TestHeld_ReadsToTheFirstContent(t *testing.T) {
 	book := load.NewBook(1)
 	held := &load.Held{}
 	defer held.Close()
@@ -221,7 +221,7 @@ func TestHeldClientsReadAsFarAsTheFirstContent(t *testing.T) {
 	}
 }
 
-func TestCrowdKnowsWhoHasAnAnswer(t *testing.T) {
+func TestCrowd_ReportsAnsweredClients(t *testing.T) {
 	book := load.NewBook(1)
 	for answer, want := range map[string]bool{
 		chunks + framed(role, token, done):               true,
@@ -251,7 +251,7 @@ func FuzzReadAnswer(f *testing.F) {
 	})
 }
 
-func TestLoopThatIsCutLeavesInTheMiddle(t *testing.T) {
+func TestLoop_CutLeavesInTheMiddle(t *testing.T) {
 	addr := listen(t, chunks+chunk(token))
 	l, err := load.NewLoop(addr, []*load.Request{load.NewBook(1).Request(addr, load.Ask{})}, true)
 	if err != nil {

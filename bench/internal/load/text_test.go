@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 )
 
-func TestTextCompressesAsProseDoes(t *testing.T) {
+func TestText_CompressesAsProse(t *testing.T) {
 	text := load.NewBook(1).Text(200_000)
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.DefaultCompression)
@@ -20,14 +20,14 @@ func TestTextCompressesAsProseDoes(t *testing.T) {
 	}
 }
 
-func TestTextIsNeverTheSameTwice(t *testing.T) {
+func TestText_IsUnique(t *testing.T) {
 	b := load.NewBook(1)
 	if first := b.Text(5000); first == b.Text(5000) {
 		t.Error("twice the same")
 	}
 }
 
-func TestTextIsAsLongAsAskedAndFitsIntoJSON(t *testing.T) {
+func TestText_HasTheRequestedLength(t *testing.T) {
 	b := load.NewBook(2)
 	for n := range 5000 {
 		if text := b.Text(n); len(text) != n || !json.Valid([]byte(`"`+text+`"`)) {

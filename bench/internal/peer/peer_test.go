@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
 )
 
-func TestScenesAreReadAsTheyAreWritten(t *testing.T) {
+func TestParseScene_ReadsString(t *testing.T) {
 	for _, s := range []peer.Scene{
 		{Kind: peer.Answer},
 		{Kind: peer.Stall},
@@ -29,7 +29,7 @@ func TestScenesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestOtherModelsAreNoScene(t *testing.T) {
+func TestParseScene_RefusesOtherModels(t *testing.T) {
 	for _, model := range []string{
 		"", "gpt-5", "answer", "bench-", "bench-answer-1", "bench-stream", "bench-stream-1", "bench-stream-0-1",
 		"bench-stream--1-1", "bench-stream-1-x", "bench-refuse-1-2", "bench-refuse-99999999999999999999",
@@ -80,7 +80,7 @@ func counts(t *testing.T, base string) (c peer.Counts) {
 	return c
 }
 
-func TestUpstreamAndBaselinePlayTheScenes(t *testing.T) {
+func TestUpstream_PlaysScenes(t *testing.T) {
 	upstream := provider(t)
 	u, _ := url.Parse(upstream)
 	proxy := httptest.NewServer(peer.Baseline(u))
@@ -110,7 +110,7 @@ func TestUpstreamAndBaselinePlayTheScenes(t *testing.T) {
 	}
 }
 
-func TestUpstreamCountsAndForgets(t *testing.T) {
+func TestUpstream_CountsAndForgets(t *testing.T) {
 	base := provider(t)
 	ask(t, base, "bench-answer")
 	ask(t, base, "bench-refuse-1")

@@ -6,7 +6,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
-func TestProcessorTimeGoesOnWithWork(t *testing.T) {
+func TestCPU_GrowsWithWork(t *testing.T) {
 	before, err := proc.OwnCPU()
 	if err != nil {
 		t.Fatalf("own cpu: %v", err)

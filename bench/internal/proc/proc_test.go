@@ -22,13 +22,13 @@ const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when 
    4: 0100007F:2124 0100007F:C352 06 00000000:00000000 03:00001000 00000000     0        0 0 3 000000000ea988db
 `
 
-func TestPSSIsTheWholeProcessInBytes(t *testing.T) {
+func TestParseSize_PSSInBytes(t *testing.T) {
 	if got, err := proc.ParseSize([]byte(rollup), "Pss"); got != 315*1024 || err != nil {
 		t.Errorf("got %d, %v", got, err)
 	}
 }
 
-func TestPSSThatIsNotThereIsAnError(t *testing.T) {
+func TestParseSize_MissingIsAnError(t *testing.T) {
 	for _, text := range []string{"", "Pss_Dirty: 112 kB\n", "Pss: 112\n", "Pss: -1 kB\n", "Pss: 99999999999999999999 kB\n"} {
 		if got, err := proc.ParseSize([]byte(text), "Pss"); err == nil {
 			t.Errorf("%q: got %d", text, got)
@@ -36,7 +36,7 @@ func TestPSSThatIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-func TestSocketsAreTheEstablishedOnesOfThePort(t *testing.T) {
+func TestParseSockets_EstablishedOnesOfThePort(t *testing.T) {
 	got, err := proc.ParseSockets(strings.NewReader(tcp), 0x2124)
 	if want := (proc.Sockets{Open: 2, Unread: 0x1010}); got != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
@@ -46,7 +46,7 @@ func TestSocketsAreTheEstablishedOnesOfThePort(t *testing.T) {
 	}
 }
 
-func TestSocketsWithoutAQueueAreAnError(t *testing.T) {
+func TestParseSockets_MissingQueueIsAnError(t *testing.T) {
 	line := "1: 0100007F:2124 0100007F:C350 01 00000000 00:00000000"
 	if got, err := proc.ParseSockets(strings.NewReader(line), 0x2124); err == nil {
 		t.Errorf("got %+v", got)

@@ -116,9 +116,9 @@ func (d *demo) provider() (*simulator.Provider, string, error) {
 			{From: 2 * time.Second, To: 7 * time.Second, Reply: simulator.RoleError{}},
 			{From: 7 * time.Second, To: 17 * time.Second, Reply: simulator.Reset{}},
 		},
-		Answer: answer,
-		Pace:   60 * time.Millisecond,
-		Watch:  func(simulator.Request) { d.requests.Add(1) },
+		Answer:    answer,
+		Pace:      60 * time.Millisecond,
+		OnRequest: func(simulator.Request) { d.requests.Add(1) },
 	})
 	go func() { _ = p.Serve(l) }() // ends with Close
 	return p, "http://" + l.Addr().String(), nil

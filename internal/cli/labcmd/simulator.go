@@ -130,7 +130,7 @@ func simulate(ctx context.Context, s command.Streams, addr string, script simula
 		return err
 	}
 	log := command.Logger(s.Err, nil)
-	script.Watch = func(r simulator.Request) { reportReply(log, r) }
+	script.OnRequest = func(r simulator.Request) { reportReply(log, r) }
 	p := simulator.New(script)
 	base := "http://" + l.Addr().String()
 	log.Info("simulating a provider", "url", base)

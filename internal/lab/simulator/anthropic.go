@@ -36,15 +36,15 @@ func speaksAnthropic(r *http.Request) bool {
 }
 
 // anthropicMessage returns the message object with its content, stop reason and
-// what it has cost.
+// usage.
 func anthropicMessage(c call, content, stop string, out int) string {
 	return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":%s,"content":[%s],`+
 		`"stop_reason":%s,"stop_sequence":null,"usage":{%s,"service_tier":"standard"}}`,
 		c.id, quote(c.model), content, stop, anthropicUsage(c, out))
 }
 
-// anthropicUsage returns what an answer has cost. What comes from the cache or
-// goes into it is not part of input_tokens.
+// anthropicUsage returns the members of usage. Tokens that are read from or written
+// to the cache are not part of input_tokens.
 func anthropicUsage(c call, out int) string {
 	read, written := 0, 0
 	switch {
@@ -61,7 +61,7 @@ func anthropicUsage(c call, out int) string {
 	return usage
 }
 
-// anthropicStop returns the reason for the end.
+// anthropicStop returns the stop reason.
 func anthropicStop(c call) string {
 	switch {
 	case c.said.Stop == Length:
@@ -82,8 +82,8 @@ func anthropicWhole(c call) string {
 	return anthropicMessage(c, strings.Join(content, ","), anthropicStop(c), c.out())
 }
 
-// anthropicBlock returns a whole block. The arguments of a call that are no
-// object become an empty one.
+// anthropicBlock returns a whole block. Arguments that are not a JSON object become
+// an empty one.
 func anthropicBlock(c call, b block) string {
 	switch {
 	case b.kind == spoken:
@@ -128,8 +128,7 @@ func anthropicStream(c call) stream {
 	}
 }
 
-// anthropicStart opens a block, which holds nothing yet; a call's first delta
-// is empty too.
+// anthropicStart opens an empty block. A call's first delta is empty too.
 func anthropicStart(c call, p piece) string {
 	empty, first := `{"type":"text","text":""}`, ""
 	switch {
@@ -146,7 +145,7 @@ func anthropicStart(c call, p piece) string {
 	return sse("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, p.index, empty)) + first
 }
 
-// anthropicDelta returns some of a block. Reasoning that is not shown has none.
+// anthropicDelta returns a delta of a block, or "" for reasoning that is not shown.
 func anthropicDelta(p piece) string {
 	delta := `{"type":"text_delta","text":` + quote(p.text) + `}`
 	switch {
@@ -160,7 +159,7 @@ func anthropicDelta(p piece) string {
 	return anthropicChange(p.index, delta)
 }
 
-// anthropicEnd closes a block, after the signature of one that has it.
+// anthropicEnd closes a block, after its signature if it has one.
 func anthropicEnd(c call, p piece) string {
 	stop := sse("content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, p.index))
 	if p.kind == thought && c.reasoning() != sealed {
@@ -198,8 +197,7 @@ func anthropicFailure(p problem) string {
 		quote(kind), quote(p.message), p.id)
 }
 
-// anthropicError returns the type that goes with a status, and words in which
-// it comes.
+// anthropicError returns the type and the usual message of a status.
 func anthropicError(status int) (kind, message string) {
 	switch status {
 	case 401:
@@ -225,7 +223,7 @@ func anthropicError(status int) (kind, message string) {
 	return "invalid_request_error", "Invalid request"
 }
 
-// anthropicDenial returns the words for what a status alone does not say.
+// anthropicDenial returns the error of a denial.
 func anthropicDenial(d Denial, x *exchange) problem {
 	switch d {
 	case TooLong:
@@ -246,8 +244,7 @@ func anthropicHints(h http.Header, w window) {
 	h.Set("anthropic-ratelimit-requests-reset", roundUp(w.opens).UTC().Format(time.RFC3339))
 }
 
-// roundUp moves t to the next whole second, so that who obeys it to the second
-// does not come early.
+// roundUp rounds t up to a second, so that a client that obeys it is not early.
 func roundUp(t time.Time) time.Time {
 	return t.Add(time.Second - time.Nanosecond).Truncate(time.Second)
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// What the Messages API refuses of a conversation. The source is the API: these
-// are its words.
+// The errors of the Messages API for invalid conversations, in its own words.
 
-// anthropicAsk is what is read of a request.
+// anthropicAsk has the members of a request that are read.
 type anthropicAsk struct {
 	Model     string
 	Stream    bool
@@ -62,16 +61,11 @@ func readAnthropic(r ask) (call, problem) {
 	}
 	c := call{model: body.Model, stream: body.Stream, view: body.view(), caches: bytes.Contains(r.body, []byte(`"cache_control"`))}
 	c.repeat = slices.ContainsFunc(body.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
-	for _, object := range []func() problem{body.limits, body.tools, body.texts, body.results, body.thoughts} {
-		if p := object(); p.status != 0 {
-			return c, p
-		}
-	}
-	return c, problem{}
+	return c, firstProblem(body.limits, body.tools, body.texts, body.results, body.thoughts)
 }
 
-// view tells how much of the reasoning is seen. The models from 4.7 on leave its
-// text out where nothing is said.
+// view returns how much of the reasoning is shown. Models from 4.7 on omit its text
+// by default.
 func (a anthropicAsk) view() view {
 	switch on := a.Thinking.Type == "enabled" || a.Thinking.Type == "adaptive"; {
 	case !on:
@@ -82,14 +76,14 @@ func (a anthropicAsk) view() view {
 	return shown
 }
 
-// The generations of models: in what terms they are asked to think.
+// The generations of models, by the types of thinking that they accept.
 const (
-	anyTerms     = iota // 4.6, and what we do not know
-	budgetOnly          // before
-	adaptiveOnly        // since
+	anyTerms     = iota // 4.6 and unknown models
+	budgetOnly          // before 4.6
+	adaptiveOnly        // after 4.6
 )
 
-// generation tells which a model is of, by its name.
+// generation returns the generation of a model by its name.
 func generation(model string) int {
 	has := func(mark string) bool { return strings.Contains(model, mark) }
 	switch {
@@ -103,8 +97,7 @@ func generation(model string) int {
 	return anyTerms
 }
 
-// limits objects to bounds that cannot be, and to terms that a model does not
-// know.
+// limits checks max_tokens and the type and budget of thinking.
 func (a anthropicAsk) limits() problem {
 	switch {
 	case a.MaxTokens != nil && *a.MaxTokens < 1:
@@ -125,7 +118,7 @@ func (a anthropicAsk) limits() problem {
 	return problem{}
 }
 
-// tools objects to tools that nobody could call.
+// tools checks the names and schemas of tools.
 func (a anthropicAsk) tools() problem {
 	seen := map[string]bool{}
 	for i, t := range a.Tools {
@@ -146,7 +139,7 @@ func (a anthropicAsk) tools() problem {
 	return problem{}
 }
 
-// texts objects to blocks that say nothing or not what they should.
+// texts checks the content of messages.
 func (a anthropicAsk) texts() problem {
 	for i, turn := range a.Messages {
 		if last := i == len(a.Messages)-1; len(turn.Content) == 0 && !(last && turn.Role == "assistant") {
@@ -168,7 +161,7 @@ func (a anthropicAsk) texts() problem {
 	return problem{}
 }
 
-// results objects to calls without results and to results without calls.
+// results checks that tool calls and results match.
 func (a anthropicAsk) results() problem {
 	var open []string
 	for i, turn := range a.Messages {
@@ -197,7 +190,7 @@ func (a anthropicAsk) results() problem {
 	return unanswered(len(a.Messages)-1, open, nil)
 }
 
-// unanswered objects to calls of a message that have no results.
+// unanswered checks that the calls of a message have results.
 func unanswered(message int, calls, results []string) problem {
 	missing := slices.DeleteFunc(slices.Clone(calls), func(id string) bool { return slices.Contains(results, id) })
 	if len(missing) == 0 {
@@ -218,8 +211,7 @@ func (t anthropicTurn) calls() []string {
 	return ids
 }
 
-// thoughts objects to results for a model that thinks, where the thoughts that
-// led to the calls are missing.
+// thoughts checks that tool calls of a thinking model follow their thinking block.
 func (a anthropicAsk) thoughts() problem {
 	n := len(a.Messages)
 	if a.Thinking.Type != "enabled" || n < 2 || len(a.Messages[n-2].calls()) == 0 {

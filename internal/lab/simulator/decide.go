@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// decision is what happens to a request.
+// decision is the reply to a request.
 type decision struct {
 	reply Reply
-	limit *window // what is left of the limit; nil: none holds here
-	last  bool    // the connection ends with the answer, since the next one is to be refused
+	limit *window // the state of the limit; nil: no limit
+	last  bool    // close the connection after the answer: the next reply is Refuse
 }
 
-// decide finds the reply for a request, gives the request its id and puts it
-// on record.
+// decide chooses the reply to a request, sets the request's id and records it.
 func (p *Provider) decide(x *exchange) decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,8 +29,8 @@ func (p *Provider) decide(x *exchange) decision {
 	return d
 }
 
-// choose finds the reply. scripted says that the request is counted by the
-// limit and uses up a reply.
+// choose chooses a reply. A scripted request counts towards the limit and uses up
+// a reply.
 func (p *Provider) choose(at time.Duration, scripted bool) decision {
 	d := decision{reply: p.outage(at)}
 	if d.reply == nil && scripted && p.script.Limit.on() {
@@ -47,17 +46,16 @@ func (p *Provider) choose(at time.Duration, scripted bool) decision {
 	return d
 }
 
-// refuses reports whether a dial at this moment is refused.
+// refuses reports whether a dial is refused now.
 func (p *Provider) refuses() bool {
 	seen, ok := p.refusal()
 	if ok {
-		p.tell(seen)
+		p.report(seen)
 	}
 	return ok
 }
 
-// refusal puts a dial on record that is refused, which takes the turn of a
-// scripted Refuse.
+// refusal records a refused dial, which uses up a scripted Refuse.
 func (p *Provider) refusal() (Request, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +76,7 @@ func (p *Provider) refusal() (Request, bool) {
 	return seen, true
 }
 
-// outage returns the reply of the outage that holds, or nil.
+// outage returns the reply of the current outage, or nil.
 func (p *Provider) outage(at time.Duration) Reply {
 	for _, o := range p.script.Outages {
 		if o.covers(at) {
@@ -88,7 +86,7 @@ func (p *Provider) outage(at time.Duration) Reply {
 	return nil
 }
 
-// upcoming returns the reply whose turn is next, without using it up; nil: a
+// upcoming returns the next scripted reply without using it up, or nil for a
 // normal answer.
 func (p *Provider) upcoming() Reply {
 	if p.next < len(p.script.Replies) {
@@ -97,7 +95,7 @@ func (p *Provider) upcoming() Reply {
 	return p.script.Then
 }
 
-// admit counts a request in its window. The reply is nil where it fits.
+// admit counts a request in its window. The reply is nil within the limit.
 func (p *Provider) admit(at time.Duration) (Reply, *window) {
 	limit := p.script.Limit
 	if now := int64(at / limit.Every); now != p.window {
@@ -113,7 +111,7 @@ func (p *Provider) admit(at time.Duration) (Reply, *window) {
 	return nil, w
 }
 
-// tooMany is a 429 with the whole seconds after which the next try fits.
+// tooMany returns a 429 with Retry-After in whole seconds.
 func tooMany(in time.Duration) Reply {
 	seconds := (in + time.Second - 1) / time.Second
 	return Status{Code: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {strconv.Itoa(int(seconds))}}}

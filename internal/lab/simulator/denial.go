@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-// Denial is an error that a status alone does not bring about, in the vendor's
-// own words.
+// Denial is an error with a cause beyond its status, in the vendor's own words.
 type Denial string
 
-// The denials. A name of a model that begins with "no-such" is one that the
-// provider does not have, without a script.
+// The denials. A model whose name begins with "no-such" is denied without a script.
 const (
 	TooLong Denial = "too-long" // the prompt does not fit the model
-	Spent   Denial = "quota"    // the account is used up
+	Spent   Denial = "quota"    // the account's quota is exhausted
 	KeyEcho Denial = "key-echo" // 401 with the key in it
-	Blocked Denial = "blocked"  // the prompt is one that the provider does not answer
+	Blocked Denial = "blocked"  // the prompt violates a policy
 	noModel Denial = "no-model"
 )
 
-// String returns the denial's word.
+// String returns the denial as Parse reads it.
 func (d Denial) String() string { return string(d) }
 
 func (d Denial) play(x *exchange) {
@@ -31,10 +29,10 @@ func (d Denial) play(x *exchange) {
 	x.body(p.status, jsonMedia, x.failureOf(p))
 }
 
-// knowsNot reports whether a model's name is one that no provider has.
-func knowsNot(model string) bool { return strings.HasPrefix(model, "no-such") }
+// isUnknown reports whether no provider has the model.
+func isUnknown(model string) bool { return strings.HasPrefix(model, "no-such") }
 
-// keyOf returns the key that a request came with.
+// keyOf returns the API key of a request.
 func keyOf(r *http.Request) string {
 	for _, name := range []string{"x-api-key", "x-goog-api-key", "Authorization"} {
 		if key := r.Header.Get(name); key != "" {

@@ -8,45 +8,54 @@ import (
 	"time"
 )
 
-// dialect is one vendor's API on the wire. Each has a file of its own, and a
-// row in dialectOf. JSON is written out there as the vendor's pages show it,
-// so that the two can be held against each other.
+// dialect is one vendor's API. Each has its own file, and a row in dialectOf. JSON
+// is written out there as in the vendor's documentation, to compare the two.
 type dialect struct {
 	idHeader  string // the header with the request's id; "": there is none
-	overload  int    // the status that says "overloaded"
+	overload  int    // the status of an overloaded provider
 	endpoints []endpoint
 	failure   func(problem) string            // the body of an error
-	denial    func(Denial, *exchange) problem // the vendor's words for it; none: it has an answer for it
-	hints     func(http.Header, window)       // says how much of a limit is left
+	denial    func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
+	hints     func(http.Header, window)       // sets the headers of a limit; nil: there are none
 }
 
-// problem is what an error is about. The zero problem is none.
+// problem is the content of an error. The zero problem is no error.
 type problem struct {
 	status      int
-	message, id string        // message "": the vendor's usual words
-	wait        time.Duration // how long the client is to wait; 0: nothing is said of it
+	message, id string        // message "": the vendor's usual one
+	wait        time.Duration // Retry-After; 0: none
 
-	kind, code, param string // what stands in place of the usual, where the vendor has such a member
-	details           string // in JSON, where the vendor has such a member
+	kind, code, param string // members that differ from the usual, where the vendor has them
+	details           string // as JSON, where the vendor has such a member
 }
 
-// bad returns the objection to a request that is wrong.
+// bad returns the error of an invalid request.
 func bad(message string, args ...any) problem {
 	return problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
 }
 
-// about returns the problem with the parameter that it is about.
+// about returns the problem with its parameter.
 func (p problem) about(param string, args ...any) problem {
 	p.param = fmt.Sprintf(param, args...)
 	return p
 }
 
+// firstProblem returns the first problem that one of the checks finds.
+func firstProblem(checks ...func() problem) problem {
+	for _, check := range checks {
+		if p := check(); p.status != 0 {
+			return p
+		}
+	}
+	return problem{}
+}
+
 // endpoint is one method and path of a dialect.
 type endpoint struct {
-	method, path string                    // one star in the path stands for the model's name
-	query        string                    // what must stand in the query; "": nothing
+	method, path string                    // a star in the path stands for the model's name
+	query        string                    // a part that the query must have; "": none
 	generates    bool                      // is scripted and limited
-	read         func(ask) (call, problem) // what is asked, or what is wrong with it; nil: any body will do
+	read         func(ask) (call, problem) // reads a request's body; nil: any body is valid
 	whole        func(call) string         // the answer as one JSON body
 	stream       func(call) stream         // the answer as a stream; nil: there is none
 }
@@ -57,24 +66,24 @@ type ask struct {
 	body  []byte
 }
 
-// call is what a request asks for.
+// call is a parsed request.
 type call struct {
 	id      string // unique to the request
 	at      time.Time
 	model   string
-	prompt  int // tokens, by a rough measure
+	prompt  int // tokens, estimated
 	said    Say // the answer
 	stream  bool
-	usage   bool // wants usage in its stream
-	view    view // how much of the reasoning it is to see
-	keeps   bool // wants to keep the reasoning by itself
-	repeat  bool // repeats an earlier answer, and so a prompt that was seen before
-	caches  bool // wants its prompt to be kept for the next time
-	blocked bool // is not to be answered, which is no error here
+	usage   bool // include usage in the stream
+	view    view // of the reasoning
+	keeps   bool // the client keeps the reasoning itself
+	repeat  bool // contains an earlier answer, so a part of the prompt is cached
+	caches  bool // asks for its prompt to be cached
+	blocked bool // gets no answer, which is no error in this API
 }
 
-// cached counts the tokens of the prompt that are known from before: half of
-// them where it repeats an earlier answer.
+// cached returns the number of cached prompt tokens: half of them if the prompt
+// repeats an earlier answer.
 func (c call) cached() int {
 	if c.repeat {
 		return c.prompt / 2
@@ -87,13 +96,13 @@ type stream struct {
 	media   string   // its Content-Type
 	opening []string // before content
 	content []string // one for each word
-	ending  []string // after content, up to the API's own end
+	ending  []string // after content, with the API's terminator
 	failure string   // the event of an error
 
-	broken func(sent []string) string // the same after what was sent; nil: it looks no different
+	broken func(sent []string) string // the event of an error after other events; nil: the same
 }
 
-// after returns the event of an error behind what was sent.
+// after returns the event of an error after the events that were sent.
 func (s stream) after(sent ...string) string {
 	if s.broken != nil {
 		return s.broken(sent)
@@ -101,19 +110,18 @@ func (s stream) after(sent ...string) string {
 	return s.failure
 }
 
-// window is how much is left of a limit.
+// window is the state of a limit.
 type window struct {
 	limit, left int
 	opens       time.Time     // the next window
 	in          time.Duration // the time until then
 }
 
-// dialectOf finds the API that a request speaks. What nobody else knows is
-// OpenAI's, as most of the world's clients are.
+// dialectOf returns the dialect of a request, OpenAI's by default.
 func dialectOf(r *http.Request) dialect {
 	for _, row := range []struct {
-		speaks func(*http.Request) bool
-		give   func() dialect
+		speaks  func(*http.Request) bool
+		dialect func() dialect
 	}{
 		{speaksAnthropic, anthropic},
 		{speaksGemini, gemini},
@@ -123,7 +131,7 @@ func dialectOf(r *http.Request) dialect {
 		{speaksLMStudioLikeOpenAI, lmStudioLikeOpenAI},
 	} {
 		if row.speaks(r) {
-			return row.give()
+			return row.dialect()
 		}
 	}
 	return openai()
@@ -140,7 +148,7 @@ func (d dialect) find(r *http.Request) (e endpoint, model string, found bool) {
 	return endpoint{}, "", false
 }
 
-// matches compares a path and gives what stands for the star.
+// matches reports whether a path matches, and returns the model in it.
 func (e endpoint) matches(path string) (model string, ok bool) {
 	before, after, starred := strings.Cut(e.path, "*")
 	if !starred {
@@ -157,13 +165,13 @@ func (e endpoint) matches(path string) (model string, ok bool) {
 // quote returns s as JSON.
 func quote(s string) string {
 	b, err := json.Marshal(s)
-	if err != nil { // a string always has a form in JSON
+	if err != nil { // strings can always be encoded
 		panic(err)
 	}
 	return string(b)
 }
 
-// sse returns a server-sent event; name "": without one.
+// sse returns a server-sent event; name "": without a name.
 func sse(name, data string) string {
 	if name == "" {
 		return "data: " + data + "\n\n"

@@ -82,7 +82,7 @@ const (
 	word             = " content_block_delta"
 )
 
-func TestStreamFaultsOnTheWire(t *testing.T) {
+func TestProvider_StreamFaultsOnTheWire(t *testing.T) {
 	for _, row := range []struct {
 		reply, path, want string
 		broken            bool
@@ -126,7 +126,7 @@ func TestStreamFaultsOnTheWire(t *testing.T) {
 	}
 }
 
-func TestStreamFaultsHaveACounterpartInJSON(t *testing.T) {
+func TestProvider_StreamFaultsInJSON(t *testing.T) {
 	for _, row := range []struct {
 		reply          string
 		valid, failure bool
@@ -160,7 +160,7 @@ func TestStreamFaultsHaveACounterpartInJSON(t *testing.T) {
 	}
 }
 
-func TestHTMLAndErrorBodiesComeWithStatus200AlsoWhereAStreamIsAsked(t *testing.T) {
+func TestProvider_HTMLAndErrorBodiesHaveStatus200(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "html, error-200")}, func(t *testing.T, p *simulator.Provider) {
 		html, failure := ask(t, p, messages, streamed), ask(t, p, messages, streamed)
 		if html.status != 200 || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html") || !strings.HasPrefix(html.body, "<!DOCTYPE html>") {
@@ -172,7 +172,7 @@ func TestHTMLAndErrorBodiesComeWithStatus200AlsoWhereAStreamIsAsked(t *testing.T
 	})
 }
 
-func TestAResetInMemoryIsAReset(t *testing.T) {
+func TestProvider_ResetInMemory(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "reset, ok, reset")}, func(t *testing.T, p *simulator.Provider) {
 		for i := range 3 {
 			got := ask(t, p, messages, plain)
@@ -183,7 +183,7 @@ func TestAResetInMemoryIsAReset(t *testing.T) {
 	})
 }
 
-func TestErrorsHaveTheDialectsForm(t *testing.T) {
+func TestProvider_ErrorsHaveTheVendorsForm(t *testing.T) {
 	for _, row := range []struct {
 		path, body, reply string
 		status            int
@@ -214,7 +214,7 @@ func TestErrorsHaveTheDialectsForm(t *testing.T) {
 	}
 }
 
-func TestEveryStatusHasAnErrorInBothForms(t *testing.T) {
+func TestProvider_EveryStatusHasAnError(t *testing.T) {
 	for code := 400; code < 600; code++ {
 		bubble(t, simulator.Script{Then: simulator.Status{Code: code}}, func(t *testing.T, p *simulator.Provider) {
 			for _, path := range []string{messages, completions} {
@@ -230,7 +230,7 @@ func TestEveryStatusHasAnErrorInBothForms(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasARequestIDThatCounts(t *testing.T) {
+func TestProvider_CountsRequestIDs(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "529, html, empty")}, func(t *testing.T, p *simulator.Provider) {
 		for _, row := range []struct{ path, header, want string }{
 			{messages, "request-id", "req_000001"},
@@ -246,7 +246,7 @@ func TestEveryAnswerHasARequestIDThatCounts(t *testing.T) {
 	})
 }
 
-func TestTheAnswerEchoesTheModelAndCountsTokens(t *testing.T) {
+func TestProvider_AnswerHasModelAndUsage(t *testing.T) {
 	const body = `{"model":"a \"quoted\" name","stream":true,"stream_options":{"include_usage":true}}`
 	bubble(t, simulator.Script{Answer: "one two"}, func(t *testing.T, p *simulator.Provider) {
 		for _, path := range []string{messages, completions} {
@@ -264,7 +264,7 @@ func TestTheAnswerEchoesTheModelAndCountsTokens(t *testing.T) {
 	})
 }
 
-func TestTheSideEndpointsAnswerWithoutAScript(t *testing.T) {
+func TestProvider_SideEndpointsUseNoReply(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.Status{Code: 529}}, func(t *testing.T, p *simulator.Provider) {
 		models := func(version string) string {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://simulator/v1/models", nil)
@@ -288,7 +288,7 @@ func TestTheSideEndpointsAnswerWithoutAScript(t *testing.T) {
 	})
 }
 
-func TestAnOutageHoldsForTheSideEndpointsToo(t *testing.T) {
+func TestOutage_IncludesSideEndpoints(t *testing.T) {
 	script := simulator.Script{Outages: []simulator.Outage{{To: time.Minute}}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		if got := ask(t, p, "/v1/messages/count_tokens", plain); got.status != 529 {

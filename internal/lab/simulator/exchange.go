@@ -13,22 +13,21 @@ import (
 // maxBody is the longest request that is read, the vendors' own limit.
 const maxBody = 32 << 20
 
-// exchange is one request on its way through the provider.
+// exchange is a request with its answer.
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	closed <-chan struct{} // the provider is closed
-	pace   time.Duration   // before each word; one JSON body comes at once
+	closed <-chan struct{} // closed with the provider
+	pace   time.Duration   // the wait before each word of a stream
 
 	dialect  dialect
 	endpoint endpoint
 	call     call
-	wrong    problem // the provider's own objection to the request; zero: none
+	wrong    problem // the error of an invalid request; zero: none
 	seen     Request
 }
 
-// ServeHTTP answers one request. It breaks connections with
-// http.ErrAbortHandler, as net/http provides for.
+// ServeHTTP answers one request. It breaks connections with http.ErrAbortHandler.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	_, large := errors.AsType[*http.MaxBytesError](err)
@@ -43,24 +42,23 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.pace = p.script.Pace
 	}
 	d := p.decide(x)
-	p.tell(x.seen)
+	p.report(x.seen)
 	x.head(d)
 	d.reply.play(x)
 }
 
-// tell tells the script's watcher.
-func (p *Provider) tell(q Request) {
-	if p.script.Watch != nil {
-		p.script.Watch(q)
+func (p *Provider) report(q Request) {
+	if p.script.OnRequest != nil {
+		p.script.OnRequest(q)
 	}
 }
 
-// kept returns what the record keeps of a body.
+// kept returns the part of a body that the record keeps.
 func kept(body []byte) []byte {
 	return bytes.Clone(body[:min(len(body), maxKeptBody)])
 }
 
-// read finds out what is asked, or what is wrong with it.
+// read parses the request.
 func (x *exchange) read(body []byte, large bool) {
 	endpoint, model, found := x.dialect.find(x.r)
 	x.endpoint, x.call.model = endpoint, model
@@ -72,12 +70,12 @@ func (x *exchange) read(body []byte, large bool) {
 	case endpoint.read != nil:
 		x.call, x.wrong = endpoint.read(ask{model, body})
 	}
-	if x.wrong.status == 0 && knowsNot(x.call.model) {
+	if x.wrong.status == 0 && isUnknown(x.call.model) {
 		x.wrong = x.dialect.denial(noModel, x)
 	}
 }
 
-// outcome returns the short word for the record.
+// outcome returns the outcome for the record.
 func (x *exchange) outcome(r Reply) string {
 	if _, ok := r.(OK); ok && x.wrong.status != 0 {
 		return strconv.Itoa(x.wrong.status)
@@ -91,7 +89,7 @@ func (x *exchange) head(d decision) {
 	if x.dialect.idHeader != "" {
 		h.Set(x.dialect.idHeader, "req_"+x.call.id)
 	}
-	if d.limit != nil {
+	if d.limit != nil && x.dialect.hints != nil {
 		x.dialect.hints(h, *d.limit)
 	}
 	if d.last {
@@ -104,7 +102,7 @@ func (x *exchange) streams() bool {
 	return x.call.stream && x.endpoint.stream != nil && x.wrong.status == 0
 }
 
-// whole returns the answer as one JSON body, or the objection in its place.
+// whole returns the answer as one JSON body, or the error of an invalid request.
 func (x *exchange) whole() (status int, body string) {
 	if x.wrong.status != 0 {
 		return x.wrong.status, x.failureOf(x.wrong)
@@ -118,10 +116,10 @@ func (x *exchange) failureOf(p problem) string {
 	return x.dialect.failure(p)
 }
 
-// failure returns the body of an error with the vendor's usual words. What its
-// headers say of a wait, the body says too where the dialect has a place for it.
+// failure returns the body of an error with the vendor's usual message. It repeats
+// Retry-After where the dialect has a member for it.
 func (x *exchange) failure(status int) string {
-	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // else a date, or nothing
+	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // 0 for a date or none
 	return x.failureOf(problem{status: status, wait: time.Duration(seconds) * time.Second})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // gemini is Google's API, in both of its versions.
 func gemini() dialect {
-	d := dialect{overload: 503, failure: geminiFailure, denial: geminiDenial, hints: func(http.Header, window) {}}
+	d := dialect{overload: 503, failure: geminiFailure, denial: geminiDenial}
 	for _, version := range []string{"/v1beta", "/v1"} {
 		model := version + "/models/*"
 		d.endpoints = append(d.endpoints,
@@ -30,8 +30,8 @@ func gemini() dialect {
 	return d
 }
 
-// speaksGemini reports whether a request is meant for this API: its paths have
-// the verb after a colon, and its clients send their key in a way of their own.
+// speaksGemini reports whether a request is meant for this API, which has its verb
+// after a colon in the path and its own header for the key.
 func speaksGemini(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/v1beta/") || r.Header.Get("x-goog-api-key") != "" ||
 		strings.HasPrefix(r.URL.Path, "/v1/models/") && strings.Contains(r.URL.Path, ":")
@@ -53,8 +53,8 @@ func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 		parts, finish, c.prompt, out, c.prompt+out+thoughts, more, c.prompt, quote(c.model), c.id)
 }
 
-// geminiStop returns why an answer ends. A call that is not well-formed ends it
-// without the call.
+// geminiStop returns the finish reason. A malformed call ends an answer without the
+// call.
 func geminiStop(c call) string {
 	reason := "STOP"
 	for _, b := range c.blocks() {
@@ -88,7 +88,7 @@ func geminiWhole(c call) string {
 	return geminiAnswer(c, strings.Join(parts, ","), geminiStop(c), c.thinking(), c.out()-c.thinking())
 }
 
-// geminiSignature returns the member with what Google wants back with the part.
+// geminiSignature returns the member with a part's signature.
 func geminiSignature(c call) string { return `,"thoughtSignature":` + quote(signature(c)) }
 
 // geminiPart returns a piece as a part; "": it is not shown. What belongs to
@@ -116,8 +116,7 @@ func geminiPart(c call, p piece) string {
 	return fmt.Sprintf(`{"functionCall":{%s"name":%s,"args":%s}%s}`, id, quote(p.call.Name), arguments, sign)
 }
 
-// isGemini3 reports whether a model gives ids to its calls and insists on its
-// signatures.
+// isGemini3 reports whether a model has call ids and requires signatures.
 func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
 // geminiChunks returns a stream as JSON objects.
@@ -140,8 +139,8 @@ func geminiChunks(c call) (opening string, content []string, ending string) {
 	return geminiAnswer(c, `{"text":""}`, "", 0, 0), content, geminiAnswer(c, last, geminiStop(c), c.thinking(), c.out()-c.thinking())
 }
 
-// geminiEvents is the stream with alt=sse. It has no event that says no more
-// than that it is over: the last one has a finishReason.
+// geminiEvents is the stream with alt=sse. It has no terminator: the last event has
+// a finishReason.
 func geminiEvents(c call) stream {
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
 	s := stream{media: "text/event-stream", failure: event(geminiFailure(problem{status: 503}))}
@@ -178,8 +177,7 @@ func geminiArray(c call) stream {
 	return s
 }
 
-// geminiBlocked is what comes in place of an answer to a prompt that is not
-// answered.
+// geminiBlocked returns the answer to a blocked prompt.
 func geminiBlocked(c call) string {
 	return fmt.Sprintf(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":%d,"totalTokenCount":%d},`+
 		`"modelVersion":%s,"responseId":"resp_%s"}`, c.prompt, c.prompt, quote(c.model), c.id)
@@ -216,7 +214,7 @@ func geminiFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%s%s}}`, p.status, quote(p.message), quote(name), details)
 }
 
-// geminiWait returns the details of an error that says how long to wait.
+// geminiWait returns the details of an error with a retry delay.
 func geminiWait(quota string, d time.Duration) string {
 	return `,"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{` +
 		`"quotaMetric":"generativelanguage.googleapis.com/generate_requests",` +
@@ -224,7 +222,7 @@ func geminiWait(quota string, d time.Duration) string {
 		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + seconds(d) + `"}]`
 }
 
-// seconds returns a time in the form of google.protobuf.Duration.
+// seconds formats a time as google.protobuf.Duration.
 func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }
 
 // geminiError returns the name that goes with a status, and words in which it

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// What Google's API refuses of a conversation. The source is the API: these are
-// its words.
+// The errors of Google's API for invalid conversations, in its own words.
 
-// geminiAsk is what is read of a request.
+// geminiAsk has the members of a request that are read.
 type geminiAsk struct {
 	Contents         []geminiTurn
 	GenerationConfig struct {
@@ -39,15 +38,11 @@ func readGemini(r ask) (call, problem) {
 		c.view = shown
 	}
 	c.repeat = slices.ContainsFunc(body.Contents, func(t geminiTurn) bool { return t.Role == "model" })
-	for _, object := range []func() problem{body.texts, body.results} {
-		if p := object(); p.status != 0 {
-			return c, p
-		}
+	p := firstProblem(body.texts, body.results)
+	if p.status == 0 && isGemini3(r.model) {
+		p = body.thoughts()
 	}
-	if isGemini3(r.model) {
-		return c, body.thoughts()
-	}
-	return c, problem{}
+	return c, p
 }
 
 func streamGemini(r ask) (call, problem) {
@@ -56,7 +51,7 @@ func streamGemini(r ask) (call, problem) {
 	return c, problem
 }
 
-// texts objects to contents and parts with nothing in them.
+// texts checks that contents and parts are not empty.
 func (a geminiAsk) texts() problem {
 	for i, turn := range a.Contents {
 		if len(turn.Parts) == 0 {
@@ -72,7 +67,7 @@ func (a geminiAsk) texts() problem {
 	return problem{}
 }
 
-// count counts the calls and the responses of a content.
+// count returns the numbers of calls and responses of a content.
 func (t geminiTurn) count() (calls, responses int) {
 	for _, p := range t.Parts {
 		if p.FunctionCall != nil {
@@ -85,7 +80,7 @@ func (t geminiTurn) count() (calls, responses int) {
 	return calls, responses
 }
 
-// results objects to calls without results and to results without calls.
+// results checks that tool calls and results match.
 func (a geminiAsk) results() problem {
 	open := 0
 	for i, turn := range a.Contents {
@@ -104,8 +99,7 @@ func (a geminiAsk) results() problem {
 	return problem{}
 }
 
-// thoughts objects to calls of the turn that goes on which have lost the
-// signature of the thoughts that led to them.
+// thoughts checks that the calls of the current turn have their signatures.
 func (a geminiAsk) thoughts() problem {
 	for _, turn := range slices.Backward(a.Contents) {
 		if calls, responses := turn.count(); calls == 0 && responses == 0 {

@@ -21,7 +21,6 @@ func lmStudio() dialect {
 		},
 		failure: lmStudioFailure,
 		denial:  lmStudioDenial,
-		hints:   func(http.Header, window) {},
 	}
 }
 
@@ -44,8 +43,8 @@ func readLMStudio(r ask) (call, problem) {
 
 func lmStudioWhole(c call) string { return lmStudioResult(c, c.blocks(), c.out()) }
 
-// lmStudioResult returns what an answer has come to. Its server calls tools by
-// itself, so there are no calls for the client.
+// lmStudioResult returns the result of an answer. The server calls tools itself, so
+// there are no calls for the client.
 func lmStudioResult(c call, blocks []block, out int) string {
 	var output []string
 	for _, b := range blocks {
@@ -58,7 +57,7 @@ func lmStudioResult(c call, blocks []block, out int) string {
 		quote(c.model), strings.Join(output, ","), c.prompt, out, min(out, c.thinking()), c.id)
 }
 
-// lmStudioKind returns the word for a block; "": it is not shown.
+// lmStudioKind returns the type of a block, or "" if it is not shown.
 func lmStudioKind(c call, b block) string {
 	switch {
 	case b.kind == spoken:
@@ -69,8 +68,7 @@ func lmStudioKind(c call, b block) string {
 	return ""
 }
 
-// lmStudioStream returns an answer in events. After an error chat.end comes all
-// the same, with what there is.
+// lmStudioStream returns an answer in events. chat.end follows even an error.
 func lmStudioStream(c call) stream {
 	end := func(blocks []block, out int) string {
 		return sse("chat.end", `{"type":"chat.end","result":`+lmStudioResult(c, blocks, out)+`}`)
@@ -119,8 +117,7 @@ func lmStudioFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"type":%s,"message":%s}}`, quote(kind), quote(p.message))
 }
 
-// lmStudioError returns the type that goes with a status, and words in which it
-// comes.
+// lmStudioError returns the type and the usual message of a status.
 func lmStudioError(status int) (kind, message string) {
 	switch {
 	case status == 401:
@@ -137,8 +134,8 @@ func lmStudioError(status int) (kind, message string) {
 	return "invalid_request", "Invalid request"
 }
 
-// lmStudioOld is its version 0: OpenAI's, with more about the model, and with
-// errors that are named in a stream.
+// lmStudioOld is version 0: OpenAI's API with more about the model, and with named
+// error events.
 func lmStudioOld() dialect {
 	d := openai()
 	d.idHeader = ""
@@ -153,7 +150,7 @@ func lmStudioOld() dialect {
 	return d
 }
 
-// lmStudioLikeOpenAI is what it has for OpenAI's clients, with its own errors.
+// lmStudioLikeOpenAI is its API for OpenAI's clients, with its own errors.
 func lmStudioLikeOpenAI() dialect {
 	d := openai()
 	d.idHeader = ""
@@ -168,8 +165,8 @@ func lmStudioLikeOpenAI() dialect {
 	return d
 }
 
-// speaksLMStudioLikeOpenAI reports whether a request is meant for that. Nothing
-// but the port that LM Studio has by itself tells it from OpenAI's.
+// speaksLMStudioLikeOpenAI reports whether a request is meant for that. Only LM
+// Studio's default port distinguishes it from OpenAI's.
 func speaksLMStudioLikeOpenAI(r *http.Request) bool { return strings.HasSuffix(r.Host, ":1234") }
 
 // speaksLMStudioOld reports whether a request is meant for version 0.
@@ -200,8 +197,7 @@ func lmStudioOldModel(c call) string {
 		`"compatibility_type":"gguf","quantization":"Q4_K_M","state":"loaded","max_context_length":131072}`
 }
 
-// lmStudioOldFailure returns an error, mostly a sentence where OpenAI has an
-// object.
+// lmStudioOldFailure returns an error: mostly a string where OpenAI has an object.
 func lmStudioOldFailure(p problem) string {
 	if p.status < http.StatusInternalServerError {
 		return openaiFailure(p)
@@ -212,8 +208,8 @@ func lmStudioOldFailure(p problem) string {
 	return `{"error":` + quote(p.message) + `}`
 }
 
-// lmStudioDenial returns the words for what a status alone does not say. A local
-// server has no account and no policy, so OpenAI's words have to do there.
+// lmStudioDenial returns the error of a denial. A local server has no account and no
+// policy; OpenAI's errors are used for these.
 func lmStudioDenial(d Denial, x *exchange) problem {
 	switch d {
 	case TooLong:

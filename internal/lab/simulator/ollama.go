@@ -26,14 +26,13 @@ func ollama() dialect {
 		},
 		failure: ollamaFailure,
 		denial:  ollamaDenial,
-		hints:   func(http.Header, window) {},
 	}
 }
 
 // speaksOllama reports whether a request is meant for this API.
 func speaksOllama(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
-// readOllama reads a request, which streams unless it says that it does not.
+// readOllama reads a request. Streaming is the default.
 func readOllama(r ask) (call, problem) {
 	var body struct {
 		Model    string
@@ -75,7 +74,7 @@ func ollamaDone(c call) string {
 		`"prompt_eval_count":%d,"prompt_eval_duration":342546000,"eval_count":%d,"eval_duration":4535599000`, quote(reason), c.prompt, c.out())
 }
 
-// ollamaSays is some of an answer: what is said, and what it takes beside it.
+// ollamaSays is a part of an answer.
 type ollamaSays struct {
 	text, thinking string
 	calls          []string // as JSON
@@ -101,7 +100,7 @@ func ollamaResponse(s ollamaSays) string {
 	return `"response":` + quote(s.text)
 }
 
-// ollamaPiece returns a piece. Arguments that are no object are taken for text.
+// ollamaPiece returns a piece. Arguments that are not a JSON object become text.
 func ollamaPiece(c call, p piece) ollamaSays {
 	switch {
 	case p.kind == spoken:
@@ -145,8 +144,7 @@ func streamOllamaGenerate(c call) stream {
 	return ollamaStream(c, ollamaResponse, ollamaDone(c)+`,"context":[1,2,3]`)
 }
 
-// ollamaStream returns an answer in lines. The server opens with a line that says
-// nothing where a model thinks or calls tools.
+// ollamaStream returns an answer in lines, the first one empty.
 func ollamaStream(c call, says func(ollamaSays) string, how string) stream {
 	s := stream{
 		media:   "application/x-ndjson",
@@ -178,7 +176,7 @@ func ollamaTags(call) string {
 		`"size":1000000000,"digest":"` + strings.Repeat("0", 64) + `",` + ollamaDetails + `}]}`
 }
 
-// ollamaFailure returns an error, which is a sentence and no more.
+// ollamaFailure returns an error, which is only a message.
 func ollamaFailure(p problem) string {
 	if p.message == "" {
 		p.message = ollamaError(p.status)
@@ -207,8 +205,7 @@ func ollamaError(status int) string {
 	return "invalid request"
 }
 
-// ollamaDenial returns the words for what a status alone does not say. Only its
-// cloud has accounts.
+// ollamaDenial returns the error of a denial. Only Ollama's cloud has accounts.
 func ollamaDenial(d Denial, x *exchange) problem {
 	switch d {
 	case TooLong:

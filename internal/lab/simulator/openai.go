@@ -38,8 +38,8 @@ func openaiWhole(c call) string {
 		c.id, c.at.Unix(), quote(c.model), openaiMessage(c), openaiStop(c), openaiUsage(c))
 }
 
-// openaiMessage returns the members of a message. Compatible servers have a
-// place for reasoning; OpenAI shows it in its other API.
+// openaiMessage returns the members of a message. Reasoning is a member of compatible
+// servers only.
 func openaiMessage(c call) string {
 	message, calls := "", []string{}
 	for _, b := range c.blocks() {
@@ -68,7 +68,7 @@ func openaiCall(c call, b block, arguments string) string {
 	return fmt.Sprintf(`"id":%s,"type":"function","function":{"name":%s,"arguments":%s}`, quote(id), quote(b.call.Name), quote(arguments))
 }
 
-// openaiStop returns the reason for the end.
+// openaiStop returns the finish reason.
 func openaiStop(c call) string {
 	switch {
 	case c.said.Stop == Length:
@@ -98,8 +98,8 @@ func openaiStream(c call) stream {
 	return s
 }
 
-// openaiPiece returns a piece in chunks. A call begins with one that names it;
-// reasoning that is not shown is not there at all.
+// openaiPiece returns a piece in chunks. A call begins with a chunk for its name.
+// Reasoning that is not shown has none.
 func openaiPiece(c call, p piece) string {
 	delta := func(members string) string {
 		return openaiChunk(c, openaiChoice("{"+members+"}", "null"), "null")
@@ -119,8 +119,8 @@ func openaiPiece(c call, p piece) string {
 	return some
 }
 
-// openaiChunk returns one event of a stream. Usage is a member of every chunk
-// once it is asked for, and null but in the last.
+// openaiChunk returns one event of a stream. If usage was requested, it is a member of
+// every chunk, null except in the last.
 func openaiChunk(c call, choice, usage string) string {
 	member := ""
 	if c.usage {
@@ -142,8 +142,7 @@ func openaiUsage(c call) string {
 		c.prompt, c.out(), c.prompt+c.out(), c.cached(), c.thinking())
 }
 
-// openaiText is the answer of the older API, whose answers are text and no
-// messages.
+// openaiText is the answer of the older completions API, which has no messages.
 func openaiText(c call) string {
 	return openaiTextObject(c, c.text(), `"stop"`, `,"usage":`+openaiUsage(c))
 }
@@ -199,8 +198,7 @@ func openaiFailure(p problem) string {
 	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`, quote(p.message), quote(kind), param, code)
 }
 
-// openaiError returns the type and the code, as JSON, that go with a status, and
-// words in which they come.
+// openaiError returns the type, the code as JSON, and the usual message of a status.
 func openaiError(status int) (kind, code, message string) {
 	switch status {
 	case 401:
@@ -222,7 +220,7 @@ func openaiError(status int) (kind, code, message string) {
 	return "invalid_request_error", "null", "Invalid request"
 }
 
-// openaiDenial returns the words for what a status alone does not say.
+// openaiDenial returns the error of a denial.
 func openaiDenial(d Denial, x *exchange) problem {
 	newer := x.endpoint.path == "/v1/responses"
 	switch {

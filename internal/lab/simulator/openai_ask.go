@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// What Chat Completions refuses of a conversation. The source is the API: these
-// are its words.
+// The errors of Chat Completions for invalid conversations, in its own words.
 
-// openaiAsk is what is read of a request.
+// openaiAsk has the members of a request that are read.
 type openaiAsk struct {
 	Model         string
 	Stream        bool
@@ -44,15 +43,10 @@ func readOpenAI(r ask) (call, problem) {
 	}
 	c := call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}
 	c.repeat = slices.ContainsFunc(body.Messages, func(t openaiTurn) bool { return t.Role == "assistant" })
-	for _, object := range []func() problem{body.tools, body.texts, body.results} {
-		if p := object(); p.status != 0 {
-			return c, p
-		}
-	}
-	return c, problem{}
+	return c, firstProblem(body.tools, body.texts, body.results)
 }
 
-// tools objects to tools that nobody could call.
+// tools checks the names of tools.
 func (a openaiAsk) tools() problem {
 	for i, t := range a.Tools {
 		if name := t.Function.Name; !isWord(name, 64) {
@@ -63,7 +57,7 @@ func (a openaiAsk) tools() problem {
 	return problem{}
 }
 
-// texts objects to messages that say nothing or not what they should.
+// texts checks the content and tool calls of messages.
 func (a openaiAsk) texts() problem {
 	for i, turn := range a.Messages {
 		if nothing := len(turn.Content) == 0 || string(turn.Content) == "null"; nothing && len(turn.ToolCalls) == 0 {
@@ -86,7 +80,7 @@ func (a openaiAsk) texts() problem {
 	return problem{}
 }
 
-// results objects to calls without results and to results without calls.
+// results checks that tool calls and results match.
 func (a openaiAsk) results() problem {
 	var calls, open []string
 	for i, turn := range a.Messages {
@@ -114,7 +108,7 @@ func (a openaiAsk) results() problem {
 	return openaiUnanswered(open)
 }
 
-// openaiUnanswered objects to calls that have no results.
+// openaiUnanswered checks that no calls without results are left.
 func openaiUnanswered(open []string) problem {
 	if len(open) == 0 {
 		return problem{}

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// bodyKey stands for the body among a status's headers; HTTP has no header
-	// of that name.
+	// bodyKey is the name of the body among a status's headers. HTTP has no such
+	// header.
 	bodyKey = "body"
 
-	// maxReplies bounds what one short line can ask for.
+	// maxReplies bounds the replies of one line.
 	maxReplies = 10_000
 
 	known = "want ok, a status such as 503 or 429;retry-after=7, too-long, quota, key-echo, blocked, refused, reset, " +
@@ -22,7 +22,7 @@ const (
 		`an answer such as think:"Let me see"+say:Hello+call:list{"path":"."}+cut:3, each with *2 to repeat it`
 )
 
-// plain holds the replies that are one word.
+// plain returns the reply of a word without arguments.
 func plain(word string) (Reply, bool) {
 	replies := []Reply{
 		OK{},
@@ -43,7 +43,7 @@ func plain(word string) (Reply, bool) {
 	return replies[i], true
 }
 
-// Parse reads replies from their words, separated by commas:
+// Parse parses replies separated by commas:
 //
 //	529*5, 429;retry-after=7, 503;body="go away", too-long, quota,
 //	key-echo, blocked, refused, reset, silence, silence:30s, error-first,
@@ -51,15 +51,14 @@ func plain(word string) (Reply, bool) {
 //	error-200, drip:200ms, ok,
 //	think:"Let me see."+say:Hello+call:list{"path":"."}+call:now+mixed
 //
-// A word with *5 counts five times. What follows a status are headers, and
-// body for the body. A value with a comma, a semicolon, a star, a plus, a
-// brace, a space or a quote in it is written as a Go string in double quotes.
-// Nothing at all gives no replies.
+// A reply with *5 is repeated five times. A status may have headers, and body for
+// the body. A value with a comma, a semicolon, a star, a plus, a brace, a space or
+// a quote is written as a Go string in double quotes. An empty text has no replies.
 //
-// An answer of its own is put together from think, say and call with a plus.
-// The arguments of a call are a JSON object as it is, or anything as a Go string
-// in double quotes. To them come hidden, mixed, no-ids, stop:length and
-// stop:refusal, see Say, and the way it comes: cut, drip or silence.
+// A Say consists of think, say and call, joined by plus signs. The arguments of a
+// call are a JSON object, or anything as a Go string in double quotes. Further
+// parts are hidden, mixed, no-ids, stop:length, stop:refusal (see Say), and one of
+// cut, drip and silence.
 func Parse(words string) ([]Reply, error) {
 	if strings.TrimSpace(words) == "" {
 		return nil, nil
@@ -78,8 +77,8 @@ func Parse(words string) ([]Reply, error) {
 	return replies, nil
 }
 
-// ParseOutage reads an outage: "5s-25s", "5s-" for one that does not end,
-// "5s-25s=503" or "0s-20s=refused" for one with a reply of its own.
+// ParseOutage parses an outage: "5s-25s", "5s-" for one without an end,
+// "5s-25s=503" or "0s-20s=refused" for one with a reply.
 func ParseOutage(s string) (Outage, error) {
 	span, word, replies := strings.Cut(s, "=")
 	from, to, dashed := strings.Cut(strings.TrimSpace(span), "-")
@@ -103,12 +102,12 @@ func ParseOutage(s string) (Outage, error) {
 func parseTime(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no time since the start", s)
+		return 0, fmt.Errorf("%q is not a time since the start", s)
 	}
 	return d, nil
 }
 
-// parseItem reads a word and how often it counts.
+// parseItem parses a reply and its repetitions.
 func parseItem(item string) (Reply, int, error) {
 	parts := split(item, '*')
 	reply, err := parseReply(strings.TrimSpace(parts[0]))
@@ -122,7 +121,7 @@ func parseItem(item string) (Reply, int, error) {
 	return reply, times, nil
 }
 
-// parseReply reads one word.
+// parseReply parses one reply.
 func parseReply(word string) (Reply, error) {
 	if reply, ok := plain(word); ok {
 		return reply, nil
@@ -195,7 +194,7 @@ func (s Status) with(part string) (Status, error) {
 	name, value, ok := strings.Cut(part, "=")
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !ok || !isToken(name) {
-		return s, fmt.Errorf("%q is no header: want name=value", part)
+		return s, fmt.Errorf("%q is not a header: want name=value", part)
 	}
 	value, err := unquoted(strings.TrimSpace(value))
 	switch {
@@ -204,7 +203,7 @@ func (s Status) with(part string) (Status, error) {
 	case name == bodyKey:
 		s.Body = value
 	case strings.ContainsFunc(value, isControl):
-		return s, fmt.Errorf("header %q: a control character in %q", name, value)
+		return s, fmt.Errorf("header %q: control character in %q", name, value)
 	default:
 		s.Header = s.Header.Clone()
 		if s.Header == nil {
@@ -223,10 +222,10 @@ func isToken(s string) bool {
 	})
 }
 
-// isControl reports whether r has no place in a header's value.
+// isControl reports whether a header's value must not contain r.
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// quoted returns a value as a word can carry it.
+// quoted returns a value, in double quotes if necessary.
 func quoted(value string) string {
 	bare := value != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`,;*+{}"`, r)
@@ -237,14 +236,14 @@ func quoted(value string) string {
 	return strconv.Quote(value)
 }
 
-// unquoted undoes quoted.
+// unquoted reverses quoted.
 func unquoted(value string) (string, error) {
 	if !strings.Contains(value, `"`) {
 		return value, nil
 	}
 	plain, err := strconv.Unquote(value)
 	if err != nil || value[0] != '"' {
-		return "", fmt.Errorf("%q is no string in double quotes", value)
+		return "", fmt.Errorf("%q is not a string in double quotes", value)
 	}
 	return plain, nil
 }

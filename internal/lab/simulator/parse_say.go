@@ -18,8 +18,7 @@ const (
 	noIDsWord  = "no-ids"
 )
 
-// String returns the answer in the words that Parse reads, `say:""` where it is
-// empty.
+// String returns the answer as Parse reads it, `say:""` if it is empty.
 func (s Say) String() string {
 	var words []string
 	add := func(on bool, word string) {
@@ -59,14 +58,14 @@ func isObject(s string) bool {
 	return strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// isSay reports whether a word is an answer of its own.
+// isSay reports whether a word is a Say.
 func isSay(word string) bool {
 	parts := split(word, '+')
 	name, _, _ := strings.Cut(strings.TrimSpace(parts[0]), ":")
 	return len(parts) > 1 || slices.Contains([]string{thinkWord, sayWord, callWord, stopWord, hiddenWord, mixedWord, noIDsWord}, name)
 }
 
-// parseSay reads an answer.
+// parseSay parses an answer.
 func parseSay(word string) (Reply, error) {
 	var s Say
 	for _, part := range split(word, '+') {
@@ -111,16 +110,16 @@ func (s *Say) addCall(argument string) error {
 		}
 		arguments = plain
 	} else if arguments != "" && !isObject(arguments) {
-		return fmt.Errorf("the arguments %q are no JSON object: put them in double quotes as a Go string", arguments)
+		return fmt.Errorf("the arguments %q are not a JSON object: put them in double quotes as a Go string", arguments)
 	}
 	if !isWord(name, 64) {
-		return fmt.Errorf("%q is no name of a tool", name)
+		return fmt.Errorf("%q is not a tool name", name)
 	}
 	s.Calls = append(s.Calls, Call{name, arguments})
 	return nil
 }
 
-// addWay reads a word that says how an answer is or comes.
+// addWay parses a part other than content: a flag, or Cut, Drip or Silence.
 func (s *Say) addWay(part string) error {
 	switch part {
 	case hiddenWord:
@@ -138,14 +137,14 @@ func (s *Say) addWay(part string) error {
 			return err
 		}
 		if !isWay(how) || s.How != nil {
-			return fmt.Errorf("%q is no part of an answer, which comes in one way: cut, drip or silence", part)
+			return fmt.Errorf("%q is not a part of an answer: want at most one of cut, drip and silence", part)
 		}
 		s.How = how
 	}
 	return nil
 }
 
-// isWay reports whether a reply is a way in which an answer can come.
+// isWay reports whether a reply can be the How of a Say.
 func isWay(r Reply) bool {
 	switch r.(type) {
 	case Cut, Drip, Silence:
@@ -154,8 +153,8 @@ func isWay(r Reply) bool {
 	return false
 }
 
-// isWord reports whether s is letters, digits, _ and -, and at most so long, as
-// vendors want it of names.
+// isWord reports whether s is a name for vendors: letters, digits, _ and -, and at
+// most longest bytes.
 func isWord(s string, longest int) bool {
 	return s != "" && len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')

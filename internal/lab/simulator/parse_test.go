@@ -16,7 +16,7 @@ const everyWord = `529, 429;retry-after=7;x-note="a, b; c*2", 503;body="go \"awa
 	`too-long, quota, key-echo, blocked, say:Hello, say:"", think:"hm, so"+hidden+call:list{"path":"a, b*}"}+call:now+call:odd"{"+mixed, ` +
 	`think:a+say:b+call:c{}+no-ids+stop:length+cut:2:error, say:a+drip:1s, call:a+stop:refusal+silence`
 
-func TestParseReadsEveryReply(t *testing.T) {
+func TestParse_EveryReply(t *testing.T) {
 	want := []simulator.Reply{
 		simulator.Status{Code: 529},
 		simulator.Status{Code: 429, Header: http.Header{"Retry-After": {"7"}, "X-Note": {"a, b; c*2"}}},
@@ -67,7 +67,7 @@ func line(replies []simulator.Reply) string {
 	return strings.Join(words, ", ")
 }
 
-func TestParseRepeats(t *testing.T) {
+func TestParse_RepeatsReplies(t *testing.T) {
 	for words, want := range map[string]string{
 		"":                             "",
 		" \n ":                         "",
@@ -84,7 +84,7 @@ func TestParseRepeats(t *testing.T) {
 	}
 }
 
-func TestParseNamesTheBadWord(t *testing.T) {
+func TestParse_ErrorNamesTheReply(t *testing.T) {
 	for words, want := range map[string]string{
 		"ok, broken":           `unknown reply "broken": want ok, a status`,
 		"529,,ok":              `unknown reply ""`,
@@ -92,10 +92,10 @@ func TestParseNamesTheBadWord(t *testing.T) {
 		"99":                   `reply "99": want a status from 200 to 599`,
 		"600":                  `reply "600": want a status`,
 		"12x":                  `reply "12x": want a status`,
-		"429;retry-after":      `"retry-after" is no header`,
-		"429;a b=c":            `"a b=c" is no header`,
-		`429;x="a`:             `no string in double quotes`,
-		"429;x=`\"`":           `no string in double quotes`,
+		"429;retry-after":      `"retry-after" is not a header`,
+		"429;a b=c":            `"a b=c" is not a header`,
+		`429;x="a`:             `not a string in double quotes`,
+		"429;x=`\"`":           `not a string in double quotes`,
 		`429;x="\n"`:           `a control character`,
 		"cut":                  `reply "cut": want a count`,
 		"cut:-1":               `reply "cut:-1": want a count`,
@@ -108,15 +108,15 @@ func TestParseNamesTheBadWord(t *testing.T) {
 		"ok*9999999":           `want one number`,
 		"ok*10000,ok":          `more than 10000 replies`,
 		"529;body=x\n;q=1, no": `unknown reply "no"`,
-		"say:a+529":            `"529" is no part of an answer`,
-		"cut:1+drip:1s":        `"drip:1s" is no part of an answer, which comes in one way`,
-		"ok+ok":                `"ok" is no part of an answer`,
+		"say:a+529":            `"529" is not a part of an answer`,
+		"cut:1+drip:1s":        `"drip:1s" is not a part of an answer: want at most one`,
+		"ok+ok":                `"ok" is not a part of an answer`,
 		"say:a+":               `unknown reply ""`,
-		`say:"a`:               `no string in double quotes`,
-		"call:a b{}":           `"a b" is no name of a tool`,
-		"call:{}":              `"" is no name of a tool`,
-		"call:a{b}":            `the arguments "{b}" are no JSON object`,
-		`call:a"`:              `no string in double quotes`,
+		`say:"a`:               `not a string in double quotes`,
+		"call:a b{}":           `"a b" is not a tool name`,
+		"call:{}":              `"" is not a tool name`,
+		"call:a{b}":            `the arguments "{b}" are not a JSON object`,
+		`call:a"`:              `not a string in double quotes`,
 		"stop:now":             `want stop:length or stop:refusal`,
 	} {
 		got, err := simulator.Parse(words)
@@ -126,7 +126,7 @@ func TestParseNamesTheBadWord(t *testing.T) {
 	}
 }
 
-func TestParseOutageReadsItsSpanAndItsReply(t *testing.T) {
+func TestParseOutage_SpanAndReply(t *testing.T) {
 	for words, want := range map[string]simulator.Outage{
 		"5s-25s":         {From: 5 * time.Second, To: 25 * time.Second},
 		"1m0s-":          {From: time.Minute},
@@ -144,7 +144,7 @@ func TestParseOutageReadsItsSpanAndItsReply(t *testing.T) {
 	}
 }
 
-func TestParseOutageNamesWhatIsWrong(t *testing.T) {
+func TestParseOutage_ErrorNamesTheProblem(t *testing.T) {
 	for words, want := range map[string]string{
 		"":            "want FROM-TO",
 		"5s":          "want FROM-TO",

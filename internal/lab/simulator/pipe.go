@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// Pipe is a net.Listener in memory. What it accepts comes from its own
-// DialContext, over net.Pipe, so that a server on it and its clients can run
-// inside a testing/synctest bubble; make it inside the bubble then.
+// Pipe is an in-memory net.Listener. It accepts the connections of its own
+// DialContext, over net.Pipe, so that a server and its clients can run inside a
+// testing/synctest bubble. Create it there.
 //
-// Dialling a closed Pipe is refused as a closed port refuses. A connection
-// that is closed after SetLinger(0) is a reset to its other end.
+// A dial of a closed Pipe is refused as by a closed port. A connection that is
+// closed after SetLinger(0) is reset at its other end.
 type Pipe struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -38,17 +38,16 @@ func (p *Pipe) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and refuses whoever dials. It leaves connections alone.
+// Close ends Accept and refuses further dials. It does not close connections.
 func (p *Pipe) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-// Addr returns an address that names the pipe and leads nowhere.
+// Addr returns an address for display only.
 func (p *Pipe) Addr() net.Addr { return pipeAddr{} }
 
-// DialContext connects to whoever accepts, whatever the address. It fits
-// http.Transport.
+// DialContext connects to Accept, for any address. It fits http.Transport.
 func (p *Pipe) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
 	client, server := connect()
 	select {
@@ -61,7 +60,7 @@ func (p *Pipe) DialContext(ctx context.Context, network, _ string) (net.Conn, er
 	}
 }
 
-// refused is the error of a dial that nobody listens for.
+// refused returns the error of a dial without a listener.
 func refused(network string) error {
 	err := os.NewSyscallError("connect", syscall.ECONNREFUSED)
 	return &net.OpError{Op: "dial", Net: network, Addr: pipeAddr{}, Err: err}
@@ -106,7 +105,7 @@ func (c *pipeConn) Write(b []byte) (int, error) {
 	return n, c.named("write", err)
 }
 
-// named returns the error that a network would have given.
+// named returns the error that a network connection would return.
 func (c *pipeConn) named(op string, err error) error {
 	over := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)
 	if !over || !c.severed.Load() {
@@ -115,10 +114,10 @@ func (c *pipeConn) named(op string, err error) error {
 	return &net.OpError{Op: op, Net: pipeName, Addr: pipeAddr{}, Err: os.NewSyscallError(op, syscall.ECONNRESET)}
 }
 
-// sever closes a connection with a reset where it knows how to.
+// sever closes a connection, with a reset if it supports that.
 func sever(conn net.Conn) {
 	if c, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = c.SetLinger(0) // a connection that is gone already is as good as reset
+		_ = c.SetLinger(0) // a closed connection needs no reset
 	}
 	_ = conn.Close()
 }

@@ -34,7 +34,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 	return client, <-accepted
 }
 
-func TestAClosedPipeRefusesAsAClosedPortDoes(t *testing.T) {
+func TestPipe_ClosedRefusesDials(t *testing.T) {
 	pipe := simulator.NewPipe()
 	if err := errors.Join(pipe.Close(), pipe.Close()); err != nil {
 		t.Errorf("join: %v", err)
@@ -48,7 +48,7 @@ func TestAClosedPipeRefusesAsAClosedPortDoes(t *testing.T) {
 	}
 }
 
-func TestADialThatNobodyAcceptsEndsWithItsContext(t *testing.T) {
+func TestPipe_DialEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -60,7 +60,7 @@ func TestADialThatNobodyAcceptsEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAConnectionClosedAfterSetLingerIsAReset(t *testing.T) {
+func TestPipe_CloseAfterSetLingerIsAReset(t *testing.T) {
 	for _, linger := range []bool{true, false} {
 		client, server := pair(t)
 		if linger {
@@ -81,7 +81,7 @@ func TestAConnectionClosedAfterSetLingerIsAReset(t *testing.T) {
 	}
 }
 
-func TestAnyServerCanServeAPipeInABubble(t *testing.T) {
+func TestPipe_ServesInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := simulator.NewPipe()
 		server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,7 @@ func TestAnyServerCanServeAPipeInABubble(t *testing.T) {
 		transport.CloseIdleConnections()
 		_ = server.Close()
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
+			t.Errorf("serve: %v", err)
 		}
 	})
 }

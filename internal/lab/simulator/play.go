@@ -37,8 +37,7 @@ func (s Status) play(x *exchange) {
 	_, _ = io.WriteString(x.w, body) // unflushed: net/http then knows its length
 }
 
-// Where there is nobody to take the connection from, as with a recorder, a
-// reset is a connection that ends.
+// Without a connection to hijack, as with a recorder, a reset is an abort.
 func (Reset) play(x *exchange) {
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
@@ -99,15 +98,15 @@ func (c Cut) play(x *exchange) {
 	}
 }
 
-// finish ends a cut answer the way it says.
+// finish ends a cut answer.
 func (e Ending) finish() {
 	if e == Dropped {
 		abort()
 	}
 }
 
-// half sends the first half of the JSON body. A dropped one has promised the
-// whole.
+// half sends the first half of the JSON body. A dropped one has the Content-Length
+// of the whole.
 func (x *exchange) half(end Ending) {
 	status, body := x.whole()
 	promised := len(body) / 2
@@ -119,8 +118,8 @@ func (x *exchange) half(end Ending) {
 	end.finish()
 }
 
-// answer sends a normal answer with a wait before each word or, if it is one
-// body, before each piece.
+// answer sends a normal answer with a wait before each word, or before each piece
+// of a JSON body.
 func (x *exchange) answer(pace time.Duration) {
 	if x.streams() {
 		s := x.open()

@@ -32,8 +32,8 @@ type Provider struct {
 	log     record
 }
 
-// New returns a provider whose clock starts now. Make it inside the bubble if it
-// is for one. Only Serve and Transport start goroutines; Close ends them.
+// New returns a provider whose clock starts now. To use it in a synctest bubble,
+// create it there. Only Serve and Transport start goroutines; Close ends them.
 func New(s Script) *Provider {
 	if s.Answer == "" {
 		s.Answer = defaultAnswer
@@ -43,32 +43,32 @@ func New(s Script) *Provider {
 		Handler:           p,
 		ConnState:         p.follow,
 		ReadHeaderTimeout: time.Minute,
-		ErrorLog:          log.New(io.Discard, "", 0), // what fails here fails on purpose
+		ErrorLog:          log.New(io.Discard, "", 0), // failures are intended
 	}
 	// DialTLSContext too, so that a client keeps its vendor's https address.
 	p.transport = &http.Transport{DialContext: p.dial, DialTLSContext: p.dial}
 	return p
 }
 
-// Start starts the clock anew, and with it outages, windows of the limit and
-// the times in Requests. The replies go on where they are.
+// Start restarts the clock of outages, the limit's windows and the times in
+// Requests. It does not restart the replies.
 func (p *Provider) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.start, p.window, p.used = time.Now(), 0, 0
 }
 
-// Serve answers on a listener until Close, then gives nil; it closes the
-// listener. See Refuse for what a refusal looks like there.
+// Serve serves a listener until Close, then returns nil. It closes the listener.
+// See Refuse for how a refusal looks there.
 func (p *Provider) Serve(l net.Listener) error {
 	if !p.hold() {
 		return l.Close()
 	}
 	defer p.running.Done()
-	return p.serve(door{l, p})
+	return p.serve(refusingListener{l, p})
 }
 
-// serve is Serve for whoever holds running.
+// serve serves a listener. The caller holds running.
 func (p *Provider) serve(l net.Listener) error {
 	err := p.server.Serve(l)
 	if errors.Is(err, http.ErrServerClosed) {
@@ -77,9 +77,9 @@ func (p *Provider) serve(l net.Listener) error {
 	return err
 }
 
-// Transport reaches the provider in memory, whatever the host, with http and
-// https alike and without TLS. It is the same one each time, and it is closed
-// with the provider.
+// Transport returns a transport that reaches the provider in memory at any http or
+// https address, without TLS. It is always the same one, and closed with the
+// provider.
 func (p *Provider) Transport() *http.Transport {
 	p.inMemory.Do(func() {
 		if !p.hold() {
@@ -87,7 +87,7 @@ func (p *Provider) Transport() *http.Transport {
 		}
 		go func() {
 			defer p.running.Done()
-			_ = p.serve(p.pipe) // a pipe ends only by being closed
+			_ = p.serve(p.pipe) // ends only with Close
 		}()
 	})
 	return p.transport
@@ -96,9 +96,8 @@ func (p *Provider) Transport() *http.Transport {
 // Client returns an http.Client over Transport.
 func (p *Provider) Client() *http.Client { return &http.Client{Transport: p.Transport()} }
 
-// Close ends everything that is under way, breaks all connections and waits
-// until nothing of the provider is left running. Dialling it in memory is
-// refused from then on.
+// Close breaks all connections and waits until the provider's goroutines have
+// ended. In-memory dials are refused from then on.
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	first := !p.closing
@@ -113,7 +112,7 @@ func (p *Provider) Close() error {
 	return err
 }
 
-// hold keeps Close waiting until running.Done; false: it is too late.
+// hold makes Close wait until running.Done. It reports false after Close.
 func (p *Provider) hold() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,8 +123,8 @@ func (p *Provider) hold() bool {
 	return true
 }
 
-// follow counts connections. The server that calls it holds running itself, so
-// the count never leaves zero while Close waits.
+// follow counts connections. Its caller, the server, holds running too, so the
+// count never leaves zero while Close waits.
 func (p *Provider) follow(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -143,17 +142,17 @@ func (p *Provider) dial(ctx context.Context, network, addr string) (net.Conn, er
 	return p.pipe.DialContext(ctx, network, addr)
 }
 
-// door is a real listener that resets whom the script refuses.
-type door struct {
+// refusingListener resets connections that the script refuses.
+type refusingListener struct {
 	net.Listener
 	p *Provider
 }
 
 // Accept returns the next connection that is not refused.
-func (d door) Accept() (net.Conn, error) {
+func (l refusingListener) Accept() (net.Conn, error) {
 	for {
-		conn, err := d.Listener.Accept()
-		if err != nil || !d.p.refuses() {
+		conn, err := l.Listener.Accept()
+		if err != nil || !l.p.refuses() {
 			return conn, err
 		}
 		sever(conn)

@@ -101,7 +101,7 @@ func putTo(t *testing.T, p *simulator.Provider, path, body string) answer {
 	return post(t.Context(), p.Client(), path, strings.Replace(strings.Replace(body, "{", `{"model":"m",`, 1), ",}", "}", 1))
 }
 
-func TestAVendorRefusesAConversationThatIsNoneInItsOwnWords(t *testing.T) {
+func TestProvider_RefusesInvalidConversations(t *testing.T) {
 	for _, row := range refused {
 		bubble(t, simulator.Script{Replies: parse(t, "529")}, func(t *testing.T, p *simulator.Provider) {
 			got := putTo(t, p, row.path, row.body)
@@ -121,7 +121,7 @@ func TestAVendorRefusesAConversationThatIsNoneInItsOwnWords(t *testing.T) {
 	}
 }
 
-func TestDenialsAreInTheVendorsWords(t *testing.T) {
+func TestDenial_HasTheVendorsWords(t *testing.T) {
 	for _, row := range []struct {
 		path  string
 		words [4]string // too-long, quota, key-echo, blocked
@@ -164,7 +164,7 @@ func withKey(t *testing.T, p *simulator.Provider, path string) answer {
 	return do(p.Client(), req)
 }
 
-func TestTheKeyIsFoundWhereverItStands(t *testing.T) {
+func TestDenial_KeyEchoFindsTheKey(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.KeyEcho}, func(t *testing.T, p *simulator.Provider) {
 		for _, name := range []string{"x-api-key", "x-goog-api-key", "key"} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://simulator"+geminiSSE+"&key=KEY", strings.NewReader("{}"))
@@ -179,7 +179,7 @@ func TestTheKeyIsFoundWhereverItStands(t *testing.T) {
 	})
 }
 
-func TestABlockedPromptIsAnAnswerAtGooglesInEveryForm(t *testing.T) {
+func TestDenial_BlockedIsAnAnswerOfGemini(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.Blocked}, func(t *testing.T, p *simulator.Provider) {
 		for path, prefix := range map[string]string{geminiWhole: "{", geminiSSE: "data: {", geminiArray: "[{"} {
 			got := ask(t, p, path, "{}")
@@ -190,7 +190,7 @@ func TestABlockedPromptIsAnAnswerAtGooglesInEveryForm(t *testing.T) {
 	})
 }
 
-func TestAModelThatNobodyHasIsNotFound(t *testing.T) {
+func TestProvider_UnknownModelIsNotFound(t *testing.T) {
 	for path, want := range map[string]string{
 		messages:  `{"type":"error","error":{"type":"not_found_error","message":"model: no-such-model"}`,
 		responses: `"message":"The requested model 'no-such-model' does not exist.","type":"invalid_request_error","param":"model","code":"model_not_found"`,
@@ -216,7 +216,7 @@ func TestAModelThatNobodyHasIsNotFound(t *testing.T) {
 	}
 }
 
-func TestOnItsOwnPortLMStudioFailsInItsOwnWords(t *testing.T) {
+func TestProvider_LMStudioErrorsOnItsPort(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "503, error-first, ok")}, func(t *testing.T, p *simulator.Provider) {
 		for _, want := range []string{`{"error":"Model is unloaded."}`, "event: error\ndata: {\"error\":{\"message\":\"Model is unloaded.\"}", "[DONE]"} {
 			got := post(t.Context(), p.Client(), studioLike, streamed)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Reply is what the provider does with one request: OK, Say, Status, Denial,
+// Reply is the answer to one request: OK, Say, Status, Denial,
 // Refuse, Reset, Silence, ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or
 // Drip.
 //
-// String returns the reply in the words that Parse reads.
+// String returns the reply as Parse reads it.
 type Reply interface {
 	fmt.Stringer
 	play(*exchange)
@@ -23,24 +23,24 @@ type Reply interface {
 // OK is a normal answer.
 type OK struct{}
 
-// Status is an answer with a status of its own.
+// Status is an answer with a chosen status.
 type Status struct {
 	Code   int         // 200 to 599
 	Header http.Header // sent with it
-	Body   string      // "": from 400 on the provider's own error for that status, below nothing
+	Body   string      // "": the provider's own error for a status from 400 on, otherwise empty
 }
 
-// Refuse is a connection that does not come about; it takes the reply's turn.
-// Where Transport is used the dial is refused. On a real listener the client
-// sees a reset: a program cannot refuse what the kernel has accepted. For the
-// turn to come, the answer before it ends the connection; a request that comes
-// on another connection that was kept alive is closed without a byte.
+// Refuse is a refused connection, which uses up the reply. With Transport the dial
+// is refused. On a real listener the client sees a reset: a program cannot refuse
+// what the kernel has accepted. The answer before it closes its connection, so that
+// the next request dials. A request on another open connection gets no answer: the
+// connection is closed.
 type Refuse struct{}
 
 // Reset breaks the connection before the first byte of an answer.
 type Reset struct{}
 
-// Silence sends nothing, not even headers, and then a normal answer.
+// Silence is a normal answer after a time without even headers.
 type Silence struct {
 	For time.Duration // 0: until the client leaves
 }
@@ -49,29 +49,28 @@ type Silence struct {
 // is an error with status 200.
 type ErrorFirst struct{}
 
-// RoleError is a stream that opens as always and has an error in place of
-// content. The JSON counterpart is an error with status 200.
+// RoleError is a stream that opens normally and has an error in place of content.
+// The JSON counterpart is an error with status 200.
 type RoleError struct{}
 
 // Cut ends an answer early.
 type Cut struct {
-	After int    // content events that are sent, at most all of them
-	End   Ending // how it ends
+	After int // content events that are sent, at most all of them
+	End   Ending
 }
 
-// Ending is the way in which a cut answer ends.
+// Ending is how a cut answer ends.
 type Ending uint8
 
-// The endings. Dropped and Clean leave half of the body where the answer is
-// one JSON body.
+// The endings. Dropped and Clean send half of a JSON body.
 const (
 	Dropped Ending = iota // the connection breaks
-	Clean                 // HTTP ends well, the API's own end is missing
-	Done                  // with the API's own end: a short, complete answer
+	Clean                 // the HTTP body ends normally, without the API's terminator
+	Done                  // with the API's terminator: a short, complete answer
 	Failed                // with an error inside the stream; the JSON counterpart is an error with status 200
 )
 
-// String returns the ending's word; Dropped, which needs none, has "dropped".
+// String returns "dropped", "clean", "done" or "error".
 func (e Ending) String() string {
 	switch e {
 	case Clean:
@@ -85,7 +84,7 @@ func (e Ending) String() string {
 	}
 }
 
-// Empty is status 200 with the right headers and not a byte of body.
+// Empty is status 200 with the right headers and an empty body.
 type Empty struct{}
 
 // HTML is status 200 with a web page, as a proxy or a captive portal sends it.
@@ -94,8 +93,7 @@ type HTML struct{}
 // Error200 is status 200 with an error as one JSON body, streamed or not.
 type Error200 struct{}
 
-// Drip is a normal answer that comes slowly. One JSON body comes in a few
-// pieces.
+// Drip is a slow normal answer. A JSON body comes in a few pieces.
 type Drip struct {
 	Every time.Duration // the wait before each word
 }
@@ -144,8 +142,8 @@ func (c Cut) String() string {
 	return word + ":" + c.End.String()
 }
 
-// String returns "429;retry-after=7", the headers in order of their names and
-// the body as if it were the last of them.
+// String returns "429;retry-after=7", with the headers sorted by name and the body
+// last.
 func (s Status) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.Itoa(s.Code))
@@ -160,8 +158,7 @@ func (s Status) String() string {
 	return b.String()
 }
 
-// String returns "5s-25s", "5s-" where it does not end, and "5s-25s=503" where
-// the reply is not the usual one.
+// String returns "5s-25s", "5s-" without an end, or "5s-25s=503" with a reply.
 func (o Outage) String() string {
 	word := o.From.String() + "-"
 	if o.To != 0 {
@@ -173,8 +170,8 @@ func (o Outage) String() string {
 	return word
 }
 
-// outcome is a reply's short word: a status without what it carries, an answer
-// without what it says.
+// outcome returns a reply in short: a status without headers and body, an answer
+// without its text.
 func outcome(r Reply) string {
 	switch r := r.(type) {
 	case Status:

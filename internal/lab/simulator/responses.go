@@ -6,8 +6,7 @@ import (
 )
 
 // The source of what follows: platform.openai.com, "Responses" and "Streaming
-// events". An error inside a stream has the form of the API, which puts it into
-// a member of its own; the page shows it without.
+// events". The API has an error in a stream in a member of its own, unlike the page.
 
 func responsesWhole(c call) string {
 	var items []string
@@ -18,8 +17,7 @@ func responsesWhole(c call) string {
 	return responsesObject(c, status, "null", strings.Join(items, ","), responsesUsage(c))
 }
 
-// responsesEnd returns the status of an answer and, as JSON, why it is not
-// complete.
+// responsesEnd returns the status of an answer and incomplete_details as JSON.
 func responsesEnd(c call) (status, incomplete string) {
 	switch c.said.Stop {
 	case Length:
@@ -68,7 +66,7 @@ func responsesStart(n *numbered, c call, b block) string {
 	return item
 }
 
-// responsesDelta returns some of an item. Reasoning that is not shown has none.
+// responsesDelta returns a delta of an item, or "" for reasoning that is not shown.
 func responsesDelta(n *numbered, c call, p piece) string {
 	members := responsesWhere(c, p.block) + `,"delta":` + quote(p.text)
 	switch {
@@ -98,7 +96,7 @@ func responsesStop(n *numbered, c call, b block) string {
 	return done + n.event("response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, b.index, responsesItem(c, b, "completed")))
 }
 
-// numbered returns events with their numbers in the stream.
+// numbered numbers the events of a stream.
 type numbered struct{ next int }
 
 func (n *numbered) event(kind, members string) string {
@@ -130,7 +128,7 @@ func responsesID(c call, b block) string {
 	return "msg_" + c.id
 }
 
-// responsesWhere returns the members that say which part of which item is meant.
+// responsesWhere returns the members that identify an item and its part.
 func responsesWhere(c call, b block) string {
 	where := fmt.Sprintf(`"item_id":%s,"output_index":%d`, quote(responsesID(c, b)), b.index)
 	switch b.kind {

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// What Responses refuses of a conversation. The source is the API: these are
-// its words.
+// The errors of Responses for invalid conversations, in its own words.
 
-// responsesAsk is what is read of a request.
+// responsesAsk has the members of a request that are read.
 type responsesAsk struct {
 	Model     string
 	Stream    bool
@@ -54,15 +53,10 @@ func readResponses(r ask) (call, problem) {
 		c.view = shown
 	}
 	c.repeat = slices.ContainsFunc(body.Input, func(t responsesTurn) bool { return t.Role == "assistant" || t.Type == "function_call" })
-	for _, object := range []func() problem{body.ids, body.results, body.thoughts} {
-		if p := object(); p.status != 0 {
-			return c, p
-		}
-	}
-	return c, problem{}
+	return c, firstProblem(body.ids, body.results, body.thoughts)
 }
 
-// ids objects to ids that are not the API's own.
+// ids checks the form of ids.
 func (a responsesAsk) ids() problem {
 	for i, t := range a.Input {
 		prefix := map[string]string{"function_call": "fc", "reasoning": "rs", "message": "msg"}[t.Type]
@@ -77,7 +71,7 @@ func (a responsesAsk) ids() problem {
 	return problem{}
 }
 
-// results objects to calls without results and to results without calls.
+// results checks that tool calls and results match.
 func (a responsesAsk) results() problem {
 	open := []string{}
 	for _, t := range a.Input {
@@ -96,8 +90,8 @@ func (a responsesAsk) results() problem {
 	return problem{}
 }
 
-// thoughts objects to reasoning that nobody has kept, and to reasoning without
-// what came of it.
+// thoughts checks that reasoning is kept by the client or the server, and is
+// followed by its item.
 func (a responsesAsk) thoughts() problem {
 	for i, t := range a.Input {
 		if t.Type != "reasoning" {

@@ -6,25 +6,22 @@ import (
 	"strings"
 )
 
-// Say is an answer of its own in place of the script's: what the model thinks,
-// then what it says, then the tools it calls. A part that an API has no place
-// for is left out there. Reasoning is shown as the vendor shows it: to who asks
-// to see it at Anthropic, Google and in OpenAI's Responses, to everybody
-// elsewhere.
+// Say is an answer in place of the script's: reasoning, then text, then tool calls.
+// A part that an API does not support is left out. Reasoning is shown on request by
+// Anthropic, Google and OpenAI's Responses, and always by the others.
 type Say struct {
 	Reasoning string
 	Text      string
 	Calls     []Call
 
-	Hidden bool  // the reasoning is not shown, only what stands for it where the vendor has such a thing
-	Mixed  bool  // pieces of the calls' arguments come in turn, where they come in pieces
-	NoIDs  bool  // the calls have no ids, where the vendor's servers do that
+	Hidden bool  // the reasoning is encrypted or redacted, where the vendor has that
+	Mixed  bool  // pieces of several calls' arguments alternate
+	NoIDs  bool  // the calls have no ids, where that occurs
 	Stop   Stop  // why it ends
-	How    Reply // Cut, Drip or Silence: the way it comes; nil: as a normal answer does
+	How    Reply // Cut, Drip or Silence; nil: a normal answer
 }
 
-// Call is a tool that a model calls. Arguments are what the model writes, a
-// JSON object if it does well; "": nothing at all.
+// Call is a tool call of a model. Arguments are normally a JSON object; "": none.
 type Call struct {
 	Name, Arguments string
 }
@@ -32,17 +29,17 @@ type Call struct {
 // Stop is why an answer ends.
 type Stop string
 
-// The reasons to stop. The zero Stop is that all is said or that the calls wait
-// for their results.
+// The reasons to stop. The zero Stop is a complete answer, or calls that wait for
+// their results.
 const (
-	Length  Stop = "length"  // the bound of an answer
+	Length  Stop = "length"  // the maximum length
 	Refusal Stop = "refusal" // a filter; Ollama has none
 )
 
-// text returns the answer without reasoning and calls.
+// text returns the text of the answer.
 func (c call) text() string { return c.said.Text }
 
-// thinking counts the tokens of the reasoning, a word each.
+// thinking returns the number of reasoning tokens, one per word.
 func (c call) thinking() int {
 	if c.view == never {
 		return 0
@@ -50,11 +47,11 @@ func (c call) thinking() int {
 	return len(inWords(c.said.Reasoning))
 }
 
-// out counts the tokens of the whole answer.
+// out returns the number of tokens of the whole answer.
 func (c call) out() int {
 	n := c.thinking() + len(inWords(c.said.Text))
 	for _, call := range c.said.Calls {
-		n += len(inBites(call.Arguments))
+		n += len(inArgumentPieces(call.Arguments))
 	}
 	return n
 }
@@ -68,17 +65,17 @@ func (s Say) play(x *exchange) {
 	s.How.play(x)
 }
 
-// view is how much of a model's reasoning a request sees.
+// view is how much of a model's reasoning a client sees.
 type view uint8
 
 const (
 	shown   view = iota
-	omitted      // its frame without words
-	sealed       // what stands for it
+	omitted      // a block without text
+	sealed       // encrypted or redacted
 	never        // the model does not think
 )
 
-// blockKind is what a block of an answer holds.
+// blockKind is the kind of a block.
 type blockKind uint8
 
 const (
@@ -93,19 +90,28 @@ type block struct {
 	index  int // in the answer
 	nth    int // among the calls
 	call   Call
-	pieces []string // an event each
+	pieces []string // one per event
 }
 
-// text returns the whole block, which is the arguments of a call.
+// text returns the text of the block, or the arguments of a call.
 func (b block) text() string { return strings.Join(b.pieces, "") }
 
-// object returns the arguments of a call as a JSON object; false: they are none.
+// object returns the arguments of a call if they are a JSON object.
 func (b block) object() (string, bool) {
 	text := b.text()
 	if text == "" {
 		return "{}", true
 	}
 	return text, text[0] == '{' && json.Valid([]byte(text))
+}
+
+// cut returns the block's pieces.
+func (b block) cut() []piece {
+	all := make([]piece, len(b.pieces))
+	for i, text := range b.pieces {
+		all[i] = piece{block: b, text: text, first: i == 0, last: i == len(b.pieces)-1}
+	}
+	return all
 }
 
 // blocks returns the answer in blocks.
@@ -126,12 +132,12 @@ func (c call) blocks() []block {
 		add(block{kind: spoken, pieces: words})
 	}
 	for i, call := range c.said.Calls {
-		add(block{kind: called, nth: i, call: call, pieces: inBites(call.Arguments)})
+		add(block{kind: called, nth: i, call: call, pieces: inArgumentPieces(call.Arguments)})
 	}
 	return all
 }
 
-// reasoning tells how much of the reasoning is seen.
+// reasoning returns how much of the reasoning the client sees.
 func (c call) reasoning() view {
 	if c.said.Hidden && c.view != never {
 		return sealed
@@ -139,7 +145,7 @@ func (c call) reasoning() view {
 	return c.view
 }
 
-// inWords cuts a text behind each space.
+// inWords splits a text after each space.
 func inWords(text string) []string {
 	words := strings.SplitAfter(text, " ")
 	if last := len(words) - 1; words[last] == "" {
@@ -148,19 +154,19 @@ func inWords(text string) []string {
 	return words
 }
 
-// bite is how much of a call's arguments comes at once, in runes.
-const bite = 8
+// argumentPiece is the length of a piece of a call's arguments, in runes.
+const argumentPiece = 8
 
-// inBites cuts the arguments of a call. Nothing is one empty bite.
-func inBites(text string) []string {
-	runes, bites := []rune(strings.ToValidUTF8(text, "�")), []string{}
-	for ; len(runes) > bite; runes = runes[bite:] {
-		bites = append(bites, string(runes[:bite]))
+// inArgumentPieces splits the arguments of a call. Empty ones are one empty piece.
+func inArgumentPieces(text string) []string {
+	runes, parts := []rune(strings.ToValidUTF8(text, "�")), []string{}
+	for ; len(runes) > argumentPiece; runes = runes[argumentPiece:] {
+		parts = append(parts, string(runes[:argumentPiece]))
 	}
-	return append(bites, string(runes))
+	return append(parts, string(runes))
 }
 
-// piece is one event's worth of a block.
+// piece is the part of a block in one event.
 type piece struct {
 	block
 	text        string
@@ -172,15 +178,11 @@ func (c call) inOrder() []piece {
 	var before []piece
 	var calls [][]piece
 	for _, b := range c.blocks() {
-		var all []piece
-		for i, text := range b.pieces {
-			all = append(all, piece{block: b, text: text, first: i == 0, last: i == len(b.pieces)-1})
-		}
 		if b.kind == called && c.said.Mixed {
-			calls = append(calls, all)
+			calls = append(calls, b.cut())
 			continue
 		}
-		before = append(before, all...)
+		before = append(before, b.cut()...)
 	}
 	return append(before, inTurn(calls)...)
 }
@@ -199,7 +201,7 @@ func inTurn(blocks [][]piece) []piece {
 	return all
 }
 
-// inWhole returns a piece for each block: for APIs that do not cut a call.
+// inWhole returns the pieces for APIs that send a call in one event.
 func (c call) inWhole() []piece {
 	var all []piece
 	for _, b := range c.blocks() {
@@ -207,16 +209,13 @@ func (c call) inWhole() []piece {
 			all = append(all, piece{block: b, text: b.text(), first: true, last: true})
 			continue
 		}
-		for i, text := range b.pieces {
-			all = append(all, piece{block: b, text: text, first: i == 0, last: i == len(b.pieces)-1})
-		}
+		all = append(all, b.cut()...)
 	}
 	return all
 }
 
-// weave returns pieces as events. What opens and closes a block is no content:
-// it goes with the next piece, at the start before all of them, at the end
-// behind.
+// weave returns pieces as events. The start and the end of a block are no content:
+// they go with the next piece, before the first or after the last.
 func weave(pieces []piece, open, delta, end func(piece) string) (before string, content []string, behind string) {
 	for i, p := range pieces {
 		if p.first {
@@ -234,8 +233,7 @@ func weave(pieces []piece, open, delta, end func(piece) string) (before string, 
 	return before, content, behind
 }
 
-// first returns the call with an answer of no more than n events, as much as a
-// model has said that was cut short. A call that is not reached is not made.
+// first returns the call with its answer cut to at most n events.
 func (c call) first(n int) call {
 	var short Say
 	all := c.inOrder()
@@ -258,8 +256,7 @@ func (c call) first(n int) call {
 	return c
 }
 
-// signature returns what a vendor wants back with an answer's reasoning. Google
-// has it in base64, so everybody does.
+// signature returns the signature of an answer's reasoning, in base64 as Google's.
 func signature(c call) string {
 	return base64.StdEncoding.EncodeToString([]byte("signature of " + c.id))
 }

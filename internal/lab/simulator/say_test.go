@@ -54,7 +54,7 @@ func gist(f map[string]any) string {
 	return string(text)
 }
 
-func TestReasoningAndCallsAreOnTheWireAsTheVendorHasThem(t *testing.T) {
+func TestSay_ReasoningAndCallsOnTheWire(t *testing.T) {
 	for _, a := range asking {
 		bubble(t, simulator.Script{Replies: parse(t, everythingSaid)}, func(t *testing.T, p *simulator.Provider) {
 			got := ask(t, p, a.path, a.body)
@@ -65,7 +65,7 @@ func TestReasoningAndCallsAreOnTheWireAsTheVendorHasThem(t *testing.T) {
 	}
 }
 
-func TestAWholeAnswerHoldsWhatAStreamSays(t *testing.T) {
+func TestSay_WholeAnswerEqualsStream(t *testing.T) {
 	for path, want := range map[string][]string{
 		messages: {
 			`"content":[{"type":"thinking","thinking":"Let me see.","signature":"c2lnbmF0dXJlIG9mIDAwMDAwMQ=="},{"type":"text","text":"Two files."},` +
@@ -116,7 +116,7 @@ func TestAWholeAnswerHoldsWhatAStreamSays(t *testing.T) {
 	}
 }
 
-func TestReasoningIsShownAsItIsAskedFor(t *testing.T) {
+func TestSay_ShowsReasoningOnRequest(t *testing.T) {
 	const hidden = `think:"Let me see."+say:Yes+hidden`
 	for _, row := range []struct{ reply, path, body, has, lacks string }{
 		{everythingSaid, messages, streamed, "Two ", "thinking"},
@@ -142,7 +142,7 @@ func TestReasoningIsShownAsItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestMixedCallsComeByTurns(t *testing.T) {
+func TestSay_MixedCallsAlternate(t *testing.T) {
 	const both = `call:a{"x":"first call"}+call:b{"y":"second"}+mixed`
 	for path, want := range map[string]string{
 		messages:    `2 3 2 3 2`,
@@ -183,7 +183,7 @@ func TestMixedCallsComeByTurns(t *testing.T) {
 	}
 }
 
-func TestACutMayFallIntoACall(t *testing.T) {
+func TestSay_CutInsideACall(t *testing.T) {
 	failures := map[string]string{messages: "event: error", completions: `"error":`, responses: "response.failed"}
 	for _, row := range []struct {
 		how            string
@@ -209,7 +209,7 @@ func TestACutMayFallIntoACall(t *testing.T) {
 	}
 }
 
-func TestACutThatIsDoneIsAShorterAnswer(t *testing.T) {
+func TestSay_CutDoneIsAShorterAnswer(t *testing.T) {
 	for reply, want := range map[string]string{
 		everythingSaid + "+cut:2:done":                     `"content":"","reasoning_content":"Let me "}`,
 		everythingSaid + "+cut:4:done":                     `"content":"Two ","reasoning_content":"Let me see."`,
@@ -227,7 +227,7 @@ func TestACutThatIsDoneIsAShorterAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAnswerMayStopForOtherReasons(t *testing.T) {
+func TestSay_StopReasons(t *testing.T) {
 	for _, row := range []struct{ path, length, refusal string }{
 		{messages, `"stop_reason":"max_tokens"`, `"stop_reason":"refusal"`},
 		{completions, `"finish_reason":"length"`, `"finish_reason":"content_filter"`},
@@ -247,7 +247,7 @@ func TestAnAnswerMayStopForOtherReasons(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreNoObjectEndAsTheVendorEndsThem(t *testing.T) {
+func TestSay_InvalidArguments(t *testing.T) {
 	for path, want := range map[string]string{
 		messages:    `"name":"a","input":{}`,
 		completions: `"arguments":"{oh"`,
@@ -263,7 +263,7 @@ func TestArgumentsThatAreNoObjectEndAsTheVendorEndsThem(t *testing.T) {
 	}
 }
 
-func TestIDsAreGivenWhereTheVendorGivesThem(t *testing.T) {
+func TestSay_CallIDs(t *testing.T) {
 	gemini3 := strings.Replace(geminiWhole, "/m:", "/gemini-3-pro:", 1)
 	for _, row := range []struct{ path, with, without string }{
 		{completions, `{"id":"call_000001_0"`, `{"id":"","type"`},
@@ -281,7 +281,7 @@ func TestIDsAreGivenWhereTheVendorGivesThem(t *testing.T) {
 	}
 }
 
-func TestAPromptThatRepeatsAnAnswerIsHalfKnown(t *testing.T) {
+func TestProvider_RepeatedPromptIsHalfCached(t *testing.T) {
 	for _, row := range []struct{ path, body, want string }{
 		{messages, `{"model":"m","system":[{"cache_control":{}}],"messages":[{"role":"user","content":"a"}]}`, `"input_tokens":12,"cache_creation_input_tokens":11,"cache_read_input_tokens":0`},
 		{messages, `{"model":"m","system":[{"cache_control":{}}],"messages":[{"role":"assistant","content":"a"}]}`, `"input_tokens":12,"cache_creation_input_tokens":0,"cache_read_input_tokens":12`},

@@ -10,14 +10,14 @@ import (
 const (
 	jsonMedia = "application/json"
 
-	// pieces is how many a dripping JSON body comes in.
+	// pieces is the number of pieces of a dripping JSON body.
 	pieces = 8
 
 	page = "<!DOCTYPE html>\n<html><head><title>Maintenance</title></head>" +
 		"<body><h1>We will be back soon</h1></body></html>\n"
 )
 
-// open sends a stream's headers and gives its events.
+// open sends a stream's headers and returns its events.
 func (x *exchange) open() stream {
 	s := x.endpoint.stream(x.call)
 	x.w.Header().Set("Content-Type", s.media)
@@ -27,9 +27,8 @@ func (x *exchange) open() stream {
 	return s
 }
 
-// send writes parts, each as soon as it is there. An error means that the
-// client left or that the script asks for what HTTP forbids, such as a 304
-// with a body: there is nobody to tell.
+// send writes and flushes parts. It ignores errors: the client has left, or the
+// script violates HTTP with a 304 with a body, for example.
 func (x *exchange) send(parts ...string) {
 	for _, part := range parts {
 		if _, err := io.WriteString(x.w, part); err != nil {
@@ -39,7 +38,7 @@ func (x *exchange) send(parts ...string) {
 	}
 }
 
-// flush sends what is buffered, where the writer can.
+// flush sends buffered data if the writer supports it.
 func (x *exchange) flush() { _ = http.NewResponseController(x.w).Flush() }
 
 // drip sends parts with a wait before each.
@@ -50,7 +49,7 @@ func (x *exchange) drip(parts []string, every time.Duration) {
 	}
 }
 
-// promise sends the headers of a body of a known length.
+// promise sends headers with a Content-Length.
 func (x *exchange) promise(status int, media string, length int) {
 	x.w.Header().Set("Content-Type", media)
 	x.w.Header().Set("Content-Length", strconv.Itoa(length))
@@ -64,7 +63,7 @@ func (x *exchange) body(status int, media, body string) {
 	x.send(body)
 }
 
-// inPieces cuts a body into as many parts as a slow one comes in.
+// inPieces splits a body for a slow answer.
 func inPieces(body string) []string {
 	parts := make([]string, pieces)
 	for i := range parts {
@@ -73,7 +72,7 @@ func inPieces(body string) []string {
 	return parts
 }
 
-// wait waits. The client or the provider going ends the exchange at once.
+// wait waits. It aborts the exchange when the client leaves or the provider closes.
 func (x *exchange) wait(d time.Duration) {
 	if d <= 0 {
 		return
@@ -83,7 +82,7 @@ func (x *exchange) wait(d time.Duration) {
 	x.until(timer.C)
 }
 
-// until waits for a moment that may never come.
+// until waits for a channel, nil to wait for ever, and aborts as wait does.
 func (x *exchange) until(moment <-chan time.Time) {
 	select {
 	case <-moment:

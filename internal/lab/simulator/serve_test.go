@@ -38,7 +38,7 @@ func network(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func TestOnARealPortAResetIsAReset(t *testing.T) {
+func TestServe_Reset(t *testing.T) {
 	p, url := served(t, simulator.Script{Replies: parse(t, "reset, ok, reset")})
 	client := network(t)
 	for i := range 3 {
@@ -52,7 +52,7 @@ func TestOnARealPortAResetIsAReset(t *testing.T) {
 	}
 }
 
-func TestOnARealPortARefusalIsSeenAsAReset(t *testing.T) {
+func TestServe_RefusalIsAReset(t *testing.T) {
 	p, url := served(t, simulator.Script{Replies: parse(t, "ok, refused*2, ok")})
 	client := network(t)
 	for i, want := range []int{200, 0, 0, 200} {
@@ -66,7 +66,7 @@ func TestOnARealPortARefusalIsSeenAsAReset(t *testing.T) {
 	}
 }
 
-func TestOnARealPortACutAnswerBreaksOff(t *testing.T) {
+func TestServe_CutAnswerBreaksOff(t *testing.T) {
 	_, url := served(t, simulator.Script{Replies: parse(t, "cut:2*2, cut:2:clean"), Answer: "one two three"})
 	client := network(t)
 	stream := post(t.Context(), client, url+completions, streamed)
@@ -83,11 +83,11 @@ func TestOnARealPortACutAnswerBreaksOff(t *testing.T) {
 	}
 }
 
-func TestOnARealPortSilenceEndsWhenTheClientLeaves(t *testing.T) {
+func TestServe_SilenceEndsWhenTheClientLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	p, url := served(t, simulator.Script{
-		Replies: parse(t, "silence"),
-		Watch:   func(simulator.Request) { leave() },
+		Replies:   parse(t, "silence"),
+		OnRequest: func(simulator.Request) { leave() },
 	})
 	if got := post(ctx, network(t), url+messages, plain); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("got %+v", got)
@@ -97,9 +97,9 @@ func TestOnARealPortSilenceEndsWhenTheClientLeaves(t *testing.T) {
 	}
 }
 
-func TestCloseDoesNotWaitForSilence(t *testing.T) {
+func TestClose_EndsSilence(t *testing.T) {
 	said := make(chan struct{})
-	script := simulator.Script{Then: simulator.Silence{}, Watch: func(simulator.Request) { close(said) }}
+	script := simulator.Script{Then: simulator.Silence{}, OnRequest: func(simulator.Request) { close(said) }}
 	p, url := served(t, script)
 	ended := make(chan answer)
 	go func() { ended <- post(context.Background(), network(t), url+messages, streamed) }()
@@ -112,7 +112,7 @@ func TestCloseDoesNotWaitForSilence(t *testing.T) {
 	}
 }
 
-func TestAClosedProviderServesNobody(t *testing.T) {
+func TestServe_AfterCloseClosesTheListener(t *testing.T) {
 	p := simulator.New(simulator.Script{})
 	if err := errors.Join(p.Close(), p.Close()); err != nil {
 		t.Errorf("join: %v", err)
@@ -129,7 +129,7 @@ func TestAClosedProviderServesNobody(t *testing.T) {
 	}
 }
 
-func TestServeTellsOfAListenerThatFails(t *testing.T) {
+func TestServe_ReturnsListenerErrors(t *testing.T) {
 	p := simulator.New(simulator.Script{})
 	defer p.Close()
 	pipe := simulator.NewPipe()
@@ -139,7 +139,7 @@ func TestServeTellsOfAListenerThatFails(t *testing.T) {
 	}
 }
 
-func TestTheProviderIsAHandlerForAnyServer(t *testing.T) {
+func TestProvider_IsAHandlerForAnyServer(t *testing.T) {
 	p := simulator.New(simulator.Script{Replies: parse(t, "refused, reset, cut:1, ok")})
 	server := httptest.NewServer(p)
 	defer server.Close()
@@ -151,7 +151,7 @@ func TestTheProviderIsAHandlerForAnyServer(t *testing.T) {
 	}
 }
 
-func TestWhereAConnectionCannotBeTakenAResetIsAnAbort(t *testing.T) {
+func TestProvider_ResetWithoutHijackerAborts(t *testing.T) {
 	p := simulator.New(simulator.Script{Replies: parse(t, "reset")})
 	defer func() {
 		if got := recover(); got != http.ErrAbortHandler {

@@ -4,55 +4,53 @@
 // tests talk to it instead of a vendor.
 //
 // It speaks Anthropic Messages, OpenAI Chat Completions and Responses, Gemini,
-// Ollama and LM Studio's REST well enough for the vendors' own SDKs, streamed
-// and not, with reasoning and tool calls. It knows nothing: every answer is the
-// same text, or what a Say puts there. It checks no credentials and looks at
-// little of a request: the model's name, the way the answer is wanted, and
-// whether the conversation is one that the vendor would take. A tool's result
-// without its call, say, gets the vendor's own 400, and a model whose name
-// begins with "no-such" its own 404. What comes to the port 1234 as if to OpenAI
-// is for LM Studio.
+// Ollama and LM Studio's REST API well enough for the vendors' own SDKs, streamed
+// and not, with reasoning and tool calls. Every answer is the same text, or that
+// of a Say. It checks no credentials. Of a request it reads the model's name, the
+// form of the answer, and whether the vendor would accept the conversation. A tool
+// result without its call, for example, gets the vendor's own 400, and a model
+// whose name begins with "no-such" its own 404. OpenAI requests to port 1234 are
+// answered as LM Studio does.
 //
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
-// where a reset is a real TCP reset; [Provider.Transport] reaches it in memory,
-// so that a test in a testing/synctest bubble sees an hour of silence pass in
-// no time.
+// where a reset is a real TCP reset. [Provider.Transport] reaches it in memory, so
+// that in a testing/synctest bubble an hour of silence takes no time.
 package simulator
 
 import "time"
 
-// Script says how a provider behaves. What is asked first decides: a running
-// outage, then the limit, then the next of Replies. A request that cannot be
-// read is answered with the provider's own error and uses up no reply.
+// Script defines a provider's behaviour. The first that applies decides: an outage,
+// then the limit, then the next of Replies. A malformed request is answered with
+// the provider's own error and uses up no reply.
 //
-// The zero Script is a provider in good health.
+// The zero Script is a healthy provider.
 type Script struct {
-	Replies []Reply       // one for each request to a generation endpoint, in order
-	Then    Reply         // the reply when Replies are used up; nil: OK
-	Outages []Outage      // hold for every endpoint; where two overlap the first one listed counts
-	Limit   Limit         // holds for the generation endpoints; zero: none
-	Answer  string        // the text of a normal answer; "": a dozen words
-	Pace    time.Duration // the wait before each word of a stream; 0: none
-	Watch   func(Request) // told of each request as its reply is decided, by concurrent callers; nil: nobody
+	Replies   []Reply       // one for each request to a generation endpoint, in order
+	Then      Reply         // the reply when Replies are used up; nil: OK
+	Outages   []Outage      // of all endpoints; of overlapping ones the first counts
+	Limit     Limit         // of the generation endpoints; zero: none
+	Answer    string        // the text of a normal answer; "": a dozen words
+	Pace      time.Duration // the wait before each word of a stream; 0: none
+	OnRequest func(Request) // called concurrently for each request when its reply is decided; nil: not called
 }
 
-// Outage is a time in which every request gets the same reply. An answer that
-// is under way when it begins goes on.
+// Outage is a time in which every request gets the same reply. Answers that are in
+// progress when it begins continue.
 //
-// With Refuse as its reply no connection comes about: in memory the dial is
-// refused, on a real listener the connection is reset as it is accepted, and a
-// request on a connection that was kept alive is closed without a byte.
+// With Refuse as its reply no connection is established: in memory the dial is
+// refused, and a real listener resets the connection after accepting it. A request
+// on an open connection gets no answer: the connection is closed.
 type Outage struct {
-	From, To time.Duration // since the provider's start, To excluded; a To of 0: it does not end
+	From, To time.Duration // since the provider's start, To excluded; To 0: no end
 	Reply    Reply         // nil: 529, overloaded
 }
 
-// covers reports whether the outage holds at a time since the start.
+// covers reports whether the outage includes a time since the start.
 func (o Outage) covers(at time.Duration) bool {
 	return at >= o.From && (at < o.To || o.To == 0)
 }
 
-// reply returns what the outage does to a request.
+// reply returns the outage's reply, or the default.
 func (o Outage) reply() Reply {
 	if o.Reply == nil {
 		return Status{Code: 529}
@@ -68,8 +66,8 @@ type Limit struct {
 	Every time.Duration // the length of a window; 0: no limit
 }
 
-// on reports whether there is a limit.
+// on reports whether l limits requests.
 func (l Limit) on() bool { return l.N > 0 && l.Every > 0 }
 
-// defaultAnswer is what a provider says that was told nothing else.
+// defaultAnswer is the text of an answer that a script does not set.
 const defaultAnswer = "The provider is well again, and this is all that it has to say."

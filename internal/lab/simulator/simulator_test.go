@@ -89,7 +89,7 @@ func outcomes(p *simulator.Provider) string {
 	return strings.Join(words, " ")
 }
 
-func TestRepliesComeInOrderAndThenTheProviderIsWell(t *testing.T) {
+func TestScript_RepliesInOrderThenHealthy(t *testing.T) {
 	replies := parse(t, "529, 429;retry-after=7, 503;body=gone, ok")
 	bubble(t, simulator.Script{Replies: replies}, func(t *testing.T, p *simulator.Provider) {
 		for i, want := range []int{529, 429, 503, 200, 200} {
@@ -110,7 +110,7 @@ func TestRepliesComeInOrderAndThenTheProviderIsWell(t *testing.T) {
 	})
 }
 
-func TestThenHoldsForEverAfterTheReplies(t *testing.T) {
+func TestScript_ThenFollowsReplies(t *testing.T) {
 	script := simulator.Script{Replies: parse(t, "ok"), Then: simulator.Status{Code: 500}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		for range 3 {
@@ -122,7 +122,7 @@ func TestThenHoldsForEverAfterTheReplies(t *testing.T) {
 	})
 }
 
-func TestARefusalHappensAtTheDialAndTakesItsTurn(t *testing.T) {
+func TestScript_RefusalUsesUpAReply(t *testing.T) {
 	script := simulator.Script{Replies: parse(t, "refused, ok, refused*2, 529")}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		for i, want := range []int{0, 200, 0, 0, 529, 200} {
@@ -140,7 +140,7 @@ func TestARefusalHappensAtTheDialAndTakesItsTurn(t *testing.T) {
 	})
 }
 
-func TestAnOutageHoldsFromItsFirstMomentToItsLast(t *testing.T) {
+func TestOutage_FromIncludedToExcluded(t *testing.T) {
 	outages := []simulator.Outage{{From: 5 * time.Second, To: 25 * time.Second}, {From: time.Hour, Reply: simulator.Reset{}}}
 	script := simulator.Script{Outages: outages, Replies: parse(t, "ok, 401")}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
@@ -165,7 +165,7 @@ func TestAnOutageHoldsFromItsFirstMomentToItsLast(t *testing.T) {
 	})
 }
 
-func TestAnOutageOfRefusalsClosesWhatWasKeptAlive(t *testing.T) {
+func TestOutage_RefusalClosesIdleConnections(t *testing.T) {
 	script := simulator.Script{Outages: []simulator.Outage{{From: time.Second, To: time.Minute, Reply: simulator.Refuse{}}}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		if got := ask(t, p, completions, plain); got.status != 200 {
@@ -190,7 +190,7 @@ func TestAnOutageOfRefusalsClosesWhatWasKeptAlive(t *testing.T) {
 	})
 }
 
-func TestStartBeginsTheOutagesAnew(t *testing.T) {
+func TestStart_RestartsOutages(t *testing.T) {
 	script := simulator.Script{Outages: []simulator.Outage{{To: time.Minute, Reply: simulator.Status{Code: 503}}}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		time.Sleep(time.Minute)
@@ -206,7 +206,7 @@ func TestStartBeginsTheOutagesAnew(t *testing.T) {
 	})
 }
 
-func TestAnHourOfSilenceEndsInAnAnswer(t *testing.T) {
+func TestSilence_EndsInAnAnswer(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "silence:1h")}, func(t *testing.T, p *simulator.Provider) {
 		begin := time.Now()
 		got := ask(t, p, messages, streamed)
@@ -219,7 +219,7 @@ func TestAnHourOfSilenceEndsInAnAnswer(t *testing.T) {
 	})
 }
 
-func TestTheClientLeavingEndsSilenceAndDripAtOnce(t *testing.T) {
+func TestProvider_ClientLeavingEndsSilenceAndDrip(t *testing.T) {
 	for _, words := range []string{"silence", "silence:9h", "drip:1h"} {
 		bubble(t, simulator.Script{Replies: parse(t, words)}, func(t *testing.T, p *simulator.Provider) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -236,7 +236,7 @@ func TestTheClientLeavingEndsSilenceAndDripAtOnce(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+func TestClose_EndsAnswersInProgress(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.Silence{}}, func(t *testing.T, p *simulator.Provider) {
 		var clients sync.WaitGroup
 		for range 5 {
@@ -257,7 +257,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-func TestALimitSaysWhenItsWindowOpens(t *testing.T) {
+func TestLimit_HeadersStateTheNextWindow(t *testing.T) {
 	script := simulator.Script{Limit: simulator.Limit{N: 2, Every: time.Minute}, Replies: parse(t, "ok*2, 500")}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		time.Sleep(9500 * time.Millisecond)
@@ -289,7 +289,7 @@ func TestALimitSaysWhenItsWindowOpens(t *testing.T) {
 	})
 }
 
-func TestPaceComesBeforeEachWordOfAStreamOnly(t *testing.T) {
+func TestScript_PaceDelaysStreamsOnly(t *testing.T) {
 	script := simulator.Script{Answer: "one two three", Pace: time.Second}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		for body, want := range map[string]time.Duration{streamed: 3 * time.Second, plain: 0} {
@@ -302,7 +302,7 @@ func TestPaceComesBeforeEachWordOfAStreamOnly(t *testing.T) {
 	})
 }
 
-func TestADripIsSlowAndWhole(t *testing.T) {
+func TestDrip_IsSlowAndComplete(t *testing.T) {
 	script := simulator.Script{Answer: "one two three", Then: simulator.Drip{Every: time.Minute}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		for body, want := range map[string]time.Duration{streamed: 3 * time.Minute, plain: 8 * time.Minute} {
@@ -315,7 +315,7 @@ func TestADripIsSlowAndWhole(t *testing.T) {
 	})
 }
 
-func TestARequestThatCannotBeReadUsesUpNoReply(t *testing.T) {
+func TestScript_MalformedRequestUsesNoReply(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "529")}, func(t *testing.T, p *simulator.Provider) {
 		ask(t, p, messages, `{`)
 		ask(t, p, completions, `{"stream":true}`)
@@ -328,9 +328,9 @@ func TestARequestThatCannotBeReadUsesUpNoReply(t *testing.T) {
 	})
 }
 
-func TestTheRecordKeepsWhatArrived(t *testing.T) {
+func TestRequests_ReturnsReceivedRequests(t *testing.T) {
 	var watched []string
-	script := simulator.Script{Watch: func(q simulator.Request) { watched = append(watched, q.Outcome) }}
+	script := simulator.Script{OnRequest: func(q simulator.Request) { watched = append(watched, q.Outcome) }}
 	script.Replies = parse(t, "refused")
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		long := `{"model":"` + strings.Repeat("m", 2<<20) + `"}`
@@ -355,7 +355,7 @@ func TestTheRecordKeepsWhatArrived(t *testing.T) {
 	})
 }
 
-func TestTheRecordIsBounded(t *testing.T) {
+func TestRequests_IsBounded(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.Refuse{}}, func(t *testing.T, p *simulator.Provider) {
 		for range 10_001 {
 			ask(t, p, messages, plain)
@@ -366,7 +366,7 @@ func TestTheRecordIsBounded(t *testing.T) {
 	})
 }
 
-func TestATooLargeRequestIsToldSo(t *testing.T) {
+func TestProvider_TooLargeRequestGets413(t *testing.T) {
 	bubble(t, simulator.Script{}, func(t *testing.T, p *simulator.Provider) {
 		got := ask(t, p, messages, strings.Repeat(" ", 33<<20))
 		if got.err != nil || got.status != 413 || !strings.Contains(got.body, "request_too_large") {
@@ -378,7 +378,7 @@ func TestATooLargeRequestIsToldSo(t *testing.T) {
 	})
 }
 
-func TestManyClientsAtOnceUseUpEachReplyOnce(t *testing.T) {
+func TestScript_ConcurrentClientsUseEachReplyOnce(t *testing.T) {
 	bubble(t, simulator.Script{Replies: parse(t, "529*20, 503*20, reset*10")}, func(t *testing.T, p *simulator.Provider) {
 		var clients sync.WaitGroup
 		for range 100 {

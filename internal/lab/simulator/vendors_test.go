@@ -107,7 +107,7 @@ func about(t *testing.T, name, data string) (kind, word string) {
 	return "empty", text
 }
 
-func TestEveryVendorsStreamHasItsOwnShape(t *testing.T) {
+func TestProvider_StreamsOfEveryVendor(t *testing.T) {
 	const words = " delta delta delta "
 	shapes := []struct{ path, media, opening, ending, failure, broken string }{
 		{
@@ -159,7 +159,7 @@ func TestEveryVendorsStreamHasItsOwnShape(t *testing.T) {
 	}
 }
 
-func TestAnArrayIsOneJSONValueHoweverItEnds(t *testing.T) {
+func TestProvider_GeminiArrayIsValidJSON(t *testing.T) {
 	for _, reply := range []string{"ok", "error-first", "role-error", "cut:1:done"} {
 		bubble(t, simulator.Script{Replies: parse(t, reply)}, func(t *testing.T, p *simulator.Provider) {
 			if got := ask(t, p, geminiArray, "{}"); !json.Valid([]byte(got.body)) {
@@ -181,7 +181,7 @@ var vendors = []struct{ path, text string }{
 	{studio, `"output":[{"type":"message","content":"one two"}]`},
 }
 
-func TestEveryVendorHasACounterpartInJSON(t *testing.T) {
+func TestProvider_JSONOfEveryVendor(t *testing.T) {
 	for _, v := range vendors {
 		for _, row := range []struct {
 			reply                  string
@@ -209,7 +209,7 @@ func TestEveryVendorHasACounterpartInJSON(t *testing.T) {
 	}
 }
 
-func TestEveryVendorsErrorsHaveItsOwnForm(t *testing.T) {
+func TestProvider_ErrorsOfEveryVendor(t *testing.T) {
 	for _, row := range []struct {
 		path, body, reply string
 		status            int
@@ -239,7 +239,7 @@ func TestEveryVendorsErrorsHaveItsOwnForm(t *testing.T) {
 	}
 }
 
-func TestEveryStatusHasAnErrorInEveryForm(t *testing.T) {
+func TestProvider_StatusesOfEveryVendor(t *testing.T) {
 	for code := 400; code < 600; code++ {
 		bubble(t, simulator.Script{Then: simulator.Status{Code: code}}, func(t *testing.T, p *simulator.Provider) {
 			for _, v := range vendors {
@@ -252,7 +252,7 @@ func TestEveryStatusHasAnErrorInEveryForm(t *testing.T) {
 	}
 }
 
-func TestGoogleSaysHowLongToWaitInTheBody(t *testing.T) {
+func TestProvider_GeminiRetryDelayInBody(t *testing.T) {
 	for reply, want := range map[string]string{
 		"429;retry-after=7":                       `"retryDelay":"7s"`,
 		"429;retry-after=soon, 429;retry-after=7": `"status":"RESOURCE_EXHAUSTED"}}`,
@@ -266,7 +266,7 @@ func TestGoogleSaysHowLongToWaitInTheBody(t *testing.T) {
 	}
 }
 
-func TestEveryVendorsSideEndpointsAnswerWithoutAScript(t *testing.T) {
+func TestProvider_SideEndpointsOfEveryVendor(t *testing.T) {
 	bubble(t, simulator.Script{Then: simulator.Status{Code: 529}}, func(t *testing.T, p *simulator.Provider) {
 		for _, row := range []struct{ method, path, want string }{
 			{"GET", "/v1/models/gpt-9", `"id":"gpt-9"`},
@@ -298,7 +298,7 @@ func TestEveryVendorsSideEndpointsAnswerWithoutAScript(t *testing.T) {
 	})
 }
 
-func TestAKeyOfGooglesMakesTheModelsGoogles(t *testing.T) {
+func TestProvider_GeminiKeySelectsGeminiModels(t *testing.T) {
 	bubble(t, simulator.Script{}, func(t *testing.T, p *simulator.Provider) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://simulator/v1/models", nil)
 		if err != nil {
@@ -311,7 +311,7 @@ func TestAKeyOfGooglesMakesTheModelsGoogles(t *testing.T) {
 	})
 }
 
-func TestAStreamOfResponsesIsNumberedFromZero(t *testing.T) {
+func TestProvider_ResponsesEventsAreNumbered(t *testing.T) {
 	for reply, events := range map[string]int{
 		"ok": 11, "role-error": 5, "error-first": 1, "cut:2:error": 7, `think:a+say:"b c"+call:d{}+call:e+mixed`: 19,
 	} {

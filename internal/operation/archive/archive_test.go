@@ -73,7 +73,7 @@ func Example() {
 	// <nil>
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestRead_ReturnsWhatWasWritten(t *testing.T) {
 	all := []archive.Conversation{talk("a", "hello", "<b> & \u2028"), talk("b", strings.Repeat("long ", 50_000)), talk("c", "")}
 	text := write(t, all...)
 	var zipped bytes.Buffer
@@ -98,7 +98,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNotWholeSaysWhereItBreaksOff(t *testing.T) {
+func TestRead_ErrorNamesTheLine(t *testing.T) {
 	text := write(t, talk("a", "1", "2"), talk("b", "3"))
 	lines := strings.SplitAfter(text, "\n")
 	for n := range len(text) - 1 {
@@ -131,7 +131,7 @@ func TestAFileThatIsNotWholeSaysWhereItBreaksOff(t *testing.T) {
 	}
 }
 
-func TestASavedConversationIsReplacedOnlyByMoreOfIt(t *testing.T) {
+func TestSave_ReplacesOnlyAPrefix(t *testing.T) {
 	dir := t.TempDir() + "/deep"
 	for _, c := range []archive.Conversation{talk("a", "1"), talk("a", "1"), talk("a", "1", "2"), talk("b.c", "1")} {
 		path, err := archive.Save(dir, c, noon)
@@ -160,7 +160,7 @@ func TestASavedConversationIsReplacedOnlyByMoreOfIt(t *testing.T) {
 	}
 }
 
-func TestAllIsToldAlsoOfWhatIsBehindADamage(t *testing.T) {
+func TestAll_ContinuesAfterDamage(t *testing.T) {
 	e := store.Memory()
 	for _, id := range []string{"a", "b", "c"} {
 		if _, err := e.Append(t.Context(), id, store.Position{}, store.Record{Type: "x"}); err != nil {

@@ -52,7 +52,7 @@ func (p patient) Conversations(ctx context.Context, before string) iter.Seq2[sto
 	}
 }
 
-func TestAStoreIsToldOfInSentences(t *testing.T) {
+func TestStore_DescribesItsHealth(t *testing.T) {
 	tests := []struct {
 		health store.Health
 		err    error
@@ -89,7 +89,7 @@ func TestAStoreIsToldOfInSentences(t *testing.T) {
 	}
 }
 
-func TestLogsAreReadAndThoseThatAreDamagedNamed(t *testing.T) {
+func TestLogs_NamesDamagedConversations(t *testing.T) {
 	e := store.Memory()
 	at := now
 	for _, id := range []string{"a", "b", "c", "later"} {
@@ -132,7 +132,7 @@ func TestLogsAreReadAndThoseThatAreDamagedNamed(t *testing.T) {
 	}
 }
 
-func TestTheClockIsComparedWithWhatPassesAndWithOthers(t *testing.T) {
+func TestClock_ComparesWithElapsedTimeAndServers(t *testing.T) {
 	tests := []struct {
 		name   string
 		now    time.Time
@@ -166,7 +166,7 @@ func address(t *testing.T, text string) doctor.Address {
 	return doctor.Address{Name: "acme", URL: u}
 }
 
-func TestWhoAnswersIsThereWhateverTheAnswer(t *testing.T) {
+func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	asked := make(chan *http.Request, 10)
 	status := http.StatusUnauthorized
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -197,7 +197,7 @@ func TestWhoAnswersIsThereWhateverTheAnswer(t *testing.T) {
 	}
 }
 
-func TestWhoCannotBeReachedIsAProblemIfSomebodyWantsHim(t *testing.T) {
+func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	secure := httptest.NewUnstartedServer(nil)

@@ -34,7 +34,7 @@ func (w *world) all() []any {
 	return out
 }
 
-func TestARestartForgetsNothing(t *testing.T) {
+func TestOpen_RestoresTheHistory(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -55,7 +55,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	})
 }
 
-func TestAnIncidentGoesOnAfterARestart(t *testing.T) {
+func TestOpen_ResumesIncidents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.json")
 		w := newWorld(t, path)
@@ -74,7 +74,7 @@ func TestAnIncidentGoesOnAfterARestart(t *testing.T) {
 	})
 }
 
-func TestTheFileIsWrittenEveryMinuteAndAtTheEnd(t *testing.T) {
+func TestPersist_WritesEveryMinuteAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.json")
 		w := newWorld(t, path)
@@ -115,7 +115,7 @@ func TestTheFileIsWrittenEveryMinuteAndAtTheEnd(t *testing.T) {
 	})
 }
 
-func TestAFileThatCannotBeReadIsPutAsideAndToldOf(t *testing.T) {
+func TestOpen_MovesDamagedFileAside(t *testing.T) {
 	for _, text := range []string{
 		"", "{", "null", "[]", `{"v":2}`, `{"v":1,"upstreams":{"a":null}}`, `{"v":1,"upstreams":{"a":{"strip":{"quarters":[{}]}}}}`,
 		`{"v":1,"upstreams":{"a":{"saved":{"shares":[{}]}}}}`, `{"v":1,"upstreams":{"a":{"runs":{"m":null}}}}`, `{"v":1,"incidents":[null]}`, `{"v":1,"incidents":[{"upstream":"a"}]}`, "\x00\x00\x00",
@@ -138,7 +138,7 @@ func TestAFileThatCannotBeReadIsPutAsideAndToldOf(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsNotThereIsNoReasonToStop(t *testing.T) {
+func TestPersist_MissingDirectoryIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		w := &world{history.Open(filepath.Join(t.TempDir(), "none", "history.json"), slog.New(slog.NewTextHandler(&said, nil))), t}

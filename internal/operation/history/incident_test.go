@@ -22,7 +22,7 @@ import (
 // The rule of docs/adr/0025. A letter is a try, one in a minute: f failed, o
 // answered, F and O of another model, i a request that was wrong, c a caller who
 // left, s a fault that was shared with another's try, . none.
-func TestWhatAnIncidentIs(t *testing.T) {
+func TestIncident_BeginsAndEnds(t *testing.T) {
 	quiet := strings.Repeat(".", 46)
 	for _, c := range []struct{ tries, want string }{
 		{"", ""},
@@ -71,7 +71,7 @@ func TestWhatAnIncidentIs(t *testing.T) {
 	}
 }
 
-func TestAnAnswerToATryFromBeforeIsNoRecovery(t *testing.T) {
+func TestIncident_AnswerToAnEarlierTryIsNoRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		time.Sleep(time.Hour)
@@ -90,7 +90,7 @@ func TestAnAnswerToATryFromBeforeIsNoRecovery(t *testing.T) {
 	})
 }
 
-func TestSomebodyWhoWaitsKeepsAnIncidentOpen(t *testing.T) {
+func TestIncident_WaitingCallKeepsItOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for range 3 {
@@ -107,7 +107,7 @@ func TestSomebodyWhoWaitsKeepsAnIncidentOpen(t *testing.T) {
 	})
 }
 
-func TestAnIncidentSaysWhomItHasHit(t *testing.T) {
+func TestIncident_CountsCallersAndClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for id := range int64(25) { // of ten sessions
@@ -137,7 +137,7 @@ func TestAnIncidentSaysWhomItHasHit(t *testing.T) {
 	})
 }
 
-func TestAFailedCallAmongManyThatPassIsABlip(t *testing.T) {
+func TestSaved_FailureWithoutIncidentIsABlip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		w.try(1, "m", 0, nil)
@@ -149,7 +149,7 @@ func TestAFailedCallAmongManyThatPassIsABlip(t *testing.T) {
 	})
 }
 
-func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
+func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for range 3 {
@@ -169,7 +169,7 @@ func TestACallThatGoesOnElsewhereWasHeldThroughTheIncident(t *testing.T) {
 	})
 }
 
-func TestACallThatHasGoneOnElsewhereKeepsNoIncidentOpen(t *testing.T) {
+func TestIncident_SwitchedCallDoesNotKeepItOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for range 3 {
@@ -185,7 +185,7 @@ func TestACallThatHasGoneOnElsewhereKeepsNoIncidentOpen(t *testing.T) {
 	})
 }
 
-func TestTurnsHaveUpstreamsOfTheirOwn(t *testing.T) {
+func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for _, c := range []string{"c1", "c2"} {
@@ -210,7 +210,7 @@ func TestTurnsHaveUpstreamsOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestHistory_IsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for i := range 300 { // incidents
@@ -281,7 +281,7 @@ func (w *world) live(all []step) (failed, answered int) {
 
 // Whatever happens, incidents of one upstream do not overlap, none is made of
 // less than it takes, and what is counted adds up.
-func TestIncidentsAddUpWhateverHappens(t *testing.T) {
+func TestIncident_CountsAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var broken []string
 		happens := steps().Draw(rt, "steps")

@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
-func TestTheStripIsTheLastDayInQuartersOfAnHour(t *testing.T) {
+func TestUpstream_StripIsTheLastDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		if got := w.Upstream("work", time.Now()); got.Strip != nil || got.Samples != 0 {
@@ -53,7 +53,7 @@ func TestTheStripIsTheLastDayInQuartersOfAnHour(t *testing.T) {
 	})
 }
 
-func TestAnUpstreamIsSlowWhenItTakesTwiceAsLong(t *testing.T) {
+func TestUpstream_SlowIsTwiceTheUsualTime(t *testing.T) {
 	for _, c := range []struct {
 		before, now  int // how many
 		usual, takes time.Duration
@@ -83,7 +83,7 @@ func TestAnUpstreamIsSlowWhenItTakesTwiceAsLong(t *testing.T) {
 	}
 }
 
-func TestAnAnswerInOnePieceTellsNothingOfTheFirstContent(t *testing.T) {
+func TestUpstream_UnstreamedAnswerHasNoFirstContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		c := w.call(1, "m")
@@ -95,7 +95,7 @@ func TestAnAnswerInOnePieceTellsNothingOfTheFirstContent(t *testing.T) {
 	})
 }
 
-func TestAMedianIsExactToThreePercent(t *testing.T) {
+func TestUpstream_MedianIsExactToThreePercent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := rapid.SliceOfN(rapid.Int64Range(100, 1_000_000), 1, 50).Draw(rt, "ms")
 		var got time.Duration
@@ -130,7 +130,7 @@ func middle(all []int64) int64 {
 	return 0
 }
 
-func TestWhatWasSavedIsThatOfAWeek(t *testing.T) {
+func TestSaved_CoversAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		outage := func(calls int64) {

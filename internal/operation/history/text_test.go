@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-func TestAnIncidentIsToldOnAPage(t *testing.T) {
+func TestIncident_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for id := range int64(3) {
@@ -57,7 +57,7 @@ The first one, in the provider's words:
 	})
 }
 
-func TestWhoCouldNotBeReachedIsNoServerThatFailed(t *testing.T) {
+func TestIncident_TextDistinguishesNetworkFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.json")
 		w := newWorld(t, path)

@@ -78,7 +78,7 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 	return tel
 }
 
-func TestNumbersTellTheStoryOfAnOutage(t *testing.T) {
+func TestMetrics_OfAnOutage(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, outage(call)...)
 	tel.Show(board{})
 	want := `
@@ -120,7 +120,7 @@ ridethrough_waiting_requests{upstream="work"} 2
 	}
 }
 
-func TestNamesOfNumbersFollowTheRules(t *testing.T) {
+func TestMetrics_NamesPassLint(t *testing.T) {
 	failed := gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy, Waited: time.Second}}
 	broke := gateway.Event{Type: gateway.BrokeOff, Call: call, Wait: policy.Wait{Fault: busy}}
 	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
@@ -149,7 +149,7 @@ func TestNamesOfNumbersFollowTheRules(t *testing.T) {
 	}
 }
 
-func TestClientsCannotMakeNumbersWithoutEnd(t *testing.T) {
+func TestMetrics_SeriesAreBounded(t *testing.T) {
 	tel := watching(t, telemetry.Config{})
 	for i := range 1000 {
 		tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
@@ -165,7 +165,7 @@ func TestClientsCannotMakeNumbersWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestManyMayWatchAtOnce(t *testing.T) {
+func TestTelemetry_IsSafeForConcurrentUse(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	tel := watching(t, telemetry.Config{Spans: spans, Log: slog.New(slog.DiscardHandler)})
 	tel.Show(board{})
@@ -217,7 +217,7 @@ func attributes(s tracetest.SpanStub) string {
 	return strings.Join(all, " ")
 }
 
-func TestOneSpanCoversACallAndEachTryIsItsChild(t *testing.T) {
+func TestTraces_TriesAreChildrenOfTheCall(t *testing.T) {
 	spans := spansOf(t, outage(call)...)
 	if len(spans) != 4 {
 		t.Fatalf("%d spans: the call and three requests that were sent", len(spans))
@@ -248,7 +248,7 @@ func TestOneSpanCoversACallAndEachTryIsItsChild(t *testing.T) {
 	}
 }
 
-func TestSpansOfWhatFailsSayHow(t *testing.T) {
+func TestTraces_FailuresHaveStatusAndKind(t *testing.T) {
 	gemini := gateway.Call{ID: 1, API: "gemini", Upstream: "g", Began: noon}
 	for _, c := range []struct {
 		event gateway.Event
@@ -267,7 +267,7 @@ func TestSpansOfWhatFailsSayHow(t *testing.T) {
 	}
 }
 
-func TestSpansRepeatNothingThatAProviderSays(t *testing.T) {
+func TestTraces_OmitProviderMessages(t *testing.T) {
 	spans := spansOf(t, append(outage(call), gateway.Event{Type: gateway.Began, Call: call},
 		gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
 	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "say hi") {
@@ -275,7 +275,7 @@ func TestSpansRepeatNothingThatAProviderSays(t *testing.T) {
 	}
 }
 
-func TestSpansAreExportedWhereTheEnvironmentSays(t *testing.T) {
+func TestTraces_ExporterFollowsTheEnvironment(t *testing.T) {
 	for _, c := range []struct{ env, err string }{
 		{"", ""},
 		{"OTEL_SERVICE_NAME=x", ""},
@@ -322,7 +322,7 @@ func lines(t *testing.T, events ...gateway.Event) []string {
 	return all
 }
 
-func TestEachTransitionIsOneLine(t *testing.T) {
+func TestLog_OneLinePerTransition(t *testing.T) {
 	at := gateway.Call{ID: 17, Upstream: "work", Model: "gpt-5"}
 	stop := func(s policy.Stop, f *fault.Error) gateway.Event {
 		return gateway.Event{Type: gateway.GaveUp, At: noon, Call: at, Wait: policy.Wait{Fault: f, Run: policy.Run{Tries: 3}, Waited: 22 * time.Second, Verdict: policy.Verdict{Stop: s}}}
@@ -359,7 +359,7 @@ func TestEachTransitionIsOneLine(t *testing.T) {
 	}
 }
 
-func BenchmarkWatchOfACallThatIsAnsweredAtOnce(b *testing.B) {
+func BenchmarkWatch_AnsweredAtOnce(b *testing.B) {
 	tel, err := telemetry.New(b.Context(), telemetry.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatalf("new: %v", err)
