@@ -53,7 +53,7 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 		t: t, node: sdks(t), answered: make(chan http.Header, 64), arrived: make(chan string, 64),
 		gone: make(chan struct{}, 64), events: make(chan gateway.Event, 256),
 	}
-	script.Watch = func(r simulator.Request) { w.arrived <- r.Outcome }
+	script.OnRequest = func(r simulator.Request) { w.arrived <- r.Outcome }
 	w.provider = simulator.New(script)
 	upstream := w.listen()
 	upstreams := gateway.Defaults()

@@ -73,12 +73,12 @@ func (c *doctorCmd) run(ctx context.Context) error {
 		return err
 	}
 	c.keys()
-	var clocks []doctor.Told
+	var clocks []doctor.Skew
 	if !c.offline {
 		clocks = c.reach(ctx, c.addresses(t))
 	}
 	now := time.Now()
-	c.found = append(c.found, doctor.Clock(now, doctor.Beside(began, now), clocks))
+	c.found = append(c.found, doctor.Clock(now, doctor.Jump(began, now), clocks))
 	if ctx.Err() != nil {
 		return command.Failed(context.Cause(ctx))
 	}
@@ -202,7 +202,7 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 			return
 		}
 		used := slices.ContainsFunc(ready, func(line string) bool { return strings.HasPrefix(line, name+"/") })
-		all = append(all, doctor.Address{Name: name, URL: &bare, Known: known, Used: used})
+		all = append(all, doctor.Address{Name: name, URL: &bare, Default: known, HasKey: used})
 	}
 	usual := map[string]*url.URL{}
 	for _, u := range gateway.Defaults() {
@@ -222,8 +222,8 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 }
 
 // reach contacts all addresses at the same time.
-func (c *doctorCmd) reach(ctx context.Context, all []doctor.Address) (told []doctor.Told) {
-	found, clocks := make([]doctor.Finding, len(all)), make([][]doctor.Told, len(all))
+func (c *doctorCmd) reach(ctx context.Context, all []doctor.Address) (told []doctor.Skew) {
+	found, clocks := make([]doctor.Finding, len(all)), make([][]doctor.Skew, len(all))
 	var asking sync.WaitGroup
 	for i, a := range all {
 		asking.Go(func() { found[i], clocks[i] = doctor.Reach(ctx, a) })

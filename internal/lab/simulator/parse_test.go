@@ -96,7 +96,7 @@ func TestParse_ErrorNamesTheReply(t *testing.T) {
 		"429;a b=c":            `"a b=c" is not a header`,
 		`429;x="a`:             `not a string in double quotes`,
 		"429;x=`\"`":           `not a string in double quotes`,
-		`429;x="\n"`:           `a control character`,
+		`429;x="\n"`:           `control character`,
 		"cut":                  `reply "cut": want a count`,
 		"cut:-1":               `reply "cut:-1": want a count`,
 		"cut:1:dirty":          `want the ending clean, done or error`,

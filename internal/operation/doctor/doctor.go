@@ -1,7 +1,6 @@
-// Package doctor looks whether what the program depends on is as it should be:
-// the store and its disk, the logs in it, the clock, the providers' addresses.
-// It changes nothing, and says in sentences what it has found. What there is to
-// be looked at, package cli knows.
+// Package doctor checks what the program depends on: the store, its disk and its
+// logs, the clock, and the providers' addresses. It changes nothing and describes
+// its findings in sentences. The command chooses what to check.
 package doctor
 
 import (
@@ -16,63 +15,63 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// State is how bad it is.
+// State is the severity of a finding.
 type State string
 
 const (
 	OK      State = "ok"
-	Warning State = "warning" // it works, and somebody should look after it
-	Problem State = "problem" // something does not work
+	Warning State = "warning" // works, but needs attention
+	Problem State = "problem" // does not work
 )
 
-// Finding is what one check has found.
+// Finding is the result of one check.
 type Finding struct {
-	Check string `json:"check"` // what was looked at
+	Check string `json:"check"` // what was checked
 	State State  `json:"state"`
 	Text  string `json:"text"`
 }
 
-// Well reports whether there is no problem among findings.
+// Well reports whether no finding is a problem.
 func Well(all []Finding) bool {
 	return !slices.ContainsFunc(all, func(f Finding) bool { return f.State == Problem })
 }
 
-// find returns a finding.
+// find formats a finding.
 func find(check string, state State, format string, args ...any) Finding {
 	return Finding{check, state, fmt.Sprintf(format, args...)}
 }
 
 const (
-	slow   = 5 * time.Millisecond // from when on a disk makes everybody wait
-	ahead  = time.Minute          // how far another clock may be away
-	jumped = 2 * time.Second
+	slowSync = 5 * time.Millisecond // a disk that is slower delays every write
+	maxSkew  = time.Minute          // between two clocks
+	maxJump  = 2 * time.Second      // of the clock during a check
 )
 
-// Store tells how a store does.
+// Store checks a store's health.
 func Store(ctx context.Context, e store.Store) []Finding {
 	h, err := e.Health(ctx)
 	if err != nil {
 		return []Finding{find("store", Problem, "%v", err)}
 	}
-	held := fmt.Sprintf("%d conversations, %s; %d turns wait, %d are due", h.Logs, size(h.Bytes), h.Scheduled, h.Due+h.Leased)
+	contents := fmt.Sprintf("%d conversations, %s; %d turns waiting, %d due", h.Logs, size(h.Bytes), h.Scheduled, h.Due+h.Leased)
 	if h.Mode == "remote" {
 		return append([]Finding{
-			find("store", OK, "NATS servers of version %s: %s", h.Server, held),
-			find("sync", Warning, "whether the servers have sync_interval: always cannot be seen from here; without it, a power failure takes back what was acknowledged"),
-		}, troubles(h)...)
+			find("store", OK, "NATS servers of version %s: %s", h.Server, contents),
+			find("sync", Warning, "cannot see whether the servers have sync_interval: always; without it, a power failure loses acknowledged writes"),
+		}, warnings(h)...)
 	}
-	all := []Finding{find("store", OK, "%s, for one process (NATS %s is inside): %s", h.Dir, h.Server, held)}
+	all := []Finding{find("store", OK, "%s, used by one process, with NATS %s embedded: %s", h.Dir, h.Server, contents)}
 	if !h.Full && h.FreeBytes > 0 {
-		all = append(all, find("disk", OK, "%s are free", size(h.FreeBytes)))
+		all = append(all, find("disk", OK, "%s free", size(h.FreeBytes)))
 	}
-	if h.SyncLatency > 0 && h.SyncLatency <= slow {
-		all = append(all, find("sync", OK, "the disk takes %v to make a write last", h.SyncLatency.Round(10*time.Microsecond)))
+	if h.SyncLatency > 0 && h.SyncLatency <= slowSync {
+		all = append(all, find("sync", OK, "the disk takes %v to sync a write", h.SyncLatency.Round(10*time.Microsecond)))
 	}
-	return append(all, troubles(h)...)
+	return append(all, warnings(h)...)
 }
 
-// troubles tells what a store complains of.
-func troubles(h store.Health) (all []Finding) {
+// warnings returns the store's own warnings, which are problems if it is full.
+func warnings(h store.Health) (all []Finding) {
 	state := Warning
 	if h.Full {
 		state = Problem
@@ -83,7 +82,7 @@ func troubles(h store.Health) (all []Finding) {
 	return all
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes.
 func size(n uint64) string {
 	const units = "kMGT"
 	if n < 1000 {
@@ -96,10 +95,10 @@ func size(n uint64) string {
 	return fmt.Sprintf("%.1f %cB", f, units[i])
 }
 
-// Logs reads all conversations and tells of those that are damaged.
+// Logs reads all conversations and reports the damaged ones.
 func Logs(ctx context.Context, e store.Store, now time.Time) (all []Finding) {
 	h := conversation.New(conversation.Config{Store: e})
-	var logs, records, underWay int64
+	var logs, records, active int64
 	future := ""
 	for head, err := range archive.All(ctx, e) {
 		var v conversation.View
@@ -116,47 +115,47 @@ func Logs(ctx context.Context, e store.Store, now time.Time) (all []Finding) {
 		default:
 			logs, records = logs+1, records+v.Last
 			if v.Turn != "" || len(v.Inputs) > 0 {
-				underWay++
+				active++
 			}
-			if v.Changed.After(now.Add(ahead)) {
-				future = fmt.Sprintf("%s was written to at %s", v.ID, v.Changed.Format(time.RFC3339))
+			if v.Changed.After(now.Add(maxSkew)) {
+				future = fmt.Sprintf("conversation %s was written at %s", v.ID, v.Changed.Format(time.RFC3339))
 			}
 		}
 	}
 	if future != "" {
-		all = append(all, find("clock", Warning, "%s, which is still to come: the clock has been set back, or was wrong", future))
+		all = append(all, find("clock", Warning, "%s, in the future: the clock has been set back, or was wrong", future))
 	}
-	return append(all, find("logs", OK, "%d conversations with %d records are whole; something is under way in %d", logs, records, underWay))
+	return append(all, find("logs", OK, "%d conversations with %d records are intact; %d active", logs, records, active))
 }
 
-// Clock judges the clock by what it says, by how far it has gone beside what
-// has really passed since, and by the times that others have told.
-func Clock(now time.Time, beside time.Duration, told []Told) Finding {
-	if beside.Abs() > jumped {
-		return find("clock", Warning, "it has jumped by %v while it was looked at: what has waited through that tries at once", beside.Round(time.Second))
+// Clock checks the wall clock: its year, its jump during the checks, and its
+// difference from the clocks of servers.
+func Clock(now time.Time, jump time.Duration, skews []Skew) Finding {
+	if jump.Abs() > maxJump {
+		return find("clock", Warning, "the clock jumped by %v during the checks: waits that ended meanwhile retry at once", jump.Round(time.Second))
 	}
 	if y := now.Year(); y < 2025 || y > 2100 {
-		return find("clock", Problem, "it says %s; waits end at instants, and certificates hold until one", now.Format(time.RFC3339))
+		return find("clock", Problem, "the clock is wrong: %s; waits and certificates depend on it", now.Format(time.RFC3339))
 	}
-	for _, t := range told {
-		if off := t.Off.Abs().Round(time.Second); off > ahead {
-			return find("clock", Warning, "it is %v off what %s says", off, t.Who)
+	for _, s := range skews {
+		if d := s.Ahead.Abs().Round(time.Second); d > maxSkew {
+			return find("clock", Warning, "the clock differs by %v from that of %s", d, s.Server)
 		}
 	}
-	if len(told) == 0 {
-		return find("clock", OK, "it says %s; nobody was there to compare it with", now.Format(time.RFC3339))
+	if len(skews) == 0 {
+		return find("clock", OK, "%s; not compared, because no server answered", now.Format(time.RFC3339))
 	}
-	return find("clock", OK, "it says %s, as do those who were asked", now.Format(time.RFC3339))
+	return find("clock", OK, "%s, in agreement with the servers that answered", now.Format(time.RFC3339))
 }
 
-// Beside tells how far the clock has gone beside what has really passed since
-// a moment that time.Now gave.
-func Beside(began, now time.Time) time.Duration {
+// Jump returns the time by which the wall clock has gone ahead of the monotonic
+// clock. Both arguments must come from time.Now.
+func Jump(began, now time.Time) time.Duration {
 	return now.Round(0).Sub(began.Round(0)) - now.Sub(began)
 }
 
-// Told is how far the clock of somebody else is ahead of ours.
-type Told struct {
-	Who string
-	Off time.Duration
+// Skew is the difference of a server's clock from ours.
+type Skew struct {
+	Server string
+	Ahead  time.Duration
 }

@@ -62,29 +62,29 @@ func TestStore_DescribesItsHealth(t *testing.T) {
 		{
 			store.Health{Mode: "standalone", Dir: "/data", Server: "2.15.2", Logs: 3, Bytes: 1_234_567, Scheduled: 2, Due: 1, FreeBytes: 56_000_000_000, SyncLatency: 400 * time.Microsecond},
 			nil,
-			"ok store: /data, for one process (NATS 2.15.2 is inside): 3 conversations, 1.2 MB; 2 turns wait, 1 are due\n" +
-				"ok disk: 56.0 GB are free\nok sync: the disk takes 400µs to make a write last\n",
+			"ok store: /data, used by one process, with NATS 2.15.2 embedded: 3 conversations, 1.2 MB; 2 turns waiting, 1 due\n" +
+				"ok disk: 56.0 GB free\nok sync: the disk takes 400µs to sync a write\n",
 		},
 		{
 			store.Health{Mode: "standalone", Dir: "/data", SyncLatency: 9 * time.Millisecond, Warnings: []string{"the disk takes 9ms"}},
 			nil,
-			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nwarning store: the disk takes 9ms\n",
+			"ok store: /data, used by one process, with NATS  embedded: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nwarning store: the disk takes 9ms\n",
 		},
 		{
 			store.Health{Mode: "standalone", Dir: "/data", Full: true, FreeBytes: 1, Warnings: []string{"no room"}},
 			nil,
-			"ok store: /data, for one process (NATS  is inside): 0 conversations, 0 bytes; 0 turns wait, 0 are due\nproblem store: no room\n",
+			"ok store: /data, used by one process, with NATS  embedded: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nproblem store: no room\n",
 		},
 		{
 			store.Health{Mode: "remote", Server: "2.14.0", Bytes: 999},
 			nil,
-			"ok store: NATS servers of version 2.14.0: 0 conversations, 999 bytes; 0 turns wait, 0 are due\n" +
-				"warning sync: whether the servers have sync_interval: always cannot be seen from here; without it, a power failure takes back what was acknowledged\n",
+			"ok store: NATS servers of version 2.14.0: 0 conversations, 999 bytes; 0 turns waiting, 0 due\n" +
+				"warning sync: cannot see whether the servers have sync_interval: always; without it, a power failure loses acknowledged writes\n",
 		},
 	}
 	for _, tt := range tests {
 		if got := says(doctor.Store(t.Context(), patient{health: tt.health, err: tt.err})...); got != tt.want {
-			t.Errorf("got\n%swant\n%s", got, tt.want)
+			t.Errorf("health %+v: got\n%swant\n%s", tt.health, got, tt.want)
 		}
 	}
 }
@@ -114,8 +114,8 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 	got, want := says(all...), []string{
 		"problem logs: conversation c is damaged from record 2 on: ",
 		"problem logs: conversation b is damaged from record 7 on: torn",
-		"warning clock: later was written to at 2026-11-21T13:00:00Z, which is still to come",
-		"ok logs: 2 conversations with 4 records are whole; something is under way in 2",
+		"warning clock: conversation later was written at 2026-11-21T13:00:00Z, in the future",
+		"ok logs: 2 conversations with 4 records are intact; 2 active",
 	}
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	for i, begins := range want {
@@ -124,36 +124,36 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 		}
 	}
 	if doctor.Well(all) || !doctor.Well(all[2:]) {
-		t.Error("a warning is no problem, and a problem is one")
+		t.Error("Well: want false with a problem and true with a warning")
 	}
 	_ = e.Close(t.Context())
 	if got := says(doctor.Logs(t.Context(), e, now)...); got != "problem logs: the store is closed\n" {
-		t.Error(got)
+		t.Errorf("logs of a closed store: %s", got)
 	}
 }
 
 func TestClock_ComparesWithElapsedTimeAndServers(t *testing.T) {
 	tests := []struct {
-		name   string
-		now    time.Time
-		beside time.Duration
-		told   []doctor.Told
-		want   string
+		name  string
+		now   time.Time
+		jump  time.Duration
+		skews []doctor.Skew
+		want  string
 	}{
-		{"alone", now, time.Second, nil, "ok clock: it says 2026-11-21T12:00:00Z; nobody was there to compare it with\n"},
-		{"agreed", now, -time.Second, []doctor.Told{{"a", time.Second}, {"b", -time.Second}}, "ok clock: it says 2026-11-21T12:00:00Z, as do those who were asked\n"},
-		{"behind", now, 0, []doctor.Told{{"a", time.Second}, {"b", 3 * time.Minute}}, "warning clock: it is 3m0s off what b says\n"},
-		{"ahead", now, 0, []doctor.Told{{"a", -time.Hour}}, "warning clock: it is 1h0m0s off what a says\n"},
-		{"no battery", time.Unix(60, 0).UTC(), 0, nil, "problem clock: it says 1970-01-01T00:01:00Z; waits end at instants, and certificates hold until one\n"},
-		{"set back", now, -time.Hour, nil, "warning clock: it has jumped by -1h0m0s while it was looked at: what has waited through that tries at once\n"},
+		{"alone", now, time.Second, nil, "ok clock: 2026-11-21T12:00:00Z; not compared, because no server answered\n"},
+		{"agreed", now, -time.Second, []doctor.Skew{{"a", time.Second}, {"b", -time.Second}}, "ok clock: 2026-11-21T12:00:00Z, in agreement with the servers that answered\n"},
+		{"behind", now, 0, []doctor.Skew{{"a", time.Second}, {"b", 3 * time.Minute}}, "warning clock: the clock differs by 3m0s from that of b\n"},
+		{"ahead", now, 0, []doctor.Skew{{"a", -time.Hour}}, "warning clock: the clock differs by 1h0m0s from that of a\n"},
+		{"no battery", time.Unix(60, 0).UTC(), 0, nil, "problem clock: the clock is wrong: 1970-01-01T00:01:00Z; waits and certificates depend on it\n"},
+		{"set back", now, -time.Hour, nil, "warning clock: the clock jumped by -1h0m0s during the checks: waits that ended meanwhile retry at once\n"},
 	}
 	for _, tt := range tests {
-		if got := says(doctor.Clock(tt.now, tt.beside, tt.told)); got != tt.want {
-			t.Errorf("%s: %s", tt.name, got)
+		if got := says(doctor.Clock(tt.now, tt.jump, tt.skews)); got != tt.want {
+			t.Errorf("%s: got %s want %s", tt.name, got, tt.want)
 		}
 	}
-	if d := doctor.Beside(time.Now(), time.Now()); d.Abs() > time.Second {
-		t.Error(d)
+	if d := doctor.Jump(time.Now(), time.Now()); d.Abs() > time.Second {
+		t.Errorf("jump between two readings: %v, want none", d)
 	}
 }
 
@@ -176,24 +176,24 @@ func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	}))
 	defer s.Close()
 	for _, status = range []int{200, 302, 401, 404} {
-		f, told := doctor.Reach(t.Context(), address(t, s.URL+"/v1"))
-		if f.State != doctor.OK || !strings.HasPrefix(f.Text, s.URL+"/v1 answers after ") || len(told) != 1 || told[0].Off.Abs() > time.Minute {
-			t.Errorf("%d: %+v %v", status, f, told)
+		f, skews := doctor.Reach(t.Context(), address(t, s.URL+"/v1"))
+		if f.State != doctor.OK || !strings.HasPrefix(f.Text, s.URL+"/v1 answers after ") || len(skews) != 1 || skews[0].Ahead.Abs() > time.Minute {
+			t.Errorf("%d: %+v %v", status, f, skews)
 		}
 		if r := <-asked; r.Header.Get("Authorization") != "" || r.URL.Path != "/v1/" {
-			t.Errorf("%s %v", r.URL, r.Header)
+			t.Errorf("request %s with %v, want /v1/ without credentials", r.URL, r.Header)
 		}
 	}
 	status = 529
 	if f, _ := doctor.Reach(t.Context(), address(t, s.URL)); f.State != doctor.Warning || !strings.HasSuffix(f.Text, "answers with HTTP 529") {
-		t.Errorf("%+v", f)
+		t.Errorf("reach with status 529: %+v, want a warning", f)
 	}
-	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "takes no requests now (HTTP 529)") {
-		t.Errorf("%+v", f)
+	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "accepts no requests now (HTTP 529)") {
+		t.Errorf("ready with status 529: %+v, want a warning", f)
 	}
 	status = 200
 	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.OK {
-		t.Errorf("%+v", f)
+		t.Errorf("ready with status 200: %+v, want ok", f)
 	}
 }
 
@@ -211,16 +211,16 @@ func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 		state       doctor.State
 		says        string
 	}{
-		{gone.URL, true, false, doctor.OK, "nothing runs at " + gone.URL},
+		{gone.URL, true, false, doctor.OK, "not running at its default address " + gone.URL},
 		{gone.URL, false, false, doctor.Problem, "refused"},
 		{strings.Replace(gone.URL, "http://", "http://user:sesame@", 1), false, false, doctor.Problem, "http://user:xxxxx@127.0.0.1"},
 		{secure.URL, false, true, doctor.Problem, "certificate"},
-		{elsewhere, true, false, doctor.Warning, "no key for it is set"},
+		{elsewhere, true, false, doctor.Warning, "no API key is set"},
 		{elsewhere, true, true, doctor.Problem, "cannot be reached"},
 	}
 	for _, tt := range tests {
 		a := address(t, tt.url)
-		a.Known, a.Used = tt.known, tt.used
+		a.Default, a.HasKey = tt.known, tt.used
 		ctx := t.Context()
 		if tt.url == elsewhere { // no name is looked up
 			c, cancel := context.WithCancelCause(ctx)
@@ -233,6 +233,6 @@ func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 		}
 	}
 	if f := doctor.Ready(t.Context(), gone.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {
-		t.Errorf("%+v", f)
+		t.Errorf("ready without a server: %+v, want a warning", f)
 	}
 }

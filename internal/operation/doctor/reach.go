@@ -14,44 +14,48 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Address is where somebody is to be reached.
+// Address is the address of an upstream.
 type Address struct {
-	Name  string
-	URL   *url.URL
-	Known bool // it is the usual one, which nobody has asked for
-	Used  bool // there is a key for it
+	Name    string
+	URL     *url.URL
+	Default bool // the built-in address, not configured
+	HasKey  bool // an API key is set
 }
 
-// patience is how long an answer may take.
-const patience = 5 * time.Second
+// timeout bounds the time of an answer.
+const timeout = 5 * time.Second
 
-// Reach asks at an address, without credentials. Any answer in HTTP will do:
-// who has to sign in elsewhere is there.
-func Reach(ctx context.Context, a Address) (Finding, []Told) {
+// Reach sends a request without credentials. Any HTTP answer below 500, such as
+// 401, means that the upstream is reachable.
+func Reach(ctx context.Context, a Address) (Finding, []Skew) {
 	check, where := "upstream "+a.Name, a.URL.Redacted()
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no answer within "+patience.String()))
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	began := time.Now()
 	answer, err := get(ctx, a.URL.JoinPath("/").String())
 	switch {
-	case err != nil && a.Known && isLoopback(a.URL) && errors.Is(err, syscall.ECONNREFUSED):
-		return find(check, OK, "nothing runs at %s, and nobody has asked for it", where), nil
-	case err != nil && a.Known && !a.Used:
-		return find(check, Warning, "%s cannot be reached, and no key for it is set: %s", where, reason(ctx, err)), nil
+	case err != nil && a.Default && isLoopback(a.URL) && errors.Is(err, syscall.ECONNREFUSED):
+		return find(check, OK, "not running at its default address %s, and not configured", where), nil
+	case err != nil && a.Default && !a.HasKey:
+		return find(check, Warning, "%s cannot be reached, and no API key is set: %s", where, reason(ctx, err)), nil
 	case err != nil:
 		return find(check, Problem, "%s cannot be reached: %s", where, reason(ctx, err)), nil
 	case answer.StatusCode >= 500:
 		return find(check, Warning, "%s answers with HTTP %d", where, answer.StatusCode), nil
 	}
 	now := time.Now()
-	var told []Told
+	var skews []Skew
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		told = append(told, Told{a.URL.Hostname(), date.Sub(now)})
+		skews = append(skews, Skew{a.URL.Hostname(), date.Sub(now)})
 	}
-	return find(check, OK, "%s answers after %v", where, now.Sub(began).Round(time.Millisecond)), told
+	return find(check, OK, "%s answers after %v", where, now.Sub(began).Round(time.Millisecond)), skews
 }
 
-// get asks once, on a connection of its own, and follows nobody elsewhere.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, timeout, errors.New("no answer within "+timeout.String()))
+}
+
+// get sends one request on a new connection. It does not follow redirects.
 func get(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -69,13 +73,13 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	return answer, answer.Body.Close()
 }
 
-// reason says in words what has gone wrong on the way.
+// reason returns the text of a network error.
 func reason(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause.Error()
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // the rest is the address, as it is
+		err = u.Err // without the URL
 	}
 	return fault.Scrub(err.Error())
 }
@@ -85,15 +89,15 @@ func isLoopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Ready asks a server of ours whether it takes requests.
+// Ready checks whether a ridethrough server accepts requests.
 func Ready(ctx context.Context, base string) Finding {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no answer within "+patience.String()))
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	switch answer, err := get(ctx, base+"/-/readyz"); {
 	case err != nil:
 		return find("server", Warning, "no server answers at %s: %s", base, reason(ctx, err))
 	case answer.StatusCode != http.StatusOK:
-		return find("server", Warning, "the server at %s takes no requests now (HTTP %d)", base, answer.StatusCode)
+		return find("server", Warning, "the server at %s accepts no requests now (HTTP %d)", base, answer.StatusCode)
 	}
-	return find("server", OK, "the server at %s takes requests", base)
+	return find("server", OK, "the server at %s accepts requests", base)
 }
