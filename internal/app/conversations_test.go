@@ -29,7 +29,7 @@ func worlds(list string) app.Agents {
 	}}
 }
 
-func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
+func TestAgents_ValidateSettings(t *testing.T) {
 	const keys = "ANTHROPIC_API_KEY=k OPENAI_API_KEY=k"
 	for _, c := range []struct {
 		env  string
@@ -50,7 +50,7 @@ func TestAConversationIsMadeWithWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
+func TestAgents_AgentFollowsSettings(t *testing.T) {
 	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Agent(t.Context(), conversation.Settings{
 		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be kind.", Policy: "simple",
 	})
@@ -62,20 +62,20 @@ func TestAWorldIsWhatTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestConversationsAreThereAgain(t *testing.T) {
+func TestOpenDir_ReopensConversations(t *testing.T) {
 	dir, w := t.TempDir(), worlds("ANTHROPIC_API_KEY=k")
 	log := slog.New(slog.DiscardHandler)
 	for range 2 {
 		host, end, err := w.OpenDir(t.Context(), dir, log)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("open store: %v", err)
 		}
 		if _, _, err := w.OpenDir(t.Context(), dir, log); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("two have it: %v", err)
 		}
 		id, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "claude-opus-4-5", Title: "kept"})
 		if err != nil && !errors.Is(err, conversation.ErrExists) {
-			t.Error(err)
+			t.Errorf("create conversation: %v", err)
 		}
 		if v, err := host.Get(t.Context(), id); err != nil || v.Settings.Title != "kept" {
 			t.Errorf("%+v, %v", v, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 )
 
-func TestACouncilIsOfModelsByTheirNames(t *testing.T) {
+func TestCouncils_ModelNames(t *testing.T) {
 	convene := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Councils()
 	c, err := convene([]string{"claude-opus-4-5", "openai/gpt-5"}, "o3")
 	if err != nil || c.Check() != nil || c.Members[1].Model.Name().String() != "openai/gpt-5" || c.Aggregator.Model.Name().String() != "openai/o3" {

@@ -21,7 +21,7 @@ func env(list string) func(string) string {
 	}
 }
 
-func TestModelsAreFoundByTheirNames(t *testing.T) {
+func TestModel_Names(t *testing.T) {
 	all := env("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k GOOGLE_API_KEY=k")
 	for name, want := range map[string]string{
 		"anthropic/claude-opus-4-5": "anthropic/claude-opus-4-5",
@@ -47,7 +47,7 @@ func TestModelsAreFoundByTheirNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestModel_ErrorNamesWhatIsMissing(t *testing.T) {
 	tests := []struct {
 		model, env string
 		want       error
@@ -77,13 +77,13 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-func TestAKeyIsNotSaid(t *testing.T) {
+func TestModel_ErrorsContainNoKey(t *testing.T) {
 	_, err := app.Model("gpt-5", env("OPENAI_BASE_URL=sk-secret"))
 	if err == nil || strings.Contains(err.Error(), "sk-secret") {
-		t.Error(err)
+		t.Errorf("Model with a key as base URL: %v, want an error without the key", err)
 	}
 	if s := fmt.Sprint(app.Suggestions(env("OPENAI_API_KEY=sk-secret OLLAMA_HOST=h"))); s != "[openai/… (OPENAI_API_KEY is set) ollama/… (OLLAMA_HOST is set)]" {
-		t.Error(s)
+		t.Errorf("Suggestions = %s, want the variables without their values", s)
 	}
 }
 

@@ -33,7 +33,7 @@ func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, 
 	t.Helper()
 	e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open: %v", err)
 	}
 	work(t, e, wait, answers, do)
 }
@@ -54,7 +54,7 @@ func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Ans
 	do(h)
 	cancel()
 	if err := errors.Join(<-done, e.Close(t.Context())); err != nil {
-		t.Fatal(err)
+		t.Fatalf("run and close: %v", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Eve
 	defer cancel()
 	for e, err := range h.Attach(ctx, id, 0) {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("attach: %v", err)
 		}
 		if wanted(e) {
 			return e
@@ -88,7 +88,7 @@ func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 	for range 10_000 { // it is told of before it is kept
 		v, err := h.Get(t.Context(), id)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("get conversation: %v", err)
 		}
 		if v.Wait != nil {
 			return *v.Wait
@@ -102,10 +102,10 @@ func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 func converse(t *testing.T, h *conversation.Runner, id, text string) {
 	t.Helper()
 	if _, err := h.Create(t.Context(), id, conversation.Settings{Model: "acme/large"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("create conversation: %v", err)
 	}
 	if _, err := h.Submit(t.Context(), id, "", text); err != nil {
-		t.Fatal(err)
+		t.Fatalf("submit: %v", err)
 	}
 }
 
@@ -119,13 +119,13 @@ func feed(t *testing.T, in string, args ...string) (code int, out, errs string) 
 
 var busy = llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"})
 
-func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
+func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 	old, fresh := t.TempDir(), t.TempDir()
 	var wait conversation.Wait
 	at(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
 		converse(t, h, "a", "hello")
 		if s := ended(t, h, "a"); s.Status != turn.Done {
-			t.Error(s)
+			t.Errorf("first turn ended with %+v, want status %s", s, turn.Done)
 		}
 		converse(t, h, "b", "wait")
 		wait = parked(t, h, "b")
@@ -151,12 +151,12 @@ func TestATurnThatWaitsGoesOnInAnotherDirectoryAtItsInstant(t *testing.T) {
 }
 
 // Only the test uses the servers.
-func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
+func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new NATS server: %v", err)
 	}
 	s.Start()
 	defer func() { s.Shutdown(); s.WaitForShutdown() }()
@@ -181,7 +181,7 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 	}
 	e, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: s.ClientURL()})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
 		if s := ended(t, h, "a"); time.Until(wait.Due) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
@@ -200,7 +200,7 @@ func TestATurnThatWaitsGoesOnOnServersAtItsInstant(t *testing.T) {
 	serving.stop()
 }
 
-func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
+func TestImport_ReportsAndSkipsConflicts(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
 		at(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
@@ -233,7 +233,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 	}
 	held, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open: %v", err)
 	}
 	defer func() { _ = held.Close(t.Context()) }()
 	for _, tt := range tests {
@@ -247,7 +247,7 @@ func TestWhatCannotBeCarriedIsNamedAndTheRestIs(t *testing.T) {
 	}
 }
 
-func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
+func TestImport_DeletedConversationStaysDeleted(t *testing.T) {
 	dir := t.TempDir()
 	var lines string
 	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *conversation.Runner) {
@@ -257,7 +257,7 @@ func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 	_, lines, _ = run(t, nil, "export", "--data", dir)
 	at(t, dir, time.Hour, nil, func(h *conversation.Runner) {
 		if err := h.Delete(t.Context(), "a"); err != nil {
-			t.Error(err)
+			t.Errorf("delete conversation: %v", err)
 		}
 	})
 	if code, out, errs := feed(t, lines, "import", "--data", dir); code != 1 || !strings.Contains(errs, "a: was deleted from this store") || !strings.Contains(out, "1 skipped") {
@@ -268,7 +268,7 @@ func TestAConversationThatWasDeletedDoesNotComeBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsDamagedIsNamedAndNotExported(t *testing.T) {
+func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	dir := t.TempDir()
 	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
 		for _, id := range []string{"a", "b", "c"} {

@@ -60,7 +60,7 @@ func (c *chatter) all() string {
 func (c *chatter) says(text string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, text+"\n"); err != nil {
-		c.t.Error(err)
+		c.t.Errorf("write input: %v", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *chatter) ends(want int) {
 // times counts how often something was said.
 func (c *chatter) times(text string) int { return strings.Count(c.all(), text) }
 
-func TestAConversationAtAServerOutlastsItsTerminalAndItsServer(t *testing.T) {
+func TestChat_ServerConversationSurvivesTerminalAndServer(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529*3,say:"One.",529,say:"Two.",say:"Three."`)
 	data := t.TempDir()
 	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + data, "HOME=" + t.TempDir()}
@@ -120,6 +120,6 @@ func TestAConversationAtAServerOutlastsItsTerminalAndItsServer(t *testing.T) {
 	second.says("more")
 	second.ends(0)
 	if second.times("One.") != 1 || second.times("Two.") != 1 || second.times("Three.") != 1 {
-		t.Error(second.all())
+		t.Errorf("want each answer once in:\n%s", second.all())
 	}
 }

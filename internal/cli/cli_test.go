@@ -36,10 +36,10 @@ func lookup(env []string) func(string) string {
 	}
 }
 
-func TestBadInputIsOneLineThatSaysWhatToDo(t *testing.T) {
+func TestCLI_BadInputIsOneLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
 	defer taken.Close()
 	busy := taken.Addr().String()
@@ -96,7 +96,7 @@ func TestBadInputIsOneLineThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestHelpIsOnStandardOutput(t *testing.T) {
+func TestCLI_HelpOnStandardOutput(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"simulator", "-h"}} {
 		code, out, errs := run(t, nil, args...)
 		if code != 0 || !strings.Contains(out, "Usage:") || errs != "" {
@@ -160,7 +160,7 @@ func (s started) said(t *testing.T, msg string) map[string]any {
 	return nil
 }
 
-func TestServeHandsOnAndEndsInGoodOrder(t *testing.T) {
+func TestServe_ForwardsAndShutsDown(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "401")
 	upstream := provider.said(t, "simulating a provider")["url"].(string)
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--upstream", "openai="+upstream+"/v1")
@@ -169,7 +169,7 @@ func TestServeHandsOnAndEndsInGoodOrder(t *testing.T) {
 	for i, want := range []int{401, 200} {
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("post: %v", err)
 		}
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -189,7 +189,7 @@ func TestServeHandsOnAndEndsInGoodOrder(t *testing.T) {
 	}
 }
 
-func TestUnreachableUpstreamIsSaidAtOnce(t *testing.T) {
+func TestServe_LogsUnreachableUpstream(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--policy", "simple", "--upstream", "openai="+gone.URL)
@@ -209,7 +209,7 @@ func TestUnreachableUpstreamIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
+func TestServe_RejectsForeignHosts(t *testing.T) {
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0")
 	base := gateway.said(t, "listening")["url"].(string)
 	for host, want := range map[string]int{
@@ -221,7 +221,7 @@ func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
 		req.Host = host
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("send request: %v", err)
 		}
 		resp.Body.Close()
 		if resp.StatusCode != want {
@@ -233,13 +233,13 @@ func TestOnlyThisMachinesNamesAreAnswered(t *testing.T) {
 	}
 }
 
-func TestSimulatorFollowsItsFlags(t *testing.T) {
+func TestSimulator_Flags(t *testing.T) {
 	limited := start(t, "simulator", "--listen", "127.0.0.1:0", "--limit", "1/1h", "--then", "html")
 	base := limited.said(t, "simulating a provider")["url"].(string)
 	for range 2 {
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("post: %v", err)
 		}
 		resp.Body.Close()
 	}
@@ -253,12 +253,12 @@ func TestSimulatorFollowsItsFlags(t *testing.T) {
 	}
 }
 
-func TestSimulatorPlaysAnOutageWithoutEnd(t *testing.T) {
+func TestSimulator_EndlessOutage(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--outage", "0s-=503")
 	base := provider.said(t, "simulating a provider")["url"].(string)
 	resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("post: %v", err)
 	}
 	resp.Body.Close()
 	if resp.StatusCode != 503 {

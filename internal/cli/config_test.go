@@ -18,12 +18,12 @@ func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	return path
 }
 
-func TestConfigCheckSaysAllThatIsWrongWithItsLines(t *testing.T) {
+func TestConfigCheck_ReportsEveryMistakeWithItsLine(t *testing.T) {
 	path := write(t, t.TempDir(), "c.yaml", "listen: 127.0.0.1:0\npolicy: patent\nupstreams:\n  openai:\n    key: sk-secret-1234567890abcdef\n")
 	code, out, errs := run(t, nil, "config", "check", path)
 	want := "ridethrough: 2 mistakes in the configuration\n" +
@@ -41,7 +41,7 @@ func TestConfigCheckSaysAllThatIsWrongWithItsLines(t *testing.T) {
 	}
 }
 
-func TestConfigCheckLooksForTheKeys(t *testing.T) {
+func TestConfigCheck_MissingKeys(t *testing.T) {
 	path := write(t, t.TempDir(), "c.yaml", "policy: {backoff: [1m]}\nupstreams:\n  openai: {key: {env: THE_KEY}}\n")
 	code, _, errs := run(t, nil, "config", "check", path)
 	if code != 78 || !strings.Contains(errs, path+":3:17: key of openai: environment variable THE_KEY is empty or not set\n") {
@@ -63,11 +63,11 @@ func TestConfigCheck_FileIsOptional(t *testing.T) {
 	}
 }
 
-func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
+func TestConfigShow_Precedence(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "ridethrough")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
+		t.Fatalf("mkdir: %v", err)
 	}
 	write(t, dir, "config.yaml", "listen: 127.0.0.1:1\npolicy: worker\nlog: warn\nupstreams: {openai: {url: https://a.example/v1}, my-own.one: {api: openai}}\n")
 	env := []string{
@@ -89,7 +89,7 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 	}
 }
 
-func TestAPolicyMayComeFromAFileOfItsOwn(t *testing.T) {
+func TestConfigShow_PolicyFile(t *testing.T) {
 	path := write(t, t.TempDir(), "mine.yaml", "preset: patient\nmax-total-wait: 2h\n")
 	if code, out, errs := run(t, nil, "config", "show", "--policy", path); code != 0 || !strings.Contains(out, "  max-total-wait: 2h\n") {
 		t.Errorf("code %d, %s%s", code, out, errs)
@@ -100,7 +100,7 @@ func TestAPolicyMayComeFromAFileOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheFileToBeginWithChangesNothing(t *testing.T) {
+func TestConfigInit_EqualsDefaults(t *testing.T) {
 	code, text, errs := run(t, nil, "config", "init")
 	if code != 0 || errs != "" {
 		t.Fatalf("code %d, %s", code, errs)
@@ -112,7 +112,7 @@ func TestTheFileToBeginWithChangesNothing(t *testing.T) {
 	}
 }
 
-func TestConfigSchemaIsTheOneThatEditorsFind(t *testing.T) {
+func TestConfigSchema_PrintsSchema(t *testing.T) {
 	if code, out, errs := run(t, nil, "config", "schema"); code != 0 || errs != "" || out != string(config.Schema()) {
 		t.Errorf("code %d, %s", code, errs)
 	}
@@ -126,7 +126,7 @@ func answering(t *testing.T, status int) (base string) {
 	return p.URL
 }
 
-func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
+func TestServe_ReloadsConfigAndKeepsItOnMistakes(t *testing.T) {
 	first, second := answering(t, http.StatusUnauthorized), answering(t, http.StatusForbidden)
 	upstream := func(base string) string { return "listen: 127.0.0.1:0\nupstreams: {openai: {url: " + base + "}}\n" }
 	dir := t.TempDir()
@@ -138,7 +138,7 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 		t.Helper()
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("post: %v", err)
 		}
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
@@ -153,7 +153,7 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 			err = self.Signal(syscall.SIGHUP)
 		}
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("send SIGHUP: %v", err)
 		}
 	}
 	answer(401)
@@ -187,7 +187,7 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 		t.Errorf("logged %v", line)
 	}
 	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+		t.Fatalf("remove: %v", err)
 	}
 	reload()
 	if line := gateway.said(t, "reload configuration failed, the previous one stays in force"); line["error"] != path+": no such file or directory" ||
@@ -199,7 +199,7 @@ func TestServeFollowsItsFileAndKeepsTheOldOneOnAMistake(t *testing.T) {
 	}
 }
 
-func TestTokenAndHostsOfTheFileHold(t *testing.T) {
+func TestServe_TokenAndHostsFromFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "token", "let me in\n")
 	path := write(t, dir, "c.yaml", "listen: 127.0.0.1:0\ntoken: {file: token}\nhosts: [gateway.internal]\nupstreams: {openai: {url: "+answering(t, http.StatusForbidden)+"}}\n")
@@ -217,7 +217,7 @@ func TestTokenAndHostsOfTheFileHold(t *testing.T) {
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("create request: %v", err)
 		}
 		req.Host = tt.host
 		if tt.token != "" {
@@ -225,7 +225,7 @@ func TestTokenAndHostsOfTheFileHold(t *testing.T) {
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("send request: %v", err)
 		}
 		resp.Body.Close()
 		if resp.StatusCode != tt.want {

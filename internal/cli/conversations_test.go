@@ -15,12 +15,12 @@ func call(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("create request: %v", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("send request: %v", err)
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
@@ -29,7 +29,7 @@ func call(t *testing.T, method, url, body string) (int, string) {
 
 // The provider is down when the first server ends, and the second goes on with
 // what the first was told.
-func TestAConversationOutlivesItsServer(t *testing.T) {
+func TestServe_ConversationSurvivesRestart(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529,say:"Here I am."`)
 	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
 	serve := func() (started, string) {
@@ -38,17 +38,17 @@ func TestAConversationOutlivesItsServer(t *testing.T) {
 	}
 	first, url := serve()
 	if status, text := call(t, "POST", url, `{"id":"c1","model":"claude-opus-4-5"}`); status != 201 {
-		t.Fatal(status, text)
+		t.Fatalf("create conversation: %d %s, want 201", status, text)
 	}
 	if status, text := call(t, "POST", url+"/c1/turns", `{"text":"hello","id":"t1"}`); status != 202 {
-		t.Fatal(status, text)
+		t.Fatalf("start turn: %d %s, want 202", status, text)
 	}
 	provider.said(t, "request")
 	for n := 0; ; n++ { // until it waits
 		if _, text := call(t, "GET", url+"/c1", ""); strings.Contains(text, `"wait"`) {
 			break
 		} else if n == 1000 {
-			t.Fatal(text)
+			t.Fatalf("conversation has no wait: %s", text)
 		}
 	}
 	if code := first.stop(); code != 0 {
@@ -61,7 +61,7 @@ func TestAConversationOutlivesItsServer(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	if status, text := call(t, "POST", url+"/c1/now", ""); status != 202 {
-		t.Error(status, text)
+		t.Errorf("retry now: %d %s, want 202", status, text)
 	}
 	_, text = call(t, "GET", url+"/c1/events?until=sealed", "")
 	for _, want := range []string{`"text":"Here I am."`, `"status":"done","retryCount":1`} {
@@ -75,11 +75,11 @@ func TestServe_DataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	first := start(t, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "a"))
 	if got := first.said(t, "conversations")["data"]; got != filepath.Join(dir, "a") {
-		t.Error(got)
+		t.Errorf("logged data directory %v, want %s", got, filepath.Join(dir, "a"))
 	}
 	for _, c := range []struct{ env, args, want string }{
 		{"", "--data=" + file, "open conversations in"},
@@ -98,7 +98,7 @@ func TestServe_DataDirectory(t *testing.T) {
 	for _, s := range []started{unasked, unwanted} {
 		url := s.said(t, "listening")["url"].(string)
 		if status, text := call(t, "GET", url+"/-/conversations", ""); status != 404 {
-			t.Error(status, text)
+			t.Errorf("GET conversations: %d %s, want 404", status, text)
 		}
 	}
 }

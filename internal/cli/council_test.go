@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-func TestEventsOfACouncilEndInAnExitHoweverWrongTheFlags(t *testing.T) {
+func TestCouncil_JSONEndsWithExitOnBadFlags(t *testing.T) {
 	for _, args := range []string{"--bogus", "--budget soon", "--grace 0s -m a/x -m b/y", "-m ollama/x", "-m ollama/x -m ollama/y --quorum 3", "-m acme/x -m ollama/y"} {
 		code, out, errs := run(t, nil, append([]string{"council", "hi", "--json"}, strings.Fields(args)...)...)
 		if code != 2 || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"type":"exit","status":"failed","exitCode":2,"message":`) || errs == "" {
@@ -24,7 +24,7 @@ func TestEventsOfACouncilEndInAnExitHoweverWrongTheFlags(t *testing.T) {
 	}
 }
 
-func TestACouncilsAnswerThatCannotBeWrittenIsSaidToBeLost(t *testing.T) {
+func TestCouncil_ReportsUnwritableAnswer(t *testing.T) {
 	var errs bytes.Buffer
 	env := agentEnv(t, simulator.Script{})
 	args := []string{"council", "hi", "-m", "claude-x", "-m", "claude-y", "--json"}
@@ -45,7 +45,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func TestAReaderWhoIsSlowTakesNoTimeOfTheMembers(t *testing.T) {
+func TestCouncil_SlowReaderDoesNotDelayMembers(t *testing.T) {
 	asked := make(chan struct{}, 8)
 	model := simulator.New(simulator.Script{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

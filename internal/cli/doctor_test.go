@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDoctorTellsOfAServerThatHasTheStore(t *testing.T) {
+func TestDoctor_StoreInUseByServer(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
 	url, _ := s.said(t, "listening")["url"].(string)

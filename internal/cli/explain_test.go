@@ -24,7 +24,7 @@ func explain(t *testing.T, input string, args ...string) (code int, out, errs st
 const curl529 = "HTTP/2 529\r\nrequest-id: req_7\r\nretry-after: 7\r\n\r\n" +
 	`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
 
-func TestExplainReadsWhateverAnErrorWasSavedAs(t *testing.T) {
+func TestExplain_InputFormats(t *testing.T) {
 	tests := []struct {
 		name, input, args string
 		kind              string
@@ -67,7 +67,7 @@ func TestExplain_GuessedKind(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatEachPolicyWouldDo(t *testing.T) {
+func TestExplain_Policies(t *testing.T) {
 	code, out, _ := explain(t, curl529)
 	for _, want := range []string{
 		"HTTP 529: Overloaded", "overloaded (server overloaded)", "req_7",
@@ -87,7 +87,7 @@ func TestExplainSaysWhatEachPolicyWouldDo(t *testing.T) {
 	}
 }
 
-func TestExplainLabelsLineByLine(t *testing.T) {
+func TestExplain_JSONLines(t *testing.T) {
 	input := `{"id":"a-1","provider":"p","dialect":"openai-chat","where":"http","status":429,"headers":{"retry-after":"2.5"},"body":"{}"}` + "\n\n" +
 		`{"id":"a-2","where":"network","status":null,"headers":{},"body":"socket hang up"}` + "\n" +
 		`{"id":"a-3","where":"stream","status":200,"headers":{},"body":"data: {\"error\":{\"code\":\"context_length_exceeded\"}}"}` + "\n" +
@@ -114,7 +114,7 @@ func TestExplainLabelsLineByLine(t *testing.T) {
 			WaitMs                json.RawMessage `json:"wait_ms"`
 		}
 		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil {
-			t.Fatal(err)
+			t.Fatalf("unmarshal: %v", err)
 		}
 		if got.ID != w.id || got.Class != w.class || got.Retry != w.retry || string(got.WaitMs) != w.wait || got.Kind == "" || got.Rule == "" {
 			t.Errorf("%s, want %+v", lines[i], w)
@@ -122,7 +122,7 @@ func TestExplainLabelsLineByLine(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatIsWrongWithItsInput(t *testing.T) {
+func TestExplain_BadInput(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nothing.json")
 	tests := []struct {
 		input string
@@ -146,10 +146,10 @@ func TestExplainSaysWhatIsWrongWithItsInput(t *testing.T) {
 	}
 }
 
-func TestExplainReadsAFile(t *testing.T) {
+func TestExplain_File(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "error.txt")
 	if err := os.WriteFile(name, []byte(curl529), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	if code, out, errs := explain(t, "not this", name); code != 0 || !strings.Contains(out, "529") {
 		t.Errorf("code %d, %q %q", code, out, errs)

@@ -20,7 +20,7 @@ callers: {number: 30, every: 1m}
 outages: [{kind: total, from: 5m, for: 2m, status: 503}]
 `
 
-func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
+func TestLab_FileWithSeveralPolicies(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir, "blip.yaml", blip)
 	own := write(t, dir, "own.yaml", "backoff: [1s]\nretries: 300\n")
@@ -56,7 +56,7 @@ func TestLabPlaysAFileWithPoliciesBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestLabIsForProgramsToo(t *testing.T) {
+func TestLab_JSON(t *testing.T) {
 	_, out, errs := run(t, nil, "lab", write(t, t.TempDir(), "blip.yaml", blip), "--policy", "simple", "--callers", "7", "--json")
 	var report struct {
 		Scenario   string
@@ -72,7 +72,7 @@ func TestLabIsForProgramsToo(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatal(err, errs)
+		t.Fatalf("unmarshal report: %v\n%s", err, errs)
 	}
 	if report.Scenario != "blip" || report.Callers != 7 || report.RecoveryMs != 420_000 || len(report.Results) != 1 {
 		t.Fatalf("%+v", report)
@@ -86,7 +86,7 @@ func TestLabIsForProgramsToo(t *testing.T) {
 	}
 }
 
-func TestLabListsWhatThereIsAndWhereItComesFrom(t *testing.T) {
+func TestLab_ListsAndSources(t *testing.T) {
 	_, out, _ := run(t, nil, "lab", "--list")
 	for _, s := range lab.Gallery() {
 		if !strings.Contains(out, s.Name) || !strings.Contains(out, s.Title) {
@@ -107,7 +107,7 @@ func TestLabListsWhatThereIsAndWhereItComesFrom(t *testing.T) {
 	}
 }
 
-func TestLabSaysWhatCannotBePlayed(t *testing.T) {
+func TestLab_BadScenario(t *testing.T) {
 	dir := t.TempDir()
 	wrong := write(t, dir, "wrong.yaml", strings.Replace(blip, "total", "totally", 1))
 	unknown := write(t, dir, "unknown.yaml", blip+"policies: [patent]\n")
@@ -139,7 +139,7 @@ func TestLabSaysWhatCannotBePlayed(t *testing.T) {
 	}
 }
 
-func TestLabEndsWhenItIsInterrupted(t *testing.T) {
+func TestLab_Interrupt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(context.Canceled)
 	var out, errs bytes.Buffer

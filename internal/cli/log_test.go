@@ -21,14 +21,14 @@ func get(t *testing.T, url string, headers ...string) (status int, body string) 
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("send request: %v", err)
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(text)
 }
 
-func TestServeShowsWhatItDoes(t *testing.T) {
+func TestServe_OperatorEndpoints(t *testing.T) {
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0")
 	base := gateway.said(t, "listening")["url"].(string)
 	for path, says := range map[string]string{
@@ -44,7 +44,7 @@ func TestServeShowsWhatItDoes(t *testing.T) {
 	}
 }
 
-func TestServeAsksForItsToken(t *testing.T) {
+func TestServe_RequiresToken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	code := make(chan int, 1)
@@ -58,7 +58,7 @@ func TestServeAsksForItsToken(t *testing.T) {
 	var line struct{ Msg, URL, Error string }
 	for d := json.NewDecoder(r); line.Msg != "listening"; {
 		if err := d.Decode(&line); err != nil {
-			t.Fatal(err)
+			t.Fatalf("decode: %v", err)
 		}
 		said += line.Msg + " " + line.Error + "\n"
 	}

@@ -15,26 +15,26 @@ func visit(t *testing.T, url, accept string) (status int, header http.Header, te
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("create request: %v", err)
 	}
 	req.Header.Set("Accept", accept)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("send request: %v", err)
 	}
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read all: %v", err)
 	}
 	return resp.StatusCode, resp.Header, string(all)
 }
 
-func TestServeNamesItsPageAndNotTheToken(t *testing.T) {
+func TestServe_LogsPageWithoutToken(t *testing.T) {
 	s := startIn(t, []string{"RIDETHROUGH_TOKEN=hush"}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
 	url := s.said(t, "page")["url"].(string)
 	if !strings.HasSuffix(url, "/-/ui/") || strings.Contains(url, "hush") {
-		t.Error(url)
+		t.Errorf("logged page %s, want a path /-/ui/ and no token", url)
 	}
 	if status, header, text := visit(t, strings.TrimSuffix(url, "-/ui/"), "text/html"); status != 200 || header.Get("Content-Security-Policy") == "" || !strings.Contains(text, "<html") {
 		t.Errorf("%d %v", status, header)
@@ -44,7 +44,7 @@ func TestServeNamesItsPageAndNotTheToken(t *testing.T) {
 	}
 }
 
-func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
+func TestServe_HistorySurvivesRestart(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "529,529,529,ok")
 	upstream := provider.said(t, "simulating a provider")["url"].(string)
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
 	}
 	first, base := serve()
 	if status, text := call(t, "POST", base+"/v1/messages", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`); status != 200 {
-		t.Fatal(status, text)
+		t.Fatalf("post message: %d %s, want 200", status, text)
 	}
 	_, _, policies := visit(t, base+"/-/policies", "application/json")
 	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"that of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries, 90ms of waiting. It gives up`} {
@@ -70,7 +70,7 @@ func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal(incidents)
+			t.Fatalf("incidents do not contain %s: %s", held, incidents)
 		}
 	}
 	if code := first.stop(); code != 0 {
@@ -81,9 +81,9 @@ func TestWhatWasMeasuredOutlivesTheServer(t *testing.T) {
 	}
 	_, base = serve()
 	if _, _, incidents := visit(t, base+"/-/incidents", "application/json"); !strings.Contains(incidents, held) {
-		t.Error(incidents)
+		t.Errorf("incidents after the restart do not contain %s: %s", held, incidents)
 	}
 	if _, _, one := visit(t, base+"/-/upstreams/anthropic", "application/json"); !strings.Contains(one, `"state":"operational"`) || !strings.Contains(one, `"calls":1,"outages":1`) {
-		t.Error(one)
+		t.Errorf("upstream after the restart: %s, want it operational with one call and one outage", one)
 	}
 }

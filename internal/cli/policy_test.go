@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPolicyShowDrawsWhenItTriesAgainAndSaysWhyItEnds(t *testing.T) {
+func TestPolicyShow_TimelineAndEnd(t *testing.T) {
 	code, out, errs := run(t, nil, "policy", "show", "simple", "--now", "2026-11-02T21:00:00Z")
 	want := `simple: 3 retries, 7s of waiting
 
@@ -33,7 +33,7 @@ It gives up when retry 3 fails, 7s after the first try: that is its last retry.
 	}
 }
 
-func TestPolicyShowSaysWhyEachEnds(t *testing.T) {
+func TestPolicyShow_EndOfEachPolicy(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, file, want string }{
 		{"patient", "", "another wait of 30m would exceed its total of 8h."},
@@ -53,7 +53,7 @@ func TestPolicyShowSaysWhyEachEnds(t *testing.T) {
 	}
 }
 
-func TestPolicyShowIsForProgramsToo(t *testing.T) {
+func TestPolicyShow_JSON(t *testing.T) {
 	_, out, _ := run(t, nil, "policy", "show", "simple", "--json", "--now", "2026-11-02T21:00:00Z")
 	want := `{"policy":"simple","retries":[` +
 		`{"retry":1,"waitMs":1000,"leastMs":1000,"mostMs":1000,"atMs":1000,"at":"2026-11-02T21:00:01Z"},` +
@@ -73,7 +73,7 @@ func TestPolicyShowIsForProgramsToo(t *testing.T) {
 	}
 }
 
-func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
+func TestPolicyList_IncludesConfiguration(t *testing.T) {
 	file := write(t, t.TempDir(), "c.yaml", "policy: mine\npolicies:\n  mine: {backoff: [2s], retries: 4}\n")
 	code, out, errs := run(t, []string{"RIDETHROUGH_CONFIG=" + file}, "policy", "list")
 	for _, want := range []string{
@@ -86,7 +86,7 @@ func TestPolicyListHasThoseOfTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
+func TestPolicyCheck_ReportsEveryMistakeWithItsLine(t *testing.T) {
 	dir := t.TempDir()
 	wrong := write(t, dir, "wrong.yaml", "preset: patient\nbackof: [5s]\nretries: x\n")
 	code, out, errs := run(t, nil, "policy", "check", wrong)
@@ -117,7 +117,7 @@ func TestPolicyCheckSaysAllThatIsWrongWithItsPlaces(t *testing.T) {
 	}
 }
 
-func TestPolicyShowSaysWhyNothingIsTriedAgain(t *testing.T) {
+func TestPolicyShow_ReasonForNoRetry(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"backoff: [10m]\ndeadline: 5m", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},
 		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},

@@ -18,7 +18,7 @@ func keeper(t *testing.T, replies string) (provider started, url string) {
 	return provider, startIn(t, env, "serve", "--listen", "127.0.0.1:0").said(t, "listening")["url"].(string)
 }
 
-func TestATurnRunsAtAServer(t *testing.T) {
+func TestRun_TurnOnServer(t *testing.T) {
 	_, url := keeper(t, `say:"Here I am.",quota,say:"Still here."`)
 	env := []string{"HOME=" + t.TempDir(), "RIDETHROUGH_SERVER=" + url}
 	if code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello"); code != 0 || out != "Here I am.\n" || errs != "" {
@@ -64,7 +64,7 @@ func (t *tripwire) Write(p []byte) (int, error) {
 	return t.w.Write(p)
 }
 
-func TestWhatAServerCannotDoIsSaid(t *testing.T) {
+func TestRun_FlagsUnsupportedByServer(t *testing.T) {
 	_, url := keeper(t, "ok")
 	for args, want := range map[string]struct {
 		code int

@@ -34,7 +34,7 @@ func saved(t *testing.T, env []string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(lookup(env)("XDG_STATE_HOME"), "ridethrough", "runs", "*"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("glob: %v", err)
 	}
 	return names
 }
@@ -61,7 +61,7 @@ func (f full) Write([]byte) (int, error) {
 	return 0, &os.PathError{Op: "write", Path: "out", Err: f.err}
 }
 
-func TestAnAnswerThatCannotBeWrittenIsKeptAndSaidToBeLost(t *testing.T) {
+func TestRun_UnwritableAnswerIsSavedAndReported(t *testing.T) {
 	for _, flag := range []string{"--plain", "--json"} {
 		env := agentEnv(t, simulator.Script{})
 		var errs bytes.Buffer
@@ -75,7 +75,7 @@ func TestAnAnswerThatCannotBeWrittenIsKeptAndSaidToBeLost(t *testing.T) {
 	}
 }
 
-func TestAReaderWhoHasLeftIsNotToldSo(t *testing.T) {
+func TestRun_ClosedPipeIsNotReported(t *testing.T) {
 	for _, flag := range []string{"--plain", "--json"} {
 		env := agentEnv(t, simulator.Script{})
 		var errs bytes.Buffer
@@ -86,10 +86,10 @@ func TestAReaderWhoHasLeftIsNotToldSo(t *testing.T) {
 	}
 }
 
-func TestTerminalsDoNotObeyModels(t *testing.T) {
+func TestRun_RemovesTerminalControlsFromAnswers(t *testing.T) {
 	replies, err := simulator.Parse("call:list{\"path\":\"a\u009b2Jb\u202ec\"}, say:\"red \x1b[31m\u009b done\"")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	for _, flags := range [][]string{nil, {"--files", t.TempDir()}} {
 		code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), append([]string{"run", "hi"}, flags...)...)
@@ -102,7 +102,7 @@ func TestTerminalsDoNotObeyModels(t *testing.T) {
 	}
 }
 
-func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
+func TestRun_JSONEndsWithExitOnBadFlags(t *testing.T) {
 	env := agentEnv(t, simulator.Script{})
 	for _, args := range []string{"--bogus", "--max-tokens many", "--reasoning", "--no-save --save x", "--save x --continue=y"} {
 		code, out, errs := run(t, env, strings.Fields("run --json hi "+args)...)
@@ -112,7 +112,7 @@ func TestEventsEndInAnExitHoweverWrongTheFlags(t *testing.T) {
 	}
 }
 
-func TestATurnThatOnlyLacksItsSealIsGoneOnWith(t *testing.T) {
+func TestRun_ContinuesTurnWithoutSeal(t *testing.T) {
 	for name, last := range map[string]string{
 		"its answer may not have been seen": `"type":"assistant-message","body":{"content":[{"type":"text","text":"Here I am."}],"reason":"stop"}`,
 		"it had failed and is asked again":  `"type":"error","body":{"message":"busy","kind":"overloaded","retries":0,"waitedMs":0}`,
@@ -136,19 +136,19 @@ func begun(t *testing.T, events ...string) string {
 	return write(t, t.TempDir(), "talk.jsonl", text)
 }
 
-func TestEventsOfATurnThatIsGoneOnWithAreThatTurns(t *testing.T) {
+func TestRun_ContinuedTurnKeepsItsID(t *testing.T) {
 	file := begun(t)
 	_, out, _ := run(t, agentEnv(t, simulator.Script{}), "run", "--json", "--continue="+file)
 	if events := strings.Count(out, "\n"); events < 4 || strings.Count(out, `"turnId":"a"`) != events-1 { // but for the exit
-		t.Error(out)
+		t.Errorf("want only events of turn a and an exit:\n%s", out)
 	}
 }
 
-func TestWhatIsSavedIsGoneOnWithAsItWasBegun(t *testing.T) {
+func TestRun_ContinueCommandRepeatsFlags(t *testing.T) {
 	env := agentEnv(t, simulator.Script{Then: simulator.Status{Code: 529}})
 	folder := filepath.Join(t.TempDir(), "it's mine")
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
+		t.Fatalf("mkdir: %v", err)
 	}
 	code, _, errs := run(t, env, "run", "--policy", "none", "-m", "claude-x", "--fallback", "claude-y", "--files", folder, "hi")
 	want := "saved; continue with: ridethrough run -m claude-x --fallback claude-y --files '" + strings.ReplaceAll(folder, "'", `'\''`) + "' --continue=" + saved(t, env)[0]
@@ -157,7 +157,7 @@ func TestWhatIsSavedIsGoneOnWithAsItWasBegun(t *testing.T) {
 	}
 }
 
-func TestWhatTheEnvironmentSaysWronglyIsTheConfiguration(t *testing.T) {
+func TestRun_BadEnvironmentIsConfigurationError(t *testing.T) {
 	for name, says := range map[string]string{"RIDETHROUGH_MODEL=acme/anvil": "RIDETHROUGH_MODEL: model", "OLLAMA_HOST=::::": "OLLAMA_HOST"} {
 		code, _, errs := run(t, []string{name, "RIDETHROUGH_MODEL=ollama/q"}, "run", "--no-save", "hi") // the first counts
 		if code != 78 || !strings.Contains(errs, says) {
@@ -166,10 +166,10 @@ func TestWhatTheEnvironmentSaysWronglyIsTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestReasoningEndsItsLineBeforeTheAnswerBegins(t *testing.T) {
+func TestRun_ReasoningEndsItsLineBeforeAnswer(t *testing.T) {
 	replies, err := simulator.Parse(`think:"Let me see."+say:"It is so."`)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), "run", "--effort", "high", "--reasoning", "hi")
 	if code != 0 || out != "It is so.\n" || errs != "Let me see.\n" {

@@ -104,7 +104,7 @@ func voices() council.Council {
 	}
 }
 
-func TestOnATerminalEachMemberHasALineInItsPlace(t *testing.T) {
+func TestCouncilView_LinePerMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o terminal
 		frames := films(t, voices(), &o, false, 0, time.Second, 3*time.Second, 6*time.Second, 7*time.Second, 20*time.Second)
@@ -161,12 +161,12 @@ Blue light scatters most.
 ✗ gemini/gemini-3-pro failed: authentication
 Blue light scatters most.`
 		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(strings.Join(frames, "\n"), "\n")); diff != "" {
-			t.Error(diff)
+			t.Errorf("frames (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestACouncilThatIsStoppedHandsItsAnswersOver(t *testing.T) {
+func TestCouncilView_StopPrintsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := terminal{colors: true}
 		c := voices()
@@ -184,12 +184,12 @@ Canceled.
 f:· openai/gpt-5 answered:
 Because.`
 		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(frames[1], "\n")); diff != "" {
-			t.Error(diff)
+			t.Errorf("frame after the stop (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestAJudgeThatWaitsIsSeenBelowTheMembers(t *testing.T) {
+func TestCouncilView_WaitingJudgeBelowMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o terminal
 		c := voices()

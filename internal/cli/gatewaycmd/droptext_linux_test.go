@@ -20,14 +20,14 @@ zzz r-xp 00000000 fe:00 10551937                                         /opt/a 
 7ffd1b9d1000-7ffd1b9d3000 r-xp 00000000 00:00 0                          [vdso]
 `
 
-func TestOnlyTheProgramsOwnCodeIsDropped(t *testing.T) {
+func TestTextOf_OnlyOwnCode(t *testing.T) {
 	got := textOf(strings.NewReader(mapped), "/opt/a program")
 	if diff := cmp.Diff([]region{{0x400000, 0x1c48000}}, got, cmp.AllowUnexported(region{})); diff != "" {
-		t.Error(diff)
+		t.Errorf("regions (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatWasRunOnceIsHandedBack(t *testing.T) {
+func TestDropText_ReleasesMemory(t *testing.T) {
 	before := residentText(t)
 	dropText()
 	if after := residentText(t); after >= before {
@@ -56,7 +56,7 @@ func residentText(t *testing.T) (sum int) {
 		case code && fields[0] == "Rss:":
 			kb, err := strconv.Atoi(fields[1])
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("atoi: %v", err)
 			}
 			sum += kb
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-func TestInboxOpensEverythingInOrder(t *testing.T) {
+func TestInbox_DeliversInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000 // more than it keeps
 		var got []int64
@@ -29,7 +29,7 @@ func TestInboxOpensEverythingInOrder(t *testing.T) {
 	})
 }
 
-func TestInboxMakesRequestsWaitForAReaderThatIsSlow(t *testing.T) {
+func TestInbox_SlowReaderBlocksRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
 		b := newEventQueue(func(gateway.Event) { opened++; time.Sleep(time.Millisecond) })

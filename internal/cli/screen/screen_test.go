@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 )
 
-func TestStatusLineIsReplacedInPlaceAndStaysBelow(t *testing.T) {
+func TestScreen_StatusLineStaysBelow(t *testing.T) {
 	var out bytes.Buffer
 	s := screen.NewLive(&out)
 	s.Status("waiting 2s")
@@ -22,7 +22,7 @@ func TestStatusLineIsReplacedInPlaceAndStaysBelow(t *testing.T) {
 	}
 }
 
-func TestALineThatIsReplacedFitsTheColumns(t *testing.T) {
+func TestScreen_StatusLineFitsColumns(t *testing.T) {
 	var out bytes.Buffer
 	screen.NewLive(&out).Rows(rows(strings.Repeat("é", 79), strings.Repeat("é", 80))...)
 	if want := strings.Repeat("é", 79) + "\n" + strings.Repeat("é", 79); out.String() != want {
@@ -30,7 +30,7 @@ func TestALineThatIsReplacedFitsTheColumns(t *testing.T) {
 	}
 }
 
-func TestSeveralLinesAreReplacedInPlaceAndStayBelow(t *testing.T) {
+func TestScreen_StatusLinesStayBelow(t *testing.T) {
 	var out bytes.Buffer
 	s := screen.NewLive(&out)
 	s.Rows(rows("one", "two", "three")...)

@@ -44,7 +44,7 @@ func open(ctx context.Context, env func(string) string, must bool, flags ...stri
 	return e, cmd.Execute()
 }
 
-func TestTheStoreIsWhereFlagsOrTheEnvironmentSay(t *testing.T) {
+func TestOpen_FlagsAndEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct{ env, flags, place string }{
 		{"HOME=" + dir + "/1", "", dir + "/1/.local/share/ridethrough"},
@@ -64,23 +64,23 @@ func TestTheStoreIsWhereFlagsOrTheEnvironmentSay(t *testing.T) {
 			t.Errorf("%s %s: there is no store in %s", tt.env, tt.flags, tt.place)
 		}
 		if err := e.Close(t.Context()); err != nil {
-			t.Error(err)
+			t.Errorf("close: %v", err)
 		}
 		if e, err = open(t.Context(), env, true, strings.Fields(tt.flags)...); err != nil {
 			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
 			continue
 		}
 		if err := e.Close(t.Context()); err != nil {
-			t.Error(err)
+			t.Errorf("close: %v", err)
 		}
 	}
 }
 
-func TestAStoreThatCannotBeOpenedSaysWhy(t *testing.T) {
+func TestOpen_Errors(t *testing.T) {
 	dir := t.TempDir()
 	held, err := open(t.Context(), lookup(""), false, "--data", dir)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open: %v", err)
 	}
 	defer func() { _ = held.Close(t.Context()) }()
 	pem := filepath.Join(t.TempDir(), "ca.pem")

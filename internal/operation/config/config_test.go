@@ -59,7 +59,7 @@ spool: {memory: 1GiB, dir: spool}
 log: debug
 `
 
-func TestWhatIsShownMeansTheSame(t *testing.T) {
+func TestShow_ParsesToSameConfig(t *testing.T) {
 	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {preset: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
 		c := parse(t, text)
 		once := c.Show(false)
@@ -73,7 +73,7 @@ func TestWhatIsShownMeansTheSame(t *testing.T) {
 	}
 }
 
-func TestUnitsAreReadAndShown(t *testing.T) {
+func TestUnits_ParseAndShow(t *testing.T) {
 	for _, tt := range []struct{ field, written, shown string }{
 		{"policy: {backoff: [%s]}", "300ms", "300ms"},
 		{"policy: {backoff: [%s]}", "90s", "1m30s"},
@@ -151,7 +151,7 @@ var mistakes = []struct{ text, want string }{
 	{"hosts: [a", `1:8: invalid YAML: sequence end token ']' not found`},
 }
 
-func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
+func TestParse_MistakesHavePositions(t *testing.T) {
 	for _, tt := range mistakes {
 		_, err := config.Parse("dir/config.yaml", []byte(tt.text))
 		all, ok := errors.AsType[config.Errors](err)
@@ -161,7 +161,7 @@ func TestEachMistakeIsSaidWhereItIs(t *testing.T) {
 	}
 }
 
-func TestDepthIsBoundedBeforeItTakesTime(t *testing.T) {
+func TestParse_BoundsDepth(t *testing.T) {
 	for _, deep := range []string{"[", "{a: ", "- ", "\n- "} {
 		_, err := config.Parse("c.yaml", []byte(strings.Repeat(deep, 50_000)))
 		if err == nil || err.Error() != "c.yaml:1:1: the file has more values than the limit of 20000" {
@@ -170,7 +170,7 @@ func TestDepthIsBoundedBeforeItTakesTime(t *testing.T) {
 	}
 }
 
-func TestAllMistakesAreSaidAtOnceWithTheirLines(t *testing.T) {
+func TestParse_ReportsAllMistakes(t *testing.T) {
 	_, err := config.Parse("dir/config.yaml", []byte("listen: 8484\npolicy:\n    backoff: [1m, soon]\nupstreams: {openai: {polcy: x}}\n"))
 	const want = `dir/config.yaml:1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484
     1 | listen: 8484
@@ -189,7 +189,7 @@ dir/config.yaml:4:22: unknown field "polcy"; did you mean policy?
 	}
 }
 
-func TestKeysInTheFileAreRefusedAndNotRepeated(t *testing.T) {
+func TestParse_RejectsKeysWithoutRepeatingThem(t *testing.T) {
 	for _, text := range []string{
 		"upstreams: {openai: {key: sk-proj-1234567890abcdefghij}}",
 		"upstreams: {openai: {key: hunter2secret, polcy: x}}",

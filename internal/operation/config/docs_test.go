@@ -24,18 +24,18 @@ func text(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	return string(data)
 }
 
-func TestManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
+func TestManualAndSchema_MatchCode(t *testing.T) {
 	prose, _, _ := strings.Cut(text(t, manual), marker)
 	page := strings.TrimSpace(prose+marker+"\n"+config.Reference()) + "\n"
 	for name, want := range map[string]string{manual: page, schemaFile: string(config.Schema())} {
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
+				t.Fatalf("write file: %v", err)
 			}
 		}
 		if text(t, name) != want {
@@ -64,7 +64,7 @@ func examples(t *testing.T) (all []string) {
 	return append(all, starting, uncommented, whole, "")
 }
 
-func TestExamplesAreRightForCodeAndSchema(t *testing.T) {
+func TestExamples_MatchCodeAndSchema(t *testing.T) {
 	for _, example := range examples(t) {
 		c := parse(t, example)
 		if doubts := c.Warnings(); len(doubts) > 0 && !strings.Contains(example, "listen: 127.0.0.1:9000") {
@@ -79,9 +79,9 @@ func TestExamplesAreRightForCodeAndSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefusesWhatTheCodeRefuses keeps editors and the program of one mind
+// TestSchema_RejectsWhatParseRejects keeps editors and the program of one mind
 // about everything that a schema can say.
-func TestSchemaRefusesWhatTheCodeRefuses(t *testing.T) {
+func TestSchema_RejectsWhatParseRejects(t *testing.T) {
 	for _, tt := range mistakes {
 		if strings.Contains(tt.text, "*x") || strings.Contains(tt.text, "!!") {
 			continue // about YAML
@@ -105,7 +105,7 @@ func beyond(says string) bool {
 	return false
 }
 
-func TestEveryFieldIsDescribed(t *testing.T) {
+func TestSchema_DescribesEveryField(t *testing.T) {
 	var walk func(at string, v any)
 	walk = func(at string, v any) {
 		s, ok := v.(map[string]any)
@@ -126,7 +126,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 	var s any
 	if err := json.NewDecoder(bytes.NewReader(config.Schema())).Decode(&s); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode: %v", err)
 	}
 	walk("", s)
 }

@@ -33,26 +33,26 @@ func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	return path
 }
 
-func TestAFileBecomesAGateway(t *testing.T) {
+func TestConfig_Gateway(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "key", "key-of-first\n")
 	if err := os.Mkdir(filepath.Join(dir, "spool"), 0o700); err != nil {
-		t.Fatal(err)
+		t.Fatalf("mkdir: %v", err)
 	}
 	name := write(t, dir, "config.yaml", strings.Replace(whole, "/run/secrets/anthropic", "key", 1))
 	c, err := config.Load(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("load: %v", err)
 	}
 	e := env("GATEWAY_TOKEN=let me in", "SECOND_KEY=key-of-second")
 	g, err := c.Gateway(e)
 	if err != nil {
-		t.Fatal(config.Excerpts(err))
+		t.Fatalf("gateway of the configuration: %s", config.Excerpts(err))
 	}
 	if token, err := c.Token(e); token != "let me in" || err != nil {
 		t.Errorf("token %q, %v", token, err)
@@ -89,7 +89,7 @@ func TestAFileBecomesAGateway(t *testing.T) {
 		t.Errorf("spool %+v", g.Spool)
 	}
 	if _, err := gateway.New(g); err != nil {
-		t.Error(err)
+		t.Errorf("new: %v", err)
 	}
 }
 
@@ -101,12 +101,12 @@ func TestConfig_FileIsOptional(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatNeverTriesAgainHoldsAtAnUpstreamToo(t *testing.T) {
+func TestGateway_PolicyNoneAppliesToUpstreams(t *testing.T) {
 	for _, text := range []string{"policy: none", "policy: {retries: 0}", "policy: own\npolicies: {own: {preset: patient, retries: 0}}"} {
 		c := parse(t, text+"\nupstreams: {openai: {policy: none}}")
 		g, err := c.Gateway(env())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("gateway: %v", err)
 		}
 		for _, p := range []policy.Policy{g.Policy, *g.Upstreams[0].Policy} {
 			_, v := p.Next(policy.Run{}, &fault.Error{Kind: fault.Overloaded}, false, time.Now(), 0)
@@ -117,7 +117,7 @@ func TestAPolicyThatNeverTriesAgainHoldsAtAnUpstreamToo(t *testing.T) {
 	}
 }
 
-func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
+func TestGateway_ErrorsHavePositions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "empty", "\n")
 	write(t, dir, "two", "a\nb\n")
@@ -148,16 +148,16 @@ func TestWhatCannotWorkIsSaidWhereItIs(t *testing.T) {
 	}
 }
 
-func TestAKeyInAFileIsReadAgainWhenItChanges(t *testing.T) {
+func TestGateway_RereadsChangedKeyFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "key", "first\n")
 	c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte("upstreams: {openai: {key: {file: key}}}"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	g, err := c.Gateway(env())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("gateway: %v", err)
 	}
 	key := g.Upstreams[0].Key
 	for _, step := range []struct {
@@ -177,7 +177,7 @@ func TestAKeyInAFileIsReadAgainWhenItChanges(t *testing.T) {
 	}
 }
 
-func TestWhatIsProbablyNotMeantIsSaid(t *testing.T) {
+func TestWarnings_UnintendedSettings(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"policy: {backoff: [1m]}", "1:9: this policy never gives up"},
 		{"policy: {backoff: [1m], max-total-wait: 3d}", "1:9: this policy waits for more than a day"},
@@ -207,7 +207,7 @@ func TestWhatIsProbablyNotMeantIsSaid(t *testing.T) {
 	}
 }
 
-func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
+func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 	own := write(t, t.TempDir(), "own.yaml", "backoff: [7s]\nmax-total-wait: 1h\n")
 	c := parse(t, "listen: a:1\npolicy: worker\nhosts: [x]\n")
 	for _, set := range [][3]string{
@@ -222,7 +222,7 @@ func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
 		}
 	}
 	if err := c.SetUpstream("gemini", "http://127.0.0.1:9", "--upstream"); err != nil {
-		t.Error(err)
+		t.Errorf("set upstream: %v", err)
 	}
 	shown := strings.Join(strings.Fields(c.Show(true)), " ")
 	for _, want := range []string{
@@ -244,7 +244,7 @@ func TestFlagsAndEnvironmentStandInPlaceOfTheFile(t *testing.T) {
 	}
 }
 
-func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
+func TestWatch_ReportsSettledChange(t *testing.T) {
 	dir := t.TempDir()
 	name := write(t, dir, "config.yaml", "a")
 	synctest.Test(t, func(t *testing.T) {
@@ -289,20 +289,20 @@ func TestAChangedFileIsNoticedOnceItStays(t *testing.T) {
 func BenchmarkKeyInAFile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "key")
 	if err := os.WriteFile(path, []byte("key\n"), 0o600); err != nil {
-		b.Fatal(err)
+		b.Fatalf("write file: %v", err)
 	}
 	c, err := config.Parse("config.yaml", []byte("upstreams: {openai: {key: {file: "+path+"}}}"))
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("parse: %v", err)
 	}
 	g, err := c.Gateway(env())
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("gateway: %v", err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := g.Upstreams[0].Key(); err != nil {
-			b.Fatal(err)
+			b.Fatalf("key: %v", err)
 		}
 	}
 }
@@ -311,7 +311,7 @@ func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := config.Parse("config.yaml", []byte(whole)); err != nil {
-			b.Fatal(err)
+			b.Fatalf("parse: %v", err)
 		}
 	}
 }

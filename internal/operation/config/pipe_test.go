@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-func TestAPipeIsRefusedAndNotWaitedFor(t *testing.T) {
+func TestLoad_RejectsPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
@@ -21,7 +21,7 @@ func TestAPipeIsRefusedAndNotWaitedFor(t *testing.T) {
 	}
 	c, err := config.Parse("", []byte("upstreams: {openai: {key: {file: "+pipe+"}}}"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse: %v", err)
 	}
 	if _, err := c.Gateway(func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "is a pipe; want a regular file") {
 		t.Errorf("as the file of a key: %v", err)

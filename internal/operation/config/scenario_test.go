@@ -31,10 +31,10 @@ outages:
 policies: [patient+breaker, codex]
 `
 
-func TestAScenarioIsReadAsItIsWritten(t *testing.T) {
+func TestParseScenario_AllFields(t *testing.T) {
 	s, err := config.ParseScenario("dir/flaky.yaml", []byte(flaky))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse scenario: %v", err)
 	}
 	m := time.Minute
 	want := config.Scenario{
@@ -52,7 +52,7 @@ func TestAScenarioIsReadAsItIsWritten(t *testing.T) {
 		Policies: []string{"patient+breaker", "codex"},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
-		t.Error(diff)
+		t.Errorf("scenario (-want +got):\n%s", diff)
 	}
 }
 
@@ -89,7 +89,7 @@ func body(outage string) string {
 	return "lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: [" + outage + "]"
 }
 
-func TestWhatCannotBePlayedIsSaidWithItsPlace(t *testing.T) {
+func TestParseScenario_MistakesHavePositions(t *testing.T) {
 	for _, tt := range scenarioMistakes {
 		_, err := config.ParseScenario("s.yaml", []byte(tt.text))
 		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:"+tt.want) {
@@ -98,7 +98,7 @@ func TestWhatCannotBePlayedIsSaidWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestTheScenarioSchemaIsOfOneMindWithTheCode(t *testing.T) {
+func TestScenarioSchema_MatchesParse(t *testing.T) {
 	for _, tt := range scenarioMistakes {
 		if wrong := checkAgainst(t, config.ScenarioSchema(), tt.text); (len(wrong) == 0) != tt.beyond {
 			t.Errorf("%s: the schema says %q", tt.text, wrong)
@@ -107,7 +107,7 @@ func TestTheScenarioSchemaIsOfOneMindWithTheCode(t *testing.T) {
 	examples := append(strings.Split(text(t, labManual), "```yaml\n")[1:], flaky+"```")
 	shapes, err := os.ReadDir("../../lab/gallery")
 	if err != nil || len(shapes) < 5 {
-		t.Fatal(shapes, err)
+		t.Fatalf("gallery has %d entries, want at least 5: %v", len(shapes), err)
 	}
 	for _, shape := range shapes {
 		examples = append(examples, text(t, "../../lab/gallery/"+shape.Name()))
@@ -123,13 +123,13 @@ func TestTheScenarioSchemaIsOfOneMindWithTheCode(t *testing.T) {
 	}
 }
 
-func TestScenarioManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
+func TestScenarioManualAndSchema_MatchCode(t *testing.T) {
 	prose, _, _ := strings.Cut(text(t, labManual), marker)
 	page := strings.TrimSpace(prose+marker+"\n"+config.ScenarioReference()) + "\n"
 	for name, want := range map[string]string{labManual: page, scenarioFile: string(config.ScenarioSchema())} {
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
+				t.Fatalf("write file: %v", err)
 			}
 		}
 		if text(t, name) != want {
@@ -138,7 +138,7 @@ func TestScenarioManualAndSchemaSayWhatTheCodeReads(t *testing.T) {
 	}
 }
 
-func TestAStrategyTriesWhatItListsAndNoMoreOftenThanItSays(t *testing.T) {
+func TestStrategy_RetriesListedFaultsUpToLimit(t *testing.T) {
 	all, err := config.ParseStrategies("s.yaml", []byte(`one:
   title: One
   policy: {backoff: [1s], retries: 9}
@@ -148,7 +148,7 @@ func TestAStrategyTriesWhatItListsAndNoMoreOftenThanItSays(t *testing.T) {
   seen: now
 `))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse strategies: %v", err)
 	}
 	s := all[0]
 	if s.Name != "one" || s.Policy.Retries != 9 || s.Beyond != config.BeyondIgnores {
@@ -185,7 +185,7 @@ func FuzzParseScenario(f *testing.F) {
 			t.Fatalf("%+v can be played", s)
 		}
 		if _, err := json.Marshal(s); err != nil {
-			t.Fatal(err)
+			t.Fatalf("marshal: %v", err)
 		}
 	})
 }

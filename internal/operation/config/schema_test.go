@@ -22,7 +22,7 @@ func checkAgainst(t *testing.T, schema []byte, text string) []string {
 	t.Helper()
 	var root map[string]any
 	if err := json.Unmarshal(schema, &root); err != nil {
-		t.Fatal(err)
+		t.Fatalf("unmarshal: %v", err)
 	}
 	value := any(map[string]any{})
 	var read any
