@@ -110,7 +110,7 @@ func (c *call) write(p []byte, limit time.Duration) error {
 // own error: only the client has seen it.
 func (c *call) noteStreamError(body io.Reader) {
 	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.outcome.Verdict.Stop == "" {
-		c.tellBrokeOff(w.Failure())
+		c.emitBrokeOff(w.Failure())
 	}
 }
 
@@ -129,20 +129,20 @@ func (c *call) brokenOff(err error) {
 	_, watched := errors.AsType[*fault.Error](err)
 	switch {
 	case watched && c.parsed.Form == dialect.Lines: // transport has told the client already
-		c.tellBrokeOff(f)
+		c.emitBrokeOff(f)
 		return
 	case watched:
 		c.fail(f)
 		return
 	}
-	c.tellBrokeOff(f)
+	c.emitBrokeOff(f)
 	c.cut()
 }
 
 // fail reports a fault of an answer whose headers are out.
 func (c *call) fail(f *fault.Error) {
 	if c.outcome.Verdict.Stop == "" {
-		c.tellBrokeOff(f)
+		c.emitBrokeOff(f)
 	}
 	text := "ridethrough: " + f.Error()
 	if f == closingFault {

@@ -33,7 +33,7 @@ func prose(size int) string {
 	return b.String()
 }
 
-func TestBodyIsTheSameInEveryTry(t *testing.T) {
+func TestBody_SameInEveryTry(t *testing.T) {
 	for name, spool := range map[string]gateway.Spool{
 		"in memory":          {},
 		"on disk":            {Memory: 1, Dir: t.TempDir()},
@@ -44,7 +44,7 @@ func TestBodyIsTheSameInEveryTry(t *testing.T) {
 				want, tries := prose(size), 0
 				provider := simulator.New(simulator.Script{})
 				defer provider.Close()
-				w := newWorldWith(t, gateway.Config{
+				w := newHarnessWith(t, gateway.Config{
 					Policy: policy.Patient(), Spool: spool, Upstreams: everything(address("provider.test")),
 					Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 						tries++
@@ -67,12 +67,12 @@ func TestBodyIsTheSameInEveryTry(t *testing.T) {
 	}
 }
 
-func TestBodyLostOnDiskEndsItsRequestAndNoOther(t *testing.T) {
+func TestBody_LossOnDiskEndsOnlyItsRequest(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		provider := simulator.New(outage(time.Hour))
 		defer provider.Close()
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Patient(), Base: provider.Transport(),
 			Spool: gateway.Spool{Memory: 1, Dir: dir}, Upstreams: everything(address("provider.test")),
 		})
@@ -92,13 +92,13 @@ func TestBodyLostOnDiskEndsItsRequestAndNoOther(t *testing.T) {
 	})
 }
 
-func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
+func TestBody_ManyOnDiskAreNotMixedUp(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		provider := simulator.New(outage(20 * time.Minute))
 		defer provider.Close()
 		seen := map[string]int{}
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Patient(), Spool: gateway.Spool{Memory: 64 << 10, Dir: dir}, Upstreams: everything(address("provider.test")),
 			Base: provider.Transport(),
 		})
@@ -130,10 +130,10 @@ func TestManyBodiesOnDiskAreNotMixedUp(t *testing.T) {
 	}
 }
 
-func TestBodyBeyondTheBoundIsRefusedClearly(t *testing.T) {
+func TestBody_BeyondTheBoundIsRefused(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), simulator.Script{})
+			w := newHarness(t, policy.Patient(), simulator.Script{})
 			var body io.Reader = bytes.NewReader(make([]byte, 33<<20))
 			if !known {
 				body = io.MultiReader(body)
@@ -155,7 +155,7 @@ func TestBodyBeyondTheBoundIsRefusedClearly(t *testing.T) {
 	}
 }
 
-func TestCompressedRequestIsHeldLikeAPlainOne(t *testing.T) {
+func TestBody_CompressedRequestIsKeptAlive(t *testing.T) {
 	var zipped, zstandard bytes.Buffer
 	g := gzip.NewWriter(&zipped)
 	_, _ = io.WriteString(g, claude)
@@ -166,7 +166,7 @@ func TestCompressedRequestIsHeldLikeAPlainOne(t *testing.T) {
 	for coding, body := range map[string]string{"gzip": zipped.String(), "zstd": zstandard.String()} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+			w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
 				got, _ := io.ReadAll(req.Body)
 				if tries++; string(got) != body || req.Header.Get("Content-Encoding") != coding {
 					t.Errorf("%s: the provider got %q", coding, got)
@@ -184,10 +184,10 @@ func TestCompressedRequestIsHeldLikeAPlainOne(t *testing.T) {
 	}
 }
 
-func TestRequestThatCannotBeReadIsRetriedButNotKeptAlive(t *testing.T) {
+func TestBody_UnreadableEncodingIsRetriedWithoutKeepalive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+		w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
 			if tries++; tries < 6 {
 				return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
 			}

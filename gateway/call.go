@@ -80,12 +80,12 @@ func (c *call) refusedBefore() bool {
 // begin prepares for a wait.
 func (c *call) begin() {
 	c.keepalive = newKeepalive(c)
-	c.tell(Event{Type: Began})
+	c.emit(Event{Type: Began})
 }
 
 // finish releases what the call holds.
 func (c *call) finish() {
-	c.tell(Event{Type: Ended, Status: c.status})
+	c.emit(Event{Type: Ended, Status: c.status})
 	c.keepalive.stop()
 	c.body.Release()
 	if !c.writeDeadline.IsZero() {
@@ -122,7 +122,7 @@ func (c *call) takePart() bool {
 
 // await waits for the shared request that the call has joined.
 func (c *call) await() {
-	c.tell(Event{Type: Joined})
+	c.emit(Event{Type: Joined})
 	c.body.Compress()
 	c.shared.catchUp(c)
 	select {
@@ -137,7 +137,7 @@ func (c *call) clientLeft() {
 	s.mu.Lock()
 	last := s.overall()
 	s.mu.Unlock()
-	c.tell(Event{Type: Left, Wait: last})
+	c.emit(Event{Type: Left, Wait: last})
 	c.cut()
 }
 
@@ -223,7 +223,7 @@ func (c *call) answer(resp *http.Response, err error) {
 // gaveUp reports that there is no other try.
 func (c *call) gaveUp() {
 	if c.shared.leader == c {
-		c.tell(Event{Type: GaveUp, Wait: c.outcome})
+		c.emit(Event{Type: GaveUp, Wait: c.outcome})
 	}
 }
 

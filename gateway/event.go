@@ -79,8 +79,8 @@ func clientOf(h http.Header) string {
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), idBound)], "") }
 
-// tell calls OnEvent.
-func (c *call) tell(e Event) {
+// emit calls OnEvent.
+func (c *call) emit(e Event) {
 	if c.setup.onEvent == nil {
 		return
 	}
@@ -91,10 +91,10 @@ func (c *call) tell(e Event) {
 	c.setup.onEvent(e)
 }
 
-// tellBrokeOff reports a fault that is not retried because part of the answer is out.
-func (c *call) tellBrokeOff(f *fault.Error) {
+// emitBrokeOff reports a fault that is not retried because part of the answer is out.
+func (c *call) emitBrokeOff(f *fault.Error) {
 	last := c.outcome
 	last.Run.Tries++
 	last.Fault, last.Verdict = f, policy.Verdict{Stop: policy.Committed}
-	c.tell(Event{Type: BrokeOff, Wait: last})
+	c.emit(Event{Type: BrokeOff, Wait: last})
 }

@@ -22,7 +22,7 @@ func ExampleGateway() {
 	defer provider.Close()
 
 	p := policy.Patient()
-	p.Backoff.Steps = []time.Duration{time.Millisecond} // the example is in a hurry
+	p.Backoff.Steps = []time.Duration{time.Millisecond} // for a short example
 	g, err := gateway.New(gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "openai", API: "openai", Base: &url.URL{Scheme: "http", Host: "provider.test"}}},
 		Policy:    p,
@@ -77,6 +77,45 @@ func newExample() (g *gateway.Gateway, waits func() gateway.Wait, done func()) {
 		}
 	}
 	return g, waits, func() { g.Close(); <-over; server.Close(); provider.Close() }
+}
+
+// New refuses a configuration with a mistake.
+func ExampleNew() {
+	_, err := gateway.New(gateway.Config{Upstreams: []gateway.Upstream{{Name: "work", API: "oppenai"}}})
+	fmt.Println(err)
+	// Output: upstream "work": no API is named "oppenai"; known are anthropic, gemini, openai, ollama, lmstudio
+}
+
+// Use replaces the configuration. A mistake leaves the old one in place.
+func ExampleGateway_Use() {
+	g, err := gateway.New(gateway.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	work := gateway.Upstream{Name: "work", API: "openai", Base: &url.URL{Scheme: "https", Host: "llm.example.com"}}
+	fmt.Println(g.Use(gateway.Config{Upstreams: []gateway.Upstream{work}}))
+	fmt.Println(g.Use(gateway.Config{Upstreams: []gateway.Upstream{work, work}}))
+	for _, u := range g.Upstreams() {
+		fmt.Println(u.Name, u.Base)
+	}
+	// Output:
+	// <nil>
+	// upstream "work": the name is used twice
+	// work https://llm.example.com
+}
+
+// Close ends the requests in progress. Later ones are refused with an error that clients retry.
+func ExampleGateway_Close() {
+	g, waits, done := newExample()
+	defer done()
+	waits()
+	g.Close()
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[]}`)))
+	fmt.Println(w.Code, w.Header().Get("Retry-After"))
+	// Output: 503 1
 }
 
 // An operator sees the requests that wait.

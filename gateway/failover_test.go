@@ -19,7 +19,7 @@ import (
 // pair is a gateway before two providers, of which the second is the first's
 // fallback.
 type pair struct {
-	*world
+	*harness
 	first, second *simulator.Provider
 }
 
@@ -28,7 +28,7 @@ func newPair(t *testing.T, first, second simulator.Script, f gateway.Fallback) *
 	p := &pair{first: simulator.New(first), second: simulator.New(second)}
 	hosts := map[string]http.RoundTripper{"first.test": p.first.Transport(), "second.test": p.second.Transport()}
 	f.To = "second"
-	p.world = newWorldWith(t, gateway.Config{
+	p.harness = newHarnessWith(t, gateway.Config{
 		Policy: policy.Patient(),
 		Base:   roundTrip(func(req *http.Request) (*http.Response, error) { return hosts[req.URL.Host].RoundTrip(req) }),
 		Upstreams: []gateway.Upstream{
@@ -43,7 +43,7 @@ func newPair(t *testing.T, first, second simulator.Script, f gateway.Fallback) *
 	return p
 }
 
-func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
+func TestFailover_FollowsTheEndOfPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
 		resp, text, err := p.get("/v1/messages", whole(claude), "X-Api-Key", "key-of-the-client")
@@ -53,12 +53,12 @@ func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
 		if h := resp.Header; h.Get("X-Ridethrough-Upstream") != "" && (h.Get("X-Ridethrough-Retries") != "4" || h.Get("X-Ridethrough-Waited-Ms") != "120000") {
 			t.Errorf("headers %v", h)
 		}
-		var told []string
+		var events []string
 		for _, e := range p.events {
-			told = append(told, string(e.Type)+" "+e.Call.Upstream)
+			events = append(events, string(e.Type)+" "+e.Call.Upstream)
 		}
-		if got := strings.Join(told, ", "); got != "retrying first, retrying first, retrying first, retrying first, retrying first, switched second, recovered second" {
-			t.Errorf("told: %s", got)
+		if got := strings.Join(events, ", "); got != "retrying first, retrying first, retrying first, retrying first, retrying first, switched second, recovered second" {
+			t.Errorf("events: %s", got)
 		}
 		if last := p.events[len(p.events)-1].Wait; last.Retries() != 5 || last.Waited != 2*time.Minute {
 			t.Errorf("recovered after %d retries and %v", last.Retries(), last.Waited)
@@ -75,7 +75,7 @@ func TestCallGoesOnAtAnotherUpstreamWhenItsPatienceEnds(t *testing.T) {
 	})
 }
 
-func TestAnswerNamesWhoGaveIt(t *testing.T) {
+func TestFailover_AnswerNamesItsUpstream(t *testing.T) {
 	for want, first := range map[string]simulator.Script{"first": {}, "second": outage(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPair(t, first, simulator.Script{}, gateway.Fallback{After: 8 * time.Second})
@@ -87,7 +87,7 @@ func TestAnswerNamesWhoGaveIt(t *testing.T) {
 	}
 }
 
-func TestChosenKindsGoOnAtOnce(t *testing.T) {
+func TestFailover_ImmediateForChosenKinds(t *testing.T) {
 	for _, reply := range []string{"401", "529"} {
 		synctest.Test(t, func(t *testing.T) {
 			kinds := fault.Set(0).With(fault.Auth, fault.Overloaded)
@@ -100,7 +100,7 @@ func TestChosenKindsGoOnAtOnce(t *testing.T) {
 	}
 }
 
-func TestOtherFinalFaultsStay(t *testing.T) {
+func TestFailover_NotForOtherFinalFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, simulator.Script{Replies: replies(t, "400")}, simulator.Script{}, gateway.Fallback{After: time.Minute})
 		resp, _, _ := p.get("/v1/messages", claude)
@@ -110,7 +110,7 @@ func TestOtherFinalFaultsStay(t *testing.T) {
 	})
 }
 
-func TestFallbackThatRefusesSendsTheCallHome(t *testing.T) {
+func TestFailover_ReturnsWhenTheFallbackRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := simulator.Script{Then: simulator.Status{Code: 401}}
 		p := newPair(t, outage(time.Hour), second, gateway.Fallback{After: time.Minute})
@@ -124,7 +124,7 @@ func TestFallbackThatRefusesSendsTheCallHome(t *testing.T) {
 	})
 }
 
-func TestFallbacksBudgetIsTheCalls(t *testing.T) {
+func TestFailover_SharesOneBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(48*time.Hour), outage(48*time.Hour), gateway.Fallback{After: time.Hour})
 		_, text, err := p.get("/v1/messages", claude)
@@ -134,7 +134,7 @@ func TestFallbacksBudgetIsTheCalls(t *testing.T) {
 	})
 }
 
-func TestWrongConfigurationsAreRefused(t *testing.T) {
+func TestConfig_CheckFindsMistakes(t *testing.T) {
 	a, b := address("a.test"), address("b.test")
 	one := gateway.Upstream{Name: "one", API: "openai", Base: a}
 	key := func() (string, error) { return "k", nil }
@@ -165,11 +165,11 @@ func TestWrongConfigurationsAreRefused(t *testing.T) {
 	}
 }
 
-func TestRouteOverrulesItsUpstream(t *testing.T) {
+func TestRoute_OverridesItsUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := simulator.New(outage(time.Hour))
 		defer provider.Close()
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Patient(), Base: provider.Transport(),
 			Upstreams: []gateway.Upstream{{
 				Name: "anthropic", API: "anthropic", Base: address("provider.test"),
@@ -187,7 +187,7 @@ func TestRouteOverrulesItsUpstream(t *testing.T) {
 	})
 }
 
-func TestCredentialsNeverCrossUpstreams(t *testing.T) {
+func TestFailover_CredentialsStayAtTheirUpstream(t *testing.T) {
 	tests := []struct{ path, header, want string }{
 		{"/v1/messages", "X-Api-Key", "secret"},
 		{"/v1/messages", "Authorization", "secret"},
@@ -226,9 +226,9 @@ func TestCredentialsNeverCrossUpstreams(t *testing.T) {
 	}
 }
 
-func TestKeyThatCannotBeHadIsSaid(t *testing.T) {
+func TestUpstream_UnreadableKeyIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, gateway.Config{Policy: policy.Patient(), Upstreams: []gateway.Upstream{{
+		w := newHarnessWith(t, gateway.Config{Policy: policy.Patient(), Upstreams: []gateway.Upstream{{
 			Name: "anthropic", API: "anthropic", Key: func() (string, error) { return "", io.ErrUnexpectedEOF },
 		}}})
 		resp, text, err := w.get("/v1/messages", claude)
@@ -238,12 +238,12 @@ func TestKeyThatCannotBeHadIsSaid(t *testing.T) {
 	})
 }
 
-func TestFallbackWithoutItsKeySendsTheCallHome(t *testing.T) {
+func TestFailover_ReturnsWhenTheFallbacksKeyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := simulator.New(outage(20 * time.Minute))
 		defer home.Close()
 		none := func() (string, error) { return "", errors.New("no such file") }
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Patient(), Base: home.Transport(),
 			Upstreams: []gateway.Upstream{
 				{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: time.Minute}}},
@@ -257,7 +257,7 @@ func TestFallbackWithoutItsKeySendsTheCallHome(t *testing.T) {
 	})
 }
 
-func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
+func TestFailover_CommandsFollowTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
 		time.AfterFunc(time.Minute, func() { p.gateway.Act(1, gateway.Pause) })
@@ -271,7 +271,7 @@ func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
 		provider := simulator.New(outage(time.Hour))
 		defer provider.Close()
 		slow := func() (string, error) { time.Sleep(time.Minute); return "key", nil }
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Patient(), Base: provider.Transport(),
 			Upstreams: []gateway.Upstream{
 				{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: time.Minute}}},
@@ -286,7 +286,7 @@ func TestCommandGoesWithTheCallToItsFallback(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWhereItsPatienceDoes(t *testing.T) {
+func TestFailover_WaitIsBoundedByPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})
 		time.AfterFunc(110*time.Second, func() {
@@ -299,13 +299,13 @@ func TestWaitEndsWhereItsPatienceDoes(t *testing.T) {
 	})
 }
 
-func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
+func TestFailover_ReturnedRequestIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home, away := simulator.New(outage(time.Hour)), simulator.New(simulator.Script{Then: simulator.Status{Code: 401}})
 		defer home.Close()
 		defer away.Close()
 		hosts := map[string]http.RoundTripper{"first.test": home.Transport(), "second.test": away.Transport()}
-		w := newWorldWith(t, gateway.Config{
+		w := newHarnessWith(t, gateway.Config{
 			Policy: policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{time.Second}}, MaxWait: time.Hour},
 			Base:   roundTrip(func(req *http.Request) (*http.Response, error) { return hosts[req.URL.Host].RoundTrip(req) }),
 			Upstreams: []gateway.Upstream{
@@ -325,11 +325,11 @@ func TestCallThatCameHomeAndGaveUpIsRemembered(t *testing.T) {
 	})
 }
 
-func TestKeyOfOursIsHiddenFromThoseWhoAreNotToHaveIt(t *testing.T) {
+func TestUpstream_KeyIsRedactedInErrors(t *testing.T) {
 	const key = "0123456789abcdef0123456789abcdef" // in a form that no pattern of keys matches
 	for _, path := range []string{"/v1/messages", "/v1/models"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorldWith(t, gateway.Config{
+			w := newHarnessWith(t, gateway.Config{
 				Policy: policy.Patient(),
 				Base:   says(401, `{"error":{"type":"authentication_error","message":"the key `+key+` is not one of ours"}}`, "Content-Type", "application/json"),
 				Upstreams: []gateway.Upstream{{
@@ -342,7 +342,7 @@ func TestKeyOfOursIsHiddenFromThoseWhoAreNotToHaveIt(t *testing.T) {
 			}
 			for _, e := range w.events {
 				if e.Wait.Fault != nil && strings.Contains(e.Wait.Fault.Error(), key) {
-					t.Errorf("%s: told %v", path, e.Wait.Fault)
+					t.Errorf("%s: event with %v", path, e.Wait.Fault)
 				}
 			}
 		})

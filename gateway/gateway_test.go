@@ -28,8 +28,8 @@ const (
 // whole makes a request that does not stream.
 func whole(body string) string { return strings.Replace(body, "true", "false", 1) }
 
-// world is a client, a gateway and a provider, all in memory.
-type world struct {
+// harness is a client, a gateway and a provider, all in memory.
+type harness struct {
 	*http.Client
 	t        *testing.T
 	provider *simulator.Provider
@@ -39,25 +39,25 @@ type world struct {
 	begun    time.Time
 }
 
-// newWorld starts everything inside the test's bubble and ends it with the test.
-func newWorld(t *testing.T, p policy.Policy, script simulator.Script) *world {
+// newHarness starts everything inside the test's bubble and ends it with the test.
+func newHarness(t *testing.T, p policy.Policy, script simulator.Script) *harness {
 	provider := simulator.New(script)
-	w := newWorldOf(t, p, provider.Transport())
+	w := newHarnessOf(t, p, provider.Transport())
 	w.provider = provider
 	t.Cleanup(func() { _ = provider.Close() })
 	return w
 }
 
-// newWorldOf is newWorld with another provider.
-func newWorldOf(t *testing.T, p policy.Policy, base http.RoundTripper) *world {
+// newHarnessOf is newHarness with another provider.
+func newHarnessOf(t *testing.T, p policy.Policy, base http.RoundTripper) *harness {
 	upstream := address("provider.test")
-	return newWorldWith(t, gateway.Config{Upstreams: everything(upstream), Policy: p, Base: base})
+	return newHarnessWith(t, gateway.Config{Upstreams: everything(upstream), Policy: p, Base: base})
 }
 
-// newWorldWith is a world with another configuration, whose providers are not
+// newHarnessWith is a harness with another configuration, whose providers are not
 // its own.
-func newWorldWith(t *testing.T, c gateway.Config) *world {
-	w := &world{t: t, begun: time.Now()}
+func newHarnessWith(t *testing.T, c gateway.Config) *harness {
+	w := &harness{t: t, begun: time.Now()}
 	c.OnEvent = w.watch
 	w.gateway = newGateway(t, c)
 	pipe := simulator.NewPipe()
@@ -75,8 +75,8 @@ func newWorldWith(t *testing.T, c gateway.Config) *world {
 	return w
 }
 
-// onEvent keeps what is told of faults and their ends.
-func (w *world) watch(e gateway.Event) {
+// onEvent keeps the events of faults and their ends.
+func (w *harness) watch(e gateway.Event) {
 	switch e.Type {
 	case gateway.Began, gateway.Tried, gateway.Ended:
 	default:
@@ -108,7 +108,7 @@ func everything(base *url.URL) []gateway.Upstream {
 }
 
 // send posts a body and returns the response.
-func (w *world) ask(ctx context.Context, path, body string, headers ...string) (*http.Response, error) {
+func (w *harness) ask(ctx context.Context, path, body string, headers ...string) (*http.Response, error) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test"+path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -118,7 +118,7 @@ func (w *world) ask(ctx context.Context, path, body string, headers ...string) (
 }
 
 // get posts a body and reads the whole response; err is the body's end.
-func (w *world) get(path, body string, headers ...string) (resp *http.Response, text string, err error) {
+func (w *harness) get(path, body string, headers ...string) (resp *http.Response, text string, err error) {
 	w.t.Helper()
 	resp, err = w.ask(w.t.Context(), path, body, headers...)
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *world) get(path, body string, headers ...string) (resp *http.Response, 
 }
 
 // outcomes lists what the provider did to each request.
-func (w *world) outcomes() string {
+func (w *harness) outcomes() string {
 	var all []string
 	for _, r := range w.provider.Requests() {
 		all = append(all, r.Outcome)
@@ -169,7 +169,7 @@ const (
 	studio = `{"model":"m","input":"Hi","stream":true}`
 )
 
-func TestFaultsBeforeContentAreInvisible(t *testing.T) {
+func TestGateway_RetriesFaultsBeforeContent(t *testing.T) {
 	faults := []string{
 		"429;retry-after=7", "529", "503", "500", "refused", "reset", "error-first", "role-error",
 		"cut:0", "cut:0:clean", "empty", "html", "error-200",
@@ -177,12 +177,12 @@ func TestFaultsBeforeContentAreInvisible(t *testing.T) {
 	for _, api := range apis {
 		for _, fault := range faults {
 			synctest.Test(t, func(t *testing.T) {
-				clean := newWorld(t, policy.Patient(), simulator.Script{})
+				clean := newHarness(t, policy.Patient(), simulator.Script{})
 				_, want, err := clean.get(api.path, api.body)
 				if err != nil || !strings.HasSuffix(strings.TrimRight(want, "\n"), strings.TrimRight(api.end, "\n")) {
 					t.Fatalf("a healthy provider gives %q, %v", want, err)
 				}
-				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, fault)})
+				w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, fault)})
 				resp, got, err := w.get(api.path, api.body)
 				if err != nil || resp.StatusCode != 200 || words(got) != words(want) {
 					t.Errorf("%s after %s: %d %q, %v", api.path, fault, resp.StatusCode, got, err)
@@ -195,11 +195,11 @@ func TestFaultsBeforeContentAreInvisible(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNotStreamedIsTriedAgainAsWell(t *testing.T) {
+func TestGateway_RetriesUnstreamedAnswers(t *testing.T) {
 	for _, api := range apis {
 		for _, fault := range []string{"529", "reset", "error-200", "html", "cut:1", "cut:1:clean", "empty"} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, fault+"*2")})
+				w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, fault+"*2")})
 				resp, text, err := w.get(cmp.Or(api.wholePath, api.path), api.wholeBody)
 				if err != nil || resp.StatusCode != 200 || !strings.Contains(text, "The provider is well again") {
 					t.Errorf("%s after %s: %d %q, %v", api.path, fault, resp.StatusCode, text, err)
@@ -212,11 +212,11 @@ func TestAnswerThatIsNotStreamedIsTriedAgainAsWell(t *testing.T) {
 	}
 }
 
-func TestCutAfterContentIsReportedAndNeverRepeated(t *testing.T) {
+func TestGateway_CutAfterContentIsReportedNotRetried(t *testing.T) {
 	for _, api := range apis {
 		for _, cut := range []string{"cut:3", "cut:3:clean"} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, cut)})
+				w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, cut)})
 				_, text, err := w.get(api.path, api.body)
 				last := text[strings.LastIndex(strings.TrimSuffix(text, "\n\n"), "\n\n")+2:]
 				if !strings.Contains(last, `"error"`) || !strings.Contains(last, "broke off") || len(api.end) > 1 && strings.Contains(text, api.end) {
@@ -233,10 +233,10 @@ func TestCutAfterContentIsReportedAndNeverRepeated(t *testing.T) {
 	}
 }
 
-func TestShortWholeAnswerIsNoCut(t *testing.T) {
+func TestGateway_ShortWholeAnswerIsNoCut(t *testing.T) {
 	for _, api := range apis {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "cut:3:done")})
+			w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "cut:3:done")})
 			if _, text, err := w.get(api.path, api.body); err != nil || !strings.HasSuffix(text, api.end) {
 				t.Errorf("%s: %q, %v", api.path, text, err)
 			}
@@ -244,7 +244,7 @@ func TestShortWholeAnswerIsNoCut(t *testing.T) {
 	}
 }
 
-func TestFinalFaultsPassAtOnceUnchanged(t *testing.T) {
+func TestGateway_FinalFaultsPassUnchanged(t *testing.T) {
 	for _, api := range apis {
 		for status := range map[string]int{"400": 400, "401": 401, "403": 403, "404": 404} {
 			synctest.Test(t, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestFinalFaultsPassAtOnceUnchanged(t *testing.T) {
 				resp.Body.Close()
 				direct.Client().CloseIdleConnections()
 
-				w := newWorld(t, policy.Patient(), script)
+				w := newHarness(t, policy.Patient(), script)
 				got, text, _ := w.get(api.path, api.body)
 				if got.StatusCode != resp.StatusCode || text != string(want) || time.Since(w.begun) > time.Second {
 					t.Errorf("%s: %d %q after %v, want %q", api.path, got.StatusCode, text, time.Since(w.begun), want)
@@ -269,11 +269,11 @@ func TestFinalFaultsPassAtOnceUnchanged(t *testing.T) {
 	}
 }
 
-func TestMalformedRequestReachesTheProviderUnchanged(t *testing.T) {
+func TestGateway_MalformedRequestPassesUnchanged(t *testing.T) {
 	for _, api := range apis {
 		for _, body := range []string{`{"model":`, "not JSON at all", "", `{"model":"m","stream":true,"messages":` + strings.Repeat("[", 9000)} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, policy.Patient(), simulator.Script{})
+				w := newHarness(t, policy.Patient(), simulator.Script{})
 				resp, text, err := w.get(api.path, body)
 				seen := w.provider.Requests()
 				if err != nil || resp.StatusCode != 400 || !strings.Contains(text, "rror") {
@@ -287,9 +287,9 @@ func TestMalformedRequestReachesTheProviderUnchanged(t *testing.T) {
 	}
 }
 
-func TestRequestPassesUnchangedWithTheClientsCredentials(t *testing.T) {
+func TestOutgoing_KeepsBodyAndCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "529")})
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529")})
 		_, _, _ = w.get("/v1/messages?beta=true", claude, "X-Api-Key", "k-1", "Anthropic-Beta", "a,b",
 			"Authorization", "Bearer t", "Connection", "X-Hop", "X-Hop", "1", "User-Agent", "claude-cli/2.1.329")
 		for i, r := range w.provider.Requests() {
@@ -302,9 +302,9 @@ func TestRequestPassesUnchangedWithTheClientsCredentials(t *testing.T) {
 	})
 }
 
-func TestOtherEndpointsPassThrough(t *testing.T) {
+func TestPassThrough_OtherEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{})
+		w := newHarness(t, policy.Patient(), simulator.Script{})
 		tests := []struct {
 			method, path, header string
 			status               int
@@ -340,9 +340,9 @@ func TestOtherEndpointsPassThrough(t *testing.T) {
 	})
 }
 
-func TestOtherEndpointsAreTriedAgainBriefly(t *testing.T) {
+func TestPassThrough_RetriesBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{Outages: []simulator.Outage{{Reply: simulator.Refuse{}}}})
+		w := newHarness(t, policy.Patient(), simulator.Script{Outages: []simulator.Outage{{Reply: simulator.Refuse{}}}})
 		resp, err := w.Get("http://gateway.test/v1/models")
 		if err != nil {
 			t.Fatalf("Get: %v", err)
@@ -371,10 +371,10 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
 
-func TestClientLeavingEndsTheWaitAndTheUpstreamRequestAtOnce(t *testing.T) {
+func TestGateway_ClientLeavingEndsWaitAndRequest(t *testing.T) {
 	for _, script := range []string{"529*99", "silence"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, script)})
+			w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, script)})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
 			resp, err := w.ask(ctx, "/v1/messages", claude)
@@ -399,7 +399,7 @@ func TestGateway_DrainAnswersWaitingRequests(t *testing.T) {
 	for _, api := range apis {
 		for _, body := range []string{api.body, whole(api.body)} {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 529}})
+				w := newHarness(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 529}})
 				time.AfterFunc(time.Hour, w.gateway.Drain)
 				resp, text, err := w.get(api.path, body)
 				streamed := body == api.body
@@ -414,7 +414,7 @@ func TestGateway_DrainAnswersWaitingRequests(t *testing.T) {
 	}
 }
 
-// frames reads a stream and tells when each frame came.
+// frames reads a stream and notes when each frame came.
 func frames(resp *http.Response, each func(frame string)) error {
 	r := bufio.NewReader(resp.Body)
 	var frame strings.Builder

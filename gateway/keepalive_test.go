@@ -19,7 +19,7 @@ func outage(d time.Duration) simulator.Script {
 	return simulator.Script{Outages: []simulator.Outage{{To: d}}}
 }
 
-// rhythms is HOLDING's table: what a client sees while it is held.
+// rhythms is HOLDING's table: what a client gets while it is kept alive.
 var rhythms = []struct {
 	name, path, body string
 	headers          []string
@@ -43,10 +43,10 @@ var rhythms = []struct {
 
 const gemini = `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`
 
-func TestHeldClientIsNeverLeftInSilence(t *testing.T) {
+func TestKeepalive_SilenceIsBounded(t *testing.T) {
 	for _, tt := range rhythms {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), outage(7*time.Hour+10*time.Minute))
+			w := newHarness(t, policy.Patient(), outage(7*time.Hour+10*time.Minute))
 			resp, err := w.ask(t.Context(), tt.path, tt.body, tt.headers...)
 			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), tt.kind) {
 				t.Fatalf("unexpected: %v %v %v", tt.name, resp, err)
@@ -69,7 +69,7 @@ func TestHeldClientIsNeverLeftInSilence(t *testing.T) {
 				case strings.HasPrefix(got, tt.ping) && len(got) < 100:
 					pings++
 				case time.Since(w.begun) < 7*time.Hour:
-					t.Fatalf("%s: held with %q", tt.name, got)
+					t.Fatalf("%s: kept alive with %q", tt.name, got)
 				}
 			}
 			if err != io.EOF || silence > 45*time.Second || silence > 15*time.Second && !strings.Contains(tt.name, "whole") || eventless > time.Minute {
@@ -82,10 +82,10 @@ func TestHeldClientIsNeverLeftInSilence(t *testing.T) {
 	}
 }
 
-func TestNothingIsCommittedBeforeAFault(t *testing.T) {
+func TestKeepalive_NoCommitBeforeAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := simulator.Script{Replies: []simulator.Reply{simulator.Silence{For: 20 * time.Minute}}}
-		w := newWorld(t, policy.Patient(), slow)
+		w := newHarness(t, policy.Patient(), slow)
 		resp, text, err := w.get("/v1/messages", claude)
 		if err != nil || strings.Contains(text, "ping\"}\n\nevent: ping") || time.Since(w.begun) != 20*time.Minute {
 			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
@@ -93,11 +93,11 @@ func TestNothingIsCommittedBeforeAFault(t *testing.T) {
 	})
 }
 
-func TestAnswerThatOpensAndIsSilentIsKeptAlive(t *testing.T) {
+func TestKeepalive_CoversSilenceAfterTheHeaders(t *testing.T) {
 	for _, before := range []int{0, 1} { // faults before it
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			w := newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+			w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
 				if tries++; tries <= before {
 					return &http.Response{StatusCode: 529, Body: http.NoBody}, nil
 				}
@@ -126,7 +126,7 @@ func TestAnswerThatOpensAndIsSilentIsKeptAlive(t *testing.T) {
 	}
 }
 
-func TestHoldCommitsTenSecondsAfterTheRequestOrAtTheSecondFault(t *testing.T) {
+func TestKeepalive_CommitsAfterTenSecondsOrTwoFaults(t *testing.T) {
 	tests := []struct {
 		replies string
 		commits time.Duration
@@ -136,7 +136,7 @@ func TestHoldCommitsTenSecondsAfterTheRequestOrAtTheSecondFault(t *testing.T) {
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, tt.replies)})
+			w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, tt.replies)})
 			resp, err := w.ask(t.Context(), "/v1/messages", claude)
 			if err != nil {
 				t.Fatalf("ask: %v", err)
@@ -150,9 +150,9 @@ func TestHoldCommitsTenSecondsAfterTheRequestOrAtTheSecondFault(t *testing.T) {
 	}
 }
 
-func TestShortFaultKeepsTheTrueHeaders(t *testing.T) {
+func TestKeepalive_ShortFaultKeepsTheUpstreamsHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 400")})
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 400")})
 		resp, _, _ := w.get("/v1/messages", claude)
 		if resp.StatusCode != 400 || resp.Header.Get("Request-Id") == "" || resp.Header.Get("X-Ridethrough-Retries") != "1" {
 			t.Errorf("%d %v", resp.StatusCode, resp.Header)
@@ -160,9 +160,9 @@ func TestShortFaultKeepsTheTrueHeaders(t *testing.T) {
 	})
 }
 
-func TestUpstreamsFirstEventFollowsTheLastPing(t *testing.T) {
+func TestKeepalive_FirstEventFollowsTheLastPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		w := newHarness(t, policy.Patient(), outage(time.Hour))
 		_, text, err := w.get("/v1/messages", claude, "User-Agent", claudeCode)
 		if err != nil {
 			t.Fatalf("get: %v", err)
@@ -173,15 +173,15 @@ func TestUpstreamsFirstEventFollowsTheLastPing(t *testing.T) {
 		}
 		for frame := range strings.SplitSeq(strings.TrimSuffix(held, "\n\n"), "\n\n") {
 			if !strings.HasPrefix(frame, "event: ping\n") && !strings.Contains(frame, `{"type":"keepalive"}`) {
-				t.Fatalf("held with %q", frame)
+				t.Fatalf("kept alive with %q", frame)
 			}
 		}
 	})
 }
 
-func TestCommentsTellTheStateOfTheWait(t *testing.T) {
+func TestKeepalive_CommentsDescribeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(2*time.Minute))
+		w := newHarness(t, policy.Patient(), outage(2*time.Minute))
 		_, text, _ := w.get("/v1/chat/completions", gpt)
 		for _, want := range []string{": ridethrough retry 2 in 10s overloaded\n\n", ": ridethrough retry 4 in 50s overloaded\n\n"} {
 			if !strings.Contains(text, want) {
@@ -191,9 +191,9 @@ func TestCommentsTellTheStateOfTheWait(t *testing.T) {
 	})
 }
 
-func TestExhaustedHoldEndsInTheDialectsError(t *testing.T) {
+func TestKeepalive_ExhaustionSendsTheDialectsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(48*time.Hour))
+		w := newHarness(t, policy.Patient(), outage(48*time.Hour))
 		_, text, err := w.get("/v1/messages", claude)
 		const want = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"," +
 			"\"message\":\"ridethrough: gave up after 21 retries in 7h31m45s: HTTP 529: Overloaded\"}}\n\n"
@@ -205,7 +205,7 @@ func TestExhaustedHoldEndsInTheDialectsError(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Simple(), outage(time.Hour))
+		w := newHarness(t, policy.Simple(), outage(time.Hour))
 		_, text, err := w.get("/v1/chat/completions", gpt)
 		if err == nil || strings.Contains(text, "[DONE]") || !strings.Contains(text, "gave up after 3 retries in 7s") {
 			t.Errorf("%q, %v", text, err)
@@ -213,9 +213,9 @@ func TestExhaustedHoldEndsInTheDialectsError(t *testing.T) {
 	})
 }
 
-func TestExhaustionBeforeTheCommitKeepsTheProvidersAnswer(t *testing.T) {
+func TestKeepalive_ExhaustionBeforeCommitKeepsTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Simple(), outage(time.Hour))
+		w := newHarness(t, policy.Simple(), outage(time.Hour))
 		resp, text, err := w.get("/v1/messages", whole(claude))
 		if err != nil || resp.StatusCode != 529 || resp.Header.Get("X-Should-Retry") != "false" || !strings.Contains(text, "overloaded_error") {
 			t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, text, err)
@@ -223,9 +223,9 @@ func TestExhaustionBeforeTheCommitKeepsTheProvidersAnswer(t *testing.T) {
 	})
 }
 
-func TestFinalFaultAfterTheCommitKeepsItsMeaning(t *testing.T) {
+func TestKeepalive_FinalFaultAfterCommitKeepsItsType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 529, 401")})
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 529, 401")})
 		_, text, err := w.get("/v1/messages", claude)
 		if err != nil || !strings.Contains(text, `"type":"authentication_error"`) {
 			t.Errorf("%q, %v", text, err)

@@ -89,9 +89,9 @@ func crowd(b *blackout, ask func(n int) error) (answered []time.Duration, failed
 	return answered, failed
 }
 
-// TestThousandCallersShareOneOutage compares the gateway with callers that
+// TestGateway_ThousandCallersShareOneOutage compares the gateway with callers that
 // keep to their own clocks. The steady rate is 33 requests a second.
-func TestThousandCallersShareOneOutage(t *testing.T) {
+func TestGateway_ThousandCallersShareOneOutage(t *testing.T) {
 	const steady = 1000.0 / 30
 	type result struct {
 		inOutage, perMinute int

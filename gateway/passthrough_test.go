@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-func TestSafeRequestsHaveAShortBoundedRetryAndThenTheTrueAnswer(t *testing.T) {
+func TestPassThrough_BoundedRetriesThenTheUpstreamsAnswer(t *testing.T) {
 	tests := []struct {
 		method, path string
 		tries        int
@@ -60,7 +60,7 @@ func TestSafeRequestsHaveAShortBoundedRetryAndThenTheTrueAnswer(t *testing.T) {
 	}
 }
 
-func TestShortRetryStaysShortWhateverTheProviderAsksFor(t *testing.T) {
+func TestPassThrough_LongHintIsNotObeyed(t *testing.T) {
 	for hint, tries := range map[string]int{"3": 2, "5": 1} {
 		synctest.Test(t, func(t *testing.T) {
 			sent, begun := 0, time.Now()
@@ -78,7 +78,7 @@ func TestShortRetryStaysShortWhateverTheProviderAsksFor(t *testing.T) {
 	}
 }
 
-func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
+func TestPassThrough_UpgradedConnection(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, buf, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -111,7 +111,7 @@ func TestConnectionThatIsUpgradedPassesBothWays(t *testing.T) {
 	}
 }
 
-func TestGatewayPassesOnlyToWhatIsConfigured(t *testing.T) {
+func TestGateway_ProxiesOnlyToConfiguredUpstreams(t *testing.T) {
 	g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 		t.Errorf("sent to %s", req.URL)
 		return says(200, "{}")(req)
@@ -129,7 +129,7 @@ func TestGatewayPassesOnlyToWhatIsConfigured(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestIsReadToItsEnd(t *testing.T) {
+func TestPassThrough_RefusedRequestIsConsumed(t *testing.T) {
 	g := newGateway(t, gateway.Config{Upstreams: []gateway.Upstream{{
 		Name: "locked", API: "openai", Key: func() (string, error) { return "", errors.New("no such file") },
 	}}})

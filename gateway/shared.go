@@ -190,7 +190,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 	if s.setup.onEvent != nil {
 		numbered := t
 		numbered.N = s.tries
-		s.leader.tell(Event{Type: Tried, Try: numbered})
+		s.leader.emit(Event{Type: Tried, Try: numbered})
 	}
 	switch {
 	case t.Stop != "":
@@ -203,7 +203,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 // recovered notes and reports that a try passed after others had failed.
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
-	s.leader.tell(Event{Type: Recovered, Wait: s.overall()})
+	s.leader.emit(Event{Type: Recovered, Wait: s.overall()})
 }
 
 // onWait notes and reports a wait, as much of it as the request stays for.
@@ -213,7 +213,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.leader.tell(Event{Type: Retrying, Wait: s.overall()})
+	s.leader.emit(Event{Type: Retrying, Wait: s.overall()})
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
@@ -276,7 +276,7 @@ func (s *sharedRequest) switchTo(next *upstream) {
 	s.upstream, s.last = next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
-	s.leader.tell(Event{Type: Switched, From: from.Name})
+	s.leader.emit(Event{Type: Switched, From: from.Name})
 }
 
 // callsWaiting lists the connected calls among the waiting ones, and returns them.

@@ -20,14 +20,14 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// echo is two providers that are out now and then. Their answers name the
-// request's body and who asked.
+// echo is two providers that fail from time to time. Their answers name the
+// request's body and its client.
 type echo struct {
 	t    *testing.T
 	open atomic.Int64 // answers' bodies that are not closed
 }
 
-// answered is what an echo says about a body from a client with that key.
+// answered returns an echo's answer to a body from the client with that key.
 func answered(body []byte, key string) string {
 	return fmt.Sprintf("%x from %s", sha256.Sum256(body), key)
 }
@@ -153,10 +153,10 @@ func twice(e *echo, dir string) gateway.Config {
 	}
 }
 
-// TestNothingIsMixedUpOrLeftBehind lets clients come and go at random, send
+// TestStress_AnswersAreNotMixedUp lets clients come and go at random, send
 // again what they have sent, and people give commands, while both providers
 // fail now and then.
-func TestNothingIsMixedUpOrLeftBehind(t *testing.T) {
+func TestStress_AnswersAreNotMixedUp(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestNothingIsMixedUpOrLeftBehind(t *testing.T) {
 			g := newGateway(t, twice(e, dir))
 			ctx, stop := context.WithCancel(t.Context())
 			var people, clients sync.WaitGroup
-			people.Go(func() { meddle(ctx, g, twice(e, dir)) })
+			people.Go(func() { changeAtRandom(ctx, g, twice(e, dir)) })
 			answers := make(map[bool]int)
 			var mu sync.Mutex
 			for n := range 30 {
@@ -189,7 +189,7 @@ func TestNothingIsMixedUpOrLeftBehind(t *testing.T) {
 	}
 }
 
-func TestClosingAtAnyMomentLeavesNothingBehind(t *testing.T) {
+func TestStress_CloseLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	for range 4 {
 		synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 	}
 	for _, u := range g.Upstreams() {
 		if u.Breaker.Waiting != 0 {
-			t.Errorf("%d stand at the gate of %s", u.Breaker.Waiting, u.Name)
+			t.Errorf("%d requests wait at the breaker of %s", u.Breaker.Waiting, u.Name)
 		}
 	}
 	if n := e.open.Load(); n != 0 {
@@ -225,9 +225,9 @@ func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 	}
 }
 
-// meddle returns commands and new configurations until it is told to stop, and
-// then lets everybody go.
-func meddle(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
+// changeAtRandom sends commands and new configurations until its context ends,
+// and then resumes all upstreams.
+func changeAtRandom(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
 	commands := []gateway.Command{gateway.RetryNow, gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}
 	for retry.Sleep(ctx, time.Duration(rand.IntN(5000))*time.Millisecond) == nil {
 		switch all := g.Waits(); rand.IntN(10) {
@@ -253,7 +253,7 @@ func meddle(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
 	g.ActOn("first", gateway.Resume)
 }
 
-// client asks one thing until it has an answer or is tired of it, and tells
+// client sends one request until it has an answer or stops retrying, and reports
 // whether the answer was whole.
 func client(t *testing.T, g *gateway.Gateway, n int) bool {
 	time.Sleep(time.Duration(rand.IntN(60000)) * time.Millisecond)

@@ -37,7 +37,7 @@ func says(status int, text string, headers ...string) roundTrip {
 	}
 }
 
-// then is a provider that is overloaded twice, so that the hold commits, and
+// then is a provider that is overloaded twice, so that the keepalive commits, and
 // then is another one.
 func (f roundTrip) afterTwoFaults() roundTrip {
 	n := 0
@@ -49,7 +49,7 @@ func (f roundTrip) afterTwoFaults() roundTrip {
 	}
 }
 
-func TestBrokenStreamIsNeverAWholeAnswer(t *testing.T) {
+func TestGateway_BrokenStreamEndsWithAnError(t *testing.T) {
 	text := messageStart + messageHi
 	tests := []struct {
 		name string
@@ -61,7 +61,7 @@ func TestBrokenStreamIsNeverAWholeAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorldOf(t, policy.Patient(), tt.base)
+			w := newHarnessOf(t, policy.Patient(), tt.base)
 			_, got, err := w.get("/v1/messages", claude)
 			rest, ok := strings.CutPrefix(got, text)
 			if err != nil || !ok || !strings.HasPrefix(rest, "event: error\ndata: {") || !strings.Contains(rest, "broke off") {
@@ -71,7 +71,7 @@ func TestBrokenStreamIsNeverAWholeAnswer(t *testing.T) {
 	}
 }
 
-func TestHeldClientGetsOnlyWhatItAskedFor(t *testing.T) {
+func TestKeepalive_ForwardsOnlyTheRequestedForm(t *testing.T) {
 	stream := messageStart + messageHi + messageStop
 	tests := []struct {
 		name   string
@@ -87,41 +87,41 @@ func TestHeldClientGetsOnlyWhatItAskedFor(t *testing.T) {
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorldOf(t, policy.Patient(), tt.base.afterTwoFaults())
+			w := newHarnessOf(t, policy.Patient(), tt.base.afterTwoFaults())
 			_, got, err := w.get("/v1/messages", claude)
 			if err != nil || strings.HasSuffix(got, stream) != tt.answer || strings.Contains(got, "without the stream") == tt.answer {
 				t.Errorf("%s: %q, %v", tt.name, got, err)
 			}
 			if last := w.events[len(w.events)-1].Wait; (last.Fault == nil) != tt.answer {
-				t.Errorf("%s: the last that is told is %+v", tt.name, last)
+				t.Errorf("%s: the last event has %+v", tt.name, last)
 			}
 		})
 	}
 }
 
-func TestProvidersOwnErrorAfterContentIsTold(t *testing.T) {
+func TestGateway_ReportsProviderErrorAfterContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldOf(t, policy.Patient(), says(200, messageStart+messageHi+messageError))
+		w := newHarnessOf(t, policy.Patient(), says(200, messageStart+messageHi+messageError))
 		_, got, err := w.get("/v1/messages", claude)
 		if err != nil || got != messageStart+messageHi+messageError {
 			t.Errorf("%q, %v", got, err)
 		}
 		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Overloaded || w.events[0].Wait.Verdict.Stop != policy.Committed {
-			t.Errorf("told %+v", w.events)
+			t.Errorf("events: %+v", w.events)
 		}
 	})
 }
 
-func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
+func TestGateway_ZeroPolicyReportsTheFault(t *testing.T) {
 	refuses := roundTrip(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED })
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldOf(t, policy.Policy{}, refuses)
+		w := newHarnessOf(t, policy.Policy{}, refuses)
 		resp, got, err := w.get("/v1/messages", claude)
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
 			t.Errorf("%d %q, %v", resp.StatusCode, got, err)
 		}
 		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Unavailable {
-			t.Errorf("told %+v", w.events)
+			t.Errorf("events: %+v", w.events)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestRequestThatIsSentOnceOnlyIsAnsweredAllTheSame(t *testing.T) {
 func TestGateway_CloseEndsRequestsInProgress(t *testing.T) {
 	for _, reply := range []string{"silence", "529, 529, silence", "drip:1h"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, reply)})
+			w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, reply)})
 			time.AfterFunc(90*time.Minute, func() { w.gateway.Drain(); w.gateway.Close() })
 			_, got, err := w.get("/v1/messages", claude)
 			if err != nil || !strings.Contains(got, "shutting down; try again") || time.Since(w.begun) != 90*time.Minute {
@@ -139,11 +139,11 @@ func TestGateway_CloseEndsRequestsInProgress(t *testing.T) {
 	}
 }
 
-func TestNothingIsTriedAfterDraining(t *testing.T) {
+func TestGateway_NoRetryAfterDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		var w *world
-		w = newWorldOf(t, policy.Policy{Retries: policy.Unlimited}, roundTrip(func(*http.Request) (*http.Response, error) {
+		var w *harness
+		w = newHarnessOf(t, policy.Policy{Retries: policy.Unlimited}, roundTrip(func(*http.Request) (*http.Response, error) {
 			if tries++; tries == 3 {
 				w.gateway.Drain()
 			}
@@ -156,9 +156,9 @@ func TestNothingIsTriedAfterDraining(t *testing.T) {
 	})
 }
 
-func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
+func TestGateway_ReportsClientThatLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		w := newHarness(t, policy.Patient(), outage(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		if _, err := w.ask(ctx, "/v1/messages", whole(claude)); !errors.Is(err, context.DeadlineExceeded) {
@@ -166,12 +166,12 @@ func TestClientThatLeavesWhileItWaitsIsTold(t *testing.T) {
 		}
 		synctest.Wait()
 		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Wait.Run.Tries != 2 {
-			t.Errorf("told %+v", last)
+			t.Errorf("events: %+v", last)
 		}
 	})
 }
 
-func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
+func TestGateway_StalledClientCountsAsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := make(chan struct{})
 		endless := roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -184,7 +184,7 @@ func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
 			}()
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
 		})
-		w := newWorldOf(t, policy.Patient(), endless)
+		w := newHarnessOf(t, policy.Patient(), endless)
 		resp, err := w.ask(t.Context(), "/v1/messages", claude)
 		if err != nil {
 			t.Fatalf("ask: %v", err)
@@ -197,7 +197,7 @@ func TestClientThatTakesNothingIsTakenForGone(t *testing.T) {
 	})
 }
 
-func TestBodyThatCannotBeReadIsSaid(t *testing.T) {
+func TestGateway_UnreadableBodyIsRefused(t *testing.T) {
 	g := newGateway(t, gateway.Config{Policy: policy.Patient()})
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", "/v1/messages", io.MultiReader(strings.NewReader("{"), failedReader{}))
 	rec := &recorder{header: http.Header{}}
@@ -211,7 +211,7 @@ type failedReader struct{}
 
 func (failedReader) Read([]byte) (int, error) { return 0, errors.New("malformed chunked encoding") }
 
-func TestUpstreamSeesAConnectionOfTheGateways(t *testing.T) {
+func TestOutgoing_HasItsOwnConnectionHeaders(t *testing.T) {
 	var seen *http.Request
 	g := newGateway(t, gateway.Config{Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 		seen = req
@@ -226,7 +226,7 @@ func TestUpstreamSeesAConnectionOfTheGateways(t *testing.T) {
 	}
 }
 
-func TestEachRequestGoesToItsOwnVendor(t *testing.T) {
+func TestSetup_RoutesRequestsByAPI(t *testing.T) {
 	tests := []struct{ path, header, anthropic, openai, want string }{
 		{"/v1/messages", "", "http://a", "http://o", "http://a/v1/messages"},
 		{"/v1/messages?beta=true", "", "http://a/", "http://o", "http://a/v1/messages?beta=true"},
@@ -265,7 +265,7 @@ func TestEachRequestGoesToItsOwnVendor(t *testing.T) {
 	}
 }
 
-func TestRequestsFindTheirUpstream(t *testing.T) {
+func TestSetup_MapsPathsToUpstreams(t *testing.T) {
 	all := []gateway.Upstream{
 		{Name: "claude", API: "anthropic", Base: address("claude.test")},
 		{Name: "claude-2", API: "anthropic", Base: address("claude-2.test")},
@@ -322,11 +322,11 @@ func TestRequestsFindTheirUpstream(t *testing.T) {
 	}
 }
 
-func TestGatewayThatIsItsOwnUpstreamSaysSo(t *testing.T) {
+func TestGateway_RefusesALoop(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/models", "/v1/chat/completions"} {
 		synctest.Test(t, func(t *testing.T) {
-			var w *world
-			w = newWorldOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+			var w *harness
+			w = newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
 				return w.Transport.RoundTrip(req)
 			}))
 			resp, got, err := w.get(path, claude)
@@ -337,9 +337,9 @@ func TestGatewayThatIsItsOwnUpstreamSaysSo(t *testing.T) {
 	}
 }
 
-func TestDrainedGatewayNamesEveryFault(t *testing.T) {
+func TestGateway_DrainedReportsEveryFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorldWith(t, gateway.Config{Upstreams: []gateway.Upstream{{
+		w := newHarnessWith(t, gateway.Config{Upstreams: []gateway.Upstream{{
 			Name: "locked", API: "anthropic", Key: func() (string, error) { return "", errors.New("no such file") },
 		}}})
 		w.gateway.Drain()

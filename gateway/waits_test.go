@@ -14,9 +14,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-func TestWaitsAreThereForPeople(t *testing.T) {
+func TestWaits_ListsWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		w := newHarness(t, policy.Patient(), outage(time.Hour))
 		done := make(chan struct{})
 		go func() {
 			_, _, _ = w.get("/v1/messages", claude, "User-Agent", "claude-cli/2.1 (x)", "X-Claude-Code-Session-Id", "s-1")
@@ -44,31 +44,31 @@ func TestWaitsAreThereForPeople(t *testing.T) {
 	})
 }
 
-func TestCommandsForOneRequest(t *testing.T) {
+func TestAct_Commands(t *testing.T) {
 	tests := []struct {
 		name string
-		do   func(w *world)
+		do   func(w *harness)
 		took time.Duration
 		says string
 	}{
-		{"now", func(w *world) { w.gateway.Act(1, gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
-		{"hold", func(w *world) {
+		{"now", func(w *harness) { w.gateway.Act(1, gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
+		{"hold", func(w *harness) {
 			w.gateway.Act(1, gateway.Pause)
 			time.Sleep(3 * time.Hour)
 			w.gateway.Act(1, gateway.Resume)
 		}, 260 * time.Minute, "message_stop"},
-		{"give up", func(w *world) { w.gateway.Act(1, gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
-		{"now for all", func(w *world) { w.gateway.ActOn("anthropic", gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
-		{"hold all", func(w *world) {
+		{"give up", func(w *harness) { w.gateway.Act(1, gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
+		{"now for all", func(w *harness) { w.gateway.ActOn("anthropic", gateway.RetryNow) }, 80 * time.Minute, "message_stop"},
+		{"hold all", func(w *harness) {
 			w.gateway.ActOn("anthropic", gateway.Pause)
 			time.Sleep(3 * time.Hour)
 			w.gateway.ActOn("anthropic", gateway.Resume)
 		}, 260 * time.Minute, "message_stop"},
-		{"give all up", func(w *world) { w.gateway.ActOn("anthropic", gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
+		{"give all up", func(w *harness) { w.gateway.ActOn("anthropic", gateway.GiveUp) }, 80 * time.Minute, "given up by command"},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, policy.Patient(), outage(75*time.Minute))
+			w := newHarness(t, policy.Patient(), outage(75*time.Minute))
 			var all sync.WaitGroup
 			all.Go(func() {
 				_, text, _ := w.get("/v1/messages", claude)
@@ -82,16 +82,16 @@ func TestCommandsForOneRequest(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{})
-		if w.gateway.Act(1, gateway.RetryNow) || w.gateway.ActOn("nobody", gateway.RetryNow) || w.gateway.ActOn("anthropic", "dance") {
+		w := newHarness(t, policy.Patient(), simulator.Script{})
+		if w.gateway.Act(1, gateway.RetryNow) || w.gateway.ActOn("none", gateway.RetryNow) || w.gateway.ActOn("anthropic", "dance") {
 			t.Error("a command that cannot be carried out is taken")
 		}
 	})
 }
 
-func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {
+func TestAct_RetryNowKeepsTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(7*time.Hour))
+		w := newHarness(t, policy.Patient(), outage(7*time.Hour))
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, text, _ := w.get("/v1/messages", claude); !strings.Contains(text, "message_stop") {
@@ -113,9 +113,9 @@ func TestWhoIsSentEarlyAgainAndAgainKeepsItsBudget(t *testing.T) {
 	})
 }
 
-func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
+func TestActOn_PauseHoldsNewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{})
+		w := newHarness(t, policy.Patient(), simulator.Script{})
 		w.gateway.ActOn("anthropic", gateway.Pause)
 		time.AfterFunc(time.Hour, func() { w.gateway.ActOn("anthropic", gateway.Resume) })
 		resp, err := w.ask(t.Context(), "/v1/messages", claude)
@@ -135,9 +135,9 @@ func TestPausedUpstreamHoldsNewRequestsAndKeepsThemAlive(t *testing.T) {
 	})
 }
 
-func TestUpstreamsTellTheirState(t *testing.T) {
+func TestUpstreams_ReportBreakerState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{})
+		w := newHarness(t, policy.Patient(), simulator.Script{})
 		_, _, _ = w.get("/v1/messages", claude)
 		all := w.gateway.Upstreams()
 		if len(all) != 5 || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Breaker.LastSuccess.IsZero() {
@@ -149,9 +149,9 @@ func TestUpstreamsTellTheirState(t *testing.T) {
 	})
 }
 
-func TestConfigurationCanChangeWhileRequestsWait(t *testing.T) {
+func TestUse_WhileRequestsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), outage(time.Hour))
+		w := newHarness(t, policy.Patient(), outage(time.Hour))
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, text, err := w.get("/v1/messages", claude); err != nil || !strings.Contains(text, "message_stop") {
@@ -172,9 +172,9 @@ func TestConfigurationCanChangeWhileRequestsWait(t *testing.T) {
 	})
 }
 
-func TestClientsThatLeaveAreNoOutage(t *testing.T) {
+func TestGateway_ClientsThatLeaveAreNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, policy.Patient(), simulator.Script{Replies: replies(t, "silence:1m*32")})
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "silence:1m*32")})
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
