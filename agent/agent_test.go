@@ -120,7 +120,7 @@ func lines(text string) []string {
 	return out
 }
 
-func TestATurnIsAnswered(t *testing.T) {
+func TestAgent_AnswersATurn(t *testing.T) {
 	w := agent.Agent{Model: llmtest.New(large, llmtest.Says("hello you")), System: "be kind"}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("t1", "hello")...)
 	p.expect(t, `
@@ -136,7 +136,7 @@ func TestATurnIsAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
+func TestAgent_RetriesBeforeContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(cut), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
@@ -164,7 +164,7 @@ func TestWhatFailsBeforeContentIsTriedAgainAndShown(t *testing.T) {
 	})
 }
 
-func TestALongWaitIsHeardOf(t *testing.T) {
+func TestAgent_ReportsALongWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hinted := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 70 * time.Second}
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(hinted), llmtest.Says("hi")), Retry: patient()}
@@ -183,7 +183,7 @@ func TestALongWaitIsHeardOf(t *testing.T) {
 	})
 }
 
-func TestWithoutAStrategyThereIsOneTry(t *testing.T) {
+func TestAgent_ZeroPolicyTriesOnce(t *testing.T) {
 	w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy))}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	p.expect(t, `
@@ -193,7 +193,7 @@ func TestWithoutAStrategyThereIsOneTry(t *testing.T) {
 		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
 }
 
-func TestExhaustionIsTheSuppressedError(t *testing.T) {
+func TestAgent_ExhaustionReturnsTheLastFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: retry.Retrier{Policy: policy.Simple()}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
@@ -212,7 +212,7 @@ func TestExhaustionIsTheSuppressedError(t *testing.T) {
 	})
 }
 
-func TestWhatCannotPassIsNotTriedAgain(t *testing.T) {
+func TestAgent_FinalFaultIsNotRetried(t *testing.T) {
 	for _, f := range []*fault.Error{
 		denied, spent,
 		{Kind: fault.Invalid, Status: 422},
@@ -229,7 +229,7 @@ func TestWhatCannotPassIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestNothingIsTriedAgainAfterContent(t *testing.T) {
+func TestAgent_NoRetryAfterContent(t *testing.T) {
 	for name, content := range map[string]llm.Part{
 		"… he": llm.Text{Text: "he"}, "hm he": llm.Reasoning{Text: "he"}, "": llm.Usage{Input: 3},
 	} {
@@ -243,7 +243,7 @@ func TestNothingIsTriedAgainAfterContent(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidBeforeTheAnswerBrokeOffStays(t *testing.T) {
+func TestAgent_TruncatedAnswerIsKept(t *testing.T) {
 	model := llmtest.New(large, llmtest.Breaks("half an", cut), llmtest.Says("whole"))
 	w := agent.Agent{Model: model, Retry: patient()}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
@@ -261,7 +261,7 @@ func TestWhatWasSaidBeforeTheAnswerBrokeOffStays(t *testing.T) {
 	}
 }
 
-func TestAnAbortWhileWaitingSealsAborted(t *testing.T) {
+func TestAgent_AbortDuringAWaitSealsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}, Retry: patient()}
@@ -281,7 +281,7 @@ func TestAnAbortWhileWaitingSealsAborted(t *testing.T) {
 	})
 }
 
-func TestAnAbortKeepsWhatWasSaid(t *testing.T) {
+func TestAgent_AbortKeepsThePartialAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
@@ -296,7 +296,7 @@ func TestAnAbortKeepsWhatWasSaid(t *testing.T) {
 	})
 }
 
-func TestATurnIsHandedBackAsItIs(t *testing.T) {
+func TestAgent_HandoverLeavesTheTurnUnsealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
@@ -313,7 +313,7 @@ func TestATurnIsHandedBackAsItIs(t *testing.T) {
 	})
 }
 
-func TestAParkedWaitGoesOnWhereItStopped(t *testing.T) {
+func TestAgent_ParkedWaitContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"))
 		w := agent.Agent{Model: model, Retry: patient()}
@@ -352,7 +352,7 @@ func TestAgent_CallersLimitIsAFailure(t *testing.T) {
 	})
 }
 
-func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
+func TestAgent_LimitReportsEarlierTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, &fault.Error{Kind: fault.Timeout, Message: "the budget is spent"})
 		defer cancel()
@@ -365,7 +365,7 @@ func TestALimitThatEndsAnAnswerSaysWhatHadBeenTried(t *testing.T) {
 	})
 }
 
-func TestKeepingFailsBeforeShowing(t *testing.T) {
+func TestAgent_PersistFailsBeforeTheEventIsShown(t *testing.T) {
 	full := errors.New("disk full")
 	w := agent.Agent{Model: llmtest.New(large, llmtest.Says("hi"))}
 	w.Persist = func(_ context.Context, events ...turn.Event) error {
@@ -389,7 +389,7 @@ func TestKeepingFailsBeforeShowing(t *testing.T) {
 	}
 }
 
-func TestAReaderMayLeaveAnywhere(t *testing.T) {
+func TestAgent_ReaderMayStopAtAnyEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n := 1; ; n++ {
 			w := agent.Agent{Retry: patient(), Model: llmtest.New(large,
@@ -408,14 +408,14 @@ func TestAReaderMayLeaveAnywhere(t *testing.T) {
 	})
 }
 
-func TestAWorldThatCannotWorkSaysSo(t *testing.T) {
+func TestAgent_WithoutAModelReturnsAnError(t *testing.T) {
 	p := play(t.Context(), agent.Agent{}, turn.State{}, turn.Begin("", "hello")...)
 	if p.err == nil || len(p.lines) != 0 {
 		t.Errorf("%v, %q", p.err, p.lines)
 	}
 }
 
-func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
+func TestAgent_MaxStepsEndsATurn(t *testing.T) {
 	w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, MaxSteps: 3}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
@@ -423,7 +423,7 @@ func TestAnEndlessTurnComesToAnEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidMeanwhileSteersTheNextStep(t *testing.T) {
+func TestAgent_SteeringReachesTheNextStep(t *testing.T) {
 	inbox := [][]turn.UserMessage{nil, {{Text: "shorter", ID: "2"}, {Text: "please"}}}
 	model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
 	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, "seen")}, Steering: func() []turn.UserMessage {
@@ -449,7 +449,7 @@ func TestWhatIsSaidMeanwhileSteersTheNextStep(t *testing.T) {
 	}
 }
 
-func TestWhatATurnTookBeforeCounts(t *testing.T) {
+func TestAgent_MetricsIncludeEarlierParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient(),
@@ -486,7 +486,7 @@ func (s *earlyProbes) Wait(ctx context.Context, d time.Duration) error {
 	return errors.Join(retry.Sleep(ctx, time.Second), retry.ErrEarlyProbe)
 }
 
-func TestAScoutThatFailsIsNotHeardOf(t *testing.T) {
+func TestAgent_FailedEarlyProbeIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")), Retry: patient()}
 		w.Retry.Breaker = &earlyProbes{}

@@ -23,7 +23,7 @@ import (
 
 var hello = []llm.Message{llm.UserMessage("hello")}
 
-func TestAskGivesOneAnswer(t *testing.T) {
+func TestAsk_ReturnsOneAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Breaks("half", cut), llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")))
 		began := time.Now()
@@ -40,7 +40,7 @@ func TestAskGivesOneAnswer(t *testing.T) {
 	})
 }
 
-func TestAskGivesUpAfterThreeRetries(t *testing.T) {
+func TestAsk_GivesUpAfterThreeRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &llmtest.Model{Then: llmtest.Fails(busy)}
 		_, err := agent.Ask(t.Context(), model, nil, hello)
@@ -50,14 +50,14 @@ func TestAskGivesUpAfterThreeRetries(t *testing.T) {
 	})
 }
 
-func TestAskWithAnotherPolicy(t *testing.T) {
+func TestAskWith_AnotherPolicy(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("no"))
 	if _, err := agent.AskWith(t.Context(), retry.Retrier{}, model, llm.Request{Messages: hello}); err == nil || len(model.Requests()) != 1 {
 		t.Errorf("%v after %d", err, len(model.Requests()))
 	}
 }
 
-func TestAskEndsWhenItsCallerLeaves(t *testing.T) {
+func TestAsk_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -100,7 +100,7 @@ func TestAgent_ReportsEveryActivity(t *testing.T) {
 	})
 }
 
-func TestARunInsideARunTriesOnce(t *testing.T) {
+func TestAsk_InsideAnotherRunTriesOnce(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("hi"))
 	w := agent.Agent{Model: model, Retry: patient()}
 	_, _ = retry.Do(t.Context(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {
@@ -114,7 +114,7 @@ func TestARunInsideARunTriesOnce(t *testing.T) {
 	})
 }
 
-func TestTimeToTheFirstTokenIsOfTheTurn(t *testing.T) {
+func TestAgent_TimeToFirstTokenIsOfTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Late(time.Second, llmtest.Says("hi"))), Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)

@@ -24,7 +24,7 @@ func talk() turn.State {
 	return s
 }
 
-func TestOutputsOfToolsAreLeftOutFirst(t *testing.T) {
+func TestCompact_DropsToolOutputsFirst(t *testing.T) {
 	big := strings.Repeat("x", 10_000)
 	model := llmtest.New(large,
 		llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Calls(llmtest.Call("2", "look", "{}")),
@@ -44,7 +44,7 @@ func TestOutputsOfToolsAreLeftOutFirst(t *testing.T) {
 	}
 }
 
-func TestASummaryTakesThePlaceOfWhatIsOldest(t *testing.T) {
+func TestCompact_SummarizesTheOldestMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large, llmtest.Fails(long), llmtest.Fails(busy), llmtest.Says("they talked"), llmtest.Says("done"))
 		play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...).expect(t, `
@@ -68,7 +68,7 @@ func TestASummaryTakesThePlaceOfWhatIsOldest(t *testing.T) {
 	})
 }
 
-func TestTheHistoryIsCompactedOncePerStep(t *testing.T) {
+func TestCompact_OncePerStep(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Fails(long), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") || len(model.Requests()) != 3 {
@@ -76,7 +76,7 @@ func TestTheHistoryIsCompactedOncePerStep(t *testing.T) {
 	}
 }
 
-func TestALaterStepMayBeCompactedAgain(t *testing.T) {
+func TestCompact_AgainInALaterStep(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"),
 		llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(long), llmtest.Says("done"))
 	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, strings.Repeat("x", 50_000))}}
@@ -86,7 +86,7 @@ func TestALaterStepMayBeCompactedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMadeSmallerIsAnError(t *testing.T) {
+func TestCompact_IncompressibleHistoryIsAnError(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("no"))
 	play(t.Context(), agent.Agent{Model: model, Retry: patient()}, turn.State{}, turn.Begin("", "hello")...).expect(t, `
 		turn-start
@@ -95,7 +95,7 @@ func TestWhatCannotBeMadeSmallerIsAnError(t *testing.T) {
 		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
 }
 
-func TestASummaryThatFailsIsTheEnd(t *testing.T) {
+func TestCompact_FailedSummaryEndsTheTurn(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Fails(denied), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, auth") {
@@ -103,7 +103,7 @@ func TestASummaryThatFailsIsTheEnd(t *testing.T) {
 	}
 }
 
-func TestASummaryOfNothingIsNone(t *testing.T) {
+func TestCompact_EmptySummaryIsAFailure(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Parts(llm.End{Reason: llm.Stop}), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") {
@@ -111,7 +111,7 @@ func TestASummaryOfNothingIsNone(t *testing.T) {
 	}
 }
 
-func TestACompactedConversationIsTheSameInAReplay(t *testing.T) {
+func TestCompact_ReplayIsTheSame(t *testing.T) {
 	w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Says("done"))}
 	p := play(t.Context(), w, talk(), turn.Begin("", "and now?")...)
 	live, replayed := talk(), talk()

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
+func TestFallback_FollowsTheEndOfPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
@@ -39,7 +39,7 @@ func TestTheNextModelTakesOverWhenPatienceEnds(t *testing.T) {
 	})
 }
 
-func TestAProviderThatAsksForMoreThanPatienceIsLeftAtOnce(t *testing.T) {
+func TestFallback_FollowsAHintBeyondPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow down", Wait: 5 * time.Minute}
 		first := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(limited))
@@ -56,7 +56,7 @@ func TestAProviderThatAsksForMoreThanPatienceIsLeftAtOnce(t *testing.T) {
 	})
 }
 
-func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
+func TestFallback_PatienceIsPerModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &llmtest.Model{Then: llmtest.Fails(busy)}
 		w := agent.Agent{
@@ -79,7 +79,7 @@ func TestEachModelHasPatienceOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestWithoutPatienceTheNextModelTakesOverAtOnce(t *testing.T) {
+func TestFallback_WithoutPatienceIsImmediate(t *testing.T) {
 	for _, f := range []*fault.Error{busy, cut, spent, {Kind: fault.Unavailable, Message: "fetch failed"}, {Kind: fault.UpstreamTimeout, Status: 504}} {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{
 			llmtest.New(small, llmtest.Fails(f)), llmtest.New(small, llmtest.Says("hi")),
@@ -94,7 +94,7 @@ func TestWithoutPatienceTheNextModelTakesOverAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheNextModelTakesOverWhenThePolicyGivesUp(t *testing.T) {
+func TestFallback_FollowsTheEndOfThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model:    &llmtest.Model{Then: llmtest.Fails(busy)},
@@ -108,7 +108,7 @@ func TestTheNextModelTakesOverWhenThePolicyGivesUp(t *testing.T) {
 	})
 }
 
-func TestWhatAnotherModelWouldRefuseAsWellStaysWhereItIs(t *testing.T) {
+func TestFallback_NotForFaultsOfTheRequest(t *testing.T) {
 	for _, f := range []*fault.Error{denied, long, {Kind: fault.Invalid}, {Kind: fault.Refused}, {Kind: fault.Unknown}} {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: patient(), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}}
 		if f.Kind == fault.Unknown {
@@ -121,7 +121,7 @@ func TestWhatAnotherModelWouldRefuseAsWellStaysWhereItIs(t *testing.T) {
 	}
 }
 
-func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
+func TestFallback_NextTurnBeginsWithTheFirstModel(t *testing.T) {
 	w := agent.Agent{
 		Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
 		Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
@@ -133,7 +133,7 @@ func TestTheNextTurnBeginsWithTheFirstModel(t *testing.T) {
 	}
 }
 
-func TestAgent_WaitCutShortIsNoEndOfPatience(t *testing.T) {
+func TestFallback_ShortenedWaitIsNoEndOfPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model:    llmtest.New(large, llmtest.Fails(busy), llmtest.Says("back")),
@@ -155,7 +155,7 @@ func (closed) Wait(context.Context, time.Duration) error {
 	return retry.ErrGivenUp
 }
 
-func TestWhoGivesUpDoesNotWantAnotherModel(t *testing.T) {
+func TestFallback_NotAfterGiveUpByCommand(t *testing.T) {
 	w := agent.Agent{
 		Model: llmtest.New(large, llmtest.Fails(busy)), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
 		Patience: time.Hour, Retry: patient(),

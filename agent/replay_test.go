@@ -171,7 +171,7 @@ func (l *life) check() {
 // Whatever the model does, and wherever workers die: every turn is sealed once,
 // no tool is run again after its result was kept, and the events that were
 // kept add up to what the live runs had.
-func TestReplayEqualsLive(t *testing.T) {
+func TestReplay_EqualsLive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := &life{deaths: map[int]bool{}, runs: map[string]int{}, results: map[string]bool{}, turns: rapid.IntRange(1, 3).Draw(rt, "turns")}
 		for n := range rapid.IntRange(0, 12).Draw(rt, "answers") {

@@ -37,7 +37,7 @@ func writes(t tool.Tool) tool.Tool {
 	return t
 }
 
-func TestToolsRunSideBySideAndAnswerInTheOrderOfTheCalls(t *testing.T) {
+func TestTools_RunInParallelWithOrderedResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(large,
 			llmtest.Calls(llmtest.Call("1", "slow", "{}"), llmtest.Call("2", "fast", "{}"), llmtest.Call("3", "none", "{}")), llmtest.Says("done"))
@@ -92,7 +92,7 @@ func TestAgent_ToolThatWritesNeedsApproval(t *testing.T) {
 	}
 }
 
-func TestNoToolThatHasGivenItsResultIsRunAgain(t *testing.T) {
+func TestTools_WithResultsAreNotRunAgain(t *testing.T) {
 	runs := map[string]*atomic.Int32{"look": {}, "write": {}, "set": {}}
 	count := func(name string, t tool.Tool) tool.Tool {
 		t.Tool = llm.Tool{Name: name}
@@ -126,7 +126,7 @@ func TestNoToolThatHasGivenItsResultIsRunAgain(t *testing.T) {
 	}
 }
 
-func TestAnAbortAmongToolsKeepsTheirResults(t *testing.T) {
+func TestTools_AbortKeepsTheirResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(errors.New("enough")) })
@@ -146,7 +146,7 @@ func TestAnAbortAmongToolsKeepsTheirResults(t *testing.T) {
 	})
 }
 
-func TestAnAbortEndsTheQuestionWhetherAToolMayRun(t *testing.T) {
+func TestTools_AbortEndsTheApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -162,7 +162,7 @@ func TestAnAbortEndsTheQuestionWhetherAToolMayRun(t *testing.T) {
 	})
 }
 
-func TestWhatWritesRunsAloneAndInOrder(t *testing.T) {
+func TestTools_ThatWriteRunAloneInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var log []string
@@ -195,7 +195,7 @@ func TestWhatWritesRunsAloneAndInOrder(t *testing.T) {
 	})
 }
 
-func TestToolsAreToldWhenTheReaderHasLeft(t *testing.T) {
+func TestTools_ContextEndsWithTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{
 			Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "fast", "{}"), llmtest.Call("2", "slow", "{}"))),
@@ -213,7 +213,7 @@ func TestToolsAreToldWhenTheReaderHasLeft(t *testing.T) {
 	})
 }
 
-func TestToolsThatWereInterruptedByAHandoverRunAgain(t *testing.T) {
+func TestTools_InterruptedByAHandoverRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(retry.ErrParked) })
@@ -243,14 +243,14 @@ func TestAgent_RefusesToolNamesThatNoProviderTakes(t *testing.T) {
 	}
 }
 
-func TestTwoToolsOfOneNameAreAnError(t *testing.T) {
+func TestAgent_RefusesTwoToolsOfOneName(t *testing.T) {
 	w := agent.Agent{Model: llmtest.New(large), Tools: []tool.Tool{gives("look", 0, ""), gives("look", 0, "")}}
 	if p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...); p.err == nil || len(p.kept) != 0 {
 		t.Errorf("%v, kept %v", p.err, p.kept)
 	}
 }
 
-func TestCallsThatShareAnIDAreToldApart(t *testing.T) {
+func TestTools_CallsWithOneIDAreKeptApart(t *testing.T) {
 	echo := tool.Tool{Tool: llm.Tool{Name: "echo"}, Func: func(_ context.Context, arguments json.RawMessage) (string, error) {
 		return string(arguments), nil
 	}}

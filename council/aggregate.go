@@ -39,8 +39,8 @@ func (r *run) aggregate(ctx context.Context) error {
 	return fmt.Errorf("the aggregator %s: %w", v.Name, err)
 }
 
-// aggregateWithin runs the aggregator's turn, again with less of the answers if
-// they are too long for its model.
+// aggregateWithin runs the aggregator's turn. If the answers are too long for its
+// model, it repeats the turn with less of them.
 func (r *run) aggregateWithin(ctx context.Context) error {
 	room := min(r.length(), maxPrompt)
 	for {
@@ -52,7 +52,7 @@ func (r *run) aggregateWithin(ctx context.Context) error {
 	}
 }
 
-// errTooLong says that the aggregator has to be asked with less.
+// errTooLong asks for another try with less of the answers.
 var errTooLong = errors.New("the answers are too long for the aggregator")
 
 // runAggregator runs the aggregator's turn with at most room bytes of the answers.
@@ -83,18 +83,19 @@ func (r *run) runAggregator(ctx context.Context, room int) error {
 				return errTooLong
 			}
 		case turn.Sealed:
-			r.tell(Event{Turn: e})
+			r.emit(Event{Turn: e})
 			if failed != nil {
 				return failed
 			}
 			return checkAnswer(ctx, last, e)
 		}
-		r.tell(Event{Turn: e})
+		r.emit(Event{Turn: e})
 	}
 	return context.Cause(ctx)
 }
 
-// follow updates the aggregator by an event of its turn, after so many tries.
+// follow updates the aggregator from an event of its turn. before is the number of
+// tries before that turn.
 func (m *Member) follow(e turn.Event, before int) {
 	switch e := e.(type) {
 	case turn.Start:

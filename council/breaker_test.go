@@ -16,11 +16,11 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
+func TestMembers_OfOneProviderShareOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy), fails(2*time.Second, busy))
 		one := agent.Agent{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one, memberRun("b", says(0, "yes")), memberRun("c", says(0, "no"))}, Aggregator: memberRun("judge", says(0, "so"))})
+		s := ask(t.Context(), council.Council{Members: []agent.Agent{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
 		if len(model.Requests()) != 4 || s.count(council.Failed) != 3 || s.err != nil {
 			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
 		}
@@ -35,44 +35,43 @@ func TestMembersAtOneProviderDoNotAllAskItAgain(t *testing.T) {
 
 // What failed in another council, minutes ago and of another model, is no reason
 // not to ask at all.
-func TestEachMemberIsAskedWhateverOtherCouncilsHaveMet(t *testing.T) {
+func TestMembers_AreAskedDespiteAnotherCouncilsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gates := &breaker.Set{}
+		breakers := &breaker.Set{}
 		down := &fault.Error{Kind: fault.Unavailable, Status: 500}
 		failing := llmtest.New(name("a/broken"))
 		failing.Then = llmtest.Fails(down)
 		broken := agent.Agent{Model: failing}
 		for range 5 {
-			_ = sit(t.Context(), council.Council{Members: []agent.Agent{broken, broken}, Breakers: gates})
+			_ = ask(t.Context(), council.Council{Members: []agent.Agent{broken, broken}, Breakers: breakers})
 			time.Sleep(3 * time.Minute)
 		}
-		well := memberRun("a/well", says(time.Second, "yes"))
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{broken, well, memberRun("b", says(0, "no"))}, Aggregator: memberRun("judge", says(0, "so")), Breakers: gates, Grace: time.Hour})
+		well := member("a/well", says(time.Second, "yes"))
+		s := ask(t.Context(), council.Council{Members: []agent.Agent{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Breakers: breakers, Grace: time.Hour})
 		if v := s.Members[1]; v.State != council.Answered || v.Tries != 1 || v.Took != time.Second || s.Members[0].Tries != 2 {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
 	})
 }
 
-// A stated wait is kept by all the same, and by those who come later.
-func TestAMemberKeepsAStatedWaitOfWhichAnotherWasTold(t *testing.T) {
+func TestMember_ObeysAHintGivenToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gates := &breaker.Set{}
+		breakers := &breaker.Set{}
 		limit := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 100 * time.Second}
 		model := llmtest.New(name("a"), llmtest.Fails(limit), says(0, "yes"), says(0, "yes"))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(40*time.Second, cancel)
-		two := []agent.Agent{{Model: model}, memberRun("b", says(0, "no"))}
-		_ = sit(ctx, council.Council{Members: two, Breakers: gates, Aggregator: memberRun("judge"), Grace: time.Hour})
-		two[1] = memberRun("b", says(0, "no"))
-		s := sit(t.Context(), council.Council{Members: two, Breakers: gates, Aggregator: memberRun("judge", says(0, "so")), Grace: time.Hour})
+		two := []agent.Agent{{Model: model}, member("b", says(0, "no"))}
+		_ = ask(ctx, council.Council{Members: two, Breakers: breakers, Aggregator: member("judge"), Grace: time.Hour})
+		two[1] = member("b", says(0, "no"))
+		s := ask(t.Context(), council.Council{Members: two, Breakers: breakers, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if v := s.Members[0]; v.State != council.Answered || v.Tries != 1 || v.Took != 60*time.Second {
 			t.Errorf("%+v: %q", v, s.lines)
 		}
 	})
 }
 
-func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
+func TestMembers_BehindAProbeProceedWhenItSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.New(name("a"), fails(1, busy), fails(1, busy), fails(1, busy))
 		model.Then = func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
@@ -88,7 +87,7 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 			}
 		}
 		one := agent.Agent{Model: model}
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: memberRun("judge", says(0, "so")), Grace: time.Hour})
+		s := ask(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if s.err != nil || s.count(council.Answered) != 3 || len(model.Requests()) != 6 {
 			t.Errorf("%v, %+v", s.err, s.Members)
 		}
@@ -98,13 +97,13 @@ func TestMembersThatWaitForAnotherGoWhenItIsAnswered(t *testing.T) {
 	})
 }
 
-func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
+func TestMembers_SpreadRetriesOverModelsOfOneProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []agent.Agent
 		for _, model := range []string{"a/small", "a/middle", "a/large", "b/large"} {
-			all = append(all, memberRun(model, llmtest.Fails(busy), llmtest.Says("so")))
+			all = append(all, member(model, llmtest.Fails(busy), llmtest.Says("so")))
 		}
-		s := sit(t.Context(), council.Council{Members: all, Aggregator: memberRun("judge", says(0, "so"))})
+		s := ask(t.Context(), council.Council{Members: all, Aggregator: member("judge", says(0, "so"))})
 		lines := s.only("asking, tries 2")
 		slices.Sort(lines) // two come at the same moment
 		expect(t, lines, `
@@ -115,20 +114,20 @@ func TestDifferentModelsOfOneProviderShareOutTheSecondAmongThem(t *testing.T) {
 	})
 }
 
-func TestTheQuorumKnowsWhoWaits(t *testing.T) {
+func TestEvent_QuorumHasTheMembersStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := three(memberRun("held", says(0, "never")))
-		c.Members = append(c.Members, memberRun("d", llmtest.Hangs()))
+		c := three(member("held", says(0, "never")))
+		c.Members = append(c.Members, member("d", llmtest.Hangs()))
 		c.Breakers, c.Grace = &breaker.Set{}, 5*time.Second
 		c.Breakers.Of("held").Pause("a test")
-		c.Members[1] = memberRun("b", says(time.Second, "yes"))
+		c.Members[1] = member("b", says(time.Second, "yes"))
 		var members []council.Member
 		c.OnEvent = func(e council.Event) {
 			if e.Quorum != nil {
 				members = e.Quorum
 			}
 		}
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		if len(members) != 4 || members[0].State != council.Waiting || members[0].Left != 269*time.Second || members[3].State != council.Asking {
 			t.Errorf("members at the quorum: %+v", members)
 		}

@@ -32,28 +32,28 @@ const (
 	defaultAggregator = 120 * time.Second
 )
 
-// Council is several models that are asked the same question. It is plain data: a
-// copy may run many times at the same time, if its functions are safe for that.
+// Council is several models that are asked the same question. It is plain data and
+// may run many times concurrently, if its functions may be called concurrently.
 //
 // Of a member's Agent only these fields count: Model, System,
 // Tools, Approve, MaxTokens, Effort, Whole, Steps, Activity and Log. Of the
 // aggregator's, Retry as well.
 type Council struct {
 	Members    []agent.Agent // two at least; the same model may be there more than once
-	Aggregator agent.Agent   // makes one answer of theirs. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
+	Aggregator agent.Agent   // merges their answers. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
 
 	Budget  time.Duration // of each member over all its tries, and the deadline of each; 0: 270 s
 	Reserve time.Duration // when a try has failed, more than this must be left of the budget for another; 0: 30 s
-	Quorum  int           // how many answers are enough; 0: 2, which is also the least
-	Grace   time.Duration // how long the rest may go on once there are so many; 0: 30 s
+	Quorum  int           // the number of answers that suffice; 0: 2, which is also the least
+	Grace   time.Duration // how long the other members may continue after the quorum; 0: 30 s
 
 	AggregatorBudget time.Duration // on the clock, over all that the aggregator does; 0: 120 s
 	Cap              time.Duration // of the whole. The aggregator's budget is kept free of it, so that members are cut off before; 0: 420 s
 
-	ShowTries bool // the aggregator reads in how many tries each member has answered or failed
+	ShowTries bool // the aggregator reads how many tries each member made
 
 	Breakers *breaker.Set // by the name of a provider, shared with its other callers; nil: shared by the members of this council only
-	OnEvent  func(Event)  // called for one event after the other; it must not block. nil: none
+	OnEvent  func(Event)  // called for each event, one at a time; it must not block. nil: none
 }
 
 // State is the state of a member.
@@ -63,7 +63,7 @@ type State string
 const (
 	Asking   State = "asking"   // its model is asked
 	Waiting  State = "waiting"  // for its other try, or at the breaker
-	Answered State = "answered" //
+	Answered State = "answered" // in time
 	Failed   State = "failed"   // with a fault, or its budget is spent
 	CutOff   State = "cut-off"  // by the end of the grace period, by the cap, or by the caller
 )
@@ -77,25 +77,25 @@ var (
 	errCap   = errors.New("the time for the whole is over")
 )
 
-// Run asks the members and then the aggregator. The result holds what the
-// members have said and how they have ended, also where there is an error:
+// Run asks the members and then the aggregator. The result has the members'
+// answers and states also with an error, which is one of these:
 //   - one with [ErrQuorum] in it, if fewer have answered than the quorum;
-//   - the aggregator's *fault.Error, with words around it;
-//   - context.Cause(ctx), within milliseconds, where the caller has left;
-//   - and one of a council that cannot work, before anybody is asked.
+//   - the aggregator's *fault.Error, wrapped;
+//   - context.Cause(ctx), within milliseconds, after the end of ctx;
+//   - that of [Council.Check], before any model is asked.
 func (c Council) Run(ctx context.Context, question string) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
 	s := c.WithDefaults().newRun(question)
-	s.tell(Event{Started: &s.Council})
+	s.emit(Event{Started: &s.Council})
 	s.askMembers(ctx)
 	err := s.checkQuorum(ctx)
 	if err == nil {
 		err = s.aggregate(ctx)
 	}
 	r := s.result(err)
-	s.tell(Event{Ended: &r, Err: err})
+	s.emit(Event{Ended: &r, Err: err})
 	return r, err
 }
 
@@ -119,7 +119,7 @@ func (c Council) WithDefaults() Council {
 	return c
 }
 
-// Check returns a mistake in the council; nil: there is none. Run begins with it.
+// Check returns a mistake in the council, or nil. Run begins with it.
 func (c Council) Check() error {
 	c = c.WithDefaults()
 	switch {

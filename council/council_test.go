@@ -18,18 +18,18 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
+func TestCouncil_EventsFromStartToEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := council.Council{
 			Members: []agent.Agent{
-				memberRun("a", fails(time.Second, busy), says(time.Second, "yes")),
-				memberRun("b", says(2*time.Second, "no")),
-				memberRun("c", llmtest.Hangs()),
+				member("a", fails(time.Second, busy), says(time.Second, "yes")),
+				member("b", says(2*time.Second, "no")),
+				member("c", llmtest.Hangs()),
 			},
-			Aggregator: memberRun("judge", fails(time.Second, busy), says(time.Second, "it depends")),
+			Aggregator: member("judge", fails(time.Second, busy), says(time.Second, "it depends")),
 		}
 		c.Aggregator.Retry.Rand = func() float64 { return 0.5 }
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		var lines []string
 		for _, line := range s.lines {
 			if !strings.HasPrefix(line, "0s ") { // they begin in any order
@@ -59,16 +59,16 @@ func TestACouncilFromItsBeginningToItsEnd(t *testing.T) {
 	})
 }
 
-func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
+func TestCouncil_GraceFollowsTheQuorum(t *testing.T) {
 	for after, state := range map[time.Duration]council.State{
 		34_999 * time.Millisecond: council.Answered, 35_001 * time.Millisecond: council.CutOff, time.Hour: council.CutOff,
 	} {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
-				Members:    []agent.Agent{memberRun("a", says(after, "me too")), memberRun("b", says(time.Second, "yes")), memberRun("c", says(5*time.Second, "no"))},
-				Aggregator: memberRun("judge", says(0, "so")),
+				Members:    []agent.Agent{member("a", says(after, "me too")), member("b", says(time.Second, "yes")), member("c", says(5*time.Second, "no"))},
+				Aggregator: member("judge", says(0, "so")),
 			}
-			s := sit(t.Context(), c)
+			s := ask(t.Context(), c)
 			if s.Members[0].State != state || s.err != nil || s.Took != min(after, 35*time.Second) {
 				t.Errorf("after %v: %+v, %v", after, s.Result, s.err)
 			}
@@ -81,24 +81,24 @@ func TestTheRestGetAGraceOnceThereIsAQuorum(t *testing.T) {
 
 func TestCouncil_NoGraceWhenAllHaveAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(memberRun("a", says(7*time.Second, "so"))))
+		s := ask(t.Context(), three(member("a", says(7*time.Second, "so"))))
 		if len(s.only("quorate")) != 1 || s.Took != 8*time.Second {
 			t.Errorf("%v: %q", s.Took, s.lines)
 		}
-		all := three(memberRun("a", says(7*time.Second, "so")))
+		all := three(member("a", says(7*time.Second, "so")))
 		all.Quorum = 3
-		if s := sit(t.Context(), all); len(s.only("quorate")) != 0 || s.err != nil {
+		if s := ask(t.Context(), all); len(s.only("quorate")) != 0 || s.err != nil {
 			t.Errorf("%q, %v", s.lines, s.err)
 		}
 	})
 }
 
-func TestTheGraceThatIsToldOfDoesNotOutlastTheCap(t *testing.T) {
+func TestCouncil_ReportedGraceIsBoundedByTheCap(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Hangs()))
-		c.Members[1] = memberRun("b", says(295*time.Second, "yes"))
+		c := three(member("a", llmtest.Hangs()))
+		c.Members[1] = member("b", says(295*time.Second, "yes"))
 		c.Budget, c.Grace = time.Hour, 30*time.Second
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		expect(t, s.only("quorate"), "4m55s quorate, grace 5s")
 		if s.Members[0].Took != 300*time.Second || s.err != nil {
 			t.Errorf("%+v, %v", s.Members[0], s.err)
@@ -106,37 +106,37 @@ func TestTheGraceThatIsToldOfDoesNotOutlastTheCap(t *testing.T) {
 	})
 }
 
-func TestAWholeAnswerCountsThoughItsCallerLeavesAtThatMoment(t *testing.T) {
+func TestCouncil_WholeAnswerCountsIfItsCallerLeaves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c := three(memberRun("a", says(0, "so")))
+		c := three(member("a", says(0, "so")))
 		c.OnEvent = func(e council.Event) {
 			if e.Turn != nil && turn.Type(e.Turn) == "assistant-message" {
 				cancel()
 			}
 		}
-		if s := sit(ctx, c); s.err != nil || s.Answer != "it depends" {
+		if s := ask(ctx, c); s.err != nil || s.Answer != "it depends" {
 			t.Errorf("%v, %+v", s.err, s.Aggregator)
 		}
 	})
 }
 
-func TestALargerQuorumIsWaitedFor(t *testing.T) {
+func TestCouncil_WaitsForALargerQuorum(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", fails(0, denied)))
+		c := three(member("a", fails(0, denied)))
 		c.Quorum = 3
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		if !errors.Is(s.err, council.ErrQuorum) || !strings.Contains(s.err.Error(), "and 3 are needed") || s.count(council.Answered) != 2 {
 			t.Errorf("council: %v", s.err)
 		}
 	})
 }
 
-func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
+func TestCouncil_MemberContinuesWithoutAPossibleQuorum(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{
-			memberRun("a", fails(0, denied)), memberRun("b", fails(0, denied)), memberRun("c", says(200*time.Second, "what I have to say")),
+		s := ask(t.Context(), council.Council{Members: []agent.Agent{
+			member("a", fails(0, denied)), member("b", fails(0, denied)), member("c", says(200*time.Second, "what I have to say")),
 		}})
 		if s.Members[2].Text != "what I have to say" || s.err == nil || s.Took != 200*time.Second {
 			t.Errorf("%v, %+v", s.err, s.Result)
@@ -144,12 +144,12 @@ func TestAMemberGoesOnWhereNoQuorumCanBeReachedAnyMore(t *testing.T) {
 	})
 }
 
-func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
+func TestCouncil_CapKeepsTheAggregatorsBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Hangs()))
+		c := three(member("a", llmtest.Hangs()))
 		c.Budget, c.Quorum = time.Hour, 2
-		c.Aggregator = memberRun("judge", says(119_999*time.Millisecond, "just in time"))
-		s := sit(t.Context(), c)
+		c.Aggregator = member("judge", says(119_999*time.Millisecond, "just in time"))
+		s := ask(t.Context(), c)
 		if v := s.Members[0]; v.State != council.CutOff || v.Took != 300*time.Second || v.Why.Error() != "the time for the whole is over" {
 			t.Errorf("%+v", v)
 		}
@@ -158,20 +158,20 @@ func TestTheCapBoundsTheWholeAndLeavesTheAggregatorItsBudget(t *testing.T) {
 		}
 	})
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Hangs()))
+		c := three(member("a", llmtest.Hangs()))
 		c.Budget, c.Cap, c.AggregatorBudget = time.Hour, 10*time.Second, 4*time.Second
-		c.Aggregator = memberRun("judge", llmtest.Hangs())
-		if s := sit(t.Context(), c); s.Took != 10*time.Second || s.Members[0].Took != 6*time.Second || s.Aggregator.Fault.Kind != fault.Timeout {
+		c.Aggregator = member("judge", llmtest.Hangs())
+		if s := ask(t.Context(), c); s.Took != 10*time.Second || s.Members[0].Took != 6*time.Second || s.Aggregator.Fault.Kind != fault.Timeout {
 			t.Errorf("%v, %+v", s.Took, s.Result)
 		}
 	})
 }
 
-func TestTheCapOfACouncilWithoutAQuorumIsItsEnd(t *testing.T) {
+func TestCouncil_CapEndsItWithoutAQuorum(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := council.Council{Members: []agent.Agent{memberRun("a", says(time.Second, "yes")), memberRun("b", llmtest.Hangs()), memberRun("c", fails(3*time.Second, denied))}}
+		c := council.Council{Members: []agent.Agent{member("a", says(time.Second, "yes")), member("b", llmtest.Hangs()), member("c", fails(3*time.Second, denied))}}
 		c.Cap = 140 * time.Second
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		const want = "1 of 3 members answered, and 2 are needed: b/large was cut off after 20s (the time for the whole is over); " +
 			"c/large failed in 1 try: HTTP 401: who are you?"
 		if s.err == nil || s.err.Error() != want || s.Took != 20*time.Second {
@@ -180,30 +180,30 @@ func TestTheCapOfACouncilWithoutAQuorumIsItsEnd(t *testing.T) {
 	})
 }
 
-// deaf is a model that does not hear when its caller leaves.
-type deaf struct{ *llmtest.Model }
+// uncancellable is a model that ignores its context.
+type uncancellable struct{ *llmtest.Model }
 
-func (d deaf) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+func (d uncancellable) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return d.Model.Stream(context.WithoutCancel(ctx), r)
 }
 
-func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
+func TestMember_CutOffIsNotAskedAfterwards(t *testing.T) {
 	for what, first := range map[string]agent.Agent{
-		"in the wait for its other try": memberRun("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
-		"held at the gate":              memberRun("held", says(0, "never")),
-		"whose model is deaf":           {Model: deaf{llmtest.New(name("a"), says(12*time.Second, "too late"), says(0, "never"))}},
+		"in the wait for its other try":   member("a", fails(9_500*time.Millisecond, busy), says(0, "never")),
+		"paused at the breaker":           member("held", says(0, "never")),
+		"whose model ignores its context": {Model: uncancellable{llmtest.New(name("a"), says(12*time.Second, "too late"), says(0, "never"))}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c := three(first)
 				c.Breakers, c.Grace = &breaker.Set{}, 10*time.Second
 				c.Breakers.Of("held").Pause("a test")
-				s := sit(t.Context(), c)
+				s := ask(t.Context(), c)
 				if v := s.Members[0]; v.State != council.CutOff || v.Text != "" || v.Tries > 1 || s.err != nil {
 					t.Errorf("%+v, %v", v, s.err)
 				}
 				time.Sleep(time.Hour)
-				if d, ok := first.Model.(deaf); ok && len(d.Requests()) != 1 || !ok && requests(first) > 1 {
+				if d, ok := first.Model.(uncancellable); ok && len(d.Requests()) != 1 || !ok && requests(first) > 1 {
 					t.Error("its model was asked afterwards")
 				}
 			})
@@ -211,12 +211,12 @@ func TestWhoStartsLateIsAbortedByItself(t *testing.T) {
 	}
 }
 
-func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
+func TestAggregator_HasItsOwnBudget(t *testing.T) {
 	for after, answered := range map[time.Duration]bool{119_999 * time.Millisecond: true, 120_001 * time.Millisecond: false} {
 		bubble(t, func(t *testing.T) {
-			c := three(memberRun("a", says(269*time.Second, "at last")))
-			c.Aggregator = memberRun("judge", says(after, "so"))
-			s := sit(t.Context(), c)
+			c := three(member("a", says(269*time.Second, "at last")))
+			c.Aggregator = member("judge", says(after, "so"))
+			s := ask(t.Context(), c)
 			if answered != (s.Answer == "so") || answered != (s.err == nil) || s.Aggregator.Took != min(after, 120*time.Second) {
 				t.Errorf("%+v, %v", s.Aggregator, s.err)
 			}
@@ -227,11 +227,11 @@ func TestTheAggregatorHasABudgetOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheAggregatorWaitsOutWhatFitsItsBudget(t *testing.T) {
+func TestAggregator_RetriesWithinItsBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", says(0, "so")))
+		c := three(member("a", says(0, "so")))
 		c.Aggregator = agent.Agent{Model: &llmtest.Model{Then: llmtest.Fails(busy)}}
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		if f := faultOf(s.err); f != busy || s.Took > 120*time.Second || s.Aggregator.Tries < 7 {
 			t.Errorf("%v after %v and %d tries", s.err, s.Took, s.Aggregator.Tries)
 		}
@@ -241,14 +241,14 @@ func TestTheAggregatorWaitsOutWhatFitsItsBudget(t *testing.T) {
 	})
 }
 
-func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
+func TestAggregator_FailureKeepsTheMembersAnswers(t *testing.T) {
 	for what, answer := range map[string]llmtest.Answer{
 		"denied": llmtest.Fails(denied), "broken off": llmtest.Breaks("it depends on", busy), "empty": llmtest.Says(""),
 	} {
 		bubble(t, func(t *testing.T) {
-			c := three(memberRun("a", says(0, "maybe")))
-			c.Aggregator = memberRun("judge", answer)
-			s := sit(t.Context(), c)
+			c := three(member("a", says(0, "maybe")))
+			c.Aggregator = member("judge", answer)
+			s := ask(t.Context(), c)
 			if s.err == nil || !strings.HasPrefix(s.err.Error(), "the aggregator judge/large: ") || s.Answer != "" || s.Aggregator.State != council.Failed {
 				t.Errorf("%s: %v, %+v", what, s.err, s.Aggregator)
 			}
@@ -262,11 +262,11 @@ func TestAnAggregatorThatFailsTakesNoAnswerWithIt(t *testing.T) {
 	}
 }
 
-func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
+func TestAggregator_PanicKeepsTheMembersAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", says(0, "maybe")))
-		c.Aggregator = memberRun("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
-		s := sit(t.Context(), c)
+		c := three(member("a", says(0, "maybe")))
+		c.Aggregator = member("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
+		s := ask(t.Context(), c)
 		if f := faultOf(s.err); f == nil || f.Message != "panic: no such map" || s.count(council.Answered) != 3 || s.Aggregator.State != council.Failed {
 			t.Errorf("%v, %+v", s.err, s.Result)
 		}
@@ -276,9 +276,9 @@ func TestAnAggregatorThatPanicsTakesNoAnswerWithIt(t *testing.T) {
 
 func TestCouncil_FirstModelAggregatesByDefault(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", says(0, "so"), says(0, "it is so")))
+		c := three(member("a", says(0, "so"), says(0, "it is so")))
 		c.Aggregator = agent.Agent{System: "Be brief."}
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		asked := c.Members[0].Model.(*llmtest.Model).Requests()
 		if s.Answer != "it is so" || s.Aggregator.Name != name("a") || !strings.HasSuffix(asked[1].System, "\n\nBe brief.") || asked[0].System != "" {
 			t.Errorf("%+v, %v", s.Result, s.err)
@@ -286,17 +286,17 @@ func TestCouncil_FirstModelAggregatesByDefault(t *testing.T) {
 	})
 }
 
-func TestTheSameModelMayHaveTwoVoices(t *testing.T) {
+func TestCouncil_SameModelTwice(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		a := memberRun("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
-		s := sit(t.Context(), council.Council{Members: []agent.Agent{a, a}})
+		a := member("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
+		s := ask(t.Context(), council.Council{Members: []agent.Agent{a, a}})
 		if s.Answer != "it depends" || s.Members[0].Text == s.Members[1].Text {
 			t.Errorf("%+v, %v", s.Result, s.err)
 		}
 	})
 }
 
-func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
+func TestCouncil_CancelEndsItWithinAMillisecond(t *testing.T) {
 	enough := errors.New("enough")
 	for at, answered := range map[time.Duration]int{
 		0: 0, 1: 0, 999 * time.Millisecond: 0, 1500 * time.Millisecond: 1, 2500 * time.Millisecond: 1, 3500 * time.Millisecond: 1,
@@ -305,18 +305,18 @@ func TestACouncilIsAbortedAtAnyMomentWithinAMillisecond(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			c := council.Council{
 				Members: []agent.Agent{
-					memberRun("a", says(time.Second, "yes")),
-					memberRun("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
-					memberRun("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
-					memberRun("held", says(0, "never")),
+					member("a", says(time.Second, "yes")),
+					member("b", fails(2*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"})),
+					member("c", fails(3*time.Second, busy), says(3*time.Second, "no")),
+					member("held", says(0, "never")),
 				},
-				Aggregator: memberRun("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
+				Aggregator: member("judge", fails(0, busy), llmtest.Hangs(llm.Text{Text: "it"})),
 				Grace:      time.Second, Breakers: &breaker.Set{},
 			}
 			c.Breakers.Of("held").Pause("a test")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(at, func() { cancel(enough) })
-			s := sit(ctx, c)
+			s := ask(ctx, c)
 			if !errors.Is(s.err, enough) || s.Took < at || s.Took-at > time.Millisecond || s.count(council.Answered) != answered {
 				t.Errorf("stopped after %v: %v after %v, %+v", at, s.err, s.Took, s.Members)
 			}
@@ -329,8 +329,8 @@ func TestCouncil_StoppedBeforeItBeginsAsksNoModel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		c := three(memberRun("a", says(0, "so")))
-		s := sit(ctx, c)
+		c := three(member("a", says(0, "so")))
+		s := ask(ctx, c)
 		for i, v := range s.Members {
 			if v.Tries != 0 || v.State != council.CutOff || requests(c.Members[i]) != 0 {
 				t.Errorf("%+v", v)
@@ -342,22 +342,22 @@ func TestCouncil_StoppedBeforeItBeginsAsksNoModel(t *testing.T) {
 	})
 }
 
-func TestAnAggregatorThatIsStoppedTakesNoAnswerWithIt(t *testing.T) {
+func TestAggregator_CancelKeepsTheMembersAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		c := three(memberRun("a", says(time.Second, "so")))
-		c.Aggregator = memberRun("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
-		s := sit(ctx, c)
+		c := three(member("a", says(time.Second, "so")))
+		c.Aggregator = member("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
+		s := ask(ctx, c)
 		if !errors.Is(s.err, context.DeadlineExceeded) || s.count(council.Answered) != 3 || s.Aggregator.State != council.CutOff || s.Aggregator.Text != "it de" {
 			t.Errorf("%v, %+v", s.err, s.Result)
 		}
 	})
 }
 
-func TestAMemberIsHeardOfEveryThirtySeconds(t *testing.T) {
+func TestMember_ReportedEveryThirtySeconds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(memberRun("a", fails(5*time.Second, &fault.Error{Kind: fault.RateLimited, Wait: 70 * time.Second}), says(time.Second, "so"))))
+		s := ask(t.Context(), three(member("a", fails(5*time.Second, &fault.Error{Kind: fault.RateLimited, Wait: 70 * time.Second}), says(time.Second, "so"))))
 		expect(t, s.only("a/large"), `
 			0s a/large asking, tries 1, left 4m30s
 			5s a/large waiting, tries 1, left 4m25s, wait 1m10s
@@ -368,9 +368,9 @@ func TestAMemberIsHeardOfEveryThirtySeconds(t *testing.T) {
 	})
 }
 
-func TestNothingRunsOnAfterACouncil(t *testing.T) {
+func TestCouncil_LeavesNoGoroutine(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		_ = sit(t.Context(), three(memberRun("a", llmtest.Hangs())))
+		_ = ask(t.Context(), three(member("a", llmtest.Hangs())))
 		synctest.Wait() // a bubble in which something runs on does not end
 	})
 }

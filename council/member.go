@@ -50,25 +50,25 @@ func (m *memberRun) answer(ctx context.Context) {
 		Sleep:   func(ctx context.Context, w policy.Wait) error { return retry.Sleep(ctx, w.Verdict.Wait) },
 		Rand:    m.jitter,
 	}
-	said, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (said turn.AssistantMessage, err error) {
+	answer, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (answer turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
-			return said, context.Cause(ctx) // it comes too late
+			return answer, context.Cause(ctx) // it comes too late
 		}
 		m.change(m.number, func(v *Member) { v.State, v.Tries = Asking, v.Tries+1 })
-		err = recoverPanic(m.agent, func() (err error) { said, err = m.ask(ctx); return err })
-		return said, err
+		err = recoverPanic(m.agent, func() (err error) { answer, err = m.ask(ctx); return err })
+		return answer, err
 	})
-	m.change(m.number, func(v *Member) { m.end(ctx, v, said, err) })
+	m.change(m.number, func(v *Member) { m.end(ctx, v, answer, err) })
 }
 
 // end notes how the member ended. An answer after the cut comes too late.
-func (m *memberRun) end(ctx context.Context, v *Member, said turn.AssistantMessage, err error) {
+func (m *memberRun) end(ctx context.Context, v *Member, answer turn.AssistantMessage, err error) {
 	v.Usage = m.state.Spent()
 	switch {
 	case ctx.Err() != nil:
 		v.State, v.Why = CutOff, context.Cause(ctx)
 	case err == nil:
-		v.State, v.Text, v.Reason = Answered, said.Content.Text(), said.Reason
+		v.State, v.Text, v.Reason = Answered, answer.Content.Text(), answer.Reason
 	default:
 		v.State, v.Fault = Failed, classify.Of(err, time.Now())
 	}
@@ -125,7 +125,7 @@ func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err er
 	if m.state.Next() == nil {
 		begin = turn.Begin("", m.question)
 	}
-	var heard partialAnswer
+	var partial partialAnswer
 	for e, err := range m.agent.Run(ctx, m.state, begin...) {
 		if err != nil {
 			return last, err
@@ -137,8 +137,8 @@ func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err er
 			return last, checkAnswer(ctx, last, e)
 		case turn.TextDelta, turn.ReasoningDelta:
 			m.permit.Report(nil)
-			if heard.add(e); heard.bytes > maxAnswer {
-				last = heard.message()
+			if partial.add(e); partial.bytes > maxAnswer {
+				last = partial.message()
 				return last, checkAnswer(ctx, last, turn.Sealed{Status: turn.Done})
 			}
 		case turn.AssistantMessage:
@@ -146,7 +146,7 @@ func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err er
 				continue
 			}
 			m.permit.Report(nil)
-			last, heard = e, partialAnswer{}
+			last, partial = e, partialAnswer{}
 		}
 		m.state = m.state.Apply(e)
 	}

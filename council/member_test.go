@@ -20,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
+func TestMember_RetriesOnlyTransientFaultsOnce(t *testing.T) {
 	for kind, tries := range map[fault.Kind]int{
 		fault.RateLimited: 2, fault.Overloaded: 2, fault.Unavailable: 2, fault.Truncated: 2, fault.UpstreamTimeout: 2,
 		fault.Timeout: 1, fault.Unknown: 1,
@@ -29,8 +29,8 @@ func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				f := &fault.Error{Kind: kind, Message: "no"}
-				c := three(memberRun("a", llmtest.Fails(f), llmtest.Fails(f), says(0, "at last")))
-				s := sit(t.Context(), c)
+				c := three(member("a", llmtest.Fails(f), llmtest.Fails(f), says(0, "at last")))
+				s := ask(t.Context(), c)
 				v := s.Members[0]
 				if requests(c.Members[0]) != tries || v.Tries != tries || v.State != council.Failed || v.Fault.Kind != kind {
 					t.Errorf("asked %d times: %+v", requests(c.Members[0]), v)
@@ -46,18 +46,18 @@ func TestOnlyATransientFaultIsTriedOnceMore(t *testing.T) {
 	}
 }
 
-func TestAFaultThatTheProviderCallsFinalIsNotTriedAgain(t *testing.T) {
+func TestMember_FinalFaultIsNotRetried(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
-		if s := sit(t.Context(), c); s.Members[0].Tries != 1 || s.Members[0].State != council.Failed {
+		c := three(member("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
+		if s := ask(t.Context(), c); s.Members[0].Tries != 1 || s.Members[0].State != council.Failed {
 			t.Errorf("%+v", s.Members[0])
 		}
 	})
 }
 
-func TestAMemberThatRecoversAnswersInTwoTries(t *testing.T) {
+func TestMember_RecoversWithTheSecondTry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(memberRun("a", fails(2*time.Second, busy), says(3*time.Second, "so it is"))))
+		s := ask(t.Context(), three(member("a", fails(2*time.Second, busy), says(3*time.Second, "so it is"))))
 		expect(t, s.only("a/large"), `
 			0s a/large asking, tries 1, left 4m30s
 			2s a/large waiting, tries 1, left 4m28s, wait 1.5s
@@ -69,7 +69,7 @@ func TestAMemberThatRecoversAnswersInTwoTries(t *testing.T) {
 	})
 }
 
-func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
+func TestMember_NoRetryWithinTheReserve(t *testing.T) {
 	for _, c := range []struct {
 		budget, reserve, failed time.Duration // the last: after what time the first try fails
 		tries                   int
@@ -87,9 +87,9 @@ func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v of %v", c.failed, c.budget), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				all := three(memberRun("a", fails(c.failed, busy), says(0, "so it is")))
+				all := three(member("a", fails(c.failed, busy), says(0, "so it is")))
 				all.Budget, all.Reserve = c.budget, c.reserve
-				v := sit(t.Context(), all).Members[0]
+				v := ask(t.Context(), all).Members[0]
 				if v.Tries != c.tries || requests(all.Members[0]) != c.tries || (v.State == council.Answered) != (c.tries == 2) {
 					t.Errorf("%+v", v)
 				}
@@ -98,9 +98,9 @@ func TestNothingIsTriedAgainUnlessMoreThanTheReserveRemains(t *testing.T) {
 	}
 }
 
-func TestTheBudgetIsOneOverAllTries(t *testing.T) {
+func TestMember_BudgetCoversAllTries(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := sit(t.Context(), three(memberRun("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
+		s := ask(t.Context(), three(member("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Timeout || v.Tries != 2 || v.Took != 270*time.Second || v.Left != 0 || v.Text != "" {
 			t.Errorf("%+v", v)
@@ -108,32 +108,32 @@ func TestTheBudgetIsOneOverAllTries(t *testing.T) {
 	})
 }
 
-func TestATryThatOverrunsTheBudgetIsATimeoutAndTheLast(t *testing.T) {
+func TestMember_TryBeyondTheBudgetIsATimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Hangs(), says(0, "never")))
-		v := sit(t.Context(), c).Members[0]
+		c := three(member("a", llmtest.Hangs(), says(0, "never")))
+		v := ask(t.Context(), c).Members[0]
 		if v.Fault.Kind != fault.Timeout || v.Tries != 1 || requests(c.Members[0]) != 1 || v.Took != 270*time.Second {
 			t.Errorf("%+v", v)
 		}
 	})
 }
 
-func TestAnAnswerInTheLastMillisecondCounts(t *testing.T) {
+func TestMember_AnswerInTheLastMillisecondCounts(t *testing.T) {
 	for after, state := range map[time.Duration]council.State{
 		269_999 * time.Millisecond: council.Answered, 270_001 * time.Millisecond: council.Failed,
 	} {
 		bubble(t, func(t *testing.T) {
-			if v := sit(t.Context(), three(memberRun("a", says(after, "late")))).Members[0]; v.State != state {
+			if v := ask(t.Context(), three(member("a", says(after, "late")))).Members[0]; v.State != state {
 				t.Errorf("after %v: %+v", after, v)
 			}
 		})
 	}
 }
 
-func TestAProvidersStatedWaitIsKeptWhereItFits(t *testing.T) {
+func TestMember_ObeysAHintThatFits(t *testing.T) {
 	for wait, tries := range map[time.Duration]int{200 * time.Second: 2, 270 * time.Second: 1, time.Millisecond: 2} {
 		bubble(t, func(t *testing.T) {
-			s := sit(t.Context(), three(memberRun("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
+			s := ask(t.Context(), three(member("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
 			v := s.Members[0]
 			if want := time.Duration(tries-1) * max(wait, 1500*time.Millisecond); v.Tries != tries || v.Took != want {
 				t.Errorf("%v: %+v", wait, v)
@@ -142,22 +142,22 @@ func TestAProvidersStatedWaitIsKeptWhereItFits(t *testing.T) {
 	}
 }
 
-func TestAMembersTurnHasNoRetryOfItsOwn(t *testing.T) {
+func TestMember_TurnHasNoRetryOfItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
+		c := three(member("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
 		c.Members[0].Retry.Policy.Retries = 10
 		c.Members[0].Fallback = []llm.Model{llmtest.New(name("other"), says(0, "instead"))}
-		if v := sit(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
+		if v := ask(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
 			t.Errorf("asked %d times: %+v", requests(c.Members[0]), v)
 		}
 	})
 }
 
-func TestAnAnswerThatBreaksOffIsAskedForAnewAndLeavesNothing(t *testing.T) {
+func TestMember_TruncatedAnswerIsDiscardedAndRetried(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cut := &fault.Error{Kind: fault.Truncated, Message: "the answer broke off"}
-		c := three(memberRun("a", llmtest.Breaks("half of it", cut), says(0, "all of it")))
-		v := sit(t.Context(), c).Members[0]
+		c := three(member("a", llmtest.Breaks("half of it", cut), says(0, "all of it")))
+		v := ask(t.Context(), c).Members[0]
 		again := c.Members[0].Model.(*llmtest.Model).Requests()[1].Messages
 		if v.Text != "all of it" || v.Tries != 2 || len(again) != 1 || again[0].Text() != "Is it so?" {
 			t.Errorf("%+v, asked %+v", v, again)
@@ -165,49 +165,49 @@ func TestAnAnswerThatBreaksOffIsAskedForAnewAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestAToolThatHasGivenItsResultIsNotRunAgain(t *testing.T) {
+func TestMember_RetryKeepsToolResults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		runs := 0
 		look := tool.Func("look", "Looks.", func(context.Context, struct{}) (string, error) {
 			runs++
 			return "blue", nil
 		})
-		a := memberRun("a", llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(busy), llmtest.Says("It is blue."))
+		a := member("a", llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Fails(busy), llmtest.Says("It is blue."))
 		a.Tools = []tool.Tool{look}
-		v := sit(t.Context(), three(a)).Members[0]
+		v := ask(t.Context(), three(a)).Members[0]
 		if v.Text != "It is blue." || v.Tries != 2 || runs != 1 || v.Usage.Input != 20 {
 			t.Errorf("%d runs: %+v", runs, v)
 		}
 	})
 }
 
-func TestWhatSaysNothingIsNoAnswer(t *testing.T) {
+func TestMember_EmptyAnswerIsAFailure(t *testing.T) {
 	for kind, answer := range map[fault.Kind]llmtest.Answer{
 		fault.Unknown: llmtest.Parts(llm.Reasoning{Text: "hm"}, llm.Text{Text: " \n"}, llm.End{Reason: llm.Stop}),
 		fault.Refused: llmtest.Parts(llm.Text{Text: "I must not."}, llm.End{Reason: llm.Refusal}),
 	} {
 		bubble(t, func(t *testing.T) {
-			if v := sit(t.Context(), three(memberRun("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
+			if v := ask(t.Context(), three(member("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
 				t.Errorf("%v: %+v", kind, v)
 			}
 		})
 	}
 }
 
-func TestAnAnswerThatReachedItsBoundIsOne(t *testing.T) {
+func TestMember_AnswerAtItsTokenLimitCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		v := sit(t.Context(), three(memberRun("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
+		v := ask(t.Context(), three(member("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
 		if v.State != council.Answered || v.Reason != llm.Length {
 			t.Errorf("%+v", v)
 		}
 	})
 }
 
-func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
+func TestMember_InvalidToolNameFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		a := memberRun("a")
+		a := member("a")
 		a.Tools = []tool.Tool{{Tool: llm.Tool{Name: "no good name"}}}
-		s := sit(t.Context(), three(a))
+		s := ask(t.Context(), three(a))
 		if v := s.Members[0]; v.State != council.Failed || v.Fault.Kind != fault.Unknown || requests(a) != 0 {
 			t.Errorf("%+v", v)
 		}
@@ -218,7 +218,7 @@ func TestAModelThatBreaksItsPromiseFails(t *testing.T) {
 }
 
 func TestCouncil_WithAMistakeAsksNoModel(t *testing.T) {
-	a, b := memberRun("a"), memberRun("b")
+	a, b := member("a"), member("b")
 	for want, c := range map[string]council.Council{
 		"council: want at least two members, and there are 1":                              {Members: []agent.Agent{a}},
 		"council: a quorum of 3; want from 2 to 2, the number of members":                  {Members: []agent.Agent{a, b}, Quorum: 3},
@@ -236,11 +236,11 @@ func TestCouncil_WithAMistakeAsksNoModel(t *testing.T) {
 	}
 }
 
-func TestFaultsAreReachedThroughTheError(t *testing.T) {
+func TestErrQuorum_WrapsTheMembersFaults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("a", llmtest.Fails(denied)))
-		c.Members[1] = memberRun("b", llmtest.Fails(busy), llmtest.Fails(busy))
-		s := sit(t.Context(), c)
+		c := three(member("a", llmtest.Fails(denied)))
+		c.Members[1] = member("b", llmtest.Fails(busy), llmtest.Fails(busy))
+		s := ask(t.Context(), c)
 		const want = "1 of 3 members answered, and 2 are needed: " +
 			"a/large failed in 1 try: HTTP 401: who are you?; b/large failed in 2 tries: HTTP 529: busy: a secret of the provider"
 		if !errors.Is(s.err, council.ErrQuorum) || s.err.Error() != want || faultOf(s.err) != denied || !errors.Is(s.err, busy) {
@@ -252,7 +252,7 @@ func TestFaultsAreReachedThroughTheError(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
+func TestMember_EndlessAnswerIsCutAtItsBound(t *testing.T) {
 	endless := func(part func(text string) llm.Part) llmtest.Answer {
 		return func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Part, error] {
 			return func(yield func(llm.Part, error) bool) {
@@ -266,8 +266,8 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 		council.Failed:   func(text string) llm.Part { return llm.Reasoning{Text: text} },
 	} {
 		bubble(t, func(t *testing.T) {
-			c := three(memberRun("a", endless(part), says(0, "never")))
-			s := sit(t.Context(), c)
+			c := three(member("a", endless(part), says(0, "never")))
+			s := ask(t.Context(), c)
 			v := s.Members[0]
 			if v.State != state || len(v.Text) > 1<<20 || !utf8.ValidString(v.Text) || requests(c.Members[0]) != 1 || s.err != nil {
 				t.Errorf("%s with %d bytes, %v", v.State, len(v.Text), v.Fault)
@@ -279,12 +279,12 @@ func TestAnAnswerThatDoesNotEndIsBrokenOff(t *testing.T) {
 	}
 }
 
-func TestAModelThatPanicsTakesNoAnswerWithIt(t *testing.T) {
+func TestMember_PanicKeepsTheOtherAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c := three(memberRun("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
+		c := three(member("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
 		c.Members[0].Log = slog.New(slog.NewTextHandler(&log, nil))
-		s := sit(t.Context(), c)
+		s := ask(t.Context(), c)
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Unknown || v.Tries != 1 || v.Fault.Message != "panic: no such map" || s.Answer != "it depends" {
 			t.Errorf("%+v, %v", v, s.err)

@@ -70,7 +70,7 @@ func draw(rt *rapid.T) *chaos {
 	return c
 }
 
-// run runs it, and holds what comes of it against the rules.
+// run runs the council and checks its invariants.
 func (c *chaos) run(ctx context.Context) {
 	if c.leaves > 0 {
 		var cancel context.CancelFunc
@@ -100,16 +100,16 @@ func (c *chaos) run(ctx context.Context) {
 		c.fail("it took %v of %v and closed %d times", took, terms.Cap, closed)
 	}
 	for i, v := range r.Members {
-		c.voice(i, v, terms)
+		c.checkMember(i, v, terms)
 		if last[i].State != v.State || last[i].Tries != v.Tries || last[i].Took != v.Took {
-			c.fail("member %d was told of as %+v and is %+v", i, last[i], v)
+			c.fail("member %d was reported as %+v and is %+v", i, last[i], v)
 		}
 	}
-	c.end(r, err, terms)
+	c.checkEnd(r, err, terms)
 }
 
-// voice holds a member against the rules.
-func (c *chaos) voice(i int, v council.Member, terms council.Council) {
+// checkMember checks the invariants of a member.
+func (c *chaos) checkMember(i int, v council.Member, terms council.Council) {
 	switch {
 	case v.Tries > 2 || v.Tries != len(c.models[i].Requests()):
 		c.fail("member %d was asked %d times, and says %d", i, len(c.models[i].Requests()), v.Tries)
@@ -124,11 +124,11 @@ func (c *chaos) voice(i int, v council.Member, terms council.Council) {
 	}
 }
 
-// end holds the end against the rules.
-func (c *chaos) end(r council.Result, err error, terms council.Council) {
+// checkEnd checks the invariants of the end.
+func (c *chaos) checkEnd(r council.Result, err error, terms council.Council) {
 	short := errors.Is(err, council.ErrQuorum)
 	left := errors.Is(err, context.DeadlineExceeded)
-	enough := sat{Result: r}.count(council.Answered) >= terms.Quorum
+	enough := outcome{Result: r}.count(council.Answered) >= terms.Quorum
 	switch asked := r.Aggregator.State != ""; {
 	case (err == nil) != (r.Answer != ""), short && enough, err == nil && !enough, asked && !enough:
 		c.fail("%v with %+v", err, r)
@@ -137,7 +137,7 @@ func (c *chaos) end(r council.Result, err error, terms council.Council) {
 	}
 }
 
-func TestTheRulesHoldWhateverHappens(t *testing.T) {
+func TestCouncil_InvariantsHoldAtRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := draw(rt)
 		synctest.Test(t, func(t *testing.T) { c.run(t.Context()) })

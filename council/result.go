@@ -17,7 +17,7 @@ type Result struct {
 	Status     turn.Status // Done with an answer, Aborted by the caller, or Failed
 	Answer     string      // the council's one answer; "": there is none, or not all of it
 	Members    []Member    // in the order of the council's
-	Aggregator Member      // State "": it was not asked. Text is what had come, also where it has failed
+	Aggregator Member      // State "": it was not asked. Text has a partial answer if it failed
 	Took       time.Duration
 }
 
@@ -48,19 +48,19 @@ type Member struct {
 	Index int // of the member, from 0
 	Name  llm.Name
 	State State
-	Tries int           // how often its model was asked; a failure that it has shared with another is none
+	Tries int           // requests to its model; a failure shared with another member is none
 	Took  time.Duration // from its beginning to its end, or until now
 	Left  time.Duration // of its budget
 
-	Text   string     // what it says, once it has answered
-	Reason llm.Reason // why that ends
+	Text   string     // its answer, once it is whole
+	Reason llm.Reason // why the answer ended
 	Usage  llm.Usage  // of all its tries
 
-	Fault *fault.Error // that it has met last; nil: none
+	Fault *fault.Error // of its last failed try; nil: none
 
-	Wait   time.Duration // while it waits: until its other try; 0: for the breaker
+	Wait   time.Duration // in Waiting: until its next try; 0: it waits for the breaker
 	Hinted bool          // the provider asked for that wait
-	Why    error         // what has cut it off; nil: nothing
+	Why    error         // in CutOff: the cause
 }
 
 // ErrQuorum is in the error of a council with fewer answers than its quorum.

@@ -32,8 +32,8 @@ func (c Council) newRun(question string) *run {
 	return s
 }
 
-// tell calls OnEvent.
-func (r *run) tell(e Event) {
+// emit calls OnEvent.
+func (r *run) emit(e Event) {
 	if r.OnEvent != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -30,13 +30,13 @@ func bodies(ctx context.Context, c council.Council) (lines []string) {
 	return lines
 }
 
-func TestEventsOnTheWire(t *testing.T) {
+func TestBody_WireFormOfEvents(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := council.Council{
 			Members: []agent.Agent{
-				memberRun("a", fails(time.Second, busy), says(time.Second, "yes")), memberRun("b", says(2*time.Second, "no")), memberRun("c", llmtest.Hangs()),
+				member("a", fails(time.Second, busy), says(time.Second, "yes")), member("b", says(2*time.Second, "no")), member("c", llmtest.Hangs()),
 			},
-			Aggregator: memberRun("judge", says(time.Second, "so")), Grace: 5 * time.Second,
+			Aggregator: member("judge", says(time.Second, "so")), Grace: 5 * time.Second,
 		}
 		want := []string{
 			`council-start {"conversationId":"","turnId":"k1","members":["a/large","b/large","c/large"],"judge":"judge/large","quorum":2,"budgetMs":270000,"reserveMs":30000,"graceMs":5000,"judgeBudgetMs":120000,"capMs":420000}`,
@@ -59,7 +59,7 @@ func TestEventsOnTheWire(t *testing.T) {
 	})
 }
 
-func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
+func TestBody_ReasonOfWaitOrCutOff(t *testing.T) {
 	reasons := map[string]string{}
 	note := func(e council.Event) {
 		if m, ok := council.Body("", e).(wire.CouncilMember); ok && m.Reason != "" {
@@ -70,7 +70,7 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 		hinted := *busy
 		hinted.Wait = 20 * time.Second
 		c := council.Council{
-			Members: []agent.Agent{memberRun("hint", fails(1, &hinted), llmtest.Hangs()), memberRun("held"), memberRun("b", says(1, "so"))},
+			Members: []agent.Agent{member("hint", fails(1, &hinted), llmtest.Hangs()), member("held"), member("b", says(1, "so"))},
 			Cap:     time.Hour, Breakers: &breaker.Set{}, OnEvent: note,
 		}
 		c.Breakers.Of("held").Pause("a test")
@@ -82,7 +82,7 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 		}
 	})
 	bubble(t, func(t *testing.T) {
-		c := three(memberRun("cap", llmtest.Hangs()))
+		c := three(member("cap", llmtest.Hangs()))
 		c.Quorum, c.Cap, c.AggregatorBudget, c.OnEvent = 3, 3*time.Second, time.Second, note
 		_, _ = c.Run(t.Context(), "?")
 	})
@@ -92,12 +92,12 @@ func TestWhyAMemberWaitsOrWasCutOffIsAWord(t *testing.T) {
 	}
 }
 
-func TestWhatACouncilHasFailedOfIsInItsEndWithoutAKey(t *testing.T) {
+func TestBody_EndHasTheErrorWithoutKeys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		leak := *denied
 		leak.Message = "wrong key: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
-		c := three(memberRun("a", llmtest.Fails(&leak)))
-		c.Members[1] = memberRun("b", llmtest.Fails(&leak))
+		c := three(member("a", llmtest.Fails(&leak)))
+		c.Members[1] = member("b", llmtest.Fails(&leak))
 		var end wire.CouncilEnd
 		c.OnEvent = func(e council.Event) { end, _ = council.Body("k1", e).(wire.CouncilEnd) }
 		_, _ = c.Run(t.Context(), "?")

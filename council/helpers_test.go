@@ -33,8 +33,8 @@ func name(of string) llm.Name {
 	return llm.Name{Provider: provider, Model: model}
 }
 
-// memberRun returns one that answers so, request by request.
-func memberRun(of string, answers ...llmtest.Answer) agent.Agent {
+// member returns an agent whose model gives these answers, one per request.
+func member(of string, answers ...llmtest.Answer) agent.Agent {
 	return agent.Agent{Model: llmtest.New(name(of), answers...)}
 }
 
@@ -52,30 +52,30 @@ func fails(after time.Duration, f *fault.Error) llmtest.Answer {
 // that all depends on the first. They leave it all the time there is.
 func three(first agent.Agent) council.Council {
 	return council.Council{
-		Members:    []agent.Agent{first, memberRun("b", says(0, "yes")), memberRun("c", says(0, "no"))},
-		Aggregator: memberRun("judge", says(time.Second, "it depends")), Grace: time.Hour,
+		Members:    []agent.Agent{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
+		Aggregator: member("judge", says(time.Second, "it depends")), Grace: time.Hour,
 	}
 }
 
-// requests counts what a world's model was asked.
+// requests returns how many requests an agent's model got.
 func requests(w agent.Agent) int { return len(w.Model.(*llmtest.Model).Requests()) }
 
-// sat is what a council has brought.
-type sat struct {
+// outcome is the result of a council and its events.
+type outcome struct {
 	council.Result
 	err   error
-	lines []string // what has happened, and when
+	lines []string // its events, each with its time
 }
 
-// answer runs a council.
-func sit(ctx context.Context, c council.Council) (s sat) {
+// ask runs a council.
+func ask(ctx context.Context, c council.Council) (s outcome) {
 	began := time.Now()
 	watch := c.OnEvent
 	c.OnEvent = func(e council.Event) {
 		if watch != nil {
 			watch(e)
 		}
-		if line := say(e); line != "" {
+		if line := describe(e); line != "" {
 			s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(began), line))
 		}
 	}
@@ -83,8 +83,8 @@ func sit(ctx context.Context, c council.Council) (s sat) {
 	return s
 }
 
-// say tells of an event in a line; "": what is not looked at.
-func say(e council.Event) string {
+// describe returns a line about an event; "": none.
+func describe(e council.Event) string {
 	switch {
 	case e.Started != nil:
 		return fmt.Sprintf("opened %d", len(e.Started.Members))
@@ -112,7 +112,7 @@ func say(e council.Event) string {
 }
 
 // count returns how many members are in a state.
-func (s sat) count(state council.State) (n int) {
+func (s outcome) count(state council.State) (n int) {
 	for _, m := range s.Members {
 		if m.State == state {
 			n++
@@ -122,7 +122,7 @@ func (s sat) count(state council.State) (n int) {
 }
 
 // only returns the lines in which a word stands.
-func (s sat) only(word string) (lines []string) {
+func (s outcome) only(word string) (lines []string) {
 	for _, line := range s.lines {
 		if strings.Contains(line, word) {
 			lines = append(lines, line)
