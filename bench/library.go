@@ -61,7 +61,7 @@ func library(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	return []figure.Figure{time, allocations, grown}, nil
 }
 
-// price returns a client call for a while and gives the price of one call.
+// price runs a client for a while and returns the cost of one call.
 func (b *bench) price(ctx context.Context, c *http.Client, prompt []byte) (p price, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

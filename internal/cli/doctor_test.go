@@ -16,7 +16,7 @@ func TestDoctor_StoreInUseByServer(t *testing.T) {
 	code, out, errs := run(t, env, "doctor", "--offline")
 	for _, line := range []string{
 		"ok       store: process " + strconv.Itoa(os.Getpid()) + " uses " + dir + "; its logs can be read when the process has ended\n",
-		"ok       server: the server at http://" + host + " takes requests\n",
+		"ok       server: the server at http://" + host + " accepts requests\n",
 		"ok       keys: openai/… (OPENAI_API_KEY is set)\n",
 	} {
 		if !strings.Contains(out, line) {

@@ -81,7 +81,7 @@ func watchBoth(feed *feed.Feed, measured *history.History) func(conversation.Eve
 func writeHistory(ctx context.Context, measured *history.History, end func()) func() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
-	keeping.Go(func() { measured.Keep(ctx) })
+	keeping.Go(func() { measured.Persist(ctx) })
 	return func() {
 		end()
 		stop()

@@ -17,7 +17,7 @@ const (
 	saveTime = time.Minute
 )
 
-// record is the file.
+// record is the content of the file.
 type record struct {
 	V         int                  `json:"v"`
 	Born      time.Time            `json:"born"`
@@ -25,9 +25,8 @@ type record struct {
 	Incidents []*incident          `json:"incidents"` // the oldest first
 }
 
-// Open goes on with what is in a file; path "": nothing outlives the process. A
-// file that cannot be understood is put aside and told of: what was measured is
-// not worth to be without a gateway.
+// Open restores the history from a file; path "": the history ends with the process.
+// A damaged file is renamed and logged: the gateway must start without it.
 func Open(path string, log *slog.Logger) *History {
 	now := time.Now().UTC()
 	h := &History{path: path, log: log, born: now, started: now, upstreams: map[string]*upstream{}, calls: map[callID]*call{}}
@@ -42,14 +41,14 @@ func Open(path string, log *slog.Logger) *History {
 		err = h.read(text)
 	}
 	if err != nil {
-		aside := path + ".unread"
-		log.Warn("what was measured before cannot be read; measuring begins anew", "error", err, "kept", aside)
-		_ = os.Rename(path, aside) // it is worth no more
+		unread := path + ".unread"
+		log.Warn("history cannot be read, starting with an empty one", "error", err, "renamed", unread)
+		_ = os.Rename(path, unread)
 	}
 	return h
 }
 
-// read takes in the text of a file.
+// read parses the text of a file.
 func (h *History) read(text []byte) error {
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -57,18 +56,18 @@ func (h *History) read(text []byte) error {
 	}
 	switch {
 	case r.V != version:
-		return fmt.Errorf("it is of version %d, and this program knows %d", r.V, version)
+		return fmt.Errorf("version %d is unknown, want %d", r.V, version)
 	case len(r.Upstreams) > upstreamBound || len(r.Incidents) > incidentBound:
-		return errors.New("there is more in it than is ever written")
+		return errors.New("too many upstreams or incidents")
 	}
 	for name, u := range r.Upstreams {
 		if !u.whole() {
-			return fmt.Errorf("the upstream %q is not whole", name)
+			return fmt.Errorf("upstream %q is incomplete", name)
 		}
 	}
 	for _, in := range r.Incidents {
 		if in == nil || in.Began.IsZero() || in.Models == nil || in.Kinds == nil {
-			return errors.New("an incident is not whole")
+			return errors.New("an incident is incomplete")
 		}
 	}
 	if r.Upstreams != nil {
@@ -82,8 +81,8 @@ func (h *History) read(text []byte) error {
 	return nil
 }
 
-// whole reports whether what was read of an upstream is what is written. It makes
-// what is left out when it is empty.
+// whole reports whether an upstream that was read is complete. It restores members
+// that are omitted when empty.
 func (u *upstream) whole() bool {
 	switch {
 	case u == nil || len(u.Runs) > modelBound:
@@ -104,7 +103,7 @@ func (u *upstream) whole() bool {
 	return true
 }
 
-// resume goes on with the incidents that were open.
+// resume restores the links between runs and open incidents.
 func (h *History) resume() {
 	for _, in := range h.incidents {
 		in.seen = map[string]bool{}
@@ -116,7 +115,7 @@ func (h *History) resume() {
 		}
 	}
 	for _, u := range h.upstreams {
-		ends := false // somebody is there to end the latest
+		ends := false // a run is there to end the latest incident
 		for model, r := range u.Runs {
 			if r.Joined && u.latest != nil && u.latest.Open() {
 				r.in, ends = u.latest, true
@@ -130,9 +129,9 @@ func (h *History) resume() {
 	}
 }
 
-// Keep writes the file every minute where there is something new, until ctx
-// ends, and then once more.
-func (h *History) Keep(ctx context.Context) {
+// Persist writes the file every minute if there are changes, until ctx ends, and
+// then once more.
+func (h *History) Persist(ctx context.Context) {
 	if h.path == "" {
 		return
 	}
@@ -145,12 +144,12 @@ func (h *History) Keep(ctx context.Context) {
 			over = true
 		}
 		if err := h.save(); err != nil {
-			h.log.Warn("what was measured cannot be kept", "file", h.path, "error", err)
+			h.log.Warn("history not saved", "file", h.path, "error", err)
 		}
 	}
 }
 
-// save writes the file if there is something new.
+// save writes the file if there are changes.
 func (h *History) save() error {
 	text, err := h.text()
 	if err != nil || text == nil {
@@ -165,7 +164,7 @@ func (h *History) save() error {
 	return nil
 }
 
-// text returns what is to be in the file; nil: nothing is new.
+// text returns the new content of the file, or nil without changes.
 func (h *History) text() ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,8 +175,7 @@ func (h *History) text() ([]byte, error) {
 	return json.Marshal(record{version, h.born, h.upstreams, h.incidents})
 }
 
-// replace puts a file into the place of another, so that there is always a
-// whole one.
+// replace replaces a file atomically.
 func replace(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

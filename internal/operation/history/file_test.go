@@ -22,7 +22,7 @@ import (
 func (w *world) keep() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	w.Keep(ctx)
+	w.Persist(ctx)
 }
 
 // all returns everything that a history tells.
@@ -50,7 +50,7 @@ func TestOpen_RestoresTheHistory(t *testing.T) {
 			diff = cmp.Diff(before, newWorld(t, path).all())
 		})
 		if diff != "" {
-			rt.Error(diff)
+			rt.Errorf("restored history (-want +got)\n%s", diff)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestOpen_ResumesIncidents(t *testing.T) {
 		time.Sleep(time.Hour / 2)
 		w.recover(2, "m", 1, time.Hour/2)
 		if got := w.said(); got != "work 0 to recovered 510, 4 of 5 failed" {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 0 to recovered 510, 4 of 5 failed")
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestPersist_WritesEveryMinuteAndAtTheEnd(t *testing.T) {
 		w := newWorld(t, path)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); w.Keep(ctx) }()
+		go func() { defer close(done); w.Persist(ctx) }()
 		answers := func() int {
 			if _, err := os.Stat(path); err != nil {
 				return 0
@@ -144,8 +144,8 @@ func TestPersist_MissingDirectoryIsLogged(t *testing.T) {
 		w := &world{history.Open(filepath.Join(t.TempDir(), "none", "history.json"), slog.New(slog.NewTextHandler(&said, nil))), t}
 		w.try(1, "m", 0, nil)
 		w.keep()
-		if !strings.Contains(said.String(), "cannot be kept") || len(w.Names()) != 1 {
-			t.Error(said.String())
+		if !strings.Contains(said.String(), "history not saved") || len(w.Names()) != 1 {
+			t.Errorf("log without a warning: %s", said.String())
 		}
 	})
 }

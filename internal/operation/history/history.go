@@ -1,12 +1,10 @@
-// Package history remembers how upstreams have done: what was measured in the
-// last day, what was saved in the last week, and the incidents. A gate knows
-// how an upstream is, and forgets; what an operator asks after an outage is how
-// it was, how long, and for whom.
+// Package history records how upstreams behave: measurements of the last day,
+// totals of the last week, and incidents. A breaker knows the current state of an
+// upstream; an operator asks after an outage how long it was, and for whom.
 //
-// It is told of what happens to the requests of a gateway and to the turns of
-// conversations. What it keeps is bounded, holds nothing of what was said, and
-// outlives the process where it is given a file. It decides nothing: nobody
-// waits for longer or shorter because of it.
+// It receives the events of the gateway and of conversations. It is bounded, holds no
+// content of requests, and outlives the process if it has a file. It decides
+// nothing: no wait depends on it.
 package history
 
 import (
@@ -22,48 +20,48 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// Bounds of what is kept.
+// Bounds of the history.
 const (
 	upstreamBound = 256
 	incidentBound = 200
-	modelBound    = 64    // of one upstream, whose failures are told apart
-	callBound     = 65536 // calls that wait; of more it is not known which incident they were in
+	modelBound    = 64    // models of one upstream
+	callBound     = 65536 // waiting calls; further ones belong to no incident
 )
 
-// OfTurns names a provider as an upstream of conversations: requests may know
-// it by the same name, and how they fare there is another thing.
+// OfTurns returns the name of a provider as an upstream of conversations, which is
+// separate from an upstream of the gateway with the same name.
 func OfTurns(provider string) string { return "conversations:" + provider }
 
-// troubles are the kinds of faults that are the upstream's. One that says that
-// the request is wrong tells nothing about how the upstream is.
-var troubles = fault.Transient.With(fault.Unknown, fault.Quota)
+// upstreamFaults are the kinds of faults that the upstream causes, unlike those of
+// an invalid request.
+var upstreamFaults = fault.Transient.With(fault.Unknown, fault.Quota)
 
-// History is what has been measured. Its methods may be called by many
-// goroutines at the same time.
+// History has the measurements and incidents of all upstreams. Its methods may be
+// called concurrently.
 type History struct {
 	path string
 	log  *slog.Logger
 
 	mu        sync.Mutex
-	born      time.Time // when it began to measure
-	started   time.Time // when this process did
-	dirty     bool      // there is something that is not in the file
+	born      time.Time // the start of the first process
+	started   time.Time // the start of this process
+	dirty     bool      // changed since the file was written
 	upstreams map[string]*upstream
 	calls     map[callID]*call
 	incidents []*incident // the oldest first
 }
 
-// upstream is what is known of one upstream.
+// upstream has the measurements of one upstream.
 type upstream struct {
 	Strip  strip           `json:"strip"`
 	Saved  saved           `json:"saved"`
 	Last   time.Time       `json:"last,omitzero"` // the last answer
 	Kind   string          `json:"kind,omitzero"` // of the last failure
-	Runs   map[string]*run `json:"runs,omitzero"` // of failures that go on, by model
+	Runs   map[string]*run `json:"runs,omitzero"` // of continuing failures, by model
 	latest *incident
 }
 
-// callID names a request of the gateway by its number, or a turn.
+// callID identifies a request of the gateway by its number, or a turn.
 type callID struct {
 	number             int64
 	conversation, turn string
@@ -73,20 +71,20 @@ type callID struct {
 type call struct {
 	upstream, model string
 	caller, client  string
-	at              string    // the upstream that it has gone on to
-	in              *incident // that it has suffered from; nil: none
+	at              string    // the upstream after failover
+	in              *incident // the incident that made it wait; nil: none
 }
 
-// made is a try that was sent.
-type made struct {
+// try is a try that was sent.
+type try struct {
 	upstream, model string
 	began, ended    time.Time
 	took            time.Duration // until the first content
-	streams         bool          // so that this tells how fast it is
+	streams         bool          // took is the time of the first content, not of the whole answer
 	fault           *fault.Error
 }
 
-// Watch is told of what happens at the gateway: it is for gateway.Config.
+// Watch records an event of the gateway.
 func (h *History) Watch(e gateway.Event) {
 	id := callID{number: e.Call.ID}
 	h.mu.Lock()
@@ -94,7 +92,7 @@ func (h *History) Watch(e gateway.Event) {
 	switch e.Type {
 	case gateway.Tried:
 		if !e.Try.Shared {
-			h.tried(made{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
+			h.tried(try{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
 		}
 	case gateway.Retrying:
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})
@@ -109,7 +107,7 @@ func (h *History) Watch(e gateway.Event) {
 	}
 }
 
-// callerOf names whoever makes a request: what belongs together is one.
+// callerOf identifies the caller of a request by its session, client or number.
 func callerOf(c gateway.Call) string {
 	switch {
 	case c.Session != "":
@@ -120,14 +118,14 @@ func callerOf(c gateway.Call) string {
 	return strconv.FormatInt(c.ID, 10)
 }
 
-// WatchTurns is told of what happens to turns: it is for conversation.Config.
+// WatchTurns records an event of a turn.
 func (h *History) WatchTurns(e conversation.Event) {
 	id, name := callID{conversation: e.Conversation, turn: e.Turn}, OfTurns(e.Name.Provider)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch e.Type {
 	case conversation.Tried:
-		h.tried(made{name, e.Name.Model, e.At.Add(-e.Took), e.At, e.Took, true, e.Fault})
+		h.tried(try{name, e.Name.Model, e.At.Add(-e.Took), e.At, e.Took, true, e.Fault})
 	case conversation.Waiting:
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
 	case conversation.Recovered:
@@ -137,8 +135,7 @@ func (h *History) WatchTurns(e conversation.Event) {
 	}
 }
 
-// at returns what is known of an upstream, made if it is new; nil: there are too
-// many.
+// at returns an upstream, created if it is new, or nil if there are too many.
 func (h *History) at(name string) *upstream {
 	u := h.upstreams[name]
 	if u == nil && len(h.upstreams) < upstreamBound {
@@ -149,8 +146,8 @@ func (h *History) at(name string) *upstream {
 }
 
 // tried counts a try that was sent.
-func (h *History) tried(m made) {
-	if m.fault != nil && !troubles.Has(m.fault.Kind) {
+func (h *History) tried(m try) {
+	if m.fault != nil && !upstreamFaults.Has(m.fault.Kind) {
 		return
 	}
 	u := h.at(m.upstream)
@@ -173,7 +170,7 @@ func (h *History) tried(m made) {
 	u.answered(m)
 }
 
-// waits notes a call that has failed and waits.
+// waits records a call that waits after a failed try.
 func (h *History) waits(id callID, c call) {
 	last := h.calls[id]
 	switch {
@@ -183,7 +180,7 @@ func (h *History) waits(id callID, c call) {
 		c.at = c.upstream
 		last = &c
 		h.calls[id] = last
-	case last.in == nil: // it has gone on elsewhere
+	case last.in == nil: // after a failover
 		last.upstream, last.model = c.upstream, c.model
 	}
 	if u := h.upstreams[c.upstream]; u != nil && u.Runs[c.model] != nil && u.Runs[c.model].in != nil {
@@ -191,8 +188,8 @@ func (h *History) waits(id callID, c call) {
 	}
 }
 
-// known returns a call that has waited, also where that was before this process
-// was there.
+// known returns a call that has waited. A call that waited in an earlier process
+// belongs to the open incident of its upstream.
 func (h *History) known(id callID, name string) *call {
 	if c := h.calls[id]; c != nil {
 		return c
@@ -204,8 +201,8 @@ func (h *History) known(id callID, name string) *call {
 	return c
 }
 
-// recovered counts a call that was answered after all, perhaps by another
-// upstream than the one that it has suffered from.
+// recovered counts a call that was answered after a wait, possibly by another
+// upstream than the one that failed.
 func (h *History) recovered(id callID, name string, retries int, waited time.Duration, at time.Time) {
 	c := h.known(id, name)
 	delete(h.calls, id)
@@ -231,7 +228,7 @@ func (h *History) recovered(id callID, name string, retries int, waited time.Dur
 	}
 }
 
-// lost counts a call that has waited in vain; nil: it has not waited.
+// lost counts a call that waited and was not answered; nil: it did not wait.
 func (h *History) lost(c *call, id callID, at time.Time) {
 	if c == nil {
 		return
@@ -246,8 +243,7 @@ func (h *History) lost(c *call, id callID, at time.Time) {
 	}
 }
 
-// Upstream returns what was measured of an upstream, the zero Measured where
-// nothing was.
+// Upstream returns the measurements of an upstream, zero if there are none.
 func (h *History) Upstream(name string, now time.Time) Measured {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -264,8 +260,8 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	return m
 }
 
-// failing reports whether the last tries of a model have failed. One alone says
-// that only where nothing else is known.
+// failing reports whether the last tries of a model have failed. A single failure
+// counts only if no answer is known.
 func (u *upstream) failing() bool {
 	for _, r := range u.Runs {
 		if r.N > 1 || u.Last.IsZero() {
@@ -275,7 +271,7 @@ func (u *upstream) failing() bool {
 	return false
 }
 
-// Incidents returns the latest incidents, those that began last first.
+// Incidents returns the latest incidents, the newest first.
 func (h *History) Incidents(now time.Time) []Incident {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -289,7 +285,7 @@ func (h *History) Incidents(now time.Time) []Incident {
 	return all
 }
 
-// Names lists the upstreams of which something is known.
+// Names returns the names of all upstreams.
 func (h *History) Names() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

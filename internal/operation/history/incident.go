@@ -12,48 +12,48 @@ import (
 
 // What makes an incident: see docs/adr/0025-what-an-incident-is.md.
 const (
-	enough      = 3                // tries of a model that fail one after the other
-	again       = 5 * time.Minute  // of answers between two are not enough to call them two
-	quietTime   = 45 * time.Minute // without a try: nobody knows how it is
-	callerBound = 4096             // callers that are told apart, of one incident
-	clientBound = 32               // programs of which calls are counted, of one incident
-	messageSize = 300              // bytes of what the provider said
+	minFailures = 3                // consecutive failed tries of a model
+	mergeGap    = 5 * time.Minute  // incidents with a shorter gap are one
+	quietTime   = 45 * time.Minute // without a try the state is unknown
+	callerBound = 4096             // distinct callers of one incident
+	clientBound = 32               // client programs of one incident
+	messageSize = 300              // bytes of the provider's message
 )
 
-// Incident is a time in which an upstream, or a model of it, has failed one try
-// after the other.
+// Incident is a time in which an upstream, or a model of it, failed several tries
+// in a row.
 type Incident struct {
 	ID        string
 	Upstream  string
 	Models    []string
 	Began     time.Time // the first failure
-	Ended     time.Time // the first answer, or the last failure where nobody has asked since; zero: it is not over
-	Recovered bool      // it has ended with an answer
-	Tries     int       // that were sent meanwhile
-	Failures  int       // of them
+	Ended     time.Time // the first answer, or the last failure if there was no try since; zero: open
+	Recovered bool      // ended with an answer
+	Tries     int       // sent during the incident
+	Failures  int       // of these tries
 	Calls     int       // that had to wait
-	Held      int       // of them that were answered
-	Lost      int       // of them that were not
-	Callers   int       // whose calls they were
-	Clients   []Client  // the programs of those callers, the most calls first
+	Held      int       // of these calls, answered
+	Lost      int       // of these calls, not answered
+	Callers   int       // of these calls
+	Clients   []Client  // the callers' programs, the most calls first
 	Kinds     []Kind    // of the failures, the most frequent first
-	Message   string    // the first words of the provider
+	Message   string    // of the first failure
 }
 
-// Client is a program, and how many calls of it had to wait.
+// Client is a client program with the number of its calls that had to wait.
 type Client struct {
 	Name  string
 	Calls int
 }
 
-// Kind is a kind of fault, and how often it occurred.
+// Kind is a kind of fault with the number of its occurrences.
 type Kind struct {
 	Kind    fault.Kind
-	Network bool // no server has answered
+	Network bool // no server answered
 	Count   int
 }
 
-// Cause returns the kind in plain words, as [fault.Error.Cause] does.
+// Cause returns the kind in plain words, as [fault.Error.Label] does.
 func (k Kind) Cause() string {
 	f := fault.Error{Kind: k.Kind, Status: http.StatusServiceUnavailable}
 	if k.Network {
@@ -62,10 +62,10 @@ func (k Kind) Cause() string {
 	return f.Label()
 }
 
-// unreached is behind a kind where no server has answered.
+// unreached is the suffix of a kind without an answer from a server.
 const unreached = "/network"
 
-// nameOf names the kind of a fault in what is kept; kindOf understands that.
+// nameOf returns the name under which a kind is stored, for kindOf.
 func nameOf(f *fault.Error) string {
 	k := Kind{Kind: f.Kind, Network: true}
 	if f.Kind == fault.Unavailable && f.Label() == k.Cause() {
@@ -79,13 +79,13 @@ func kindOf(name string, count int) Kind {
 	return Kind{fault.KindOf(kind), network, count}
 }
 
-// incident is an Incident as it is counted.
+// incident is an Incident with its counters.
 type incident struct {
 	Upstream  string          `json:"upstream"`
 	Began     time.Time       `json:"began"`
 	Ended     time.Time       `json:"ended,omitzero"`
 	Recovered bool            `json:"recovered,omitzero"`
-	Models    map[string]bool `json:"models"` // true: it fails still
+	Models    map[string]bool `json:"models"` // true: still failing
 	Tries     int             `json:"tries"`
 	Failures  int             `json:"failures"`
 	Calls     int             `json:"calls,omitzero"`
@@ -97,27 +97,27 @@ type incident struct {
 	Message   string          `json:"message,omitzero"`
 
 	seen  map[string]bool // callers, while it is open
-	shown *Incident       // nil: it has changed since it was shown
+	shown *Incident       // the cached view; nil: outdated
 }
 
-// Open reports whether it is not over.
+// Open reports whether the incident has not ended.
 func (in *incident) Open() bool { return in.Ended.IsZero() }
 
-// run is a row of failures of a model without an answer between them.
+// run is a series of consecutive failures of a model.
 type run struct {
 	Since   time.Time      `json:"since"` // the first
 	Last    time.Time      `json:"last"`
 	N       int            `json:"n"`
-	Kinds   map[string]int `json:"kinds,omitzero"` // until it is part of an incident
+	Kinds   map[string]int `json:"kinds,omitzero"` // before it joins an incident
 	Message string         `json:"message,omitzero"`
 	Joined  bool           `json:"joined,omitzero"` // it is part of the upstream's incident
-	As      string         `json:"as,omitzero"`     // and which model it is there
+	As      string         `json:"as,omitzero"`     // its model in that incident
 
-	in *incident // nil: it is not part of one
+	in *incident // nil: none
 }
 
 // failed counts a failed try.
-func (h *History) failed(u *upstream, m made) {
+func (h *History) failed(u *upstream, m try) {
 	r := u.Runs[m.model]
 	if r == nil {
 		u.trim()
@@ -135,16 +135,15 @@ func (h *History) failed(u *upstream, m made) {
 		r.in.Kinds[kind]++
 		return
 	}
-	if r.Kinds[kind]++; r.N >= enough {
+	if r.Kinds[kind]++; r.N >= minFailures {
 		h.join(u, m, r)
 	}
 }
 
-// clip bounds what a provider has said.
+// clip bounds a provider's message.
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), messageSize)], "") }
 
-// trim makes room for another model: the one goes that was not tried for the
-// longest time.
+// trim makes room for another model by ending the run with the oldest failure.
 func (u *upstream) trim() {
 	if len(u.Runs) < modelBound {
 		return
@@ -158,11 +157,10 @@ func (u *upstream) trim() {
 	u.over(oldest, u.Runs[oldest].Last, false)
 }
 
-// join returns a run part of the upstream's incident, and those who wait for its
-// model with it.
-func (h *History) join(u *upstream, m made, r *run) {
+// join adds a run and the calls that wait for its model to the upstream's incident.
+func (h *History) join(u *upstream, m try, r *run) {
 	in := u.latest
-	if in == nil || !in.Open() && r.Since.Sub(in.Ended) > again {
+	if in == nil || !in.Open() && r.Since.Sub(in.Ended) > mergeGap {
 		in = &incident{
 			Upstream: m.upstream, Began: r.Since, Models: map[string]bool{}, Clients: map[string]int{}, Kinds: map[string]int{},
 			Message: r.Message, seen: map[string]bool{},
@@ -187,7 +185,7 @@ func (h *History) join(u *upstream, m made, r *run) {
 	}
 }
 
-// keep adds an incident to the list. The oldest that is over makes room.
+// keep adds an incident to the list, in place of the oldest that has ended.
 func (h *History) keep(in *incident) {
 	h.incidents = append(h.incidents, in)
 	if len(h.incidents) <= incidentBound {
@@ -216,17 +214,16 @@ func (in *incident) suffers(c *call) {
 	}
 }
 
-// settle counts a call that does not wait any more. One that has begun to wait
-// where nobody counted it is counted now.
+// settle counts a call that has stopped waiting, also one whose wait was not counted.
 func (in *incident) settle(as *int) {
 	*as++
 	in.shown = nil
 	in.Calls = max(in.Calls, in.Held+in.Lost)
 }
 
-// answered ends the run of a model. A try that was sent before the failures
-// began says nothing about what came after.
-func (u *upstream) answered(m made) {
+// answered ends the run of a model, unless the try was sent before the failures
+// began.
+func (u *upstream) answered(m try) {
 	if u.latest != nil && u.latest.Open() {
 		u.latest.Tries++
 		u.latest.shown = nil
@@ -246,11 +243,11 @@ func (u *upstream) over(model string, at time.Time, answered bool) {
 	in.shown = nil
 	if in.Models[as] = false; !in.failing() {
 		in.Ended, in.Recovered = at, answered
-		in.seen = map[string]bool{} // who comes again after a pause is counted again
+		in.seen = map[string]bool{} // callers of a reopened incident count again
 	}
 }
 
-// failing reports whether a model of the incident fails still.
+// failing reports whether a model of the incident is still failing.
 func (in *incident) failing() bool {
 	for _, fails := range in.Models {
 		if fails {
@@ -260,9 +257,8 @@ func (in *incident) failing() bool {
 	return false
 }
 
-// rest ends the runs of models that nobody has asked for long, and for which
-// nobody waits: nobody knows whether they fail still. A process that was not
-// there could not ask.
+// rest ends the runs of models without a recent try and without waiting calls. Time
+// before the start of this process does not count.
 func (h *History) rest(u *upstream, now time.Time) {
 	for model, r := range u.Runs {
 		if now.Sub(latest(r.Last, h.started)) > quietTime && !h.awaited(r, model) {
@@ -272,7 +268,7 @@ func (h *History) rest(u *upstream, now time.Time) {
 	}
 }
 
-// latest returns the later of two instants.
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -280,7 +276,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// awaited reports whether somebody waits for a model that fails.
+// awaited reports whether a call waits for a failing model.
 func (h *History) awaited(r *run, model string) bool {
 	for _, c := range h.calls {
 		if r.in != nil && c.in == r.in && c.at == r.in.Upstream && c.model == model {
@@ -290,7 +286,7 @@ func (h *History) awaited(r *run, model string) bool {
 	return false
 }
 
-// show returns the incident for people, who must not change what is in it.
+// show returns the incident. Its slices are shared and must not be changed.
 func (in *incident) show() Incident {
 	if in.shown == nil {
 		v := in.view()
@@ -321,5 +317,5 @@ func (in *incident) view() Incident {
 	return v
 }
 
-// id names the incident. An upstream has one at a time.
+// id returns the incident's id. An upstream has one open incident at a time.
 func (in *incident) id() string { return in.Began.UTC().Format("20060102-150405-") + in.Upstream }

@@ -81,11 +81,11 @@ func TestIncident_AnswerToAnEarlierTryIsNoRecovery(t *testing.T) {
 		}
 		w.try(2, "m", time.Minute, nil)
 		if got := w.said(); got != "work 60 to open, 3 of 4 failed" {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 60 to open, 3 of 4 failed")
 		}
 		w.try(2, "m", 5*time.Second, nil)
 		if got := w.said(); got != "work 60 to recovered 60, 3 of 5 failed" {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 60 to recovered 60, 3 of 5 failed")
 		}
 	})
 }
@@ -98,11 +98,11 @@ func TestIncident_WaitingCallKeepsItOpen(t *testing.T) {
 		}
 		time.Sleep(3 * time.Hour)
 		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 0 to open, 3 of 3 failed")
 		}
 		w.tell(gateway.Left, 1, "m", policy.Wait{})
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestIncident_CountsCallersAndClients(t *testing.T) {
 			Kinds: []history.Kind{{Kind: fault.Overloaded, Count: 25}, {Kind: fault.Unavailable, Count: 1}}, Message: "HTTP 529: Overloaded",
 		}}
 		if diff := cmp.Diff(want, all); diff != "" {
-			t.Error(diff)
+			t.Errorf("incident (-want +got)\n%s", diff)
 		}
 		if got := w.Upstream("work", time.Now()).Saved; got != (history.Saved{Calls: 20, Outages: 1, Retries: 60, Waited: 200 * time.Minute, Since: 10 * time.Minute}) {
 			t.Errorf("%+v", got)
@@ -180,7 +180,7 @@ func TestIncident_SwitchedCallDoesNotKeepItOpen(t *testing.T) {
 		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
 		time.Sleep(time.Hour)
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" {
-			t.Error(got)
+			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
 		}
 	})
 }

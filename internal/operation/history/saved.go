@@ -5,18 +5,18 @@ import "time"
 const (
 	week       = 7 * 24 * time.Hour
 	partOfWeek = 6 * time.Hour
-	parts      = int64(week/partOfWeek) + 1 // the oldest is on its way out
+	parts      = int64(week/partOfWeek) + 1 // the oldest is partly over
 )
 
-// Saved is what holding has done for callers in the last week. A call is
-// counted when it is answered although tries of it had failed in an incident.
+// Saved counts the calls of the last week that were answered after tries had failed
+// in an incident.
 type Saved struct {
 	Calls   int
 	Outages int           // incidents that such calls were held through
 	Retries int           // that the calls took
 	Waited  time.Duration // the sum of their waits
-	Blips   int           // calls that were answered after failures that were no incident: not among the others
-	Since   time.Duration // how long is looked back: a week, or as long as there is something to look at
+	Blips   int           // calls that were answered after failures outside an incident; not in Calls
+	Since   time.Duration // the time that is covered: a week, or less for a newer history
 }
 
 // share is a part of a week.
@@ -34,7 +34,7 @@ type saved struct {
 	Shares []share `json:"shares"`
 }
 
-// at returns the part of an instant to count in.
+// at returns the part that a time belongs to.
 func (s *saved) at(t time.Time) *share {
 	if s.Shares == nil {
 		s.Shares = make([]share, parts)

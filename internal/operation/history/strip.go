@@ -8,11 +8,11 @@ const (
 	CellTime = 15 * time.Minute
 )
 
-// Measured is how an upstream has done.
+// Measured has the measurements of an upstream.
 type Measured struct {
-	Strip   []Cell        // Cells of them, the oldest first; the last one is not over yet. nil: nothing is known
+	Strip   []Cell        // the last day, the oldest first; the last one is the current. nil: unknown
 	Samples int           // tries that were answered in the last three quarters to one hour
-	First   time.Duration // the median time to the first content in the last quarter to half hour; 0: too little is known
+	First   time.Duration // the median time to the first content in the last quarter to half hour; 0: unknown
 	Before  time.Duration // the same in the day before that
 	Slow    bool          // First is clearly more than Before
 	Failing bool          // the last tries of a model have failed, more than one
@@ -21,17 +21,17 @@ type Measured struct {
 	Saved   Saved
 }
 
-// Cell is a quarter of an hour. All zero: nothing was asked.
+// Cell is a quarter of an hour. All zero: no try.
 type Cell struct {
-	OK      int           // tries that were answered
-	Failed  int           // tries that failed of the upstream
-	Retried int           // calls that were answered after others of their tries had failed
-	Lost    int           // calls that have waited and had no answer
-	First   time.Duration // the median time to the first content; 0: not known
+	OK      int           // answered tries
+	Failed  int           // tries that failed because of the upstream
+	Retried int           // calls that were answered after a failed try
+	Lost    int           // calls that waited and were not answered
+	First   time.Duration // the median time to the first content; 0: unknown
 }
 
-// When an upstream is called slow: so many answers of now and of before are
-// needed, and now takes twice as long and a second more.
+// An upstream is slow if its median is twice the earlier one and a second more,
+// with at least these numbers of answers now and before.
 const (
 	slowSamples = 5
 	slowBefore  = 20
@@ -39,7 +39,7 @@ const (
 	slowMore    = time.Second
 )
 
-// quarter is a Cell as it is counted.
+// quarter is a Cell with its counters.
 type quarter struct {
 	N       int64 `json:"n"` // its number since 1970
 	OK      int   `json:"ok,omitzero"`
@@ -49,15 +49,14 @@ type quarter struct {
 	First   times `json:"first,omitzero"`
 }
 
-// strip holds the quarters in which something was asked, each at its number
-// modulo Cells.
+// strip holds the quarters that had tries, each at its number modulo Cells.
 type strip struct {
 	Quarters []quarter `json:"quarters"`
 }
 
 func numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/CellTime.Milliseconds()) }
 
-// at returns the quarter of an instant to count in.
+// at returns the quarter that a time belongs to.
 func (s *strip) at(t time.Time) *quarter {
 	if s.Quarters == nil {
 		s.Quarters = make([]quarter, Cells)
@@ -70,7 +69,7 @@ func (s *strip) at(t time.Time) *quarter {
 	return q
 }
 
-// get returns a quarter by its number; nil: nothing was asked in it.
+// get returns a quarter by its number, or nil if it had no tries.
 func (s *strip) get(n int64) *quarter {
 	if s.Quarters == nil || n < 0 {
 		return nil
@@ -81,7 +80,7 @@ func (s *strip) get(n int64) *quarter {
 	return nil
 }
 
-// measure sums up what was counted.
+// measure sums up the last day.
 func (s *strip) measure(now time.Time) (m Measured) {
 	last := numberOf(now)
 	var recent, before spectrum

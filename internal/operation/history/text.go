@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Text tells of the incident on a page, for a report about it. Times are in
-// UTC.
+// Text returns a report of the incident. Times are in UTC.
 func (in Incident) Text(now time.Time) string {
 	var b strings.Builder
 	title := "Incident at " + in.Upstream
@@ -24,7 +23,7 @@ func (in Incident) Text(now time.Time) string {
 		row("ended", "%s, with an answer", stamp(in.Ended))
 		row("lasted", "%s, the time to recovery", span(in.Ended.Sub(in.Began)))
 	default:
-		row("ended", "%s or later: nobody has asked since", stamp(in.Ended))
+		row("ended", "%s or later: no request since", stamp(in.Ended))
 		row("lasted", "%s or longer", span(in.Ended.Sub(in.Began)))
 	}
 	if len(in.Models) > 0 {
@@ -41,15 +40,15 @@ func (in Incident) Text(now time.Time) string {
 		fmt.Fprintf(&b, "%6d  %s (%s)\n", k.Count, k.Cause(), k.Kind)
 	}
 	if in.Message != "" {
-		fmt.Fprintf(&b, "\nThe first one, in the provider's words:\n\n    %s\n", strings.ReplaceAll(in.Message, "\n", "\n    "))
+		fmt.Fprintf(&b, "\nThe provider's first message:\n\n    %s\n", strings.ReplaceAll(in.Message, "\n", "\n    "))
 	}
 	return b.String()
 }
 
-// anonymous returns a name to a program that has told none.
+// anonymous returns the name of a client, or a text for one without a name.
 func anonymous(name string) string {
 	if name == "" {
-		return "a program without a name"
+		return "unnamed client"
 	}
 	return name
 }

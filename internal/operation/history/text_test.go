@@ -24,7 +24,7 @@ func TestIncident_Text(t *testing.T) {
 		time.Sleep(38*time.Minute + 400*time.Millisecond)
 		text := w.Incidents(time.Now())[0].Text(time.Now())
 		if !strings.Contains(text, "not yet, after 38m0s") || !strings.Contains(text, "3 had to wait: 0 answered, 0 not answered, 3 waiting") {
-			t.Error(text)
+			t.Errorf("incident text: %s", text)
 		}
 		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
 		w.recover(1, "claude-opus-4-5", 3, 38*time.Minute)
@@ -47,12 +47,12 @@ Causes
 
      3  server overloaded (overloaded)
 
-The first one, in the provider's words:
+The provider's first message:
 
     HTTP 529: Overloaded
 `
 		if diff := cmp.Diff(want, w.Incidents(time.Now())[0].Text(time.Now())); diff != "" {
-			t.Error(diff)
+			t.Errorf("incident (-want +got)\n%s", diff)
 		}
 	})
 }
@@ -70,10 +70,10 @@ func TestIncident_TextDistinguishesNetworkFailures(t *testing.T) {
 		for _, h := range []*world{w, newWorld(t, path)} {
 			text := h.Incidents(time.Now())[0].Text(time.Now())
 			if !strings.Contains(text, "     4  network (unavailable)\n     1  server error (unavailable)\n") {
-				t.Error(text)
+				t.Errorf("incident text: %s", text)
 			}
 			if got := h.Upstream("work", time.Now()).Kind.Cause(); got != "network" {
-				t.Error(got)
+				t.Errorf("got %v, want %s", got, "network")
 			}
 		}
 	})

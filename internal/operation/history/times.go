@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// times counts durations by size, in sizes of which each is a twelfth of an
-// octave, 6 %, larger than the one before: a median is exact to 3 %. Few
-// sizes occur, so only those are kept.
+// times is a histogram of durations with buckets of a twelfth of an octave, 6 %, so
+// that a median is exact to 3 %. Empty buckets are not stored.
 type times []size
 
-// size says how often a size occurs.
+// size is a bucket with its count.
 type size struct {
 	Size uint8  `json:"s"`
 	N    uint32 `json:"n"`
@@ -33,8 +32,8 @@ func (t *times) add(d time.Duration) {
 	*t = append(*t, size{n, 1})
 }
 
-// sizeOf returns the number of a duration's size: 0 up to a millisecond, the last
-// for those of 40 minutes and more.
+// sizeOf returns the bucket of a duration: 0 up to a millisecond, the last one from
+// 40 minutes on.
 func sizeOf(d time.Duration) uint8 {
 	if d <= leastTime {
 		return 0
@@ -42,17 +41,17 @@ func sizeOf(d time.Duration) uint8 {
 	return uint8(min(math.MaxUint8, math.Round(perOctave*math.Log2(float64(d)/float64(leastTime)))))
 }
 
-// spectrum is how often each size occurs.
+// spectrum has the counts of all buckets.
 type spectrum [math.MaxUint8 + 1]uint64
 
-// take adds what was counted.
+// take adds a histogram.
 func (s *spectrum) take(t times) {
 	for _, one := range t {
 		s[one.Size] += uint64(one.N)
 	}
 }
 
-// median returns the duration in the middle, and of how many; 0: of none.
+// median returns the median and the number of durations.
 func (s *spectrum) median() (d time.Duration, n uint64) {
 	for _, k := range s {
 		n += k
@@ -67,7 +66,7 @@ func (s *spectrum) median() (d time.Duration, n uint64) {
 	return 0, 0
 }
 
-// median returns the duration in the middle; 0: of none.
+// median returns the median, or 0 if there are no durations.
 func (t times) median() time.Duration {
 	if len(t) == 0 {
 		return 0
