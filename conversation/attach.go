@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"time"
 
@@ -57,8 +58,8 @@ type reader struct {
 	works int64 // the number of the last record of a worker: what passed by before it is stale
 }
 
-// errUnread: the reader has broken off.
-var errUnread = context.Canceled
+// errUnread ends an iteration that its reader has broken off.
+var errUnread = errors.New("the reader has broken off")
 
 // read tells what is in the log behind what was read.
 func (r *reader) read(ctx context.Context) error {

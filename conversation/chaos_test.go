@@ -210,12 +210,12 @@ func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
 			for n := range 40 {
 				id := fmt.Sprint("talk-", n)
 				if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
-					t.Fatal(err)
+					t.Fatalf("create: %v", err)
 				}
 				for range 5 {
 					said, err := desk.Submit(t.Context(), id, "", "go on")
 					if err != nil {
-						t.Fatal(err)
+						t.Fatalf("submit: %v", err)
 					}
 					accepted[id] = append(accepted[id], said)
 				}

@@ -175,20 +175,20 @@ func launch(t *testing.T, c sharedCaller) *process {
 	t.Helper()
 	store, err := json.Marshal(c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("marshal: %v", err)
 	}
 	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^$")}
 	p.cmd.Env = append(os.Environ(), storeVariable+"="+string(store))
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("stdout pipe: %v", err)
 	}
 	if p.input, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("stdin pipe: %v", err)
 	}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("start: %v", err)
 	}
 	p.said = bufio.NewReader(out)
 	t.Cleanup(p.kill)
@@ -226,12 +226,12 @@ func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]
 	for n := range conversations {
 		id := fmt.Sprint("talk-", n)
 		if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("create: %v", err)
 		}
 		for range turns {
 			said, err := desk.Submit(t.Context(), id, "", "go on")
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("submit: %v", err)
 			}
 			accepted[id] = append(accepted[id], said)
 		}
@@ -272,7 +272,7 @@ func opened(t *testing.T, c jetstream.Config) store.Store {
 	t.Helper()
 	e, err := jetstream.Open(t.Context(), c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open: %v", err)
 	}
 	t.Cleanup(func() { shut(t, e) })
 	return e
@@ -281,7 +281,7 @@ func opened(t *testing.T, c jetstream.Config) store.Store {
 func shut(t *testing.T, e store.Store) {
 	t.Helper()
 	if err := e.Close(context.Background()); err != nil {
-		t.Error(err)
+		t.Errorf("close: %v", err)
 	}
 }
 
@@ -293,7 +293,7 @@ func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
 	for range 6 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("listen: %v", err)
 		}
 		defer l.Close()
 		ports = append(ports, l.Addr().String())
@@ -328,7 +328,7 @@ func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
 	}
 	e, err := jetstream.Dial(t.Context(), remote)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	t.Cleanup(func() { shut(t, e) })
 	accepted := accept(t, e, 30, turns)
@@ -359,7 +359,7 @@ func review(t *testing.T, e store.Store, accepted map[string][]string) {
 	for id := range accepted {
 		for r, err := range e.Read(t.Context(), id, 0) {
 			if err != nil {
-				t.Error(err)
+				t.Errorf("read: %v", err)
 			}
 			count[r.Type]++
 			if strings.Contains(string(r.Body), "AGAIN") {

@@ -20,14 +20,14 @@ func TestConversationsAreListedFromTheHighestIDDown(t *testing.T) {
 		host, _ := h.host()
 		for _, id := range []string{"b", "a", "d", "c"} {
 			if _, err := host.Create(t.Context(), id, conversation.Settings{Model: "acme/large", Title: strings.ToUpper(id)}); err != nil {
-				t.Fatal(err)
+				t.Fatalf("create: %v", err)
 			}
 		}
 		if err := host.Delete(t.Context(), "b"); err != nil {
-			t.Error(err)
+			t.Errorf("delete: %v", err)
 		}
 		if _, err := h.engine.Append(t.Context(), "bb", store.Position{}, store.Record{Type: "other"}); err != nil {
-			t.Error(err)
+			t.Errorf("append: %v", err)
 		}
 		var got []string
 		for v, err := range host.List(t.Context(), "d") {
@@ -37,7 +37,7 @@ func TestConversationsAreListedFromTheHighestIDDown(t *testing.T) {
 			got = append(got, v.Settings.Title)
 		}
 		if !slices.Equal(got, []string{"C", "A"}) {
-			t.Error(got)
+			t.Errorf("titles: got %q, want C and A", got)
 		}
 	})
 }
@@ -52,14 +52,14 @@ func TestAHistoryIsWhatIsKept(t *testing.T) {
 		var got []string
 		for e, err := range host.History(t.Context(), c, 0) {
 			if err != nil {
-				t.Error(err)
+				t.Errorf("history: %v", err)
 			}
 			got = append(got, say(e))
 		}
 		expect(t, got, strings.Join(want, "\n"))
 		for _, err := range host.History(t.Context(), "none", 0) {
 			if !errors.Is(err, conversation.ErrNotFound) {
-				t.Error(err)
+				t.Errorf("history: %v", err)
 			}
 		}
 	})
@@ -78,10 +78,10 @@ func TestWhoWatchesAConversationThatIsDeletedIsTold(t *testing.T) {
 		}()
 		synctest.Wait()
 		if err := host.Delete(t.Context(), c); err != nil {
-			t.Error(err)
+			t.Errorf("delete: %v", err)
 		}
 		if err := <-ended; !errors.Is(err, store.ErrDeleted) {
-			t.Error(err)
+			t.Errorf("delete: %v", err)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
 		a, b := h.create(host), h.create(host)
 		for _, c := range []string{a, b} {
 			if _, err := host.Submit(t.Context(), c, "1", "hello"); err != nil {
-				t.Fatal(err)
+				t.Fatalf("submit: %v", err)
 			}
 		}
 		for _, c := range []string{a, b} {
@@ -113,7 +113,7 @@ func TestWhoSaysNowIsNotHeldUpByTheGate(t *testing.T) {
 		h.say(host, c, "hello")
 		time.Sleep(time.Minute)
 		if err := host.RetryNow(t.Context(), c); err != nil {
-			t.Error(err)
+			t.Errorf("retry now: %v", err)
 		}
 		began := time.Now()
 		follow(t, host, c, 0, 1)

@@ -12,23 +12,23 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Runners tell each other which models are down, by entries of the store: a
-// runner about to try a model that another has just found down takes that fault as
-// its own. So a provider that is down is not asked more often because there
-// are more runners. What else is down with a model is for each runner's breaker to
-// say: one that answers must not wait for another.
+// Runners share which models are down, by entries of the store. A runner about to
+// try a model that another has just found down takes that fault as its own. So
+// more runners do not mean more requests in an outage. Entries are per model:
+// whether others of the provider are down too, each runner's breaker decides.
 const (
-	factPrefix = "down."
-	fresh      = 15 * time.Second // for so long another runner's finding is as good as one's own
+	outagePrefix = "down."
+	fresh        = 15 * time.Second // how long another runner's report counts
 )
 
-// outageReport is that a model is down.
+// outageReport is the value of an entry: a model is down.
 type outageReport struct {
-	Host    string    `json:"host"` // that has found it
+	Host    string    `json:"host"` // the id of the runner that reports it
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
 	Status  int       `json:"status,omitzero"`
@@ -38,17 +38,17 @@ type outageReport struct {
 
 // outages are the models that runners have found down.
 type outages struct {
-	mu    sync.Mutex
-	facts map[string]store.Entry // by key
+	mu      sync.Mutex
+	entries map[string]store.Entry // by key
 }
 
-// followOutages keeps up with what runners find, until ctx ends.
+// followOutages keeps the outages up to date until ctx ends.
 func (h *Runner) followOutages(ctx context.Context) error {
 	for f, err := range h.Store.Watch(ctx) {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(f.Key, factPrefix) {
+		if strings.HasPrefix(f.Key, outagePrefix) {
 			h.outages.set(f)
 		}
 	}
@@ -58,29 +58,29 @@ func (h *Runner) followOutages(ctx context.Context) error {
 func (o *outages) set(f store.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.facts == nil {
-		o.facts = map[string]store.Entry{}
+	if o.entries == nil {
+		o.entries = map[string]store.Entry{}
 	}
 	if f.Value == nil {
-		delete(o.facts, f.Key)
+		delete(o.entries, f.Key)
 		return
 	}
-	o.facts[f.Key] = f
+	o.entries[f.Key] = f
 }
 
-// downKey names the fact about a model, whose name may have any characters.
-func downKey(name llm.Name) string { return factPrefix + jobID(name.Provider, name.Model) }
+// downKey is the key of a model's entry: a model's name may have any characters.
+func downKey(name llm.Name) string { return outagePrefix + jobID(name.Provider, name.Model) }
 
-// of returns what is known of a model; false: nothing.
+// of returns the report about a model and its entry; false: there is none.
 func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f, ok = o.facts[downKey(name)]
+	f, ok = o.entries[downKey(name)]
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// sharedFault returns the fault that another runner has just had of a model; nil:
-// none has.
+// sharedFault returns the fault of a model that another runner has just met; nil:
+// there is none.
 func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	found, _, ok := h.outages.of(name)
 	if !ok || found.Host == h.id || time.Since(found.At) > fresh {
@@ -88,78 +88,72 @@ func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	}
 	return &fault.Error{
 		Kind: fault.KindOf(found.Kind), Status: found.Status, Code: found.Code, Message: found.Message,
-		Provider: name.Provider, Rule: "session/shared",
+		Provider: name.Provider, Rule: "conversation/shared",
 	}
 }
 
-// shareOutcome tells the other runners how a try has gone; nil: it was answered. An
-// outage is told of only once this runner's own breaker is sure of it: one bad
-// answer is none.
+// shareOutcome reports the outcome of a try to the other runners; nil: it passed. An
+// outage is reported once this runner's own breaker has found it: one fault is none.
 func (h *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
-	_, fact, known := h.outages.of(name)
-	fact.Key = downKey(name)
+	_, entry, known := h.outages.of(name)
+	entry.Key = downKey(name)
 	switch {
 	case f == nil && known:
-		fact.Value = nil
-	case f != nil && f.Rule != "session/shared" && fault.Transient.Has(f.Kind) && h.Breakers.Of(name.Provider).Degraded():
-		fact.Value, _ = json.Marshal(outageReport{ // strings and numbers always have a form in JSON
+		entry.Value = nil
+	case f != nil && fault.Transient.Has(f.Kind) && h.Breakers.Of(name.Provider).Degraded():
+		entry.Value, _ = json.Marshal(outageReport{ // strings and numbers always have a form in JSON
 			Host: h.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Redacted(),
 		})
 	default:
 		return
 	}
-	now, err := h.Store.Put(ctx, fact, 2*fresh)
+	now, err := h.Store.Put(ctx, entry, 2*fresh)
 	switch {
 	case err == nil:
 		h.outages.set(now)
 	case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil: // another runner has published it
-		h.Log.Warn("telling of an outage", "provider", name.Provider, "model", name.Model, "error", err)
+		h.Log.Warn("outage not shared with other runners", "provider", name.Provider, "model", name.Model, "error", err)
 	}
 }
 
-// sharedCaller is a turn's place at a provider's breaker, which runners share.
+// sharedCaller is a caller of a provider's breaker to which the faults that other
+// runners have found are shared faults, too.
 type sharedCaller struct {
 	*breaker.Caller
-	h     *Runner
-	name  llm.Name
-	urged atomic.Bool // a user wants the next try to be one, whatever others have found
+	runner *Runner
+	name   llm.Name
+	urged  atomic.Bool // the next try goes out, whatever other runners have found
 }
 
 // RetryNow lets the next try go, as that of breaker.Caller does.
-func (p *sharedCaller) Now() {
-	p.urged.Store(true)
-	p.Caller.RetryNow()
+func (c *sharedCaller) RetryNow() {
+	c.urged.Store(true)
+	c.Caller.RetryNow()
 }
 
 // Acquire admits a try, or returns the fault that another runner has just met.
-func (p *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
-	pass, err := p.Caller.Acquire(ctx)
-	if err != nil {
-		return nil, err
+func (c *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
+	permit, err := c.Caller.Acquire(ctx)
+	if err != nil || c.urged.Swap(false) {
+		return permit, err
 	}
-	if p.urged.Swap(false) {
-		return &sharedPermit{pass, ctx, p, time.Now()}, nil
-	}
-	if f := p.h.sharedFault(p.name); f != nil {
-		pass.Report(f)
+	if f := c.runner.sharedFault(c.name); f != nil {
+		permit.Report(f)
 		return nil, f
 	}
-	return &sharedPermit{pass, ctx, p, time.Now()}, nil
+	return permit, nil
 }
 
-// sharedPermit is the permission for a try.
-type sharedPermit struct {
-	retry.Permit
-	ctx   context.Context
-	place *sharedCaller
-	began time.Time
-}
-
-// Leave tells how the try has gone.
-func (p *sharedPermit) Report(f *fault.Error) {
-	p.Permit.Report(f)
-	if f == nil || f.Kind != fault.Canceled {
-		p.place.h.measure(Event{Type: Tried, Name: p.place.name, Fault: f, Took: time.Since(p.began)})
+// onTry reports the outcome of a try to Config.OnEvent and to the other runners. A
+// try that was not sent, one that the caller left, and an answer that broke off
+// say nothing new about the model.
+func (w *worker) onTry(ctx context.Context, t retry.Try) {
+	if t.Shared || t.Stop == policy.Committed || t.Fault != nil && t.Fault.Kind == fault.Canceled {
+		return
 	}
-	p.place.h.shareOutcome(context.WithoutCancel(p.ctx), p.place.name, f)
+	w.mu.Lock()
+	name := w.caller.name
+	w.mu.Unlock()
+	w.h.measure(Event{Type: Tried, Name: name, Fault: t.Fault, Took: t.Took})
+	w.h.shareOutcome(context.WithoutCancel(ctx), name, t.Fault)
 }

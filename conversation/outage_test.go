@@ -25,7 +25,7 @@ func TestMoreHostsDoNotAskAProviderMoreOftenThatIsDown(t *testing.T) {
 			asked[hosts] = u.asked.Load()
 			u.up.Store(true)
 			if err := host.RetryNow(t.Context(), all[3]); err != nil {
-				t.Fatal(err)
+				t.Fatalf("retry now: %v", err)
 			}
 			time.Sleep(20 * time.Second)
 			if n := unsealed(t, host, all); n > 0 {
@@ -68,7 +68,7 @@ func TestAnOutageOfOneModelIsNoneOfAnother(t *testing.T) {
 		for range 20 {
 			c, err := host.Create(t.Context(), "", conversation.Settings{Title: "small"})
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("create: %v", err)
 			}
 			h.say(host, c, "hello")
 			all = append(all, c)
@@ -90,7 +90,7 @@ func TestWhoeverSaysNowIsAskedForWhateverOthersHaveFound(t *testing.T) {
 		for n, c := range u.wait(t, h, host, 20) {
 			before := u.asked.Load()
 			if err := host.RetryNow(t.Context(), c); err != nil {
-				t.Fatal(err)
+				t.Fatalf("retry now: %v", err)
 			}
 			synctest.Wait()
 			if u.asked.Load() == before {

@@ -78,7 +78,7 @@ func kinds(t *testing.T, e store.Store, c string) (all []string) {
 	t.Helper()
 	for r, err := range e.Read(t.Context(), c, 0) {
 		if err != nil {
-			t.Error(err)
+			t.Errorf("read: %v", err)
 		}
 		all = append(all, r.Type)
 	}
@@ -130,7 +130,7 @@ func TestATurnIsStoppedBeforeItBegins(t *testing.T) {
 		time.Sleep(time.Second)
 		lost.Store(false)
 		if err := host.Stop(t.Context(), c, ""); err != nil {
-			t.Fatal(err)
+			t.Fatalf("stop: %v", err)
 		}
 		expect(t, mute(follow(t, host, c, 0, 2)), `
 			queued: 1
@@ -156,7 +156,7 @@ func TestInputsKeepTheirOrderWhoeverIsFirst(t *testing.T) {
 		}
 		first, err := h.engine.Take(t.Context()) // comes last
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("take: %v", err)
 		}
 		host, _ := h.host()
 		synctest.Wait()
@@ -187,7 +187,7 @@ func TestAStopThatCrossesTheParkingEndsTheTurnAtOnce(t *testing.T) {
 			place(m, once("turn-parked", 7, func() {
 				stopped = time.Now()
 				if err := host.Stop(t.Context(), c, ""); err != nil {
-					t.Error(err)
+					t.Errorf("stop: %v", err)
 				}
 			}))
 			h.say(host, c, "hello")
@@ -214,7 +214,7 @@ func TestAStopThatCrossesTheTakingEndsTheTurnAtOnce(t *testing.T) {
 			place(m, once("turn-running", 2, func() {
 				stopped = time.Now()
 				if err := host.Stop(t.Context(), c, ""); err != nil {
-					t.Error(err)
+					t.Errorf("stop: %v", err)
 				}
 			}))
 			h.say(host, c, "hello")
@@ -290,7 +290,7 @@ func TestAnInputThatIsTakenBackLeavesTheOthersTheirTurn(t *testing.T) {
 		var second string
 		m.before = once("turn-running", 2, func() {
 			if err := host.Remove(t.Context(), c, second); err != nil {
-				t.Error(err)
+				t.Errorf("remove: %v", err)
 			}
 		})
 		h.say(host, c, "1")
@@ -319,7 +319,7 @@ func TestAnInputThatIsBegunCannotBeChanged(t *testing.T) {
 			}
 			for _, err := range []error{host.Remove(t.Context(), c, id), host.Edit(t.Context(), c, id, "x")} {
 				if !errors.Is(err, conversation.ErrNotQueued) {
-					t.Error(err)
+					t.Errorf("edit: %v", err)
 				}
 			}
 		})
@@ -350,7 +350,7 @@ func TestASteeringInputIsTakenUpAsItStands(t *testing.T) {
 			time.Sleep(time.Second)
 			id := h.say(host, c, "be brief")
 			if err := host.Steer(t.Context(), c, id); err != nil {
-				t.Fatal(err)
+				t.Fatalf("steer: %v", err)
 			}
 			m.before = once("user-message", 1, func() {
 				if err := change(host, c, id); err != nil {
@@ -374,7 +374,7 @@ func TestAnInputSteersNoTurnButTheOneThatWasUnderWay(t *testing.T) {
 		synctest.Wait()
 		h.say(host, c, "2")
 		if err := host.Steer(t.Context(), c, h.say(host, c, "3")); err != nil {
-			t.Fatal(err)
+			t.Fatalf("steer: %v", err)
 		}
 		time.Sleep(time.Hour)
 		if all := kinds(t, h.engine, c); count(all, "turn-sealed") != 3 {
@@ -400,7 +400,7 @@ func TestSomebodySaysNowTheMomentAWaitBegins(t *testing.T) {
 				place(m, once("turn-parked", n, func() {
 					said = time.Now()
 					if err := host.RetryNow(t.Context(), c); err != nil {
-						t.Error(err)
+						t.Errorf("retry now: %v", err)
 					}
 				}))
 				h.say(host, c, "hello")
@@ -421,7 +421,7 @@ func TestNothingIsSaidToAConversationThatIsJustDeleted(t *testing.T) {
 		c := h.create(host)
 		m.offer = func(store.Job) error { return h.engine.Delete(t.Context(), c) }
 		if _, err := host.Submit(t.Context(), c, "", "hello"); !errors.Is(err, store.ErrDeleted) {
-			t.Error(err)
+			t.Errorf("submit: %v", err)
 		}
 	})
 }

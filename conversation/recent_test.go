@@ -18,7 +18,7 @@ func newest(t *testing.T, h *conversation.Runner, n int) string {
 	t.Helper()
 	views, err := h.Recent(t.Context(), n)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("recent: %v", err)
 	}
 	var all []string
 	for _, v := range views {
@@ -37,7 +37,7 @@ func newest(t *testing.T, h *conversation.Runner, n int) string {
 func (h *house) found(host *conversation.Runner, id, title string) {
 	h.t.Helper()
 	if _, err := host.Create(h.t.Context(), id, conversation.Settings{Model: "acme/large", Title: title}); err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("create: %v", err)
 	}
 }
 
@@ -60,11 +60,11 @@ func TestTheNewestConversationsAreShownAsTheyAre(t *testing.T) {
 		synctest.Wait()
 		check("c3 t, c2 t at x waits, c1 t")
 		if err := host.Change(t.Context(), "c1", conversation.Settings{Model: "acme/large", Title: "other"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("change: %v", err)
 		}
 		check("c3 t, c2 t at x waits, c1 other")
 		if err := host.Delete(t.Context(), "c3"); err != nil {
-			t.Fatal(err)
+			t.Fatalf("delete: %v", err)
 		}
 		check("c2 t at x waits, c1 other, c0 t")
 		time.Sleep(10 * time.Second)
@@ -80,16 +80,16 @@ func TestWhatOtherHostsDoToConversationsShowsInAWhile(t *testing.T) {
 		h.found(host, "c1", "t")
 		h.found(host, "c2", "t")
 		if got := newest(t, elsewhere, 3); got != "c2 t, c1 t" {
-			t.Error(got)
+			t.Errorf("newest: got %q, want c2 and c1 idle", got)
 		}
 		h.found(host, "c3", "t")
 		h.speak(host, "c1", "x")
 		if err := host.Delete(t.Context(), "c2"); err != nil {
-			t.Fatal(err)
+			t.Fatalf("delete: %v", err)
 		}
 		time.Sleep(16 * time.Second)
 		if got := newest(t, elsewhere, 3); got != "c3 t, c1 t at x waits" {
-			t.Error(got)
+			t.Errorf("newest: got %q, want c3 and c1 waiting at x", got)
 		}
 		time.Sleep(2 * time.Hour) // nobody asks
 		h.found(host, "c4", "t")
@@ -106,12 +106,12 @@ func TestAStoreThatFailsLeavesWhatWasKnown(t *testing.T) {
 		host, end := h.host()
 		h.found(host, "c1", "t")
 		if got := newest(t, host, 3); got != "c1 t" {
-			t.Error(got)
+			t.Errorf("newest: got %q, want c1 idle", got)
 		}
 		end()
 		time.Sleep(time.Minute)
 		if err := h.engine.Close(t.Context()); err != nil {
-			t.Fatal(err)
+			t.Fatalf("close: %v", err)
 		}
 		if views, err := host.Recent(t.Context(), 3); len(views) != 1 || err == nil {
 			t.Errorf("%+v, %v", views, err)
@@ -128,13 +128,13 @@ func BenchmarkRecent(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			store, err := jetstream.Open(b.Context(), jetstream.Config{Dir: b.TempDir()})
 			if err != nil {
-				b.Fatal(err)
+				b.Fatalf("open: %v", err)
 			}
 			defer func() { _ = store.Close(context.Background()) }()
 			host := conversation.New(conversation.Config{Store: store})
 			for i := range 300 {
 				if _, err := host.Create(b.Context(), fmt.Sprintf("c%04d", i), conversation.Settings{Model: "acme/large"}); err != nil {
-					b.Fatal(err)
+					b.Fatalf("create: %v", err)
 				}
 			}
 			b.ReportAllocs()
@@ -143,7 +143,7 @@ func BenchmarkRecent(b *testing.B) {
 					host = conversation.New(conversation.Config{Store: store})
 				}
 				if _, err := host.Recent(b.Context(), 100); err != nil {
-					b.Fatal(err)
+					b.Fatalf("recent: %v", err)
 				}
 			}
 		})

@@ -23,7 +23,7 @@ func (h *house) records(conversation string) []store.Record {
 	h.t.Helper()
 	all, _, err := store.Load(h.t.Context(), h.engine, conversation, 0)
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("load: %v", err)
 	}
 	return all
 }
@@ -62,7 +62,7 @@ func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
 		h.restore(idle, c, all, len(all))
 		h.restore(idle, c, all, 0)
 		if diff := cmp.Diff(all, h.records(c)); diff != "" {
-			t.Error(diff)
+			t.Errorf("restored records (-want +got):\n%s", diff)
 		}
 		if after, err := idle.Get(t.Context(), c); err != nil || cmp.Diff(before, after) != "" {
 			t.Errorf("%v, %s", err, cmp.Diff(before, after))
@@ -191,7 +191,7 @@ func TestWhatIsRestoredMustBeAWholeConversationAndNoOther(t *testing.T) {
 		follow(t, host, c, 0, 1)
 		all := h.records(c)
 		if err := host.Delete(t.Context(), h.create(host)); err != nil {
-			t.Error(err)
+			t.Errorf("delete: %v", err)
 		}
 		other := append([]store.Record{}, all...)
 		other[2].Time = other[2].Time.Add(time.Second)
@@ -217,13 +217,13 @@ func TestWhatIsRestoredMustBeAWholeConversationAndNoOther(t *testing.T) {
 			}
 		}
 		if err := host.Delete(t.Context(), c); err != nil {
-			t.Error(err)
+			t.Errorf("delete: %v", err)
 		}
 		if _, err := host.Restore(t.Context(), c, all); !errors.Is(err, store.ErrDeleted) {
-			t.Error(err)
+			t.Errorf("restore: %v", err)
 		}
 		if _, err := host.Get(t.Context(), "a"); !errors.Is(err, conversation.ErrNotFound) {
-			t.Error(err)
+			t.Errorf("get: %v", err)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func TestWhatWasAcceptedAndNotWrittenDownIsGathered(t *testing.T) {
 		}
 		for range 2 {
 			if err := idle.RecordQueued(t.Context()); err != nil {
-				t.Error(err)
+				t.Errorf("record queued: %v", err)
 			}
 			if v, err := idle.Get(t.Context(), c); err != nil || len(v.Inputs) != 1 || v.Inputs[0].Text != "hello" {
 				t.Errorf("%+v, %v", v, err)

@@ -54,7 +54,6 @@ type Runner struct {
 	id      string // of this runner, among those that share the store
 	outages outages
 	parked  parkedTurns
-	wakeups wakeups
 
 	waits  waits
 	recent recent
@@ -103,12 +102,12 @@ func (h *Runner) Run(ctx context.Context) error {
 	defer all.Wait()
 	all.Go(func() {
 		if err := h.followOutages(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Warn("following outages: this host finds out for itself", "error", err)
+			h.Log.Warn("outage feed lost, using local detection", "error", err)
 		}
 	})
 	all.Go(func() {
 		if err := h.followUpstreams(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Warn("listening for recoveries: long waits end at their own time", "error", err)
+			h.Log.Warn("recovery feed lost, parked turns resume when they are due", "error", err)
 		}
 	})
 	for {

@@ -65,7 +65,7 @@ func (h *house) host() (host *conversation.Runner, end func()) {
 	go func() {
 		defer close(done)
 		if err := host.Run(ctx); err != nil {
-			h.t.Error(err)
+			h.t.Errorf("run: %v", err)
 		}
 	}()
 	end = func() { cancel(); <-done }
@@ -79,7 +79,7 @@ func follow(t *testing.T, h *conversation.Runner, conversation string, after int
 	var lines []string
 	for e, err := range h.Attach(t.Context(), conversation, after) {
 		if err != nil {
-			t.Error(err)
+			t.Errorf("attach: %v", err)
 			break
 		}
 		lines = append(lines, say(e))
@@ -133,7 +133,7 @@ func (h *house) create(host *conversation.Runner) string {
 	h.t.Helper()
 	id, err := host.Create(h.t.Context(), "", conversation.Settings{Model: "acme/large"})
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("create: %v", err)
 	}
 	return id
 }
@@ -142,7 +142,7 @@ func (h *house) say(host *conversation.Runner, conversation, text string) string
 	h.t.Helper()
 	id, err := host.Submit(h.t.Context(), conversation, "", text)
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("submit: %v", err)
 	}
 	return id
 }
@@ -150,7 +150,7 @@ func (h *house) say(host *conversation.Runner, conversation, text string) string
 func expect(t *testing.T, got []string, want string) {
 	t.Helper()
 	if diff := cmp.Diff(lines(want), got); diff != "" {
-		t.Error(diff)
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 
@@ -283,10 +283,10 @@ func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 		third := h.say(host, c, "3")
 		h.say(host, c, "4")
 		if err := host.Edit(t.Context(), c, second, "two, please"); err != nil {
-			t.Error(err)
+			t.Errorf("edit: %v", err)
 		}
 		if err := host.Remove(t.Context(), c, third); err != nil {
-			t.Error(err)
+			t.Errorf("remove: %v", err)
 		}
 		if v, _ := host.Get(t.Context(), c); len(v.Inputs) != 2 || v.Inputs[0].Text != "two, please" || v.Turn == "" {
 			t.Errorf("%+v", v)
@@ -315,7 +315,7 @@ func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 			sealed done, 0 retries, 0ms`)
 		for _, err := range []error{host.Edit(t.Context(), c, second, "x"), host.Remove(t.Context(), c, third), host.Steer(t.Context(), c, "none")} {
 			if !errors.Is(err, conversation.ErrNotQueued) {
-				t.Error(err)
+				t.Errorf("steer: %v", err)
 			}
 		}
 	})
@@ -333,7 +333,7 @@ func TestAnInputSteersTheTurnUnderWay(t *testing.T) {
 		h.say(host, c, "go")
 		time.Sleep(time.Second)
 		if err := host.Steer(t.Context(), c, h.say(host, c, "be brief")); err != nil {
-			t.Fatal(err)
+			t.Fatalf("steer: %v", err)
 		}
 		expect(t, mute(follow(t, host, c, 0, 1)), `
 			queued: go
@@ -373,7 +373,7 @@ func TestATurnIsStoppedWhereverItIs(t *testing.T) {
 			time.Sleep(tt.after)
 			began := time.Now()
 			if err := host.Stop(t.Context(), c, ""); err != nil {
-				t.Error(err)
+				t.Errorf("stop: %v", err)
 			}
 			got := follow(t, host, c, 0, 1)
 			if last := got[len(got)-1]; !strings.HasPrefix(last, tt.want) || time.Since(began) > 0 {
@@ -397,7 +397,7 @@ func TestSomebodySaysNow(t *testing.T) {
 			time.Sleep(after)
 			began := time.Now()
 			if err := host.RetryNow(t.Context(), c); err != nil {
-				t.Error(err)
+				t.Errorf("retry now: %v", err)
 			}
 			got := follow(t, host, c, 0, 1)
 			if last := got[len(got)-1]; time.Since(began) > 0 || !strings.HasPrefix(last, fmt.Sprintf("sealed done, %d retries", len(fails))) {
@@ -495,7 +495,7 @@ func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
 			body := json.RawMessage(`{"id":"other","turn":"` + turnOf(t, host, c) + `"}`)
 			err := h.engine.Enqueue(t.Context(), store.Job{Conversation: c, Turn: "other", Body: body})
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("enqueue: %v", err)
 			}
 		}
 		got := follow(t, host, c, 0, 1)
@@ -508,7 +508,7 @@ func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
 func turnOf(t *testing.T, h *conversation.Runner, c string) string {
 	v, err := h.Get(t.Context(), c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("get: %v", err)
 	}
 	return v.Turn
 }
@@ -522,7 +522,7 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 		follow(t, host, c, 0, 1)
 		gone := h.create(host)
 		if err := host.Delete(ctx, gone); err != nil {
-			t.Fatal(err)
+			t.Fatalf("delete: %v", err)
 		}
 		say := func(c, text string) error { _, err := host.Submit(ctx, c, "", text); return err }
 		_, again := host.Create(ctx, c, conversation.Settings{})

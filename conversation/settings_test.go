@@ -35,7 +35,7 @@ func (h *house) noting() *[]string {
 func (h *house) change(host *conversation.Runner, conversation string, s conversation.Settings) {
 	h.t.Helper()
 	if err := host.Change(h.t.Context(), conversation, s); err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("change: %v", err)
 	}
 }
 
@@ -61,11 +61,11 @@ func TestTheTurnsToComeAreMadeWithOtherSettings(t *testing.T) {
 			conversation-changed`)
 		for _, model := range (*models)[:len(*models)-1] {
 			if model != "acme/large" {
-				t.Error(*models)
+				t.Errorf("models asked: got %q, want acme/large before the change", *models)
 			}
 		}
 		if last := (*models)[len(*models)-1]; last != other.Model {
-			t.Error(*models)
+			t.Errorf("models asked: got %q, want %s last", *models, other.Model)
 		}
 	})
 }
@@ -76,7 +76,7 @@ func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (al
 	t.Helper()
 	v, err := host.Get(t.Context(), c)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("get: %v", err)
 	}
 	all = append(all, v.Settings)
 	elsewhere := newHouse(t)
@@ -84,7 +84,7 @@ func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (al
 	records := h.records(c)
 	elsewhere.restore(idle, c, records, len(records))
 	if v, err = idle.Get(t.Context(), c); err != nil {
-		t.Fatal(err)
+		t.Fatalf("get: %v", err)
 	}
 	for e := range host.History(t.Context(), c, 0) {
 		if b, ok := e.Body.(wire.ConversationChanged); ok && b.ConversationID == c {
@@ -106,7 +106,7 @@ func TestEverybodySeesWhatWasChanged(t *testing.T) {
 		}
 		for _, s := range all {
 			if diff := cmp.Diff(other, s); diff != "" {
-				t.Error(diff)
+				t.Errorf("settings (-want +got):\n%s", diff)
 			}
 		}
 		for range 2 { // at the change, and when others things have happened behind it
@@ -158,11 +158,11 @@ func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
 		follow(t, host, c, 0, 1)
 		for range 2 {
 			if id, err := host.RetryTurn(t.Context(), c, "again"); err != nil || id != "again" {
-				t.Error(id, err)
+				t.Errorf("retry turn: got id %q, error %v, want again", id, err)
 			}
 		}
 		if err := host.Edit(t.Context(), c, "again", "x"); !errors.Is(err, conversation.ErrNotQueued) {
-			t.Error(err)
+			t.Errorf("edit: %v", err)
 		}
 		expect(t, mute(follow(t, host, c, 0, 2)), `
 			queued: hello

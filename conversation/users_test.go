@@ -126,7 +126,7 @@ func (c *chaos) users() (all []*user, over <-chan struct{}) {
 			removed: map[string]bool{}, edited: map[string]string{},
 		}
 		if _, err := u.desk.Create(c.t.Context(), u.talk, conversation.Settings{Title: u.talk}); err != nil {
-			c.t.Fatal(err)
+			c.t.Fatalf("create: %v", err)
 		}
 		all = append(all, u)
 		acting.Go(func() {

@@ -56,7 +56,7 @@ func failing(n int, then ...llmtest.Answer) []llmtest.Answer {
 func (h *house) speak(host *conversation.Runner, conversation, id string) {
 	h.t.Helper()
 	if _, err := host.Submit(h.t.Context(), conversation, id, "hello"); err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("submit: %v", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
 		host, _ := h.host()
 		c, err := host.Create(t.Context(), "", conversation.Settings{Model: "acme/large", Title: "Files"})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("create: %v", err)
 		}
 		began := time.Now()
 		h.speak(host, c, "t1")
@@ -117,12 +117,12 @@ func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
 		h.speak(host, idle, "taken")
 		synctest.Wait()
 		if err := host.Stop(t.Context(), idle, ""); err != nil {
-			t.Fatal(err)
+			t.Fatalf("stop: %v", err)
 		}
 		time.Sleep(time.Second)
 		want := parkedTurns(host)
 		if !strings.HasPrefix(want, "3: ") || !strings.Contains(want, " long waits ") || !strings.Contains(want, " steered waits ") || !strings.HasSuffix(want, " short waits 0") {
-			t.Error(want)
+			t.Errorf("waits: got %s, want long, steered and short", want)
 		}
 		end()
 		other, _ := h.host()
@@ -131,7 +131,7 @@ func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if n := waitingAt(other, "acme"); n != 3 {
-			t.Error(n)
+			t.Errorf("turns waiting for acme: got %d, want 3", n)
 		}
 		u.up.Store(true)
 		other.RetryAll(t.Context(), "acme")
@@ -158,10 +158,10 @@ func TestHostsTellEachOtherWhoWaits(t *testing.T) {
 			}
 		}
 		if got := parkedTurns(host); got != "0:" {
-			t.Error(got)
+			t.Errorf("waits: got %s, want none", got)
 		}
 		if got := parkedTurns(idler); got != "0:" {
-			t.Error(got)
+			t.Errorf("waits of the idle runner: got %s, want none", got)
 		}
 	})
 }
@@ -179,10 +179,10 @@ func TestATurnThatIsStoppedOrGoneWaitsNoMore(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if err := host.Stop(t.Context(), stopped, ""); err != nil {
-			t.Fatal(err)
+			t.Fatalf("stop: %v", err)
 		}
 		if err := host.Delete(t.Context(), deleted); err != nil {
-			t.Fatal(err)
+			t.Fatalf("delete: %v", err)
 		}
 		time.Sleep(time.Second)
 		if got := parkedTurns(host); !strings.HasPrefix(got, "1: t2 ") || parkedTurns(other) != got {
@@ -192,11 +192,11 @@ func TestATurnThatIsStoppedOrGoneWaitsNoMore(t *testing.T) {
 			t.Error("those of another provider are stopped", err)
 		}
 		if err := other.StopAll(t.Context(), "acme"); err != nil {
-			t.Fatal(err)
+			t.Fatalf("stop all: %v", err)
 		}
 		time.Sleep(time.Second)
 		if got := parkedTurns(host); got != "0:" || turnOf(t, host, kept) != "" {
-			t.Error(got)
+			t.Errorf("waits: got %s, want none and no turn in progress", got)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 				store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
 				store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("append: %v", err)
 			}
 		}
 		for i := range 1000 {
@@ -221,7 +221,7 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 		synctest.Wait()
 		all, n := host.Waits(10)
 		if len(all) != 10 || n != 1000 || waitingAt(host, "acme") != 1000 {
-			t.Fatal(len(all), n)
+			t.Fatalf("waits: got %d of %d, want 10 of 1000", len(all), n)
 		}
 		for i, p := range all {
 			if want := time.Now().Add(-time.Duration(999-i) * time.Minute); !p.Began.Equal(want) {
@@ -261,7 +261,7 @@ func TestWhoMeasuresIsToldOfTriesAndWaits(t *testing.T) {
 		h.speak(host, c, "t2")
 		time.Sleep(10 * time.Second)
 		if err := host.Stop(t.Context(), c, ""); err != nil {
-			t.Fatal(err)
+			t.Fatalf("stop: %v", err)
 		}
 		time.Sleep(time.Second)
 		want := "tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
@@ -303,7 +303,7 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 			store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
 			store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("append: %v", err)
 		}
 	}
 	host := conversation.New(conversation.Config{Store: kept})
@@ -313,7 +313,7 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 	defer func() { cancel(); running.Wait() }()
 	for waitingAt(host, "acme") < 100_000 {
 		if err := ctx.Err(); err != nil {
-			b.Fatal(err)
+			b.Fatalf("waiting turns not found: %v", err)
 		}
 	}
 	b.ReportAllocs()
@@ -353,7 +353,7 @@ func TestWhoHasMissedSomethingLooksAgainWhoWaits(t *testing.T) {
 		other, _ := h.host()
 		synctest.Wait()
 		if got := parkedTurns(other); got != "1: t1 waits 0" {
-			t.Error(got)
+			t.Errorf("waits: got %s, want t1", got)
 		}
 		time.Sleep(2 * time.Minute)
 		h.speak(host, h.create(host), "t2")

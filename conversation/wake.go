@@ -4,23 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// recoveries is the topic on which runners tell each other that an upstream
-// answers again.
+// recoveries is the topic on which runners announce that an upstream answers
+// again.
 const recoveries = "upstreams"
 
-// wakeInterval is how long one slice of turns that are woken is ahead of the next,
-// which is twice as large.
-const wakeInterval = time.Second
-
-// parked are the turns that wait for an upstream and are held by no worker, as
-// far as this runner has parked them or has found them when it began. It is only
-// there to wake them early: who is not in it wakes at its own time.
+// parkedTurns are the turns that wait for an upstream without a worker, as far as
+// this runner has parked them or found them when it began. It serves only to wake
+// them early: any other turn resumes when it is due.
 type parkedTurns struct {
 	mu    sync.Mutex
 	turns map[string]map[string]string // upstream -> conversation -> turn
@@ -50,6 +44,13 @@ func (w *parkedTurns) drop(conversation string) {
 	}
 }
 
+// any reports whether turns wait for an upstream.
+func (w *parkedTurns) any(upstream string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.turns[upstream]) > 0
+}
+
 // some takes out up to n of the turns that wait for an upstream.
 func (w *parkedTurns) some(upstream string, n int) map[string]string {
 	w.mu.Lock()
@@ -73,7 +74,7 @@ func (h *Runner) findParked(ctx context.Context) {
 	for head, err := range h.Store.Conversations(ctx, "") {
 		if err != nil {
 			if ctx.Err() == nil {
-				h.Log.Warn("looking for turns that wait", "error", err)
+				h.Log.Warn("search for waiting turns failed", "error", err)
 			}
 			return
 		}
@@ -90,8 +91,8 @@ func (h *Runner) findParked(ctx context.Context) {
 }
 
 // waitOf returns the wait that a conversation's turn is in, and whether a worker
-// holds it; false: in none. Only where another record was appended since it was
-// parked, the log has to be read.
+// holds it; false: in none. The log is read only if another record has been
+// appended since the turn was parked.
 func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
 	switch last := head.Last; {
 	case last.Type == parked:
@@ -116,15 +117,15 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 	return *l.wait(), l.now.held, true
 }
 
-// announceRecovery tells all runners that an upstream answers again.
+// announceRecovery announces to all runners that an upstream answers again.
 func (h *Runner) announceRecovery(ctx context.Context, upstream string) {
 	if err := h.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
-		h.Log.Warn("telling of a recovery", "upstream", upstream, "error", err)
+		h.Log.Warn("recovery not announced to other runners", "upstream", upstream, "error", err)
 	}
 }
 
-// followUpstreams wakes those that wait for an upstream when it answers again, and keeps
-// up with which turns wait.
+// followUpstreams wakes the turns that wait for an upstream when it answers again, and
+// keeps the list of waiting turns up to date.
 func (h *Runner) followUpstreams(ctx context.Context) error {
 	heard, err := h.Store.Subscribe(ctx, recoveries)
 	if err != nil {
@@ -144,65 +145,19 @@ func (h *Runner) followUpstreams(ctx context.Context) error {
 	return nil
 }
 
-// wakeAll wakes the turns that wait for an upstream, a few at first and then
-// more and more, until one of them finds it down again.
+// wakeAll wakes the parked turns that wait for an upstream, in a slow start.
 func (h *Runner) wakeAll(ctx context.Context, upstream string) {
-	if !h.wakeups.begin(upstream) {
+	if !h.parked.any(upstream) {
 		return
 	}
-	defer h.wakeups.end(upstream)
-	for n := 1; ; n *= 2 {
-		some := h.parked.some(upstream, n)
-		for conversation, id := range some {
+	h.Breakers.Of(upstream).SlowStart(ctx, func(n int) int {
+		turns := h.parked.some(upstream, n)
+		for conversation, id := range turns {
 			err := h.Store.Enqueue(ctx, newJob(conversation, id, "", payload{Woken: true}))
 			if err != nil && ctx.Err() == nil {
-				h.Log.Warn("waking a turn", "turn", id, "error", err)
+				h.Log.Warn("parked turn not woken", "turn", id, "error", err)
 			}
 		}
-		if len(some) < n || retry.Sleep(ctx, wakeInterval) != nil || h.wakeups.down(upstream) {
-			return
-		}
-	}
-}
-
-// wakeups are the upstreams whose turns are being woken.
-type wakeups struct {
-	mu    sync.Mutex
-	under map[string]bool // upstream -> it has failed since
-}
-
-// begin notes a ramp; false: there is one already.
-func (r *wakeups) begin(upstream string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, there := r.under[upstream]; there {
-		return false
-	}
-	if r.under == nil {
-		r.under = map[string]bool{}
-	}
-	r.under[upstream] = false
-	return true
-}
-
-func (r *wakeups) end(upstream string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.under, upstream)
-}
-
-// failed notes that an upstream is down again.
-func (r *wakeups) failed(upstream string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, there := r.under[upstream]; there {
-		r.under[upstream] = true
-	}
-}
-
-// down reports whether an upstream has failed since its ramp began.
-func (r *wakeups) down(upstream string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.under[upstream]
+		return len(turns)
+	})
 }

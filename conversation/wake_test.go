@@ -64,7 +64,7 @@ func TestARecoveryWakesAllThatWait(t *testing.T) {
 		synctest.Wait()
 		u.up.Store(true)
 		if err := host.RetryNow(t.Context(), all[7]); err != nil {
-			t.Fatal(err)
+			t.Fatalf("retry now: %v", err)
 		}
 		time.Sleep(10 * time.Second)
 		if n := unsealed(t, host, all); n > 0 {
@@ -94,7 +94,7 @@ func TestARecoveryThatIsNoneEndsTheWaking(t *testing.T) {
 		before := u.asked.Load()
 		u.up.Store(true)
 		if err := host.RetryNow(t.Context(), all[0]); err != nil {
-			t.Fatal(err)
+			t.Fatalf("retry now: %v", err)
 		}
 		synctest.Wait()
 		u.up.Store(false)

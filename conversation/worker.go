@@ -30,12 +30,12 @@ type worker struct {
 	epoch      int
 	now        bool          // a user has asked for the first try
 	retryAsked bool          // a user has asked for the next one since its wait was told of
-	place      *sharedCaller // at the breaker of who is asked; nil: none
+	caller     *sharedCaller // of the breaker of the provider in use; nil: none
 	said       bool          // content has come since it took the turn
 	asked      llm.Name      // the model of the last retry
 	deferred   *turn.Retry   // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, haste, place and held while the turn runs
+	mu   sync.Mutex // guards log, haste, caller and held while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -121,7 +121,7 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 }
 
 // errDied is the fault of a worker that has died.
-var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "session/died"}
+var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "conversation/died"}
 
 // beginning returns the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
@@ -170,6 +170,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return &failed{err}
 	}
 	world.Persist, world.Steering, world.SpreadWait, world.Retry.Sleep, world.Breaker = w.keep, w.steering, lengthen, w.wait, w.acquireBreaker
+	world.Retry.OnTry = func(t retry.Try) { w.onTry(ctx, t) }
 	for {
 		err := w.drive(ctx, world, input)
 		if !errors.Is(err, errChanged) {
@@ -279,9 +280,8 @@ func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 }
 
 func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
-	w.h.wakeups.failed(w.asked.Provider)
 	if w.isParked(n) {
-		return w.place.Wait(ctx, n.Verdict.Wait) // a early probe has broken this one off, in vain
+		return w.caller.Wait(ctx, n.Verdict.Wait) // a early probe has broken this one off, in vain
 	}
 	stays := n.Verdict.Wait <= w.h.ParkAfter
 	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
@@ -296,7 +296,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	case stays && w.retryRequested():
 		return nil
 	case stays:
-		return w.place.Wait(ctx, n.Verdict.Wait)
+		return w.caller.Wait(ctx, n.Verdict.Wait)
 	}
 	return w.park(context.WithoutCancel(ctx), n.Due)
 }
@@ -328,24 +328,24 @@ func (w *worker) park(ctx context.Context, due time.Time) error {
 	return errParked
 }
 
-// acquireBreaker takes a place at the breaker of the provider that a model is at.
+// acquireBreaker returns a caller of the breaker of a model's provider.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
-	place := &sharedCaller{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), h: w.h, name: name}
+	c := &sharedCaller{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), runner: w.h, name: name}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.place == nil && w.now {
-		place.Now()
+	if w.caller == nil && w.now {
+		c.RetryNow()
 	}
-	w.place = place
-	return place, place.Close
+	w.caller = c
+	return c, c.Close
 }
 
 // retryNow ends the wait that the worker is in, or about to be in.
 func (w *worker) retryNow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.retryAsked = true; w.place != nil {
-		w.place.Now()
+	if w.retryAsked = true; w.caller != nil {
+		w.caller.RetryNow()
 	}
 }
 

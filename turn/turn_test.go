@@ -127,7 +127,7 @@ func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
 		llm.UserMessage("faster"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestReplayEqualsLive(t *testing.T) {
 			live = live.Apply(turn.Retry{}).Apply(e).Apply(turn.TextDelta{Text: "x"})
 			if ask, ok := live.Next().(turn.Ask); ok {
 				if wrong := sound(ask.Messages); wrong != "" {
-					t.Fatal(wrong)
+					t.Fatalf("messages to send: %s", wrong)
 				}
 			}
 			replayed := turn.Replay(events[:i+1]...)
@@ -227,7 +227,7 @@ func TestAPlanMakesRoomAndLeavesAConversation(t *testing.T) {
 		outputs, messages := s.Compaction()
 		after := s.Clone().Apply(turn.Compacted{Outputs: outputs, Messages: len(messages), Summary: "short"})
 		if wrong := sound(after.Messages()); wrong != "" {
-			t.Fatal(wrong)
+			t.Fatalf("messages after compaction: %s", wrong)
 		}
 		if _, ask := after.Next().(turn.Ask); !ask || !after.Compacted() {
 			t.Fatalf("it needs %s", need(after))
