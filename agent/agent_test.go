@@ -224,7 +224,7 @@ func TestAgent_FinalFaultIsNotRetried(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(f)), Retry: retry.Retrier{Policy: policy.Interactive()}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if len(p.lines) != 4 || !strings.HasPrefix(p.lines[2], "error") || len(w.Model.(*llmtest.Model).Requests()) != 1 {
-			t.Errorf("%v: %q", f, p.lines)
+			t.Errorf("%v: events %q", f, p.lines)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestAgent_NoRetryAfterContent(t *testing.T) {
 		})
 		p := play(t.Context(), agent.Agent{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
 		if len(model.Requests()) != 1 || p.lines[len(p.lines)-2] != "error of acme/large, truncated: the answer broke off (0 retries, 0ms)" {
-			t.Errorf("%q: %q", name, p.lines)
+			t.Errorf("%q: events %q", name, p.lines)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func TestAgent_AbortDuringAWaitSealsAborted(t *testing.T) {
 			retry 2 in 30s: HTTP 529: busy
 			sealed aborted: 2 retries, 20000ms, 0 in, 0 out`)
 		if took := time.Since(began); took != 20*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want 20s", took)
 		}
 	})
 }
@@ -324,7 +324,7 @@ func TestAgent_ParkedWaitContinues(t *testing.T) {
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.lines[2] != "retry 0 in 5s: HTTP 529: busy" || !errors.Is(p.err, retry.ErrParked) {
-			t.Fatalf("%q, %v", p.lines, p.err)
+			t.Fatalf("events %q, error %v; want event 2 \"retry 0 in 5s: HTTP 529: busy\", error retry.ErrParked", p.lines, p.err)
 		}
 		w.Retry.Sleep, w.Retry.Start = nil, stored
 		play(t.Context(), w, turn.Replay(p.kept...)).expect(t, `
@@ -385,7 +385,7 @@ func TestAgent_PersistFailsBeforeTheEventIsShown(t *testing.T) {
 		shown = append(shown, turn.Type(e))
 	}
 	if last := shown[len(shown)-1]; last != "text-delta" {
-		t.Errorf("%s was shown and is not kept", last)
+		t.Errorf("%s was shown and is not kept; want last event \"text-delta\"", last)
 	}
 }
 
@@ -411,7 +411,7 @@ func TestAgent_ReaderMayStopAtAnyEvent(t *testing.T) {
 func TestAgent_WithoutAModelReturnsAnError(t *testing.T) {
 	p := play(t.Context(), agent.Agent{}, turn.State{}, turn.Begin("", "hello")...)
 	if p.err == nil || len(p.lines) != 0 {
-		t.Errorf("%v, %q", p.err, p.lines)
+		t.Errorf("error %v, events %q; want an error and no events", p.err, p.lines)
 	}
 }
 
@@ -419,7 +419,7 @@ func TestAgent_MaxStepsEndsATurn(t *testing.T) {
 	w := agent.Agent{Model: &llmtest.Model{Then: llmtest.Calls(llmtest.Call("1", "look", "{}"))}, MaxSteps: 3}
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	if last := p.lines[len(p.lines)-2]; last != "error of , invalid: the turn has taken 3 steps without coming to its end (0 retries, 0ms)" {
-		t.Errorf("%q", p.lines)
+		t.Errorf("events %q", p.lines)
 	}
 }
 
@@ -445,7 +445,7 @@ func TestAgent_SteeringReachesTheNextStep(t *testing.T) {
 		usage 10 1
 		sealed done: 0 retries, 0ms, 20 in, 2 out`)
 	if m := model.Requests()[1].Messages; len(m) != 5 || m[4].Text() != "please" {
-		t.Errorf("%v", m)
+		t.Errorf("messages %v", m)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestAgent_MetricsIncludeEarlierParts(t *testing.T) {
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		want := turn.Metrics{RetryCount: 4, TotalRetryDelay: 51 * time.Second, TimeToFirstToken: 56 * time.Second, Duration: 56 * time.Second, InputTokens: 10, OutputTokens: 1}
 		if m := p.events[len(p.events)-1].(turn.Sealed).Metrics; m != want || p.lines[2] != "retry 0 in 6s: HTTP 529: busy" {
-			t.Errorf("%+v, %q", m, p.lines)
+			t.Errorf("metrics %+v, events %q", m, p.lines)
 		}
 	})
 }

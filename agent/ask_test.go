@@ -53,7 +53,7 @@ func TestAsk_GivesUpAfterThreeRetries(t *testing.T) {
 func TestAskWith_AnotherPolicy(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("no"))
 	if _, err := agent.AskWith(t.Context(), retry.Retrier{}, model, llm.Request{Messages: hello}); err == nil || len(model.Requests()) != 1 {
-		t.Errorf("%v after %d", err, len(model.Requests()))
+		t.Errorf("%v after %d; want an error, requests 1", err, len(model.Requests()))
 	}
 }
 
@@ -121,7 +121,7 @@ func TestAgent_TimeToFirstTokenIsOfTheTurn(t *testing.T) {
 		m := p.events[len(p.events)-1].(turn.Sealed).Metrics
 		want := turn.Metrics{RetryCount: 1, TotalRetryDelay: 5 * time.Second, TimeToFirstToken: 6 * time.Second, Duration: 6 * time.Second, InputTokens: 10, OutputTokens: 1}
 		if m != want {
-			t.Errorf("%+v", m)
+			t.Errorf("metrics %+v, want %+v", m, want)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestCompact_OncePerStep(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Says("they talked"), llmtest.Fails(long), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") || len(model.Requests()) != 3 {
-		t.Errorf("%q after %d requests", last, len(model.Requests()))
+		t.Errorf("%q after %d requests; want last event beginning with \"error of acme/large, too-long\", requests 3", last, len(model.Requests()))
 	}
 }
 
@@ -99,7 +99,7 @@ func TestCompact_FailedSummaryEndsTheTurn(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Fails(denied), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, auth") {
-		t.Errorf("%q", p.lines)
+		t.Errorf("events %q; want last event beginning with \"error of acme/large, auth\"", p.lines)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestCompact_EmptySummaryIsAFailure(t *testing.T) {
 	model := llmtest.New(large, llmtest.Fails(long), llmtest.Parts(llm.End{Reason: llm.Stop}), llmtest.Says("no"))
 	p := play(t.Context(), agent.Agent{Model: model, Retry: patient()}, talk(), turn.Begin("", "and now?")...)
 	if last := p.lines[len(p.lines)-2]; !strings.HasPrefix(last, "error of acme/large, too-long") {
-		t.Errorf("%q", p.lines)
+		t.Errorf("events %q; want last event beginning with \"error of acme/large, too-long\"", p.lines)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestFallback_WithoutPatienceIsImmediate(t *testing.T) {
 			began := time.Now()
 			p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 			if all := strings.Join(p.lines, "\n"); strings.Count(all, "switched") != 2 || strings.Contains(all, "retry 0") || time.Since(began) > 0 {
-				t.Errorf("%v: %q", f, p.lines)
+				t.Errorf("%v: events %q", f, p.lines)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestFallback_FollowsTheEndOfThePolicy(t *testing.T) {
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.lines[5] != "switched from  to other/small: HTTP 529: busy" || p.lines[6] != "… hi" {
-			t.Errorf("%q", p.lines)
+			t.Errorf("events %q; want event 5 \"switched from  to other/small: HTTP 529: busy\", event 6 \"… hi\"", p.lines)
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestFallback_NotForFaultsOfTheRequest(t *testing.T) {
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if len(w.Fallback[0].(*llmtest.Model).Requests()) != 0 {
-			t.Errorf("%v: %q", f, p.lines)
+			t.Errorf("%v: events %q", f, p.lines)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestFallback_NextTurnBeginsWithTheFirstModel(t *testing.T) {
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 	p = play(t.Context(), w, turn.Replay(p.kept...), turn.Begin("", "again")...)
 	if p.lines[2] != "… back" {
-		t.Errorf("%q", p.lines)
+		t.Errorf("events %q; want event 2 \"… back\"", p.lines)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestFallback_ShortenedWaitIsNoEndOfPatience(t *testing.T) {
 		w.Retry.Breaker = opens(time.Second)
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.lines[2] != "retry 0 in 3s: HTTP 529: busy" || p.lines[4] != "… back" {
-			t.Errorf("%q", p.lines)
+			t.Errorf("events %q; want event 2 \"retry 0 in 3s: HTTP 529: busy\", event 4 \"… back\"", p.lines)
 		}
 	})
 }

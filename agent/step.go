@@ -42,7 +42,7 @@ func (r *run) step(messages []llm.Message) error {
 	return a.failed()
 }
 
-// failed goes on with the next model after a fault, or ends the turn.
+// failed moves the turn to the next model after a fault, or ends it.
 func (a *attempt) failed() error {
 	if !a.committed && a.route.Go(route.End{Run: a.last.Run, Fault: a.fault, Stop: a.stop}) {
 		return a.keep(turn.Switched{From: a.model.Name().String(), To: a.current().Name().String(), Why: a.fault.Redacted()})

@@ -58,11 +58,11 @@ func TestTools_RunInParallelWithOrderedResults(t *testing.T) {
 			usage 10 1
 			sealed done: 0 retries, 0ms, 20 in, 4 out`)
 		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want 2s", took)
 		}
 		results := model.Requests()[1].Messages[2].Content
 		if fmt.Sprint(results[0].(llm.ToolResult).Output, results[1].(llm.ToolResult).Output, results[2].(llm.ToolResult).Failed) != "sftrue" {
-			t.Errorf("%+v", results)
+			t.Errorf("results %+v", results)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestAgent_ToolThatWritesNeedsApproval(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Calls(call), llmtest.Says("ok")), Approve: tt.approve, Tools: []tool.Tool{writes(gives("write", 0, "written"))}}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
 		if !strings.Contains(strings.Join(p.lines, "\n"), tt.want) {
-			t.Errorf("%s: %q", tt.name, p.lines)
+			t.Errorf("%s: events %q", tt.name, p.lines)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestTools_WithResultsAreNotRunAgain(t *testing.T) {
 	}
 	want := "seen|look ran 1|this was interrupted; whether it has taken effect is not known, so look before you try again|set ran 1"
 	if strings.Join(got, "|") != want {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestTools_AbortEndsTheApproval(t *testing.T) {
 		}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
 		if last := p.lines[len(p.lines)-1]; !strings.HasPrefix(last, "sealed aborted") || strings.Contains(strings.Join(p.lines, "\n"), "result") {
-			t.Errorf("%q", p.lines)
+			t.Errorf("events %q", p.lines)
 		}
 	})
 }
@@ -187,10 +187,10 @@ func TestTools_ThatWriteRunAloneInOrder(t *testing.T) {
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
 		if p.err != nil || len(log) != 10 {
-			t.Fatalf("%v, %q", p.err, log)
+			t.Fatalf("error %v, order %q", p.err, log)
 		}
 		if got := strings.Join(log[2:], " "); got != "read. slow. write write. set set. read read." {
-			t.Errorf("%q", log)
+			t.Errorf("order %q, want \"read. slow. write write. set set. read read.\"", log)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestTools_ContextEndsWithTheReader(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want 1s", took)
 		}
 	})
 }
@@ -221,7 +221,7 @@ func TestTools_InterruptedByAHandoverRunAgain(t *testing.T) {
 		w := agent.Agent{Model: model, Tools: []tool.Tool{gives("fast", time.Second, "f"), gives("slow", 90*time.Second, "s")}}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
 		if !errors.Is(p.err, retry.ErrParked) || p.lines[len(p.lines)-1] != "result 1: f" {
-			t.Fatalf("%v, %q", p.err, p.lines)
+			t.Fatalf("error %v, events %q; want error retry.ErrParked, last event \"result 1: f\"", p.err, p.lines)
 		}
 		play(t.Context(), w, turn.Replay(p.kept...), turn.Restarted{}).expect(t, `
 			turn-restarted

@@ -22,13 +22,13 @@ func TestMembers_OfOneProviderShareOneProbe(t *testing.T) {
 		one := agent.Agent{Model: model}
 		s := ask(t.Context(), council.Council{Members: []agent.Agent{one, one, one, member("b", says(0, "yes")), member("c", says(0, "no"))}, Aggregator: member("judge", says(0, "so"))})
 		if len(model.Requests()) != 4 || s.count(council.Failed) != 3 || s.err != nil {
-			t.Errorf("%d requests: %+v, %v", len(model.Requests()), s.Members, s.err)
+			t.Errorf("%d requests: %+v, %v; want requests 4, failed 3, no error", len(model.Requests()), s.Members, s.err)
 		}
 		if s.Members[0].Tries+s.Members[1].Tries+s.Members[2].Tries != 4 {
-			t.Errorf("%+v", s.Members)
+			t.Errorf("members %+v", s.Members)
 		}
 		if waits := s.only("waiting, tries 1, left 4m28.499999999s, wait 0s"); len(waits) != 2 { // two for the third, with what is left of their budgets
-			t.Errorf("%q", s.lines)
+			t.Errorf("events %q", s.lines)
 		}
 	})
 }
@@ -49,7 +49,7 @@ func TestMembers_AreAskedDespiteAnotherCouncilsFaults(t *testing.T) {
 		well := member("a/well", says(time.Second, "yes"))
 		s := ask(t.Context(), council.Council{Members: []agent.Agent{broken, well, member("b", says(0, "no"))}, Aggregator: member("judge", says(0, "so")), Breakers: breakers, Grace: time.Hour})
 		if v := s.Members[1]; v.State != council.Answered || v.Tries != 1 || v.Took != time.Second || s.Members[0].Tries != 2 {
-			t.Errorf("%+v: %q", v, s.lines)
+			t.Errorf("member %+v, events %q; want state answered, tries 1, took 1s, tries of member 0 2", v, s.lines)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestMember_ObeysAHintGivenToAnother(t *testing.T) {
 		two[1] = member("b", says(0, "no"))
 		s := ask(t.Context(), council.Council{Members: two, Breakers: breakers, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if v := s.Members[0]; v.State != council.Answered || v.Tries != 1 || v.Took != 60*time.Second {
-			t.Errorf("%+v: %q", v, s.lines)
+			t.Errorf("member %+v, events %q; want state answered, tries 1, took 60s", v, s.lines)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestMembers_BehindAProbeProceedWhenItSucceeds(t *testing.T) {
 		one := agent.Agent{Model: model}
 		s := ask(t.Context(), council.Council{Members: []agent.Agent{one, one, one}, Aggregator: member("judge", says(0, "so")), Grace: time.Hour})
 		if s.err != nil || s.count(council.Answered) != 3 || len(model.Requests()) != 6 {
-			t.Errorf("%v, %+v", s.err, s.Members)
+			t.Errorf("error %v, members %+v; want no error, answered 3, requests 6", s.err, s.Members)
 		}
 		if s.Took > 50*time.Second { // the first content lets the others go, not the end
 			t.Errorf("it took %v", s.Took)
@@ -132,7 +132,7 @@ func TestEvent_QuorumHasTheMembersStates(t *testing.T) {
 			t.Errorf("members at the quorum: %+v", members)
 		}
 		if s.err != nil || s.Took != 7*time.Second {
-			t.Errorf("%v, %v", s.Took, s.err)
+			t.Errorf("took %v, error %v; want no error, took 7s", s.Took, s.err)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func TestCouncil_EventsFromStartToEnd(t *testing.T) {
 			36.5s judge turn-sealed
 			36.5s closed done`)
 		if s.err != nil || s.Answer != "it depends" || s.Aggregator.Tries != 2 || s.Aggregator.Fault == nil || s.count(council.Answered) != 2 {
-			t.Errorf("%v, %+v", s.err, s.Result)
+			t.Errorf("error %v, result %+v; want no error, answer \"it depends\", aggregator tries 2, a fault, answered 2", s.err, s.Result)
 		}
 	})
 }
@@ -83,12 +83,12 @@ func TestCouncil_NoGraceWhenAllHaveAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := ask(t.Context(), three(member("a", says(7*time.Second, "so"))))
 		if len(s.only("quorate")) != 1 || s.Took != 8*time.Second {
-			t.Errorf("%v: %q", s.Took, s.lines)
+			t.Errorf("took %v, events %q", s.Took, s.lines)
 		}
 		all := three(member("a", says(7*time.Second, "so")))
 		all.Quorum = 3
 		if s := ask(t.Context(), all); len(s.only("quorate")) != 0 || s.err != nil {
-			t.Errorf("%q, %v", s.lines, s.err)
+			t.Errorf("events %q, error %v", s.lines, s.err)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestCouncil_ReportedGraceIsBoundedByTheCap(t *testing.T) {
 		s := ask(t.Context(), c)
 		expect(t, s.only("quorate"), "4m55s quorate, grace 5s")
 		if s.Members[0].Took != 300*time.Second || s.err != nil {
-			t.Errorf("%+v, %v", s.Members[0], s.err)
+			t.Errorf("member 0 %+v, error %v; want took of member 0 300s, no error", s.Members[0], s.err)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func TestCouncil_WholeAnswerCountsIfItsCallerLeaves(t *testing.T) {
 			}
 		}
 		if s := ask(ctx, c); s.err != nil || s.Answer != "it depends" {
-			t.Errorf("%v, %+v", s.err, s.Aggregator)
+			t.Errorf("error %v, aggregator %+v; want no error, answer \"it depends\"", s.err, s.Aggregator)
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestCouncil_MemberContinuesWithoutAPossibleQuorum(t *testing.T) {
 			member("a", fails(0, denied)), member("b", fails(0, denied)), member("c", says(200*time.Second, "what I have to say")),
 		}})
 		if s.Members[2].Text != "what I have to say" || s.err == nil || s.Took != 200*time.Second {
-			t.Errorf("%v, %+v", s.err, s.Result)
+			t.Errorf("error %v, result %+v; want text of member 2 \"what I have to say\", an error, took 200s", s.err, s.Result)
 		}
 	})
 }
@@ -151,10 +151,10 @@ func TestCouncil_CapKeepsTheAggregatorsBudget(t *testing.T) {
 		c.Aggregator = member("judge", says(119_999*time.Millisecond, "just in time"))
 		s := ask(t.Context(), c)
 		if v := s.Members[0]; v.State != council.CutOff || v.Took != 300*time.Second || v.Why.Error() != "the time for the whole is over" {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v", v)
 		}
 		if s.err != nil || s.Answer != "just in time" || s.Took != 419_999*time.Millisecond {
-			t.Errorf("%v, %v", s.Took, s.err)
+			t.Errorf("took %v, error %v; want no error, answer \"just in time\", took 419999ms", s.Took, s.err)
 		}
 	})
 	bubble(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestCouncil_CapKeepsTheAggregatorsBudget(t *testing.T) {
 		c.Budget, c.Cap, c.AggregatorBudget = time.Hour, 10*time.Second, 4*time.Second
 		c.Aggregator = member("judge", llmtest.Hangs())
 		if s := ask(t.Context(), c); s.Took != 10*time.Second || s.Members[0].Took != 6*time.Second || s.Aggregator.Fault.Kind != fault.Timeout {
-			t.Errorf("%v, %+v", s.Took, s.Result)
+			t.Errorf("took %v, result %+v; want took 10s, took of member 0 6s, aggregator kind timeout", s.Took, s.Result)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestMember_CutOffIsNotAskedAfterwards(t *testing.T) {
 				c.Breakers.Of("held").Pause("a test")
 				s := ask(t.Context(), c)
 				if v := s.Members[0]; v.State != council.CutOff || v.Text != "" || v.Tries > 1 || s.err != nil {
-					t.Errorf("%+v, %v", v, s.err)
+					t.Errorf("member %+v, error %v", v, s.err)
 				}
 				time.Sleep(time.Hour)
 				if d, ok := first.Model.(uncancellable); ok && len(d.Requests()) != 1 || !ok && requests(first) > 1 {
@@ -218,7 +218,7 @@ func TestAggregator_HasItsOwnBudget(t *testing.T) {
 			c.Aggregator = member("judge", says(after, "so"))
 			s := ask(t.Context(), c)
 			if answered != (s.Answer == "so") || answered != (s.err == nil) || s.Aggregator.Took != min(after, 120*time.Second) {
-				t.Errorf("%+v, %v", s.Aggregator, s.err)
+				t.Errorf("aggregator %+v, error %v", s.Aggregator, s.err)
 			}
 			if !answered && (faultOf(s.err).Kind != fault.Timeout || s.Aggregator.State != council.Failed) {
 				t.Errorf("council: %v", s.err)
@@ -236,7 +236,7 @@ func TestAggregator_RetriesWithinItsBudget(t *testing.T) {
 			t.Errorf("%v after %v and %d tries", s.err, s.Took, s.Aggregator.Tries)
 		}
 		if len(s.only("judge provider-retry")) != s.Aggregator.Tries-1 || s.count(council.Answered) != 3 {
-			t.Errorf("%q", s.lines)
+			t.Errorf("events %q", s.lines)
 		}
 	})
 }
@@ -250,10 +250,10 @@ func TestAggregator_FailureKeepsTheMembersAnswers(t *testing.T) {
 			c.Aggregator = member("judge", answer)
 			s := ask(t.Context(), c)
 			if s.err == nil || !strings.HasPrefix(s.err.Error(), "the aggregator judge/large: ") || s.Answer != "" || s.Aggregator.State != council.Failed {
-				t.Errorf("%s: %v, %+v", what, s.err, s.Aggregator)
+				t.Errorf("%s: error %v, aggregator %+v", what, s.err, s.Aggregator)
 			}
 			if s.Members[0].Text+s.Members[1].Text+s.Members[2].Text != "maybeyesno" || faultOf(s.err) == nil {
-				t.Errorf("%s: %+v", what, s.Members)
+				t.Errorf("%s: members %+v", what, s.Members)
 			}
 			if what == "broken off" && s.Aggregator.Text != "it depends on" {
 				t.Errorf("%q is left", s.Aggregator.Text)
@@ -268,7 +268,7 @@ func TestAggregator_PanicKeepsTheMembersAnswers(t *testing.T) {
 		c.Aggregator = member("judge", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") })
 		s := ask(t.Context(), c)
 		if f := faultOf(s.err); f == nil || f.Message != "panic: no such map" || s.count(council.Answered) != 3 || s.Aggregator.State != council.Failed {
-			t.Errorf("%v, %+v", s.err, s.Result)
+			t.Errorf("error %v, result %+v; want fault \"panic: no such map\", answered 3, aggregator failed", s.err, s.Result)
 		}
 		expect(t, s.lines[len(s.lines)-1:], "0s closed failed")
 	})
@@ -281,7 +281,7 @@ func TestCouncil_FirstModelAggregatesByDefault(t *testing.T) {
 		s := ask(t.Context(), c)
 		asked := c.Members[0].Model.(*llmtest.Model).Requests()
 		if s.Answer != "it is so" || s.Aggregator.Name != name("a") || !strings.HasSuffix(asked[1].System, "\n\nBe brief.") || asked[0].System != "" {
-			t.Errorf("%+v, %v", s.Result, s.err)
+			t.Errorf("result %+v, error %v", s.Result, s.err)
 		}
 	})
 }
@@ -291,7 +291,7 @@ func TestCouncil_SameModelTwice(t *testing.T) {
 		a := member("a", says(0, "yes"), says(0, "no"), says(0, "it depends"))
 		s := ask(t.Context(), council.Council{Members: []agent.Agent{a, a}})
 		if s.Answer != "it depends" || s.Members[0].Text == s.Members[1].Text {
-			t.Errorf("%+v, %v", s.Result, s.err)
+			t.Errorf("result %+v, error %v", s.Result, s.err)
 		}
 	})
 }
@@ -333,11 +333,11 @@ func TestCouncil_StoppedBeforeItBeginsAsksNoModel(t *testing.T) {
 		s := ask(ctx, c)
 		for i, v := range s.Members {
 			if v.Tries != 0 || v.State != council.CutOff || requests(c.Members[i]) != 0 {
-				t.Errorf("%+v", v)
+				t.Errorf("member %+v", v)
 			}
 		}
 		if len(s.only("asking")) != 0 || !errors.Is(s.err, context.Canceled) {
-			t.Errorf("%v: %q", s.err, s.lines)
+			t.Errorf("error %v, events %q", s.err, s.lines)
 		}
 	})
 }
@@ -350,7 +350,7 @@ func TestAggregator_CancelKeepsTheMembersAnswers(t *testing.T) {
 		c.Aggregator = member("judge", llmtest.Hangs(llm.Text{Text: "it de"}))
 		s := ask(ctx, c)
 		if !errors.Is(s.err, context.DeadlineExceeded) || s.count(council.Answered) != 3 || s.Aggregator.State != council.CutOff || s.Aggregator.Text != "it de" {
-			t.Errorf("%v, %+v", s.err, s.Result)
+			t.Errorf("error %v, result %+v; want error context.DeadlineExceeded, answered 3, aggregator cut-off, aggregator text \"it de\"", s.err, s.Result)
 		}
 	})
 }

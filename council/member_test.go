@@ -39,7 +39,7 @@ func TestMember_RetriesOnlyTransientFaultsOnce(t *testing.T) {
 					t.Errorf("it took %v, want %v", v.Took, want)
 				}
 				if s.err != nil || s.Answer != "it depends" {
-					t.Errorf("%q, %v", s.Answer, s.err)
+					t.Errorf("answer %q, error %v; want no error, answer \"it depends\"", s.Answer, s.err)
 				}
 			})
 		})
@@ -50,7 +50,7 @@ func TestMember_FinalFaultIsNotRetried(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Final: true}), says(0, "at last")))
 		if s := ask(t.Context(), c); s.Members[0].Tries != 1 || s.Members[0].State != council.Failed {
-			t.Errorf("%+v", s.Members[0])
+			t.Errorf("member 0 %+v; want tries of member 0 1, state of member 0 failed", s.Members[0])
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestMember_RecoversWithTheSecondTry(t *testing.T) {
 			3.5s a/large asking, tries 2, left 4m26.5s
 			6.5s a/large answered, tries 2, left 4m23.5s`)
 		if v := s.Members[0]; v.Text != "so it is" || v.Fault != busy || v.Took != 6500*time.Millisecond {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v", v)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestMember_NoRetryWithinTheReserve(t *testing.T) {
 				all.Budget, all.Reserve = c.budget, c.reserve
 				v := ask(t.Context(), all).Members[0]
 				if v.Tries != c.tries || requests(all.Members[0]) != c.tries || (v.State == council.Answered) != (c.tries == 2) {
-					t.Errorf("%+v", v)
+					t.Errorf("member %+v", v)
 				}
 			})
 		})
@@ -103,7 +103,7 @@ func TestMember_BudgetCoversAllTries(t *testing.T) {
 		s := ask(t.Context(), three(member("a", fails(200*time.Second, busy), llmtest.Hangs(llm.Text{Text: "well"}), says(0, "never"))))
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Timeout || v.Tries != 2 || v.Took != 270*time.Second || v.Left != 0 || v.Text != "" {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v; want state failed, kind timeout, tries 2, took 270s, left 0, text \"\"", v)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestMember_TryBeyondTheBudgetIsATimeout(t *testing.T) {
 		c := three(member("a", llmtest.Hangs(), says(0, "never")))
 		v := ask(t.Context(), c).Members[0]
 		if v.Fault.Kind != fault.Timeout || v.Tries != 1 || requests(c.Members[0]) != 1 || v.Took != 270*time.Second {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v; want kind timeout, tries 1, requests 1, took 270s", v)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestMember_ObeysAHintThatFits(t *testing.T) {
 			s := ask(t.Context(), three(member("a", llmtest.Fails(&fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}), says(0, "so"))))
 			v := s.Members[0]
 			if want := time.Duration(tries-1) * max(wait, 1500*time.Millisecond); v.Tries != tries || v.Took != want {
-				t.Errorf("%v: %+v", wait, v)
+				t.Errorf("%v: member %+v", wait, v)
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestMember_TurnHasNoRetryOfItsOwn(t *testing.T) {
 		c.Members[0].Retry.Policy.Retries = 10
 		c.Members[0].Fallback = []llm.Model{llmtest.New(name("other"), says(0, "instead"))}
 		if v := ask(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
-			t.Errorf("asked %d times: %+v", requests(c.Members[0]), v)
+			t.Errorf("asked %d times: %+v; want state failed, requests 2", requests(c.Members[0]), v)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestMember_EmptyAnswerIsAFailure(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			if v := ask(t.Context(), three(member("a", answer))).Members[0]; v.State != council.Failed || v.Fault.Kind != kind || v.Tries != 1 {
-				t.Errorf("%v: %+v", kind, v)
+				t.Errorf("%v: member %+v", kind, v)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestMember_AnswerAtItsTokenLimitCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		v := ask(t.Context(), three(member("a", llmtest.Parts(llm.Text{Text: "So much"}, llm.End{Reason: llm.Length})))).Members[0]
 		if v.State != council.Answered || v.Reason != llm.Length {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v; want state answered, reason length", v)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestMember_InvalidToolNameFails(t *testing.T) {
 		a.Tools = []tool.Tool{{Tool: llm.Tool{Name: "no good name"}}}
 		s := ask(t.Context(), three(a))
 		if v := s.Members[0]; v.State != council.Failed || v.Fault.Kind != fault.Unknown || requests(a) != 0 {
-			t.Errorf("%+v", v)
+			t.Errorf("member %+v; want state failed, kind unknown, requests 0", v)
 		}
 		if s.err != nil {
 			t.Errorf("council: %v", s.err)
@@ -244,10 +244,10 @@ func TestErrQuorum_WrapsTheMembersFaults(t *testing.T) {
 		const want = "1 of 3 members answered, and 2 are needed: " +
 			"a/large failed in 1 try: HTTP 401: who are you?; b/large failed in 2 tries: HTTP 529: busy: a secret of the provider"
 		if !errors.Is(s.err, council.ErrQuorum) || s.err.Error() != want || faultOf(s.err) != denied || !errors.Is(s.err, busy) {
-			t.Errorf("%v", s.err)
+			t.Errorf("error %v", s.err)
 		}
 		if s.Members[2].Text != "no" || requests(c.Aggregator) > 0 || s.Aggregator.State != "" {
-			t.Errorf("%+v", s.Result)
+			t.Errorf("result %+v", s.Result)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestMember_PanicKeepsTheOtherAnswers(t *testing.T) {
 		s := ask(t.Context(), c)
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Unknown || v.Tries != 1 || v.Fault.Message != "panic: no such map" || s.Answer != "it depends" {
-			t.Errorf("%+v, %v", v, s.err)
+			t.Errorf("member %+v, error %v; want state failed, kind unknown, tries 1, fault \"panic: no such map\", answer \"it depends\"", v, s.err)
 		}
 		if !strings.Contains(log.String(), "goroutine") {
 			t.Errorf("logged %q", &log)

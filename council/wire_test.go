@@ -103,7 +103,7 @@ func TestBody_EndHasTheErrorWithoutKeys(t *testing.T) {
 		_, _ = c.Run(t.Context(), "?")
 		const want = "1 of 3 members answered, and 2 are needed: a/large failed in 1 try: HTTP 401: wrong key: ***; b/large failed in 1 try: HTTP 401: wrong key: ***"
 		if end.Status != "failed" || end.Failed != 2 || end.Message != want {
-			t.Errorf("%+v", end)
+			t.Errorf("end %+v", end)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func TestBody_SameInEveryTry(t *testing.T) {
 					}),
 				})
 				if _, text, err := w.get("/v1/messages", want); err != nil || !strings.Contains(text, "message_stop") || tries != 5 {
-					t.Errorf("%s: %d bytes: %q, %v in %d tries", name, size, text, err, tries)
+					t.Errorf("%s: %d bytes: %q, %v in %d tries; want no error, body with \"message_stop\", tries 5", name, size, text, err, tries)
 				}
 			})
 		}
@@ -87,7 +87,7 @@ func TestBody_LossOnDiskEndsOnlyItsRequest(t *testing.T) {
 		}
 		_, text, err := w.get("/v1/messages", prose(20<<10))
 		if err != nil || !strings.Contains(text, "message_stop") {
-			t.Errorf("the same again: %q, %v", text[max(0, len(text)-300):], err)
+			t.Errorf("the same again: %q, %v; want no error, body with \"message_stop\"", text[max(0, len(text)-300):], err)
 		}
 	})
 }
@@ -146,10 +146,10 @@ func TestBody_BeyondTheBoundIsRefused(t *testing.T) {
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != 413 || !strings.Contains(string(text), "larger than 33554432 bytes") || !strings.Contains(string(text), "request_too_large") {
-				t.Errorf("%d %q", resp.StatusCode, text)
+				t.Errorf("status %d, body %q", resp.StatusCode, text)
 			}
 			if _, text, err := w.get("/v1/messages", claude); err != nil || !strings.Contains(text, "message_stop") {
-				t.Errorf("the next request: %q, %v", text, err)
+				t.Errorf("the next request: %q, %v; want no error, body with \"message_stop\"", text, err)
 			}
 		})
 	}
@@ -195,7 +195,7 @@ func TestBody_UnreadableEncodingIsRetriedWithoutKeepalive(t *testing.T) {
 		}))
 		_, text, err := w.get("/v1/messages", "\x00\x01\x02", "Content-Encoding", "br")
 		if err != nil || text != messageStart+messageHi+messageStop {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body %q, error %v", text, err)
 		}
 	})
 }

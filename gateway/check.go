@@ -18,6 +18,7 @@ type ConfigError struct {
 	Err      error
 }
 
+// Error returns the mistake with the upstream's name.
 func (e *ConfigError) Error() string { return fmt.Sprintf("upstream %q: %v", e.Upstream, e.Err) }
 
 // Unwrap returns the mistake without the upstream's name.

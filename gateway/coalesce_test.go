@@ -27,7 +27,7 @@ func TestCoalesce_SlowFirstTryKeepsItsStatus(t *testing.T) {
 				all.Go(func() {
 					resp, text, err := w.get("/v1/messages", body, "X-Stainless-Retry-Count", count)
 					if err != nil || resp.StatusCode != 400 || !strings.Contains(text, "invalid_request_error") {
-						t.Errorf("%s: %d %q, %v", count, resp.StatusCode, text, err)
+						t.Errorf("%s: %d %q, %v; want no error, status 400, body with \"invalid_request_error\"", count, resp.StatusCode, text, err)
 					}
 				})
 				time.Sleep(time.Second)
@@ -162,7 +162,7 @@ func TestResend_AfterExhaustionIsRefusedAtOnce(t *testing.T) {
 		for range 12 { // an agent that begins with five seconds and has many retries
 			time.Sleep(70 * time.Second)
 			if resp, _, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 529 {
-				t.Errorf("after %v: %v, %v", time.Since(ended), resp, err)
+				t.Errorf("after %v: %v, %v; want no error, status 529", time.Since(ended), resp, err)
 			}
 		}
 		if n := len(w.provider.Requests()); n != before {
@@ -171,7 +171,7 @@ func TestResend_AfterExhaustionIsRefusedAtOnce(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		_, text, err = w.get("/v1/messages", claude)
 		if err != nil || !strings.Contains(text, "event: ping") {
-			t.Errorf("later: %q, %v", text[:min(len(text), 300)], err)
+			t.Errorf("later: %q, %v; want no error, body with \"event: ping\"", text[:min(len(text), 300)], err)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestResend_OfAnotherClientIsSeparate(t *testing.T) {
 		before := time.Now()
 		_, _, _ = w.get("/v1/messages", whole(claude), "X-Api-Key", "other")
 		if took := time.Since(before); took != 7*time.Second {
-			t.Errorf("answered after %v", took)
+			t.Errorf("answered after %v, want 7s", took)
 		}
 	})
 }
@@ -244,7 +244,7 @@ func TestResend_JoinsTheWaitingRequest(t *testing.T) {
 		_, text, err := w.get("/v1/chat/completions", whole(gpt), "X-Stainless-Retry-Count", "1")
 		all.Wait()
 		if err != nil || !strings.Contains(text, "The provider is well again") {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body %q, error %v; want no error, body with \"The provider is well again\"", text, err)
 		}
 		if n := len(w.provider.Requests()); n != 9 { // 5 s, 15 s, 45 s, 105 s, 405 s, 1005 s, 1905 s, then it is back
 			t.Errorf("%d requests", n)
@@ -310,7 +310,7 @@ func TestCoalesce_BothClientsAreAnswered(t *testing.T) {
 				all.Go(func() {
 					_, text, err := w.get("/v1/messages", body, "X-Stainless-Retry-Count", count)
 					if err != nil || !strings.Contains(text, "stop") {
-						t.Errorf("%s: %q, %v", count, text, err)
+						t.Errorf("%s: %q, %v; want no error, body with \"stop\"", count, text, err)
 					}
 				})
 			}
@@ -349,11 +349,11 @@ func TestResend_AfterACutIsAnsweredWithAPlainError(t *testing.T) {
 		w := newHarness(t, policy.Patient(), outage(48*time.Hour))
 		resp, text, err := w.get("/v1/messages", whole(claude))
 		if err == nil || resp.StatusCode != 200 || strings.Trim(text, " ") != "" {
-			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+			t.Errorf("status %d, body %q, error %v", resp.StatusCode, text, err)
 		}
 		resp, _, err = w.get("/v1/messages", whole(claude), "X-Stainless-Retry-Count", "1")
 		if err != nil || resp.StatusCode != 529 || resp.Header.Get("X-Should-Retry") != "false" {
-			t.Errorf("again: %d %v, %v", resp.StatusCode, resp.Header, err)
+			t.Errorf("again: %d %v, %v; want no error, status 529, X-Should-Retry \"false\"", resp.StatusCode, resp.Header, err)
 		}
 	})
 }

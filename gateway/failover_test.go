@@ -178,7 +178,7 @@ func TestRoute_OverridesItsUpstream(t *testing.T) {
 		})
 		_, _, _ = w.get("/v1/messages", strings.Replace(whole(claude), "sonnet", "haiku-5", 1))
 		if took := time.Since(w.begun); took != 7*time.Second {
-			t.Errorf("the route's policy took %v", took)
+			t.Errorf("the route's policy took %v, want 7s", took)
 		}
 		_, _, _ = w.get("/v1/messages", whole(claude))
 		if took := time.Since(w.begun); took < time.Hour {
@@ -233,7 +233,7 @@ func TestUpstream_UnreadableKeyIsAnError(t *testing.T) {
 		}}})
 		resp, text, err := w.get("/v1/messages", claude)
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream anthropic cannot be read") {
-			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+			t.Errorf("status %d, body %q, error %v; want no error, status 503, body with \"the key of the upstream anthropic cannot be read\"", resp.StatusCode, text, err)
 		}
 	})
 }
@@ -338,7 +338,7 @@ func TestUpstream_KeyIsRedactedInErrors(t *testing.T) {
 			})
 			resp, text, err := w.get(path, claude, "Anthropic-Version", "2023-06-01")
 			if err != nil || resp.StatusCode != 401 || strings.Contains(text, key) || !strings.Contains(text, "the key *** is not") {
-				t.Errorf("%s: %d %q, %v", path, resp.StatusCode, text, err)
+				t.Errorf("%s: status %d, body %q, error %v", path, resp.StatusCode, text, err)
 			}
 			for _, e := range w.events {
 				if e.Wait.Fault != nil && strings.Contains(e.Wait.Fault.Error(), key) {

@@ -202,10 +202,10 @@ func TestGateway_RetriesUnstreamedAnswers(t *testing.T) {
 				w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, fault+"*2")})
 				resp, text, err := w.get(cmp.Or(api.wholePath, api.path), api.wholeBody)
 				if err != nil || resp.StatusCode != 200 || !strings.Contains(text, "The provider is well again") {
-					t.Errorf("%s after %s: %d %q, %v", api.path, fault, resp.StatusCode, text, err)
+					t.Errorf("%s after %s: %d %q, %v; want no error, status 200, body with \"The provider is well again\"", api.path, fault, resp.StatusCode, text, err)
 				}
 				if got := resp.Header.Get("X-Ridethrough-Retries"); got != "2" || resp.Header.Get("X-Ridethrough-Waited-Ms") != "15000" {
-					t.Errorf("%s after %s: headers %v", api.path, fault, resp.Header)
+					t.Errorf("%s after %s: headers %v; want X-Ridethrough-Retries \"2\", X-Ridethrough-Waited-Ms \"15000\"", api.path, fault, resp.Header)
 				}
 			})
 		}
@@ -238,7 +238,7 @@ func TestGateway_ShortWholeAnswerIsNoCut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "cut:3:done")})
 			if _, text, err := w.get(api.path, api.body); err != nil || !strings.HasSuffix(text, api.end) {
-				t.Errorf("%s: %q, %v", api.path, text, err)
+				t.Errorf("path %s, body %q, error %v", api.path, text, err)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestGateway_MalformedRequestPassesUnchanged(t *testing.T) {
 				resp, text, err := w.get(api.path, body)
 				seen := w.provider.Requests()
 				if err != nil || resp.StatusCode != 400 || !strings.Contains(text, "rror") {
-					t.Errorf("%s: %d %q, %v", api.path, resp.StatusCode, text, err)
+					t.Errorf("path %s, status %d, body %q, error %v; want no error, status 400, body with \"rror\"", api.path, resp.StatusCode, text, err)
 				}
 				if len(seen) != 1 || string(seen[0].Body) != body {
 					t.Errorf("the provider saw %d requests", len(seen))
@@ -334,7 +334,7 @@ func TestPassThrough_OtherEndpoints(t *testing.T) {
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != tt.status || !strings.Contains(string(text), tt.contains) {
-				t.Errorf("%s %s: %d %q", tt.method, tt.path, resp.StatusCode, text)
+				t.Errorf("method %s, path %s, status %d, body %q", tt.method, tt.path, resp.StatusCode, text)
 			}
 		}
 	})
@@ -350,7 +350,7 @@ func TestPassThrough_RetriesBriefly(t *testing.T) {
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != 503 || !strings.Contains(string(body), "no answer from provider.test in 4 tries") {
-			t.Errorf("%d %q", resp.StatusCode, body)
+			t.Errorf("status %d, body %q", resp.StatusCode, body)
 		}
 		if took := time.Since(w.begun); took < 3*time.Second || took > 4*time.Second {
 			t.Errorf("answered after %v", took)

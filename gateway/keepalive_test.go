@@ -88,7 +88,7 @@ func TestKeepalive_NoCommitBeforeAFault(t *testing.T) {
 		w := newHarness(t, policy.Patient(), slow)
 		resp, text, err := w.get("/v1/messages", claude)
 		if err != nil || strings.Contains(text, "ping\"}\n\nevent: ping") || time.Since(w.begun) != 20*time.Minute {
-			t.Errorf("%d %q, %v", resp.StatusCode, text, err)
+			t.Errorf("status %d, body %q, error %v", resp.StatusCode, text, err)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestKeepalive_CoversSilenceAfterTheHeaders(t *testing.T) {
 			}
 			text, err := io.ReadAll(resp.Body)
 			if got := string(text); err != nil || strings.Count(got, "event: ping") < 115 || !strings.HasSuffix(got, messageStart+messageHi+messageStop) {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("got %q, error %v", got, err)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestKeepalive_ShortFaultKeepsTheUpstreamsHeaders(t *testing.T) {
 		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 400")})
 		resp, _, _ := w.get("/v1/messages", claude)
 		if resp.StatusCode != 400 || resp.Header.Get("Request-Id") == "" || resp.Header.Get("X-Ridethrough-Retries") != "1" {
-			t.Errorf("%d %v", resp.StatusCode, resp.Header)
+			t.Errorf("status %d, headers %v", resp.StatusCode, resp.Header)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestKeepalive_ExhaustionSendsTheDialectsError(t *testing.T) {
 		w := newHarness(t, policy.Simple(), outage(time.Hour))
 		_, text, err := w.get("/v1/chat/completions", gpt)
 		if err == nil || strings.Contains(text, "[DONE]") || !strings.Contains(text, "gave up after 3 retries in 7s") {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body %q, error %v", text, err)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestKeepalive_ExhaustionBeforeCommitKeepsTheAnswer(t *testing.T) {
 		w := newHarness(t, policy.Simple(), outage(time.Hour))
 		resp, text, err := w.get("/v1/messages", whole(claude))
 		if err != nil || resp.StatusCode != 529 || resp.Header.Get("X-Should-Retry") != "false" || !strings.Contains(text, "overloaded_error") {
-			t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, text, err)
+			t.Errorf("status %d, headers %v, body %q, error %v; want no error, status 529, X-Should-Retry \"false\", body with \"overloaded_error\"", resp.StatusCode, resp.Header, text, err)
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestKeepalive_FinalFaultAfterCommitKeepsItsType(t *testing.T) {
 		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 529, 401")})
 		_, text, err := w.get("/v1/messages", claude)
 		if err != nil || !strings.Contains(text, `"type":"authentication_error"`) {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body %q, error %v", text, err)
 		}
 	})
 }

@@ -103,7 +103,7 @@ func TestPassThrough_UpgradedConnection(t *testing.T) {
 	r := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil || resp.StatusCode != 101 {
-		t.Fatalf("unexpected: %v %v", resp, err)
+		t.Fatalf("response %v, error %v; want no error, status 101", resp, err)
 	}
 	_, _ = io.WriteString(conn, "hello\n")
 	if line, err := r.ReadString('\n'); line != "echo hello\n" {
@@ -124,7 +124,7 @@ func TestGateway_ProxiesOnlyToConfiguredUpstreams(t *testing.T) {
 		rec := &recorder{header: http.Header{}}
 		g.ServeHTTP(rec, req)
 		if rec.status != 404 {
-			t.Errorf("%s: status %d", target, rec.status)
+			t.Errorf("%s: status %d, want 404", target, rec.status)
 		}
 	}
 }

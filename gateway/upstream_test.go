@@ -65,7 +65,7 @@ func TestGateway_BrokenStreamEndsWithAnError(t *testing.T) {
 			_, got, err := w.get("/v1/messages", claude)
 			rest, ok := strings.CutPrefix(got, text)
 			if err != nil || !ok || !strings.HasPrefix(rest, "event: error\ndata: {") || !strings.Contains(rest, "broke off") {
-				t.Errorf("%s: %q, %v", tt.name, got, err)
+				t.Errorf("%s: got %q, error %v", tt.name, got, err)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestKeepalive_ForwardsOnlyTheRequestedForm(t *testing.T) {
 			w := newHarnessOf(t, policy.Patient(), tt.base.afterTwoFaults())
 			_, got, err := w.get("/v1/messages", claude)
 			if err != nil || strings.HasSuffix(got, stream) != tt.answer || strings.Contains(got, "without the stream") == tt.answer {
-				t.Errorf("%s: %q, %v", tt.name, got, err)
+				t.Errorf("%s: got %q, error %v", tt.name, got, err)
 			}
 			if last := w.events[len(w.events)-1].Wait; (last.Fault == nil) != tt.answer {
 				t.Errorf("%s: the last event has %+v", tt.name, last)
@@ -104,7 +104,7 @@ func TestGateway_ReportsProviderErrorAfterContent(t *testing.T) {
 		w := newHarnessOf(t, policy.Patient(), says(200, messageStart+messageHi+messageError))
 		_, got, err := w.get("/v1/messages", claude)
 		if err != nil || got != messageStart+messageHi+messageError {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("got %q, error %v", got, err)
 		}
 		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Overloaded || w.events[0].Wait.Verdict.Stop != policy.Committed {
 			t.Errorf("events: %+v", w.events)
@@ -118,7 +118,7 @@ func TestGateway_ZeroPolicyReportsTheFault(t *testing.T) {
 		w := newHarnessOf(t, policy.Policy{}, refuses)
 		resp, got, err := w.get("/v1/messages", claude)
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
-			t.Errorf("%d %q, %v", resp.StatusCode, got, err)
+			t.Errorf("status %d, got %q, error %v; want no error, status 503, text with \"no answer from anthropic at http://provider.test\"", resp.StatusCode, got, err)
 		}
 		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Unavailable {
 			t.Errorf("events: %+v", w.events)
@@ -151,7 +151,7 @@ func TestGateway_NoRetryAfterDrain(t *testing.T) {
 		}))
 		_, _, _ = w.get("/v1/messages", whole(claude))
 		if tries != 3 {
-			t.Errorf("%d tries", tries)
+			t.Errorf("%d tries, want 3", tries)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestGateway_UnreadableBodyIsRefused(t *testing.T) {
 	rec := &recorder{header: http.Header{}}
 	g.ServeHTTP(rec, req)
 	if rec.status != 400 {
-		t.Errorf("status %d", rec.status)
+		t.Errorf("status %d, want 400", rec.status)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestGateway_RefusesALoop(t *testing.T) {
 			}))
 			resp, got, err := w.get(path, claude)
 			if err != nil || resp.StatusCode != 508 || !strings.Contains(got, "leads back to this gateway") {
-				t.Errorf("%s: %d %q, %v", path, resp.StatusCode, got, err)
+				t.Errorf("%s: status %d, got %q, error %v; want no error, status 508, text with \"leads back to this gateway\"", path, resp.StatusCode, got, err)
 			}
 		})
 	}
@@ -345,7 +345,7 @@ func TestGateway_DrainedReportsEveryFault(t *testing.T) {
 		w.gateway.Drain()
 		resp, text, err := w.get("/v1/messages", claude)
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "the key of the upstream locked cannot be read") {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body %q, error %v; want no error, status 503, body with \"the key of the upstream locked cannot be read\"", text, err)
 		}
 	})
 }

@@ -29,10 +29,10 @@ func TestWaits_ListsWaitingRequests(t *testing.T) {
 		}
 		got := all[0]
 		if got.State != "waiting" || got.Fault.Kind != fault.Overloaded || got.Retries() != 5 || !got.Held || got.Waited != 10*time.Minute {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		if got.Session != "s-1" || got.Client != "claude-cli/2.1" || got.Model != "claude-sonnet" || got.Upstream != "anthropic" || !got.Stream {
-			t.Errorf("%+v", got.Call)
+			t.Errorf("call %+v", got.Call)
 		}
 		if due := got.Due.Sub(w.begun); due != 1005*time.Second || got.Deadline.Before(got.Due) {
 			t.Errorf("due after %v, at last %v", due, got.Deadline)
@@ -95,7 +95,7 @@ func TestAct_RetryNowKeepsTheBudget(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, text, _ := w.get("/v1/messages", claude); !strings.Contains(text, "message_stop") {
-				t.Errorf("%q after %v", text[max(0, len(text)-300):], time.Since(w.begun))
+				t.Errorf("%q after %v; want body with \"message_stop\"", text[max(0, len(text)-300):], time.Since(w.begun))
 			}
 		})
 		for range 60 { // more than there are waits of half an hour in the budget
@@ -155,7 +155,7 @@ func TestUse_WhileRequestsWait(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, text, err := w.get("/v1/messages", claude); err != nil || !strings.Contains(text, "message_stop") {
-				t.Errorf("%q, %v", text, err)
+				t.Errorf("body %q, error %v; want no error, body with \"message_stop\"", text, err)
 			}
 		})
 		time.Sleep(time.Minute)
@@ -166,7 +166,7 @@ func TestUse_WhileRequestsWait(t *testing.T) {
 			t.Errorf("Use: %v", err)
 		}
 		if resp, _, _ := w.get("/v1/messages", claude); resp.StatusCode != 404 {
-			t.Errorf("status %d", resp.StatusCode)
+			t.Errorf("status %d, want 404", resp.StatusCode)
 		}
 		all.Wait()
 	})
