@@ -227,7 +227,7 @@ func TestImport_ReportsAndSkipsConflicts(t *testing.T) {
 		args     []string
 	}{
 		{"", "-: line 1: the file is empty", nil},
-		{strings.Join(text[:len(text)-3], ""), "the file breaks off here", nil},
+		{strings.Join(text[:len(text)-3], ""), "the file is truncated here", nil},
 		{"", "no such file", []string{dir + "/none"}},
 		{"", "in use", []string{"--data", dir}},
 	}

@@ -1,12 +1,10 @@
-// Package archive writes conversations as lines of JSON and reads them back:
-// for copies, for the way into another store, and for what has gone cold. A
-// line is a record, with the id of its conversation. The first line says what
-// the file is, the last one how much is in it, so that a file that breaks off
-// is noticed. Files of that form can stand one behind the other, and be
-// compressed with gzip.
+// Package archive reads and writes conversations as JSON lines, for backups, for
+// moving them to another store, and for those that are no longer in use. A line is a
+// record with the id of its conversation. The first line has the format, the last one
+// the number of records, so that a truncated file is noticed. Files can be
+// concatenated, and compressed with gzip.
 //
-// The package knows records, but not what they mean: whether a conversation may
-// be taken in, package conversation says.
+// The package does not interpret records: package conversation validates them.
 package archive
 
 import (
@@ -33,10 +31,10 @@ const (
 
 var (
 	gzipMagic  = []byte("\x1f\x8b")
-	errEarlier = errors.New("the file is of an earlier version, whose format is no longer read")
+	errEarlier = errors.New("the file has a format of an earlier version, which is no longer supported")
 )
 
-// Conversation is one with its whole log.
+// Conversation is a conversation with all its records.
 type Conversation struct {
 	ID      string
 	Records []store.Record
@@ -49,13 +47,13 @@ type header struct {
 	Time    time.Time `json:"time"`
 }
 
-// line is that of a record.
+// line is the line of a record.
 type line struct {
 	Conversation string `json:"conversation"`
 	store.Record
 }
 
-// total is what a file holds.
+// total has the counts of a file.
 type total struct {
 	Conversations int `json:"conversations"`
 	Records       int `json:"records"`
@@ -66,14 +64,14 @@ type footer struct {
 	End total `json:"end"`
 }
 
-// Writer writes conversations.
+// Writer writes conversations to a file.
 type Writer struct {
 	to      *bufio.Writer
 	encoder *json.Encoder
 	sum     total
 }
 
-// NewWriter begins a file that says when it was written.
+// NewWriter writes the first line of a file, with the time of writing.
 func NewWriter(to io.Writer, now time.Time) (*Writer, error) {
 	w := newWriter(to)
 	return w, w.encoder.Encode(header{format, version, now.UTC()})
@@ -99,7 +97,7 @@ func (w *Writer) Add(c Conversation) error {
 	return nil
 }
 
-// Close ends the file. Without it, whoever reads it takes it for broken off.
+// Close writes the last line. Without it, Read reports a truncated file.
 func (w *Writer) Close() error {
 	if err := w.encoder.Encode(footer{w.sum}); err != nil {
 		return err
@@ -107,13 +105,13 @@ func (w *Writer) Close() error {
 	return w.to.Flush()
 }
 
-// Read yields the conversations of a file, each once it is whole. The sequence
-// is for ranging over once; the error is last and names the line.
+// Read yields the conversations of a file, each when it is complete. The sequence can
+// be used once. An error is last and names the line.
 func Read(from io.Reader) iter.Seq2[Conversation, error] {
 	return func(yield func(Conversation, error) bool) {
 		r := &reader{yield: yield}
 		err := r.read(from)
-		if errors.Is(err, errEnough) {
+		if errors.Is(err, errStop) {
 			return
 		}
 		if err != nil {
@@ -126,25 +124,25 @@ func Read(from io.Reader) iter.Seq2[Conversation, error] {
 func plain(from io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(from)
 	if magic, _ := b.Peek(2); !bytes.Equal(magic, gzipMagic) {
-		return b, nil // also one that cannot be read, of which the next one to try hears
+		return b, nil // a read error occurs again in the next read
 	}
 	return gzip.NewReader(b)
 }
 
-// errEnough says that the reader has read enough.
-var errEnough = errors.New("enough")
+// errStop ends reading when the consumer has stopped.
+var errStop = errors.New("stop")
 
-// reader puts lines together.
+// reader assembles conversations from lines.
 type reader struct {
 	yield func(Conversation, error) bool
 	n     int  // lines
 	open  bool // between a header and its footer
-	any   bool // there was a header
+	any   bool // a header was read
 	now   Conversation
 	sum   total
 }
 
-// read takes all lines.
+// read reads all lines.
 func (r *reader) read(from io.Reader) error {
 	text, err := plain(from)
 	if err != nil {
@@ -161,7 +159,7 @@ func (r *reader) read(from io.Reader) error {
 	return cmp.Or(lines.Err(), r.done())
 }
 
-// take takes the next line.
+// take parses the next line.
 func (r *reader) take(text []byte) error {
 	if !r.open && bytes.HasPrefix(text, []byte(`{"v":1,"seq":`)) {
 		return errEarlier
@@ -175,13 +173,13 @@ func (r *reader) take(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return fmt.Errorf("no line of a file with conversations: %w", err)
+		return fmt.Errorf("not a line of a conversation file: %w", err)
 	}
 	switch {
 	case !r.open && l.Format != format:
-		return errors.New("no file with conversations, as `ridethrough export` writes them, begins like that")
+		return errors.New("not a conversation file of `ridethrough export`")
 	case !r.open && l.Version != version:
-		return fmt.Errorf("the file is of version %d, and only version %d is known", l.Version, version)
+		return fmt.Errorf("the file has version %d, want %d", l.Version, version)
 	case !r.open:
 		r.open, r.any, r.sum = true, true, total{}
 		return nil
@@ -191,10 +189,10 @@ func (r *reader) take(text []byte) error {
 	return r.record(l.line)
 }
 
-// record takes the next record.
+// record adds the next record.
 func (r *reader) record(l line) error {
 	if l.Conversation == "" {
-		return errors.New("it belongs to no conversation")
+		return errors.New("the record has no conversation")
 	}
 	if l.Conversation != r.now.ID {
 		if err := r.whole(); err != nil {
@@ -203,13 +201,13 @@ func (r *reader) record(l line) error {
 		r.now = Conversation{ID: l.Conversation}
 	}
 	if want := int64(len(r.now.Records) + 1); l.N != want {
-		return fmt.Errorf("record %d of %s stands in the place of %d", l.N, l.Conversation, want)
+		return fmt.Errorf("conversation %s has record %d, want %d", l.Conversation, l.N, want)
 	}
 	r.now.Records = append(r.now.Records, l.Record)
 	return nil
 }
 
-// whole hands on the conversation that has come to its end.
+// whole yields the conversation that is complete.
 func (r *reader) whole() error {
 	c := r.now
 	if r.now = (Conversation{}); c.ID == "" {
@@ -218,35 +216,35 @@ func (r *reader) whole() error {
 	r.sum.Conversations++
 	r.sum.Records += len(c.Records)
 	if !r.yield(c, nil) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// close takes the last line.
-func (r *reader) close(said total) error {
+// close checks the last line.
+func (r *reader) close(want total) error {
 	if err := r.whole(); err != nil {
 		return err
 	}
-	if r.open = false; r.sum != said {
-		return fmt.Errorf("of %d records in %d conversations, %d in %d are there", said.Records, said.Conversations, r.sum.Records, r.sum.Conversations)
+	if r.open = false; r.sum != want {
+		return fmt.Errorf("the file has %d records in %d conversations, want %d in %d", r.sum.Records, r.sum.Conversations, want.Records, want.Conversations)
 	}
 	return nil
 }
 
-// done says what is missing at the end of the file.
+// done checks the end of the file.
 func (r *reader) done() error {
 	switch {
 	case r.open:
-		return errors.New("the file breaks off here")
+		return errors.New("the file is truncated here")
 	case !r.any:
 		return errors.New("the file is empty")
 	}
 	return nil
 }
 
-// All yields the heads of all conversations. Of one that is damaged it yields
-// the *store.Damage, and goes on; any other error is last.
+// All yields the heads of all conversations. It yields the *store.Damage of a damaged
+// conversation and continues; any other error is last.
 func All(ctx context.Context, j store.Log) iter.Seq2[store.Head, error] {
 	return func(yield func(store.Head, error) bool) {
 		for before, more := "", true; more; {

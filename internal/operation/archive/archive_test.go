@@ -114,14 +114,14 @@ func TestRead_ErrorNamesTheLine(t *testing.T) {
 	without := func(n int) string { return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") }
 	tests := []struct{ name, text, says string }{
 		{"nothing", "", "line 1: the file is empty"},
-		{"something else", `{"v":1,"type":"turn-start"}`, "line 1: no line of a file"},
-		{"a record first", lines[1], "line 1: no file with conversations"},
-		{"of tomorrow", strings.Replace(text, `"version":1`, `"version":2`, 1), "line 1: the file is of version 2"},
-		{"no first record", without(1), "line 2: record 2 of a stands in the place of 1"},
-		{"a record too few", without(2), "line 4: of 3 records in 2 conversations, 2 in 2 are there"},
-		{"no end", without(4), "line 4: the file breaks off here"},
-		{"not ours", strings.Replace(text, `"a"`, `""`, 1), "line 2: it belongs to no conversation"},
-		{"an end too early", lines[0] + lines[4], "line 2: of 3 records in 2 conversations, 0 in 0 are there"},
+		{"something else", `{"v":1,"type":"turn-start"}`, "line 1: not a line of a conversation file"},
+		{"a record first", lines[1], "line 1: not a conversation file"},
+		{"of tomorrow", strings.Replace(text, `"version":1`, `"version":2`, 1), "line 1: the file has version 2"},
+		{"no first record", without(1), "line 2: conversation a has record 2, want 1"},
+		{"a record too few", without(2), "line 4: the file has 2 records in 2 conversations, want 3 in 2"},
+		{"no end", without(4), "line 4: the file is truncated here"},
+		{"not ours", strings.Replace(text, `"a"`, `""`, 1), "line 2: the record has no conversation"},
+		{"an end too early", lines[0] + lines[4], "line 2: the file has 0 records in 0 conversations, want 3 in 2"},
 		{"no gzip", "\x1f\x8bnone", "line 1: "},
 	}
 	for _, tt := range tests {
@@ -152,7 +152,7 @@ func TestSave_ReplacesOnlyAPrefix(t *testing.T) {
 		t.Fatalf("write file: %v", err)
 	}
 	if _, err := archive.Save(dir, talk("d", "1"), noon); err == nil {
-		t.Error("a file of somebody else was replaced")
+		t.Error("save replaced a file with other content")
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 3 {

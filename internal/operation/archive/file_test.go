@@ -115,11 +115,11 @@ func TestFile_RefusesOtherContentWithItsLine(t *testing.T) {
 	text, _ := os.ReadFile(writtenFile(t))
 	lines := strings.SplitAfter(string(text), "\n")
 	for name, c := range map[string]struct{ text, says string }{
-		"a hole":             {lines[0] + lines[1] + lines[3], "line 3: record 3 of a stands in the place of 2"},
-		"a line twice":       {lines[0] + lines[1] + lines[1], "line 3: record 1 of a stands in the place of 2"},
+		"a hole":             {lines[0] + lines[1] + lines[3], "line 3: conversation a has record 3, want 2"},
+		"a line twice":       {lines[0] + lines[1] + lines[1], "line 3: conversation a has record 1, want 2"},
 		"no JSON":            {lines[0] + "what?\n", "line 2: "},
 		"no header":          {lines[1], "line 1: "},
-		"an earlier version": {`{"v":1,"seq":1,"ts":"2026-11-21T10:00:00Z","type":"turn-start"}` + "\n", "line 1: the file is of an earlier version"},
+		"an earlier version": {`{"v":1,"seq":1,"ts":"2026-11-21T10:00:00Z","type":"turn-start"}` + "\n", "line 1: the file has a format of an earlier version"},
 		"no end of a line":   {`{"name":"mine","version":"1.0.0"}`, "line 1: not a line of a conversation file"},
 		"another tail":       {lines[0] + "what?", "line 2: not a line of a conversation file"},
 		"two conversations":  {write(t, talk("a", "1"), talk("b", "2")), "line 3: the file has more than one conversation"},

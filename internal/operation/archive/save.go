@@ -11,18 +11,16 @@ import (
 	"time"
 )
 
-// ErrOther says that a file is there already, and holds something else.
-var ErrOther = errors.New("the file is there already and holds something else")
+// ErrOther means that the file exists with other content.
+var ErrOther = errors.New("the file exists with other content")
 
-// Save writes a conversation into a file of its own in a directory, named after
-// its id, and gives the path. When it returns without an error, the file is on
-// the disk and what can be read from it is the conversation. A file that is
-// there already is replaced if it holds the same conversation, or the beginning
-// of it.
+// Save writes a conversation to the file ID.jsonl.gz in a directory and returns the
+// path. Without an error the file is on disk and was read back. An existing file is
+// replaced only if it holds a prefix of the conversation.
 func Save(dir string, c Conversation, now time.Time) (path string, err error) {
 	path = filepath.Join(dir, c.ID+".jsonl.gz")
 	if c.ID == "" || filepath.Base(c.ID) != c.ID {
-		return path, fmt.Errorf("%q is no name for a file", c.ID)
+		return path, fmt.Errorf("%q is not a file name", c.ID)
 	}
 	want, err := text(c)
 	if err != nil {
@@ -38,9 +36,9 @@ func Save(dir string, c Conversation, now time.Time) (path string, err error) {
 	if err := replace(path, c, now); err != nil {
 		return path, err
 	}
-	is, err := load(path)
-	if err == nil && !bytes.Equal(is, want) {
-		err = errors.New("it does not read as what was written")
+	got, err := load(path)
+	if err == nil && !bytes.Equal(got, want) {
+		err = errors.New("the file differs from what was written")
 	}
 	if err != nil {
 		return path, fmt.Errorf("%s: %w", path, err)
@@ -56,7 +54,7 @@ func text(c Conversation) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// load reads the only conversation of a file, as text gives it.
+// load reads the only conversation of a file, in the form of text.
 func load(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -69,14 +67,14 @@ func load(path string) ([]byte, error) {
 			return nil, err
 		}
 		if one.ID != "" {
-			return nil, errors.New("there are several conversations in it")
+			return nil, errors.New("the file has more than one conversation")
 		}
 		one = c
 	}
 	return text(one)
 }
 
-// replace writes a file that is there in full or not at all.
+// replace writes a file atomically.
 func replace(path string, c Conversation, now time.Time) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// gauges asks for how things are when somebody reads the numbers.
+// gauges collects the gateway's current state.
 type gauges struct {
 	board                         Board
 	waiting, held, outage, paused *prometheus.Desc
@@ -21,21 +21,21 @@ func newGauges(b Board) *gauges {
 	}
 	return &gauges{
 		board:   b,
-		waiting: desc("waiting_requests", "Requests that wait for another try."),
-		held:    desc("held_requests", "Waiting requests whose client is being kept alive."),
-		outage:  desc("upstream_outage", "Whether the upstream, or a part of it, is failing: 1 or 0."),
-		paused:  desc("upstream_paused", "Whether somebody has paused the upstream: 1 or 0."),
+		waiting: desc("waiting_requests", "Requests waiting for their next try."),
+		held:    desc("held_requests", "Waiting requests whose client gets keepalives."),
+		outage:  desc("upstream_outage", "1 if the upstream, or a part of it, has an outage, otherwise 0."),
+		paused:  desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
 	}
 }
 
-// Describe returns the names.
+// Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.paused} {
 		to <- d
 	}
 }
 
-// Collect returns the numbers, zeros included, for each upstream that there is.
+// Collect implements prometheus.Collector. Every upstream has all gauges.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	waiting, held := make(map[string]int), make(map[string]int)
 	for _, w := range g.board.Waits() {
@@ -50,17 +50,17 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		}
 		gauge(g.waiting, waiting[h.Name])
 		gauge(g.held, held[h.Name])
-		gauge(g.outage, one(failing(h)))
-		gauge(g.paused, one(!h.Breaker.Paused.IsZero()))
+		gauge(g.outage, oneIf(failing(h)))
+		gauge(g.paused, oneIf(!h.Breaker.Paused.IsZero()))
 	}
 }
 
-// failing reports whether an upstream has an outage that is not over.
+// failing reports whether an upstream has an outage from which it is not recovering.
 func failing(h gateway.Health) bool {
 	return slices.ContainsFunc(h.Breaker.Outages, func(o breaker.Outage) bool { return !o.Recovering })
 }
 
-func one(b bool) int {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// report writes one line for each transition of a request, and none for one
-// that is answered at once.
+// report logs one line for each transition of a request, and none for a request that
+// is answered at once.
 func report(log *slog.Logger, e gateway.Event) {
 	switch e.Type {
 	case gateway.Retrying:
@@ -17,9 +17,9 @@ func report(log *slog.Logger, e gateway.Event) {
 	case gateway.Recovered:
 		waited(about(log, e), e).Info("provider recovered")
 	case gateway.Switched:
-		about(log, e).Warn("another upstream", "from", e.From)
+		about(log, e).Warn("failover to another upstream", "from", e.From)
 	case gateway.Joined:
-		about(log, e).Info("joined the same request that waits")
+		about(log, e).Info("joined an identical request in progress")
 	case gateway.BrokeOff:
 		about(log, e).Warn("answer broke off")
 	case gateway.GaveUp:
@@ -31,7 +31,7 @@ func report(log *slog.Logger, e gateway.Event) {
 	}
 }
 
-// about adds whose a line is, and what has failed.
+// about adds the request and its fault.
 func about(log *slog.Logger, e gateway.Event) *slog.Logger {
 	log = log.With("request", e.Call.ID, "upstream", e.Call.Upstream, "model", e.Call.Model)
 	if e.Call.Session != "" {
@@ -43,13 +43,13 @@ func about(log *slog.Logger, e gateway.Event) *slog.Logger {
 	return log
 }
 
-// waited adds how much a call has waited.
+// waited adds the retries and the waited time.
 func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
 	return log.With("retries", e.Wait.Retries(), "waited", e.Wait.Waited.Round(time.Millisecond).String())
 }
 
-// retrying writes that another try follows. Where nobody answers the first one
-// it says what to do: the address may be wrong.
+// retrying logs a retry. If the first try got no answer it adds advice, because the
+// address may be wrong.
 func retrying(log *slog.Logger, e gateway.Event) {
 	n := e.Wait
 	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
@@ -59,8 +59,8 @@ func retrying(log *slog.Logger, e gateway.Event) {
 	log.Warn("provider retry")
 }
 
-// gaveUp writes that there is no other try. A request that is refused is its
-// client's matter, not ours.
+// gaveUp logs that there is no further try. A refused request is no error of the
+// gateway.
 func gaveUp(log *slog.Logger, e gateway.Event) {
 	n := e.Wait
 	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
@@ -68,18 +68,18 @@ func gaveUp(log *slog.Logger, e gateway.Event) {
 		return
 	}
 	if n.Verdict.Stop == policy.GivenUp {
-		waited(log, e).Warn("given up by command")
+		waited(log, e).Warn("given up by the operator")
 		return
 	}
 	waited(log, e).Error("gave up", "reason", string(n.Verdict.Stop), "do", advice(e))
 }
 
-// advice says what somebody can do about a call that fails.
+// advice returns what the operator or the client can do about a failing call.
 func advice(e gateway.Event) string {
 	f := e.Wait.Fault
 	switch wait := f.RetryAfter(e.At); {
 	case f.Status == 0:
-		return "check that the provider can be reached, or give another address with --upstream " + e.Call.Upstream + "=URL"
+		return "check that the provider is reachable, or set another address with --upstream " + e.Call.Upstream + "=URL"
 	case e.Wait.Verdict.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}

@@ -11,25 +11,23 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// Clients choose the names of models, so only so many are told apart, and only
-// by so much of the name.
+// Clients choose the names of models, so their number and length are bounded.
 const (
 	modelBound = 50
 	nameBound  = 64
 	otherModel = "other"
 )
 
-// answered stands for the kind of a try that has not failed.
+// answered is the kind label of a try that did not fail.
 const answered = "none"
 
-// The bounds of the histograms in seconds: what people call at once, and what
-// they have to wait for.
+// The buckets of the histograms, in seconds.
 var (
 	contentBuckets = []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	waitBuckets    = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
 )
 
-// metrics counts events.
+// metrics has the metrics that count events.
 type metrics struct {
 	requests, recovered, left, switched *prometheus.CounterVec // by upstream and model
 	tries, shared, retries              *prometheus.CounterVec // by upstream, model and kind
@@ -41,16 +39,16 @@ type metrics struct {
 	series map[pair]*series
 }
 
-// pair is whose a number is.
+// pair has the labels of a metric.
 type pair struct{ upstream, model string }
 
-// series are the numbers that every request needs, found at once.
+// series has the metrics of every request, looked up once.
 type series struct {
 	requests, answered prometheus.Counter
 	content, waited    prometheus.Observer
 }
 
-// newMetrics registers the numbers that events make.
+// newMetrics registers the metrics.
 func newMetrics(to prometheus.Registerer, version string) *metrics {
 	m := &metrics{models: make(map[string]bool), series: make(map[pair]*series)}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -63,19 +61,19 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 		to.MustRegister(v)
 		return v
 	}
-	m.requests = counter("requests_total", "Requests for an answer that have come in.", "upstream", "model")
-	m.recovered = counter("recovered_total", "Requests that were answered after a try had failed.", "upstream", "model")
-	m.left = counter("left_total", "Requests whose client left before it had its answer.", "upstream", "model")
-	m.switched = counter("switched_total", "Requests that went on at this upstream after another had failed.", "upstream", "model")
-	m.tries = counter("tries_total", "Requests sent to the upstream, by the kind of their fault; none: it answered.", "upstream", "model", "kind")
-	m.shared = counter("shared_tries_total", "Tries for which nothing was sent because another request found out.", "upstream", "model", "kind")
-	m.retries = counter("retries_total", "Waits for another try, by the kind of the fault before.", "upstream", "model", "kind")
-	m.gaveUp = counter("gave_up_total", "Requests that failed for good, by the kind of the last fault.", "upstream", "model", "kind")
+	m.requests = counter("requests_total", "Requests received.", "upstream", "model")
+	m.recovered = counter("recovered_total", "Requests answered after a failed try.", "upstream", "model")
+	m.left = counter("left_total", "Requests whose client left before the answer.", "upstream", "model")
+	m.switched = counter("switched_total", "Requests that failed over to this upstream.", "upstream", "model")
+	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "upstream", "model", "kind")
+	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "upstream", "model", "kind")
+	m.retries = counter("retries_total", "Retries, by kind of the preceding fault.", "upstream", "model", "kind")
+	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "upstream", "model", "kind")
 	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "upstream", "model", "kind")
-	m.content = histogram("time_to_first_content_seconds", "From the arrival of a request to the first content of its answer, waiting included.", contentBuckets)
-	m.waited = histogram("wait_seconds", "How long requests waited that had to, in all.", waitBuckets)
+	m.content = histogram("time_to_first_content_seconds", "Time from the arrival of a request to the first content of its answer, waits included.", contentBuckets)
+	m.waited = histogram("wait_seconds", "Total wait of requests that had to wait.", waitBuckets)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: "ridethrough", Name: "build_info", Help: "What is running; always 1.",
+		Namespace: "ridethrough", Name: "build_info", Help: "Version of the program as a label; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	build.Set(1)
@@ -83,7 +81,7 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 	return m
 }
 
-// watch counts an event.
+// watch records an event.
 func (m *metrics) watch(e gateway.Event) {
 	s, p := m.find(e.Call.Upstream, e.Call.Model)
 	switch e.Type {
@@ -123,7 +121,7 @@ func (m *metrics) tried(e gateway.Event, s *series, p pair) {
 	}
 }
 
-// observe counts a wait that came to nothing.
+// observe records the wait of a request without an answer.
 func (m *metrics) observe(e gateway.Event, s *series) {
 	if e.Wait.Waited > 0 {
 		s.waited.Observe(e.Wait.Waited.Seconds())
@@ -138,7 +136,7 @@ func kind(f *fault.Error) string {
 	return f.Kind.String()
 }
 
-// find returns the numbers of an upstream and a model, and whose they are.
+// find returns the series of an upstream and a model, and its labels.
 func (m *metrics) find(upstream, model string) (*series, pair) {
 	if len(model) > nameBound {
 		model = model[:nameBound]
@@ -156,7 +154,7 @@ func (m *metrics) find(upstream, model string) (*series, pair) {
 	return m.add(p)
 }
 
-// add makes the numbers of an upstream and a model.
+// add creates the series of an upstream and a model.
 func (m *metrics) add(p pair) (*series, pair) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

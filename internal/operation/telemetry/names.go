@@ -26,7 +26,7 @@ const (
 	serviceName      = attribute.Key("service.name")
 	serviceVersion   = attribute.Key("service.version")
 
-	// Ours, where the conventions have none.
+	// Names of our own, where the conventions have none.
 	requestNumber = attribute.Key("ridethrough.request")
 	upstreamName  = attribute.Key("ridethrough.upstream")
 	switchedFrom  = attribute.Key("ridethrough.switched_from")
@@ -35,7 +35,7 @@ const (
 	waitedTime    = attribute.Key("ridethrough.waited")      // seconds
 )
 
-// operation returns what a call asks for, in the conventions' word.
+// operation returns the operation name of a call.
 func operation(c gateway.Call) string {
 	if c.API == "gemini" {
 		return "generate_content"
@@ -52,7 +52,7 @@ func vendor(c gateway.Call) string {
 	return family
 }
 
-// described returns the attributes of a call.
+// described returns the span attributes of a call.
 func described(c gateway.Call) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(operation(c)), providerName.String(vendor(c)),

@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporterFor returns the exporter that the environment asks for; nil: none. See
+// exporterFor returns the exporter that the environment configures; nil: none. See
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
 // The exporter reads its own settings, such as headers and timeouts, from
 // there too.
@@ -28,11 +28,11 @@ func exporterFor(ctx context.Context, env func(string) string) (sdktrace.SpanExp
 	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true"), which == "none", which == "" && to == "":
 		return nil, nil
 	case which != "" && which != "otlp":
-		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: there is no exporter %q; use otlp", which)
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: no exporter %q; use otlp", which)
 	}
 	protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 	if protocol != "" && protocol != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not spoken; use http/protobuf", protocol)
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not supported; use http/protobuf", protocol)
 	}
 	return otlptracehttp.New(ctx)
 }

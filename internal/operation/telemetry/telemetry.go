@@ -1,10 +1,8 @@
-// Package telemetry tells operators what happens at the gateway: lines of a
-// log, numbers for Prometheus, and spans for OpenTelemetry where its usual
-// variables ask for them.
+// Package telemetry turns the gateway's events into log lines, Prometheus metrics
+// and, if the OTEL_ variables ask for them, OpenTelemetry spans.
 //
-// It is fed by the gateway's events, which carry no prompt, answer or
-// credential, so that none can get out here. It decides nothing and nobody
-// waits for it.
+// The events carry no prompt, answer or credential, so none can leak here. It
+// decides nothing, and no request waits for it.
 package telemetry
 
 import (
@@ -19,26 +17,25 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// Config says what is told, and where.
+// Config has the outputs of telemetry.
 type Config struct {
-	Log     *slog.Logger          // nil: no lines
-	Version string                // of the program; ""
-	Env     func(string) string   // says whether spans are exported: the OTEL_ variables; nil: they are not
-	Spans   sdktrace.SpanExporter // takes the spans, whatever Env says; nil: as Env says
+	Log     *slog.Logger          // nil: no log
+	Version string                // of the program
+	Env     func(string) string   // for the OTEL_ variables, which configure spans; nil: none are set
+	Spans   sdktrace.SpanExporter // used instead of Env's; nil: as Env says
 }
 
-// Telemetry tells what it is told. Its methods may be called by many
-// goroutines at the same time.
+// Telemetry records the gateway's events. Its methods may be called concurrently.
 type Telemetry struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	metrics  *metrics
-	traces   *traces // nil: nobody asks for them
+	traces   *traces // nil: off
 	page     http.Handler
 }
 
-// New returns a Telemetry. Its error says that spans are asked for and cannot be
-// exported; all else works then.
+// New returns a Telemetry. It is usable even with an error, which means that the
+// requested spans cannot be exported.
 func New(ctx context.Context, c Config) (*Telemetry, error) {
 	t := &Telemetry{log: c.Log, registry: prometheus.NewRegistry()}
 	t.metrics = newMetrics(t.registry, c.Version)
@@ -53,7 +50,7 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 	return t, err
 }
 
-// Watch is told of what happens at the gateway: it is for gateway.Config.
+// Watch records an event of the gateway.
 func (t *Telemetry) Watch(e gateway.Event) {
 	t.metrics.watch(e)
 	if t.traces != nil {
@@ -64,23 +61,23 @@ func (t *Telemetry) Watch(e gateway.Event) {
 	}
 }
 
-// Board shows how things are now: a *gateway.Gateway.
+// Board is the current state of the gateway: a *gateway.Gateway.
 type Board interface {
 	Waits() []gateway.Wait
 	Upstreams() []gateway.Health
 }
 
-// Show adds what can only be asked for to the numbers: who waits, and which
-// upstreams fail. It is called once.
+// Show adds gauges of the current waits and outages to the metrics. It must be called
+// at most once.
 func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b)) }
 
-// ServeHTTP answers with the numbers in the form that the reader asks for.
+// ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }
 
-// Gather returns the numbers as they are now.
+// Gather returns the gatherer of the metrics.
 func (t *Telemetry) Gather() prometheus.Gatherer { return t.registry }
 
-// Close exports what is left of the spans. It ends with ctx at the latest.
+// Close exports the remaining spans. It returns when ctx ends at the latest.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t.traces == nil {
 		return nil

@@ -82,24 +82,24 @@ func TestMetrics_OfAnOutage(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, outage(call)...)
 	tel.Show(board{})
 	want := `
-# HELP ridethrough_held_requests Waiting requests whose client is being kept alive.
+# HELP ridethrough_held_requests Waiting requests whose client gets keepalives.
 # TYPE ridethrough_held_requests gauge
 ridethrough_held_requests{upstream="spare"} 0
 ridethrough_held_requests{upstream="work"} 1
-# HELP ridethrough_recovered_total Requests that were answered after a try had failed.
+# HELP ridethrough_recovered_total Requests answered after a failed try.
 # TYPE ridethrough_recovered_total counter
 ridethrough_recovered_total{model="gpt-5",upstream="work"} 1
-# HELP ridethrough_retries_total Waits for another try, by the kind of the fault before.
+# HELP ridethrough_retries_total Retries, by kind of the preceding fault.
 # TYPE ridethrough_retries_total counter
 ridethrough_retries_total{kind="overloaded",model="gpt-5",upstream="work"} 3
-# HELP ridethrough_shared_tries_total Tries for which nothing was sent because another request found out.
+# HELP ridethrough_shared_tries_total Tries that were not sent because they shared the outcome of another request.
 # TYPE ridethrough_shared_tries_total counter
 ridethrough_shared_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 1
-# HELP ridethrough_tries_total Requests sent to the upstream, by the kind of their fault; none: it answered.
+# HELP ridethrough_tries_total Requests sent to the upstream, by kind of fault; none: answered.
 # TYPE ridethrough_tries_total counter
 ridethrough_tries_total{kind="none",model="gpt-5",upstream="work"} 1
 ridethrough_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 2
-# HELP ridethrough_waiting_requests Requests that wait for another try.
+# HELP ridethrough_waiting_requests Requests waiting for their next try.
 # TYPE ridethrough_waiting_requests gauge
 ridethrough_waiting_requests{upstream="spare"} 0
 ridethrough_waiting_requests{upstream="work"} 2
@@ -128,7 +128,7 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 	tel.Show(board{})
 	problems, err := testutil.GatherAndLint(tel.Gather())
 	if err != nil || len(problems) > 0 {
-		t.Error(problems, err)
+		t.Errorf("lint of the metrics: %v, %v, want no problems", problems, err)
 	}
 	families, err := tel.Gather().Gather()
 	if err != nil {
@@ -136,7 +136,7 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 	}
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "ridethrough_") {
-			t.Error(f.GetName())
+			t.Errorf("metric %s, want the prefix ridethrough_", f.GetName())
 		}
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			if name := l.GetName(); !strings.Contains(" upstream model kind ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
@@ -145,7 +145,7 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 		}
 	}
 	if len(families) != 16 {
-		t.Errorf("%d families", len(families))
+		t.Errorf("%d metric families, want 16", len(families))
 	}
 }
 
@@ -159,7 +159,7 @@ func TestMetrics_SeriesAreBounded(t *testing.T) {
 	if n != 51 || err != nil {
 		t.Errorf("%d series for 1000 models, %v", n, err)
 	}
-	want := "# HELP ridethrough_requests_total Requests for an answer that have come in.\n# TYPE ridethrough_requests_total counter\n"
+	want := "# HELP ridethrough_requests_total Requests received.\n# TYPE ridethrough_requests_total counter\n"
 	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_requests_total"); !strings.Contains(err.Error(), `{model="other",upstream="work"} 951`) {
 		t.Errorf("gather and compare: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestTelemetry_IsSafeForConcurrentUse(t *testing.T) {
 	}
 	all.Wait()
 	if n, err := testutil.GatherAndCount(tel.Gather(), "ridethrough_recovered_total"); n != 20 || err != nil {
-		t.Error(n, err)
+		t.Errorf("recovered_total has %d series, %v, want 20", n, err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestTraces_OmitProviderMessages(t *testing.T) {
 	spans := spansOf(t, append(outage(call), gateway.Event{Type: gateway.Began, Call: call},
 		gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
 	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "say hi") {
-		t.Error(text)
+		t.Errorf("spans contain the provider's message: %s", text)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestTraces_ExporterFollowsTheEnvironment(t *testing.T) {
 		{"OTEL_SDK_DISABLED=true OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", ""},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", ""},
 		{"OTEL_TRACES_EXPORTER=zipkin", `no exporter "zipkin"`},
-		{"OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc", `"grpc" is not spoken`},
+		{"OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc", `"grpc" is not supported`},
 	} {
 		env := func(name string) string {
 			for pair := range strings.FieldsSeq(c.env) {
@@ -338,12 +338,12 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Type: gateway.Ended}, ""},
 		{gateway.Event{Type: gateway.Left}, ""},
 		{gateway.Event{Type: gateway.Left, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 2}}}, `"client left","request":17,"retries":1`},
-		{gateway.Event{Type: gateway.Joined}, `"joined the same request that waits"`},
-		{gateway.Event{Type: gateway.Switched, From: "a"}, `"from":"a","level":"WARN","model":"gpt-5","msg":"another upstream"`},
+		{gateway.Event{Type: gateway.Joined}, `"joined an identical request in progress"`},
+		{gateway.Event{Type: gateway.Switched, From: "a"}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream"`},
 		{gateway.Event{Type: gateway.BrokeOff, Wait: policy.Wait{Fault: busy}}, `"msg":"answer broke off"`},
 		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
-		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider can be reached, or give another address with --upstream work=URL","error":"refused ***"`},
-		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
+		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},
+		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by the operator"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
 		{stop(policy.RetryAfterTooLong, far), `"do":"send the request again in 3h0m0s, as the provider asks"`},

@@ -19,20 +19,20 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// callBound is how many calls are traced at a time; the others are not.
+// callBound bounds the calls that are traced concurrently; others are not traced.
 const callBound = 100_000
 
-// traces makes spans: one for each call, as its client sees it, with a child
-// for each request that was sent for it.
+// traces creates a span for each call, as its client sees it, with a child for each
+// request that was sent.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 
 	mu    sync.Mutex
-	calls map[int64]traced // those under way that are sampled
+	calls map[int64]traced // sampled calls in progress
 }
 
-// traced is a call's span, and the context that makes others its children.
+// traced is a call's span with the context for its children.
 type traced struct {
 	context.Context
 	trace.Span
@@ -46,10 +46,10 @@ func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version stri
 		resource.WithAttributes(serviceName.String("ridethrough"), serviceVersion.String(version)),
 		resource.WithFromEnv())
 	if err != nil && log != nil {
-		log.Warn("OTEL_RESOURCE_ATTRIBUTES is not whole", "error", err.Error())
+		log.Warn("OTEL_RESOURCE_ATTRIBUTES is invalid", "error", err.Error())
 	}
 	if log != nil {
-		otel.SetErrorHandler(&complaints{log: log})
+		otel.SetErrorHandler(&errorLog{log: log})
 	}
 	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(who))
 	return &traces{
@@ -89,7 +89,7 @@ func (t *traces) begin(c gateway.Call) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithTimestamp(c.Began),
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(described(c)...))
 	if !span.IsRecording() {
-		return // the sampler has passed it over
+		return // not sampled
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +126,7 @@ func (t *traces) add(c traced, e gateway.Event) {
 	}
 }
 
-// tried makes the span of one request that was sent.
+// tried creates the span of a request that was sent.
 func (t *traces) tried(c traced, e gateway.Event) {
 	try := e.Try
 	end := try.Start.Add(try.Took)
@@ -148,7 +148,7 @@ func (t *traces) tried(c traced, e gateway.Event) {
 	span.End(trace.WithTimestamp(end))
 }
 
-// failed marks a span with its fault. The provider's words stay out: they may
+// failed marks a span with its fault, without the provider's message, which may
 // repeat a part of the prompt.
 func failed(span trace.Span, f *fault.Error) {
 	span.SetStatus(codes.Error, f.Label())
@@ -158,22 +158,21 @@ func failed(span trace.Span, f *fault.Error) {
 	}
 }
 
-// complaints writes what goes wrong with the export, which is nobody's to wait
-// for: one line a minute at the most, since a collector that is away fails each
-// batch.
-type complaints struct {
+// errorLog logs errors of the export, at most one a minute: an unreachable
+// collector fails each batch.
+type errorLog struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
 	last time.Time
 }
 
-// Handle writes an error, or leaves it out.
-func (c *complaints) Handle(err error) {
+// Handle logs an error, or drops it.
+func (c *errorLog) Handle(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); c.last.IsZero() || now.Sub(c.last) >= time.Minute {
 		c.last = now
-		c.log.Warn("spans are not exported", "error", fault.Scrub(err.Error()))
+		c.log.Warn("spans not exported", "error", fault.Scrub(err.Error()))
 	}
 }
