@@ -9,8 +9,8 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// visit calls see for each policy that is used and each chain of fallbacks, with
-// their paths. Either is zero where the other is given.
+// visit calls see with the path of each policy in use and of each fallback chain.
+// In each call, either p or chain is zero.
 func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	see("policy", c.policy, nil)
 	for _, u := range c.upstreams {
@@ -25,7 +25,7 @@ func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	}
 }
 
-// refer reports names that refer to nothing.
+// refer returns an error for each unknown name of a policy or an upstream.
 func (c *Config) refer() (faults Errors) {
 	say := func(path, format string, args ...any) {
 		faults = append(faults, c.source.fault(c.at[path], format, args...))
@@ -43,7 +43,7 @@ func (c *Config) refer() (faults Errors) {
 	return faults
 }
 
-// Warnings tells what is allowed and probably not meant.
+// Warnings returns valid settings that are probably not intended.
 func (c *Config) Warnings() (doubts Errors) {
 	say := func(path, format string, args ...any) {
 		doubts = append(doubts, c.source.fault(c.at[path], format, args...))
@@ -73,7 +73,7 @@ func (c *Config) Warnings() (doubts Errors) {
 	return doubts
 }
 
-// doubtUpstream tells what is probably not meant in an upstream.
+// doubtUpstream reports the warnings about an upstream.
 func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, args ...any)) {
 	at := "upstreams." + u.name
 	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !local(base.Hostname()) && !u.value.key.none {
@@ -86,7 +86,7 @@ func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, 
 	}
 }
 
-// doubtful tells what is odd about a policy; "": nothing.
+// doubtful returns the warning about a policy; "": none.
 func doubtful(p policy.Policy) string {
 	switch o := p.Forecast(1); {
 	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
@@ -109,7 +109,7 @@ func doubtful(p policy.Policy) string {
 	return ""
 }
 
-// bound is a budget; one that is not set never ends.
+// bound returns a budget, with 0 as no limit.
 func bound(d time.Duration) time.Duration {
 	if d == 0 {
 		return noLimit

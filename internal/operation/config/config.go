@@ -1,11 +1,11 @@
-// Package config reads the configuration of the gateway: a file of YAML that
-// names upstreams, their keys, policies and limits, and what the command line
-// and the environment put in its place.
+// Package config reads the configuration of the gateway: a YAML file with
+// upstreams, keys, policies and limits, and the overrides from flags and the
+// environment.
 //
 // The file is optional. All its mistakes are reported at once, with their lines,
-// and a file with a mistake is not used. Each field is described once, by a form
-// that reads it, shows it and writes its schema and its manual. Keys are not in
-// the file, only where they are stored.
+// and a file with a mistake is not used. Each field is described once, by a codec
+// that reads it, shows it, and yields its schema and its part of the manual. The
+// file does not contain keys, only where they are stored.
 package config
 
 import (
@@ -24,12 +24,12 @@ import (
 // DefaultListen is the default address of the gateway.
 const DefaultListen = "127.0.0.1:8484"
 
-// Config is a configuration: what the file says, what was set in its place,
-// and the defaults.
+// Config is a configuration: the values of the file, their overrides and the
+// defaults.
 type Config struct {
-	File   string   // that was read; "": none
+	File   string   // its path; "": no file
 	Listen string   // HOST:PORT
-	Hosts  []string // that are answered for, besides this machine's own
+	Hosts  []string // accepted Host names, besides this machine's own
 	Log    string   // debug, info, warn or error
 
 	token     secret
@@ -39,17 +39,17 @@ type Config struct {
 	spool     spool
 
 	source source
-	at     map[string]pos    // where the file has each value
-	origin map[string]string // who has set it in place of the file
+	at     map[string]pos    // the position of each value in the file
+	origin map[string]string // of overrides, by path: "--listen"
 }
 
-// spool says where the bodies of waiting requests are kept.
+// spool is where the bodies of waiting requests are stored.
 type spool struct {
 	memory int64
 	dir    string
 }
 
-// spools is the form of a spool.
+// spools is the codec of a spool.
 func spools() form[spool] {
 	return object(
 		schema{name: "spool", about: "Where bodies of waiting requests are stored.", words: "memory and dir"}, nil,
@@ -58,7 +58,7 @@ func spools() form[spool] {
 	)
 }
 
-// Load reads a file.
+// Load reads and parses a file. Its errors are those of [Parse], or name the file.
 func Load(name string) (Config, error) {
 	data, err := readFile(name)
 	if err != nil {
@@ -76,8 +76,8 @@ func readFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Parse reads the text of a file; name is for errors, which are [Errors], and
-// for the paths in it. A text that says nothing gives the defaults.
+// Parse parses the text of a file. Errors are [Errors] and contain name; relative
+// paths in the text start at its directory. An empty text has the defaults.
 func Parse(name string, data []byte) (Config, error) {
 	src, data := sourceOf(name, data)
 	c, r := read(src, data, file(nil))
@@ -89,14 +89,13 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// sourceOf returns the text of a file, and the bytes without the mark that some
-// editors put at the start.
+// sourceOf returns the source of a file, and its bytes without a byte order mark.
 func sourceOf(name string, data []byte) (source, []byte) {
 	text := strings.TrimPrefix(string(data), "\uFEFF")
 	return source{name, strings.Split(text, "\n")}, []byte(text)
 }
 
-// inOrder sorts errors by their places.
+// inOrder compares errors by their positions.
 func inOrder(a, b *Error) int {
 	if a.Line != b.Line {
 		return a.Line - b.Line
@@ -117,8 +116,8 @@ func (c *Config) complete() {
 	}
 }
 
-// Set puts a value in the place of what the file says for one of the fields
-// listen, token, hosts, policy and log. origin is who says so: "--listen".
+// Set overrides one of the fields listen, token, hosts, policy and log. origin is
+// the source of the value, such as "--listen".
 func (c *Config) Set(field, value, origin string) error {
 	v := &node{kind: text, text: value}
 	switch field {
@@ -143,7 +142,7 @@ func (c *Config) Set(field, value, origin string) error {
 	return nil
 }
 
-// mark remembers who has set a value.
+// mark records the origin of an override.
 func (c *Config) mark(path, origin string) {
 	c.origin = maps.Clone(c.origin)
 	if c.origin == nil {
@@ -152,7 +151,7 @@ func (c *Config) mark(path, origin string) {
 	c.origin[path] = origin
 }
 
-// setPolicy takes the name of a policy, or a file that holds the fields of one.
+// setPolicy overrides the policy with a named one, or one from a file.
 func (c *Config) setPolicy(value, origin string) error {
 	set := choice{name: value}
 	if !slices.Contains(c.policyNames(), value) {
@@ -171,7 +170,7 @@ func (c *Config) setPolicy(value, origin string) error {
 	return nil
 }
 
-// policyNames lists the policies that have a name.
+// policyNames returns the names of all named policies.
 func (c *Config) policyNames() []string {
 	names := append(policy.Presets(), never)
 	for _, p := range c.policies {
@@ -180,7 +179,7 @@ func (c *Config) policyNames() []string {
 	return names
 }
 
-// Policy names the policy of upstreams that have none of their own.
+// Policy returns the name of the default policy; "own" if it has no name.
 func (c *Config) Policy() string {
 	if c.policy.own != nil {
 		return "own"
@@ -188,8 +187,8 @@ func (c *Config) Policy() string {
 	return c.policy.name
 }
 
-// SetUpstream puts a base URL in the place of what the file says for an
-// upstream, or adds the upstream if it is named like an API.
+// SetUpstream overrides the base URL of an upstream, or adds the upstream if its
+// name is that of an API.
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
 		if !slices.Contains(gateway.APIs(), name) {
@@ -207,7 +206,7 @@ func (c *Config) SetUpstream(name, base, origin string) error {
 	return nil
 }
 
-// Upstreams lists the names of the upstreams.
+// Upstreams returns the names of the upstreams.
 func (c *Config) Upstreams() []string {
 	var names []string
 	for _, u := range c.all() {
@@ -216,7 +215,7 @@ func (c *Config) Upstreams() []string {
 	return names
 }
 
-// all returns the upstreams, one for each API where the file names none.
+// all returns the upstreams: those of the file, or else one for each API.
 func (c *Config) all() []named[upstream] {
 	if len(c.upstreams) > 0 {
 		return c.upstreams
@@ -228,7 +227,8 @@ func (c *Config) all() []named[upstream] {
 	return all
 }
 
-// path makes a path whole: it begins in the folder of the file, or at home.
+// path returns a function that makes paths absolute. They start at the directory
+// of the file, or with ~/ at the home directory.
 func (c *Config) path(env func(string) string) func(string) string {
 	return func(p string) string {
 		if rest, ok := strings.CutPrefix(p, "~/"); ok && env("HOME") != "" {

@@ -10,21 +10,21 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// Error is one thing that is wrong, or questionable, in a file.
+// Error is a mistake in a file, or a warning about it.
 type Error struct {
 	File         string
 	Line, Column int    // from 1
-	Message      string // what is wrong and what was wanted
+	Message      string // what is wrong and what was expected
 	text         string // of the line, without what may be a credential
 }
 
-// Error returns the fault on one line: "config.yaml:3:5: …".
+// Error returns the position and the message on one line: "config.yaml:3:5: …".
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(e.File), e.Line, e.Column, e.Message)
 }
 
-// Excerpt returns the fault with its whole path, and below it the line with a
-// mark under the place.
+// Excerpt returns the error with its full path, and below it the line of the file
+// with a mark under the position.
 func (e *Error) Excerpt() string {
 	number := fmt.Sprintf("%5d", e.Line)
 	blank := strings.Repeat(" ", len(number))
@@ -32,10 +32,10 @@ func (e *Error) Excerpt() string {
 		number, e.text, blank, strings.Repeat(" ", e.Column-1))
 }
 
-// Errors is all that is wrong in a file, in the order of its lines.
+// Errors are all mistakes in a file, in the order of its lines.
 type Errors []*Error
 
-// Error returns the first fault and the number of the others.
+// Error returns the first error and the number of the others.
 func (e Errors) Error() string {
 	if len(e) == 1 {
 		return e[0].Error()
@@ -43,7 +43,7 @@ func (e Errors) Error() string {
 	return fmt.Sprintf("%v (and %d more)", e[0], len(e)-1)
 }
 
-// Excerpts returns an error with the lines that it is about, if it has any.
+// Excerpts returns an error with excerpts of the file, if it is an [Errors].
 func Excerpts(err error) string {
 	all, ok := errors.AsType[Errors](err)
 	if !ok {
@@ -56,7 +56,7 @@ func Excerpts(err error) string {
 	return strings.Join(texts, "\n")
 }
 
-// pos is a place in the file; zero: none.
+// pos is a position in the file; zero: none.
 type pos struct{ line, column int }
 
 // source is the text of a file.
@@ -65,11 +65,11 @@ type source struct {
 	lines []string
 }
 
-// longest is how many characters of a line are shown.
+// longest is the number of characters of a line that are shown.
 const longest = 120
 
-// fault makes an error for a place. One that is not in the text becomes the
-// nearest that is.
+// fault returns an error for a position, which is moved into the text if it is
+// outside.
 func (s source) fault(at pos, format string, args ...any) *Error {
 	e := &Error{File: s.name, Line: min(max(at.line, 1), max(len(s.lines), 1)), Message: fault.Scrub(fmt.Sprintf(format, args...))}
 	line := ""
@@ -81,12 +81,12 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 	return e
 }
 
-// credential is the value of a field whose name says that it is secret. A
-// mapping is none: it says where the credential is.
+// credential matches the value of a field with a secret's name. It does not match
+// mappings, which only contain where the secret is.
 var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 
-// shown returns a line as it may be shown: without tabs, which move the mark, and
-// without what may be a credential.
+// shown returns a line without tabs, which would move the mark, and without
+// possible credentials.
 func shown(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Reference is the part of the manual that lists the fields.
+// Reference returns the part of the manual that lists the fields.
 func Reference() string { return reference(file(nil).schema) }
 
-// ScenarioReference is the same of the lab's manual.
+// ScenarioReference returns the same part of the lab's manual.
 func ScenarioReference() string { return reference(scenarios().schema) }
 
 func reference(root schema) string {
@@ -39,7 +39,7 @@ func table(b *strings.Builder, title, about string, s *schema) {
 	b.WriteString("\n")
 }
 
-// value says in the manual what a field takes.
+// value returns the description of a field's values.
 func value(s *schema) string {
 	words := s.words
 	for _, d := range s.definitions(nil) {

@@ -1,6 +1,6 @@
 package config
 
-// file is the form of the configuration file.
+// file is the codec of the configuration file.
 func file(start func(*reader, *node) Config) form[Config] {
 	return object(
 		schema{words: "the fields of a configuration"}, start,

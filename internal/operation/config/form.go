@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// form is what a value may look like. It reads the value, shows it and
-// describes it, so that parser, schema and manual cannot disagree.
+// form reads, shows and describes the values of a type, so that parser, schema and
+// manual cannot disagree.
 type form[T any] struct {
 	schema schema
 	read   func(*reader, *node) (T, bool)
 	show   func(T) *node
 }
 
-// reader collects what is wrong and where each value stands.
+// reader collects errors and the positions of values.
 type reader struct {
 	source
 	faults Errors
 	path   []string
-	at     map[string]pos // of the values that were read, by their paths: "upstreams.local.url"
-	blind  map[int]int    // lines of which nothing is shown from a column on
+	at     map[string]pos // the positions of values by path: "upstreams.local.url"
+	blind  map[int]int    // lines that are hidden from a column on
 
 	renamed []rename // keys of an earlier version
 }
 
-// rename is a key of an earlier version, and the name that it has now.
+// rename is a key of an earlier version with its present name.
 type rename struct {
 	fault    *Error
 	old, new string
 }
 
-// fail says what is wrong with a value.
+// fail reports an error of a value.
 func (r *reader) fail(n *node, format string, args ...any) {
 	if n.kind == broken {
 		return
@@ -41,7 +41,7 @@ func (r *reader) fail(n *node, format string, args ...any) {
 	r.faults = append(r.faults, r.fault(n.pos, format, args...))
 }
 
-// read reads a file of a form.
+// read reads a file with a codec.
 func read[T any](src source, data []byte, f form[T]) (T, *reader) {
 	root, faults := parse(src, data)
 	if root == nil {
@@ -52,7 +52,7 @@ func read[T any](src source, data []byte, f form[T]) (T, *reader) {
 	return v, r
 }
 
-// done returns what is wrong, in the order of the lines; nil: nothing.
+// done returns the errors in the order of the lines; nil: none.
 func (r *reader) done() error {
 	if len(r.faults) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func (r *reader) done() error {
 	return r.faults
 }
 
-// earlier says in one sentence that a file is of an earlier version: with the
-// first of its keys that have another name now, and what the others are called.
+// earlier returns one error for a file of an earlier version: about its first
+// renamed key, with the new names of the others.
 func (r *reader) earlier() *Error {
 	slices.SortStableFunc(r.renamed, func(a, b rename) int { return inOrder(a.fault, b.fault) })
 	first := r.renamed[0]
@@ -87,7 +87,7 @@ func (r *reader) earlier() *Error {
 	return first.fault
 }
 
-// want says that a value is none of a form.
+// want reports that a value has another form than the schema.
 func (r *reader) want(n *node, s *schema, why string) {
 	got := n.kind.String()
 	if n.kind == text || n.kind == number {
@@ -102,7 +102,7 @@ func (r *reader) want(n *node, s *schema, why string) {
 	r.fail(n, "%s; want %s", got, s.words)
 }
 
-// below reads what stands below a name of the path.
+// below reads the value of a field, with its name appended to the path.
 func (r *reader) below(name string, n *node, read func()) {
 	r.path = append(r.path, name)
 	r.at[strings.Join(r.path, ".")] = n.pos
@@ -110,7 +110,7 @@ func (r *reader) below(name string, n *node, read func()) {
 	r.path = r.path[:len(r.path)-1]
 }
 
-// scalar is the form of a value that one text holds.
+// scalar is the codec of a scalar.
 func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) form[T] {
 	if s.Type == nil {
 		s.Type = "string"
@@ -138,7 +138,7 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 	}
 }
 
-// oneOf is the form of a text that is one of a few.
+// oneOf is the codec of an enumeration.
 func oneOf(words string, values ...string) form[string] {
 	s := schema{words: words + ": " + either(values), Enum: values}
 	return scalar(s, func(v string) (string, error) {
@@ -151,7 +151,7 @@ func oneOf(words string, values ...string) form[string] {
 
 func itself(s string) string { return s }
 
-// seq is the form of a list that has something in it.
+// seq is the codec of a list that is not empty.
 func seq[T any](words string, of form[T]) form[[]T] {
 	s := schema{words: words, Type: "array", Items: &of.schema, MinItems: 1}
 	return form[[]T]{
@@ -180,7 +180,7 @@ func seq[T any](words string, of form[T]) form[[]T] {
 	}
 }
 
-// orNothing is the type of fields that may all be commented out.
+// orNothing is the type of a mapping whose fields may all be commented out.
 func orNothing() []string { return []string{"object", "null"} }
 
 // named is a value with the name that the user gave it.
@@ -189,7 +189,8 @@ type named[T any] struct {
 	value T
 }
 
-// byName is the form of fields whose names are the user's, in their order.
+// byName is the codec of a mapping with names that the user chooses. It keeps their
+// order.
 func byName[T any](words string, name form[string], of form[T]) form[[]named[T]] {
 	s := schema{words: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
 	return form[[]named[T]]{
@@ -220,16 +221,16 @@ func byName[T any](words string, name form[string], of form[T]) form[[]named[T]]
 	}
 }
 
-// field is one field of an S.
+// field is a field of S.
 type field[S any] struct {
 	name   string
 	old    string // its name in an earlier version; "": the same
 	schema schema
 	read   func(*reader, *node, *S)
-	show   func(*S) *node // nil: it is not set, and has no default that can be written down
+	show   func(*S) *node // returns nil if it is unset and has no default
 }
 
-// of makes a field; at gives the place where its value goes.
+// of returns a field; at returns the address of its value.
 func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
 	described := f.schema
 	described.says = s
@@ -255,15 +256,15 @@ func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
 	}
 }
 
-// formerly names the field's key in an earlier version, which is refused with a
-// hint.
+// formerly sets the field's key in an earlier version, which is rejected with the
+// new name.
 func (f field[S]) formerly(old string) field[S] {
 	f.old = old
 	return f
 }
 
-// object is the form of fields that we name. fresh, where it is not nil, gives
-// the value that the fields are put into.
+// object is the codec of a mapping with known fields. fresh, unless nil, returns
+// the initial value.
 func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) form[S] {
 	if s.Additional = false; s.Type == nil {
 		s.Type = orNothing()
@@ -302,7 +303,7 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 	}
 }
 
-// readFields reads the fields of a mapping and refuses unknown ones.
+// readFields reads the fields of a mapping and rejects unknown ones.
 func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed map[string]string, s *schema, to *S) {
 	for _, e := range n.entries {
 		f, ok := byName[e.key.text]
@@ -319,7 +320,7 @@ func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed m
 	}
 }
 
-// instead suggests a name that the user may have meant.
+// instead suggests a similar name, or else lists all.
 func instead(name string, names []string) string {
 	for _, n := range names {
 		if near(name, n) {
@@ -329,8 +330,8 @@ func instead(name string, names []string) string {
 	return "want " + either(names)
 }
 
-// near reports whether two names differ by a character, by two that have changed
-// places, or by how their words are joined.
+// near reports whether two names differ only by a character, by two swapped ones,
+// or by how their words are joined.
 func near(a, b string) bool {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "")
 	a, b = strings.ToLower(plain.Replace(a)), strings.ToLower(plain.Replace(b))
@@ -346,10 +347,10 @@ func near(a, b string) bool {
 	return len(a) <= 1 && len(b) <= 1 || swapped
 }
 
-// list writes names for people: "a, b and c".
+// list returns names as "a, b and c".
 func list(names []string) string { return joined(names, " and ") }
 
-// either writes names for people: "a, b or c".
+// either returns names as "a, b or c".
 func either(names []string) string { return joined(names, " or ") }
 
 func joined(names []string, last string) string {

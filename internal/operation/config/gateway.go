@@ -14,9 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Gateway returns what the gateway takes, with every key at hand. It refuses, as
-// [Errors], what cannot work: a key that is not there, a fallback that answers
-// nothing that is asked.
+// Gateway returns the configuration of the gateway, with all keys. Its errors are
+// [Errors], such as for a missing key or a fallback with another API.
 func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	m := mapper{config: c, env: env}
 	made := gateway.Config{Policy: c.Retry(), Spool: gateway.Spool{Memory: c.spool.memory}}
@@ -36,7 +35,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	return made, nil
 }
 
-// Token returns what clients have to show; "": nothing.
+// Token returns the token that clients must send; "": none.
 func (c *Config) Token(env func(string) string) (string, error) {
 	if c.token == (secret{}) {
 		return "", nil
@@ -46,12 +45,12 @@ func (c *Config) Token(env func(string) string) (string, error) {
 	case err == nil:
 		return get()
 	case c.origin["token"] != "":
-		return "", err // the file has no part in it
+		return "", err // it does not come from the file
 	}
 	return "", Errors{c.source.fault(c.at["token"], "%v", err)}
 }
 
-// mapper makes gateway's values of ours.
+// mapper converts a configuration into the gateway's.
 type mapper struct {
 	config *Config
 	env    func(string) string
@@ -62,7 +61,7 @@ func (m *mapper) say(path, format string, args ...any) {
 	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
 }
 
-// folder returns the path of a folder that has to be there.
+// folder returns the absolute path of a directory, which must exist.
 func (m *mapper) folder(path, name string) string {
 	name = m.config.path(m.env)(name)
 	info, err := os.Stat(name)
@@ -81,7 +80,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: chained(u.fallback),
 	}
 	if u.url != "" {
-		made.Base, _ = parseBase(u.url) // it was looked at as it was read
+		made.Base, _ = parseBase(u.url) // it was checked when it was read
 	}
 	if u.key.env != "" || u.key.file != "" {
 		get, err := u.key.open(m.config.path(m.env), m.env)
@@ -98,7 +97,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	return made
 }
 
-// over returns the limits with those of other where the file sets none.
+// over returns other with the limits that the file sets.
 func (l limits) over(other gateway.Limits) *gateway.Limits {
 	set := func(d *time.Duration, to time.Duration) {
 		switch to {
@@ -122,7 +121,7 @@ func chained(chain []fallback) (made []gateway.Fallback) {
 	return made
 }
 
-// policy returns the policy of a choice; nil: none is chosen.
+// policy returns the chosen policy; nil: none.
 func (m *mapper) policy(c choice) *policy.Policy {
 	if c == (choice{}) {
 		return nil
@@ -131,11 +130,10 @@ func (m *mapper) policy(c choice) *policy.Policy {
 	return &p
 }
 
-// Retry returns the policy in force; one that is called none never retries.
+// Retry returns the default policy.
 func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
 
-// Named returns the policy of a name, a preset's or one of the file; "": the one
-// in force.
+// Named returns a preset or a named policy of the file; "": the default policy.
 func (c *Config) Named(name string) (policy.Policy, error) {
 	switch {
 	case name == "":
@@ -160,8 +158,8 @@ func (c *Config) resolve(chosen choice) policy.Policy {
 	return p
 }
 
-// check reports what the gateway refuses, at the upstream or the fallback that is
-// wrong.
+// check reports the gateway's errors at the positions of their upstreams or
+// fallbacks.
 func (m *mapper) check(made gateway.Config) {
 	joined, ok := made.Check().(interface{ Unwrap() []error })
 	if !ok {
@@ -179,8 +177,8 @@ func (m *mapper) check(made gateway.Config) {
 	}
 }
 
-// parseBase reads the base URL of an upstream. Its errors do not repeat it,
-// since it may hold a password or a key.
+// parseBase parses the base URL of an upstream. Its errors do not contain the URL,
+// which may contain a password or a key.
 func parseBase(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -189,7 +187,7 @@ func parseBase(s string) (*url.URL, error) {
 	return u, gateway.CheckBase(u)
 }
 
-// public returns the URL at which an API is found by default.
+// public returns the default base URL of an API.
 func public(api string) string {
 	for _, u := range gateway.Defaults() {
 		if u.API == api {
@@ -199,7 +197,7 @@ func public(api string) string {
 	return ""
 }
 
-// local reports whether a host is a name of this machine for itself.
+// local reports whether a host is localhost or a loopback address.
 func local(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

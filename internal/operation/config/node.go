@@ -12,8 +12,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// node is a value as it stands in the file. The rest of the package knows
-// nothing else of YAML.
+// node is a value of the file. The rest of the package does not depend on YAML.
 type node struct {
 	pos
 	kind    kind
@@ -25,7 +24,7 @@ type node struct {
 // entry is one line of a mapping.
 type entry struct{ key, value *node }
 
-// kind is what a value looks like.
+// kind is the kind of a node.
 type kind int
 
 const (
@@ -35,15 +34,15 @@ const (
 	boolean
 	sequence
 	mapping
-	broken // what is wrong with it has been said
+	broken // its error was reported
 )
 
-// String returns the kind in plain words.
+// String returns the kind as in errors.
 func (k kind) String() string {
 	return [...]string{"nothing", "a text", "a number", "true or false", "a list", "fields", "nothing"}[k]
 }
 
-// field finds the value of a field; nil: there is none.
+// field returns the value of a field; nil: none.
 func (n *node) field(name string) *node {
 	for _, e := range n.entries {
 		if e.key.text == name {
@@ -53,13 +52,13 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// limits of a file. No honest configuration comes near them.
+// Limits of a file, far above what a real configuration needs.
 const (
 	maxBytes = 256 << 10
 	maxNodes = 20_000 // aliases counted as often as they are used
 )
 
-// tree is a file on its way from YAML to nodes.
+// tree converts YAML to nodes.
 type tree struct {
 	source
 	anchors map[string]anchored
@@ -67,19 +66,19 @@ type tree struct {
 	faults  Errors
 }
 
-// anchored is a value that has a name, and how many nodes it is made of.
+// anchored is a value with an anchor, and its number of nodes.
 type anchored struct {
 	*node
 	size int
 }
 
-// parse reads YAML. The node is nil where the file says nothing.
+// parse parses YAML. The node is nil if the file is empty.
 func parse(src source, data []byte) (*node, Errors) {
 	t := &tree{source: src, anchors: map[string]anchored{}}
 	if len(data) > maxBytes {
 		return nil, Errors{src.fault(pos{}, "the file has %d bytes, more than the limit of %d", len(data), maxBytes)}
 	}
-	// The parser takes time by the square of how deep values are in each other.
+	// The parser's time grows with the square of the nesting depth.
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("- ")) > maxNodes {
 		return nil, Errors{src.fault(pos{}, "the file has more values than the limit of %d", maxNodes)}
 	}
@@ -100,20 +99,20 @@ func parse(src source, data []byte) (*node, Errors) {
 	return root, t.faults
 }
 
-// syntax makes the parser's error one of ours.
+// syntax converts an error of the parser.
 func (t *tree) syntax(err error) *Error {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
 		return t.fault(pos{}, "invalid YAML: %v", err)
 	}
-	says := e.GetMessage()
+	message := e.GetMessage()
 	switch {
-	case strings.Contains(says, "mapping value is not allowed"):
-		says += "; a value with a colon and a space needs quotes"
-	case strings.Contains(says, `'	'`):
-		says = "tab; YAML is indented with spaces"
+	case strings.Contains(message, "mapping value is not allowed"):
+		message += "; a value with a colon and a space needs quotes"
+	case strings.Contains(message, `'	'`):
+		message = "tab; YAML is indented with spaces"
 	}
-	return t.fault(place(e.GetToken()), "invalid YAML: %s", says)
+	return t.fault(place(e.GetToken()), "invalid YAML: %s", message)
 }
 
 func place(t *token.Token) pos {
@@ -123,7 +122,7 @@ func place(t *token.Token) pos {
 	return pos{t.Position.Line, t.Position.Column}
 }
 
-// position is where a value begins.
+// position returns the start of a value.
 func position(n ast.Node) pos {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -140,7 +139,7 @@ func (t *tree) say(n ast.Node, format string, args ...any) {
 	t.faults = append(t.faults, t.fault(position(n), format, args...))
 }
 
-// node makes a node.
+// node converts a value.
 func (t *tree) node(n ast.Node) *node {
 	made := &node{pos: position(n)}
 	if !t.more(n, 1) {
@@ -205,8 +204,8 @@ func (t *tree) entries(values []*ast.MappingValueNode) []entry {
 	return entries
 }
 
-// anchor remembers a value by the name that it has, from where it ends:
-// nothing contains itself.
+// anchor converts a value and registers its anchor afterwards, so that no value
+// contains itself.
 func (t *tree) anchor(n *ast.AnchorNode) *node {
 	before := t.nodes
 	made := t.node(n.Value)
@@ -214,7 +213,7 @@ func (t *tree) anchor(n *ast.AnchorNode) *node {
 	return made
 }
 
-// alias repeats a value.
+// alias returns a copy of the anchored value.
 func (t *tree) alias(n *ast.AliasNode) *node {
 	made := node{pos: position(n), kind: broken}
 	value, ok := t.anchors[n.Value.String()]
@@ -228,7 +227,7 @@ func (t *tree) alias(n *ast.AliasNode) *node {
 	return &made
 }
 
-// more counts nodes and reports whether the file may have so many.
+// more counts nodes and reports whether they are within the limit.
 func (t *tree) more(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count

@@ -10,26 +10,25 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// rule is a policy of the user's own.
+// rule is a policy that the user defines.
 type rule struct {
-	preset string // that it starts from; "": none
+	preset string // to start from; "": none
 	policy.Policy
 }
 
-// choice is a policy where one is used; zero: none is chosen.
+// choice is a reference to a policy, by name or with its fields; zero: none.
 type choice struct {
 	name string
 	own  *rule
 }
 
-// never is the name of the policy that never tries again.
+// never is the name of the policy without retries.
 const never = "none"
 
-// choices is the form of a policy where one is used: by its name, or its
-// numbers.
+// choices is the codec of a reference to a policy.
 func choices() form[choice] {
 	own, name := numbers(), anyName("a policy's name")
-	known := schema{Type: "string", Enum: append(policy.Presets(), never)} // for editors, which offer them
+	known := schema{Type: "string", Enum: append(policy.Presets(), never)} // for completion in editors
 	s := schema{words: "the name of a policy, or its fields", AnyOf: []*schema{&known, &name.schema, &own.schema}}
 	return form[choice]{
 		schema: s,
@@ -53,7 +52,7 @@ func choices() form[choice] {
 	}
 }
 
-// policyName is the form of a name of a policy of one's own.
+// policyName is the codec of the name of a policy that the user defines.
 func policyName() form[string] {
 	return wording("a name that begins with a letter and is no preset's", `^[A-Za-z][A-Za-z0-9._-]*$`, func(s string) bool {
 		_, preset := policy.Preset(s)
@@ -62,7 +61,7 @@ func policyName() form[string] {
 	})
 }
 
-// numbers is the form of a policy of the user's own.
+// numbers is the codec of a policy's fields.
 func numbers() form[rule] {
 	return object(
 		schema{name: "policy", about: "A policy of your own.", words: "the fields of a policy"}, fromPreset,
@@ -80,7 +79,7 @@ func numbers() form[rule] {
 	)
 }
 
-// fromPreset starts a policy from its preset.
+// fromPreset returns the preset of a policy.
 func fromPreset(r *reader, n *node) rule {
 	base := n.field("preset")
 	if base == nil {
@@ -89,11 +88,11 @@ func fromPreset(r *reader, n *node) rule {
 		}
 		return rule{Policy: policy.Policy{Retries: policy.Unlimited}}
 	}
-	preset, _ := policy.Preset(base.text) // an unknown name is refused where the field is read
+	preset, _ := policy.Preset(base.text) // reading the field rejects an unknown name
 	return rule{Policy: preset}
 }
 
-// multiplier is the form of a growth.
+// multiplier is the codec of a factor from 1.
 func multiplier() form[float64] {
 	least := 1.0
 	return scalar(schema{Type: "number", Minimum: &least, words: "a number from 1, such as 2"}, func(s string) (float64, error) {
@@ -105,7 +104,7 @@ func multiplier() form[float64] {
 	}, func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) })
 }
 
-// retries is the form of a number of retries.
+// retries is the codec of a number of retries.
 func retries() form[int] {
 	least := 0.0
 	s := schema{words: "a number from 0, or unlimited", AnyOf: []*schema{{Type: "integer", Minimum: &least}, {Type: "string", Enum: []string{"unlimited"}}}}
@@ -130,7 +129,7 @@ func retries() form[int] {
 	}
 }
 
-// jitters is the form of a jitter: one share for both ways, or one for each.
+// jitters is the codec of a jitter: one share for both directions, or one for each.
 func jitters() form[policy.Jitter] {
 	both := share()
 	each := object(

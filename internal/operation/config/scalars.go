@@ -10,16 +10,16 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// duration is the form of a time above zero.
+// duration is the codec of a duration above zero.
 func duration() form[time.Duration] {
 	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, words: "a time above zero, such as 30s, 5m or 1d12h"},
 		parseDuration, ShowDuration)
 }
 
-// noLimit is a limit that the file sets to none.
+// noLimit is the value of a limit of none.
 const noLimit time.Duration = math.MaxInt64
 
-// limit is the form of a time that may be without end.
+// limit is the codec of a duration or none.
 func limit() form[time.Duration] {
 	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", words: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
@@ -36,17 +36,17 @@ func limit() form[time.Duration] {
 		})
 }
 
-// size is the form of a number of bytes.
+// size is the codec of a number of bytes.
 func size() form[int64] {
 	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, words: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
 }
 
-// share is the form of a part of a wait.
+// share is the codec of a percentage.
 func share() form[float64] {
 	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, words: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
 }
 
-// wording is the form of a text that a function checks.
+// wording is the codec of a text that check accepts.
 func wording(words, pattern string, check func(string) bool) form[string] {
 	return scalar(schema{words: words, Pattern: pattern}, func(s string) (string, error) {
 		if !check(s) {
@@ -56,7 +56,7 @@ func wording(words, pattern string, check func(string) bool) form[string] {
 	}, itself)
 }
 
-// address is the form of an address to listen on.
+// address is the codec of an address to listen on.
 func address() form[string] {
 	return wording("HOST:PORT, such as "+DefaultListen, `:[0-9]+$`, func(s string) bool {
 		_, port, err := net.SplitHostPort(s)
@@ -65,7 +65,7 @@ func address() form[string] {
 	})
 }
 
-// host is the form of a host's name or address without a port.
+// host is the codec of a host's name or address without a port.
 func host() form[string] {
 	return wording("a host without scheme and port, such as gateway.internal", `^[A-Za-z0-9._:-]+$`, func(s string) bool {
 		ok := strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._:-") == "" && s != ""
@@ -73,7 +73,7 @@ func host() form[string] {
 	})
 }
 
-// baseURL is the form of an upstream's base URL.
+// baseURL is the codec of an upstream's base URL.
 func baseURL() form[string] {
 	f := wording("a URL such as https://llm.example/v1", `^https?://`, nil)
 	f.read = func(r *reader, n *node) (string, bool) {
@@ -86,8 +86,7 @@ func baseURL() form[string] {
 	return f
 }
 
-// kindsOf is the form of a list of fault kinds. transient stands for all that
-// pass by themselves.
+// kindsOf is the codec of a list of fault kinds, of which transient is a group.
 func kindsOf() form[fault.Set] {
 	names := kindNames()
 	each := seq("a list of kinds of faults: "+list(names), oneOf("a kind of fault", names...))
@@ -113,7 +112,7 @@ func kindsOf() form[fault.Set] {
 	}
 }
 
-// kindSet returns the kinds behind a name; none: it is no name.
+// kindSet returns the kinds with a name; zero: the name is unknown.
 func kindSet(name string) fault.Set {
 	if name == "transient" {
 		return fault.Transient
@@ -126,7 +125,7 @@ func kindSet(name string) fault.Set {
 	return 0
 }
 
-// kindNames lists what kindSet knows.
+// kindNames returns the names that kindSet knows.
 func kindNames() []string {
 	names := []string{"transient"}
 	for k := fault.Unknown; k < fault.Canceled; k++ {

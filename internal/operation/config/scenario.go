@@ -9,46 +9,44 @@ import (
 	"unicode"
 )
 
-// Scenario is an outage that can be played: who calls, what answers, and what
-// goes wrong when.
+// Scenario is an outage to simulate: the callers, the provider and its failures.
 type Scenario struct {
-	Name     string // of the file, without its ending
+	Name     string // of the file, without its extension
 	Title    string
 	About    string
-	Lasts    time.Duration // the time in which calls begin
-	Seed     uint64        // of all chance
+	Lasts    time.Duration // the time in which calls start
+	Seed     uint64        // of all random numbers
 	Callers  Callers
 	Upstream Service
 	Outages  []Outage
-	Policies []string // that are played, by their names; none: all
+	Policies []string // the names of those to simulate; none: all
 }
 
-// Callers are those who call. Each makes a call, and the next a while after
-// that has ended.
+// Callers are the clients. Each makes one call at a time.
 type Callers struct {
 	Number   int
-	Every    time.Duration // from the end of a call to the next, on average
-	Patience time.Duration // after so long a caller leaves; 0: never
-	Tokens   int           // that a call costs
+	Every    time.Duration // the average time from the end of a call to the next
+	Patience time.Duration // until a caller disconnects; 0: no limit
+	Tokens   int           // of a call
 }
 
-// Service is what answers.
+// Service is the provider outside of outages.
 type Service struct {
-	Takes   time.Duration // an answer, on average
-	Refuses time.Duration // a refusal
-	Rate    float64       // answers begun per second at the most; 0: no bound
+	Takes   time.Duration // the average time of an answer
+	Refuses time.Duration // the time of a rejection
+	Rate    float64       // accepted calls per second; 0: no limit
 }
 
-// Outage is one thing that goes wrong for a while.
+// Outage is one failure for some time.
 type Outage struct {
 	Kind     string // of OutageKinds
 	From     time.Duration
 	For      time.Duration
-	Status   int           // of refusals
-	Share    float64       // of calls that a partial outage refuses
-	Down, Up time.Duration // of flapping
-	Tokens   int           // per minute that a rate limit lets through
-	Rate     float64       // calls per second that a limited capacity lets through
+	Status   int           // of rejections
+	Share    float64       // of calls that a partial outage rejects
+	Down, Up time.Duration // the intervals of flapping
+	Tokens   int           // per minute that a rate limit allows
+	Rate     float64       // calls per second that a limited capacity accepts
 	Slower   float64       // how many times as long an answer takes
 }
 
@@ -62,8 +60,8 @@ const (
 	Limited   = "limited"
 )
 
-// needs are the fields without which an outage of a kind says nothing. No other
-// kind may have them.
+// needs are the required fields of each kind of outage. No other kind may have
+// them.
 var needs = map[string][]string{
 	Total:     nil,
 	Partial:   {"share"},
@@ -73,19 +71,19 @@ var needs = map[string][]string{
 	Limited:   {"rate"},
 }
 
-// OutageKinds lists the kinds in the order in which people see them.
+// OutageKinds returns the kinds in the order of the manual.
 func OutageKinds() []string {
 	return []string{Total, Partial, Flapping, RateLimit, BrownOut, Limited}
 }
 
-// Bounds of a scenario, so that it is played in a minute and in a gigabyte.
+// Limits of a scenario, so that it takes at most a minute and a gigabyte.
 const (
 	MaxCallers = 20_000
 	maxCalls   = 20_000_000
 	maxLasts   = 7 * day
 )
 
-// scenarios is the form of the whole file.
+// scenarios is the codec of the file.
 func scenarios() form[Scenario] {
 	f := object(
 		schema{words: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
@@ -101,8 +99,8 @@ func scenarios() form[Scenario] {
 	return checked(f, checkScenario)
 }
 
-// prose is the form of a text for people. It comes on terminals and into
-// pictures as it is, so there is nothing in it that those would obey.
+// prose is the codec of a text without control characters, since terminals and
+// charts show it unchanged.
 func prose(words string) form[string] {
 	return scalar(schema{words: words}, func(s string) (string, error) {
 		switch {
@@ -115,13 +113,13 @@ func prose(words string) form[string] {
 	}, itself)
 }
 
-// unseen reports whether a letter is a command for a terminal, or turns the order
-// of others around.
+// unseen reports whether r is a control character, of terminals or of text
+// direction.
 func unseen(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// seen takes away what is unseen.
+// seen is a mapping for [strings.Map] that removes invisible characters.
 func seen(r rune) rune {
 	if unseen(r) {
 		return -1
@@ -165,7 +163,7 @@ func outages() form[Outage] {
 	), checkOutage)
 }
 
-// checkOutage says what an outage of its kind lacks, or cannot have.
+// checkOutage reports missing and invalid fields of an outage.
 func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 	wants(r, n, o, s)
 	if o.Kind == "" {
@@ -193,7 +191,7 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 	}
 }
 
-// checkScenario says what cannot be played.
+// checkScenario reports what makes a scenario impossible to simulate.
 func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 	wants(r, n, s, shape)
 	if s.Seed == 0 && n.field("seed") == nil {
@@ -206,8 +204,8 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		return n
 	}
 	c := s.Callers
-	if what, err := s.bounds(); err != nil {
-		r.fail(at(what[0]).part(what[1]), "%v", err)
+	if path, err := s.bounds(); err != nil {
+		r.fail(at(path[0]).part(path[1]), "%v", err)
 	}
 	for i, o := range s.Outages {
 		item := at("outages").item(i)
@@ -222,13 +220,13 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 	}
 }
 
-// Bounds says why a scenario is too large to be played; nil: it is not.
+// Bounds returns an error if the scenario is too large to simulate.
 func (s *Scenario) Bounds() error {
 	_, err := s.bounds()
 	return err
 }
 
-// bounds is Bounds with the field that is at fault, and the one below it.
+// bounds returns the error of Bounds and the path of its field.
 func (s *Scenario) bounds() (at [2]string, err error) {
 	c := s.Callers
 	calls := float64(c.Number) * float64(s.Lasts) / float64(max(c.Every, 1))
@@ -244,7 +242,7 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	return at, nil
 }
 
-// part is the value of a field, or the node itself where it has none.
+// part returns the value of a field, or the node itself if it has none.
 func (n *node) part(name string) *node {
 	if v := n.field(name); v != nil {
 		return v
@@ -252,7 +250,7 @@ func (n *node) part(name string) *node {
 	return n
 }
 
-// item is an item of a list, or the node itself where it has none.
+// item returns an item of a list, or the node itself if it has none.
 func (n *node) item(i int) *node {
 	if i < len(n.items) {
 		return n.items[i]
@@ -260,7 +258,8 @@ func (n *node) item(i int) *node {
 	return n
 }
 
-// checked is a form whose values are looked at as a whole once they are read.
+// checked returns a codec that also checks each value after all its fields were
+// read.
 func checked[T any](f form[T], check func(*reader, *node, *T, *schema)) form[T] {
 	read := f.read
 	f.read = func(r *reader, n *node) (T, bool) {
@@ -274,7 +273,7 @@ func checked[T any](f form[T], check func(*reader, *node, *T, *schema)) form[T] 
 	return f
 }
 
-// wants says which of the fields that are needed are missing.
+// wants reports missing required fields.
 func wants[T any](r *reader, n *node, _ *T, s *schema) {
 	for _, name := range s.Required {
 		if n.field(name) == nil {
@@ -283,7 +282,7 @@ func wants[T any](r *reader, n *node, _ *T, s *schema) {
 	}
 }
 
-// whole is the form of a whole number.
+// whole is the codec of an integer.
 func whole[T ~int | ~uint64](words string, least, most T) form[T] {
 	low := float64(least)
 	return scalar(schema{Type: "integer", Minimum: &low, words: words}, func(s string) (T, error) {
@@ -298,8 +297,7 @@ func whole[T ~int | ~uint64](words string, least, most T) form[T] {
 	}, func(v T) string { return fmt.Sprint(v) })
 }
 
-// rates is the form of a number of calls per time: 20/s. It is per second, and
-// above zero.
+// rates is the codec of a rate above zero, such as 20/s. Its value is per second.
 func rates() form[float64] {
 	return scalar(schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, words: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
 		count, unit, _ := strings.Cut(s, "/")
@@ -315,7 +313,7 @@ func rates() form[float64] {
 	}, func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "/s" })
 }
 
-// ParseScenario reads the text of a file. Its errors are [Errors].
+// ParseScenario parses the text of a file. Its errors are [Errors].
 func ParseScenario(name string, data []byte) (Scenario, error) {
 	src, data := sourceOf(name, data)
 	s, r := read(src, data, scenarios())
@@ -329,7 +327,7 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 	return s, nil
 }
 
-// LoadScenario reads a file.
+// LoadScenario reads and parses a file.
 func LoadScenario(name string) (Scenario, error) {
 	data, err := readFile(name)
 	if err != nil {

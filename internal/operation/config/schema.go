@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Where editors find the schemas.
+// The URLs of the schemas, for editors.
 const (
 	schemas     = "https://raw.githubusercontent.com/ridethrough/ridethrough/main/docs/"
 	schemaURL   = schemas + "config.schema.json"
 	scenarioURL = schemas + "scenario.schema.json"
 )
 
-// schema describes a value in the words of JSON Schema, draft 2020-12.
+// schema is a JSON Schema, draft 2020-12.
 type schema struct {
 	Type          any        `json:"type,omitzero"` // a string, or []string
 	Enum          []string   `json:"enum,omitzero"`
@@ -29,14 +29,14 @@ type schema struct {
 	Additional    any        `json:"additionalProperties,omitzero"` // false or *schema
 	AnyOf         []*schema  `json:"anyOf,omitzero"`
 
-	name  string // of a definition that others refer to; "": it stands where it is used
-	about string // what it is for
-	words string // what was wanted, as errors say it
+	name  string // of a shared definition; "": it is inlined
+	about string // its description
+	words string // the expected form, for errors
 	says         // as a field
 }
 
-// says describes a field: what it is for, its default as it would be written,
-// and what holds if it is left out and has none.
+// says describes a field: its purpose, its default, and without a default what
+// applies if it is left out.
 type says struct{ doc, def, without string }
 
 // property is a field of an object.
@@ -45,7 +45,7 @@ type property struct {
 	schema *schema
 }
 
-// properties are fields in the order in which people should see them.
+// properties are fields in the order of the manual.
 type properties []property
 
 func (p properties) names() []string {
@@ -56,7 +56,7 @@ func (p properties) names() []string {
 	return names
 }
 
-// MarshalJSON keeps the order.
+// MarshalJSON encodes an object in this order.
 func (p properties) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -77,10 +77,10 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// plain is a schema that writes itself out.
+// plain is a schema without the methods, which is always inlined.
 type plain schema
 
-// MarshalJSON writes a reference in place of a definition.
+// MarshalJSON encodes a reference if the schema is a shared definition.
 func (s *schema) MarshalJSON() ([]byte, error) {
 	described := struct {
 		Ref         string `json:"$ref,omitzero"`
@@ -96,7 +96,7 @@ func (s *schema) MarshalJSON() ([]byte, error) {
 	return json.Marshal(described)
 }
 
-// below are the schemas that this one is made of.
+// below returns the schemas of the schema's parts.
 func (s *schema) below() []*schema {
 	var all []*schema
 	for _, p := range s.Properties {
@@ -112,16 +112,15 @@ func (s *schema) below() []*schema {
 	return all
 }
 
-// definitions are the schemas with names in and below this one, in the order in
-// which they are met.
+// definitions appends the shared definitions in the schema to known.
 func (s *schema) definitions(known properties) properties {
 	if s.name != "" {
 		if slices.Contains(known.names(), s.name) {
 			return known
 		}
-		whole := *s
-		whole.name, whole.says = "", says{doc: s.about}
-		known = append(known, property{s.name, &whole})
+		inlined := *s
+		inlined.name, inlined.says = "", says{doc: s.about}
+		known = append(known, property{s.name, &inlined})
 	}
 	for _, b := range s.below() {
 		known = b.definitions(known)
@@ -135,7 +134,7 @@ func Schema() []byte {
 	return document(&root, schemaURL, "The configuration of ridethrough")
 }
 
-// document writes a schema as a file of its own.
+// document returns a schema as a JSON document.
 func document(root *schema, id, title string) []byte {
 	text, err := json.MarshalIndent(struct {
 		Dialect string `json:"$schema"`
@@ -148,7 +147,7 @@ func document(root *schema, id, title string) []byte {
 		(*plain)(root), root.definitions(nil),
 	}, "", "  ")
 	if err != nil {
-		panic(err) // it is made of strings and numbers
+		panic(err) // it contains only strings and numbers
 	}
 	return append(text, '\n')
 }

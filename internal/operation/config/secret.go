@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// secret says where a credential is; zero: nowhere.
+// secret is where a credential is stored; zero: nowhere.
 type secret struct {
 	env, file string
-	none      bool // nothing is wanted
+	none      bool // no credential is sent
 }
 
-// places is the form of a secret.
+// places is the codec of a secret.
 func places() form[secret] {
 	f := object(
 		schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", words: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
@@ -42,7 +42,7 @@ func places() form[secret] {
 	return f
 }
 
-// hide keeps a value that may be a secret from being shown.
+// hide removes a value from the excerpts of errors, since it may be a secret.
 func (r *reader) hide(n *node) {
 	if column, ok := r.blind[n.line]; !ok || n.column < column {
 		r.blind[n.line] = n.column
@@ -56,7 +56,7 @@ func (r *reader) hide(n *node) {
 	}
 }
 
-// keys is the form of the credential of an upstream.
+// keys is the codec of an upstream's credential.
 func keys() form[secret] {
 	of := places()
 	return form[secret]{
@@ -76,8 +76,8 @@ func keys() form[secret] {
 	}
 }
 
-// variable is the form of the name of an environment variable. What is none
-// may be the secret itself, and is not repeated.
+// variable is the codec of the name of an environment variable. Errors do not
+// repeat an invalid name, which may be the secret itself.
 func variable() form[string] {
 	f := wording("the name of an environment variable, such as ANTHROPIC_API_KEY", `^[A-Za-z_][A-Za-z0-9_]*$`, nil)
 	f.read = func(r *reader, n *node) (string, bool) {
@@ -92,7 +92,8 @@ func variable() form[string] {
 	return f
 }
 
-// open returns the credential whenever it is asked for; path makes paths whole.
+// open returns a function that returns the current credential; path makes paths
+// absolute.
 func (s secret) open(path func(string) string, env func(string) string) (func() (string, error), error) {
 	if s.file != "" {
 		f := &secretFile{path: path(s.file)}
@@ -106,8 +107,8 @@ func (s secret) open(path func(string) string, env func(string) string) (func() 
 	return func() (string, error) { return value, nil }, err
 }
 
-// oneLine takes the space from the ends of a credential and refuses what no
-// header can hold.
+// oneLine trims the space around a credential and rejects one that cannot be in a
+// header.
 func oneLine(value string) (string, error) {
 	value = strings.TrimSpace(value)
 	switch {
@@ -119,17 +120,17 @@ func oneLine(value string) (string, error) {
 	return value, nil
 }
 
-// secretFile is a file with a credential, which may be exchanged at any time.
+// secretFile is a file with a credential, which may be replaced at any time.
 type secretFile struct {
 	path string
 
 	mu    sync.Mutex
-	value string      // as it was last read
-	seen  os.FileInfo // of what it was read from
+	value string      // when the file was last read
+	seen  os.FileInfo // the file when it was read
 }
 
-// get reads the file where it is another than the last time. A file that is
-// gone or empty for a moment, as while it is being exchanged, changes nothing.
+// get returns the credential and rereads a changed file. If the file is missing or
+// empty, for example while it is being replaced, the last credential stays valid.
 func (f *secretFile) get() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +158,7 @@ func (f *secretFile) get() (string, error) {
 	return f.value, nil
 }
 
-// reason is why a file cannot be had, without its path.
+// reason returns the cause of a file's error, without the path.
 func reason(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err
@@ -165,7 +166,7 @@ func reason(err error) error {
 	return err
 }
 
-// same reports whether nothing has happened to a file.
+// same reports whether a file is unchanged.
 func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

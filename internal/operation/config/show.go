@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// line is one line of a configuration that is shown.
+// line is one line of the shown configuration.
 type line struct {
-	path   string // of the value on it; "": none
+	path   string // of its value; "": none
 	text   string
 	value  string // as it is shown
 	origin string
 }
 
-// Show writes the configuration as it is in force, as a file that means the
-// same. With origins each value has a comment that says where it comes from.
+// Show returns the effective configuration as an equivalent file. With origins,
+// each value has a comment with its source.
 func (c *Config) Show(origins bool) string {
 	var b strings.Builder
 	lines := c.lines()
@@ -39,17 +39,17 @@ func (c *Config) Show(origins bool) string {
 	return b.String()
 }
 
-// lines are the lines of the configuration with all that it leaves to defaults.
+// lines returns the lines of the configuration, defaults included.
 func (c *Config) lines() []line {
-	whole := *c
-	whole.upstreams = slices.Clone(c.all())
-	for i := range whole.upstreams {
-		if u := &whole.upstreams[i].value; u.url == "" {
+	full := *c
+	full.upstreams = slices.Clone(c.all())
+	for i := range full.upstreams {
+		if u := &full.upstreams[i].value; u.url == "" {
 			u.url = public(u.api)
 		}
 	}
 	p := printer{config: c}
-	p.fields("", "", file(nil).show(whole))
+	p.fields("", "", file(nil).show(full))
 	return p.lines
 }
 
@@ -59,8 +59,7 @@ type printer struct {
 	lines  []line
 }
 
-// fields writes a mapping. The values that a policy has from its preset are
-// written out, so that the preset is only an origin.
+// fields writes a mapping. A policy's preset is replaced by its values.
 func (p *printer) fields(path, indent string, n *node) {
 	rest := "default"
 	preset := n.field("preset")
@@ -76,7 +75,7 @@ func (p *printer) fields(path, indent string, n *node) {
 	}
 }
 
-// value writes a value behind what comes before it on its line.
+// value writes a value after the text before it on its line.
 func (p *printer) value(path, indent, before, rest string, n *node) {
 	switch {
 	case n.kind == mapping && len(n.entries) == 0:
@@ -108,11 +107,11 @@ func (p *printer) add(path, before, value, rest string) {
 	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.from(path, rest)})
 }
 
-// from says where a value comes from: whoever has set it or what it is part of,
-// or a line of the file, or else the rest.
+// from returns the source of a value: the origin of its override, a line of the
+// file, or else rest.
 func (c *Config) from(path, rest string) string {
-	for whole := path; whole != ""; whole = whole[:max(0, strings.LastIndexByte(whole, '.'))] {
-		if origin := c.origin[whole]; origin != "" {
+	for p := path; p != ""; p = p[:max(0, strings.LastIndexByte(p, '.'))] {
+		if origin := c.origin[p]; origin != "" {
 			return origin
 		}
 	}
@@ -122,8 +121,7 @@ func (c *Config) from(path, rest string) string {
 	return rest
 }
 
-// written returns a scalar as it stands in a file, quoted where it could mean
-// something else.
+// written returns a scalar as YAML, quoted where necessary.
 func written(n *node) string {
 	if n.kind == number || plainText(n.text) {
 		return n.text
@@ -150,11 +148,11 @@ func plainText(s string) bool {
 
 // Change is a value that differs between two configurations.
 type Change struct {
-	Field    string // its path: "upstreams.local.url"
-	Old, New string // as they are shown; "": there is none
+	Field    string // the path of the value: "upstreams.local.url"
+	Old, New string // as shown; "": none
 }
 
-// Changes compares the configurations as they are in force.
+// Changes returns the differences of the effective configurations.
 func (c *Config) Changes(old *Config) (all []Change) {
 	before := map[string]string{}
 	for _, l := range old.lines() {
@@ -174,7 +172,7 @@ func (c *Config) Changes(old *Config) (all []Change) {
 	return all
 }
 
-// String returns the change for people: "policy: patient → worker".
+// String returns the change as text: "policy: patient → worker".
 func (c Change) String() string {
 	switch {
 	case c.Old == "":

@@ -5,6 +5,5 @@ import _ "embed"
 //go:embed starter.yaml
 var starter string
 
-// Starter is a file to begin with: it changes nothing, and says what could be
-// changed.
+// Starter returns a commented file to start from. It contains the defaults.
 func Starter() string { return starter }

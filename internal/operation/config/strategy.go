@@ -11,34 +11,33 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Strategy is how a program tries again, in our words: its numbers, and what
-// it does with answers and stated waits.
+// Strategy is the retry behavior of another program.
 type Strategy struct {
 	Name          string
 	Title         string
 	Policy        policy.Policy
-	Statuses      []int         // HTTP statuses that it tries again
-	Fewer         []Fewer       // statuses that it tries again less often
+	Statuses      []int         // HTTP statuses that it retries
+	Fewer         []Fewer       // statuses that it retries less often
 	MaxRetryAfter time.Duration // the longest Retry-After that it honors; 0: it honors none
-	Beyond        string        // what it does with a longer one: BeyondIgnores, BeyondEnds or BeyondShortens
-	Timeout       time.Duration // of each of its tries; 0: none
+	Beyond        string        // its reaction to a longer one: BeyondIgnores, BeyondEnds or BeyondShortens
+	Timeout       time.Duration // of each try; 0: none
 	Source        string        // where the numbers are published
-	Seen          string        // which version of that, and when it was read
-	Note          string        // what else there is to know
+	Seen          string        // the version of the source, and when it was read
+	Note          string        // remarks
 	Doubt         string        // what could not be verified; "": nothing
 }
 
-// Fewer bounds the retries after a status.
+// Fewer limits the retries after a status.
 type Fewer struct{ Status, Retries int }
 
-// What is done with a stated wait that is too long.
+// Reactions to a Retry-After that is too long.
 const (
 	BeyondIgnores  = "ignores"
 	BeyondEnds     = "ends"
 	BeyondShortens = "shortens"
 )
 
-// strategies is the form of a file of them.
+// strategies is the codec of a file of strategies.
 func strategies() form[[]named[Strategy]] {
 	one := checked(object(
 		schema{name: "strategy", words: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
@@ -57,7 +56,7 @@ func strategies() form[[]named[Strategy]] {
 	return byName("strategies by name", policyName(), one)
 }
 
-// strategyPolicy is the form of a policy where it stands by itself.
+// strategyPolicy is the codec of a policy without a name.
 func strategyPolicy() form[policy.Policy] {
 	f := numbers()
 	return form[policy.Policy]{
@@ -78,10 +77,10 @@ func fewer() form[Fewer] {
 	), wants)
 }
 
-// allServer is the status that stands for all from 500 on.
+// allServer is the lowest of the statuses that 5xx stands for.
 const allServer = 500
 
-// statuses is the form of a status, or 5xx for all of the server's.
+// statuses is the codec of a status, or 5xx.
 func statuses() form[int] {
 	words := "a status, or 5xx"
 	f := scalar(schema{words: words}, nil, strconv.Itoa)
@@ -99,8 +98,8 @@ func statuses() form[int] {
 	return f
 }
 
-// Retries reports whether the strategy tries again after a status, if it is the
-// nth failure.
+// Retries reports whether the strategy retries after the nth failure, which has
+// this status.
 func (s *Strategy) Retries(status, n int) bool {
 	for _, f := range s.Fewer {
 		if f.Status == status && n > f.Retries {
@@ -110,7 +109,7 @@ func (s *Strategy) Retries(status, n int) bool {
 	return slices.Contains(s.Statuses, status) || status >= allServer && slices.Contains(s.Statuses, -allServer)
 }
 
-// ParseStrategies reads the text of a file.
+// ParseStrategies parses the text of a file of strategies by name.
 func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 	src, data := sourceOf(name, data)
 	all, r := read(src, data, strategies())
@@ -128,15 +127,15 @@ func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 	return made, nil
 }
 
-// parseRule reads the text of a file that holds the fields of one policy.
+// parseRule parses the text of a file with the fields of one policy.
 func parseRule(name string, data []byte) (rule, error) {
 	src, data := sourceOf(name, data)
 	own, r := read(src, data, numbers())
 	return own, r.done()
 }
 
-// LoadPolicy reads a file that holds the fields of one policy, and says what is
-// probably not meant in it.
+// LoadPolicy reads a file with the fields of one policy. The text is a warning
+// about it; "": none.
 func LoadPolicy(name string) (policy.Policy, string, error) {
 	data, err := readFile(name)
 	if err != nil {
@@ -149,11 +148,11 @@ func LoadPolicy(name string) (policy.Policy, string, error) {
 	return own.Policy, doubtful(own.Policy), nil
 }
 
-// Policies lists the policies that have a name: the presets, the one that never
-// tries again and those of the file.
+// Policies returns the names of all policies: the presets, none, and those of the
+// file.
 func (c *Config) Policies() []string { return c.policyNames() }
 
-// bare is the name of a file without its folder and ending.
+// bare returns the name of a file without its directory and extension.
 func bare(name string) string {
 	return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 }

@@ -10,7 +10,7 @@ import (
 
 const day = 24 * time.Hour
 
-// The patterns of the units below, as the schema has them.
+// The patterns of values with units, for the schema.
 const (
 	durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`
 	sizePattern     = `^[0-9]+(\.[0-9]+)? ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$`
@@ -23,8 +23,7 @@ var (
 	errRange = errors.New("it is too large")
 )
 
-// parseDuration reads a duration of Go's that may have days as well: 1d12h. It
-// is above zero.
+// parseDuration parses a duration above zero in Go's units and d for days: 1d12h.
 func parseDuration(s string) (time.Duration, error) {
 	sum := time.Duration(0)
 	for rest := s; rest != "" || s == ""; {
@@ -46,7 +45,7 @@ func parseDuration(s string) (time.Duration, error) {
 			return 0, errRange
 		case err != nil:
 			return 0, errForm
-		case d > (math.MaxInt64-1-sum)/factor: // the longest of all means no limit
+		case d > (math.MaxInt64-1-sum)/factor: // the largest value is noLimit
 			return 0, errRange
 		}
 		sum += d * factor
@@ -58,15 +57,14 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// decimal reports whether a text is digits, with a point between them or none.
+// decimal reports whether s is digits, optionally with a point between them.
 func decimal(s string) bool {
-	whole, part, point := strings.Cut(s, ".")
+	integral, fraction, point := strings.Cut(s, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-	return digits(whole) && (!point || digits(part))
+	return digits(integral) && (!point || digits(fraction))
 }
 
-// ShowDuration writes a duration as a file may hold it, without the zeros that Go
-// appends: 8h, 1m30s.
+// ShowDuration returns a duration without the zeros that Go appends: 8h, 1m30s.
 func ShowDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -93,7 +91,7 @@ var sizes = []struct {
 	{"B", 1},
 }
 
-// parseSize reads a number of bytes: 32MiB. It is above zero.
+// parseSize parses a number of bytes above zero: 32MiB.
 func parseSize(s string) (int64, error) {
 	for _, u := range sizes {
 		count, ok := strings.CutSuffix(s, u.unit)
@@ -116,7 +114,7 @@ func parseSize(s string) (int64, error) {
 	return 0, errForm
 }
 
-// showSize writes a size in the largest unit that divides it.
+// showSize returns a size in the largest unit that divides it.
 func showSize(n int64) string {
 	for _, u := range sizes {
 		if strings.Contains(u.unit, "i") && n%u.bytes == 0 {
@@ -126,7 +124,7 @@ func showSize(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
-// parsePercent reads a share of a wait: 10%. It is at most 100%.
+// parsePercent parses a percentage from 0% to 100%.
 func parsePercent(s string) (float64, error) {
 	count, ok := strings.CutSuffix(s, "%")
 	if !ok || !decimal(count) {

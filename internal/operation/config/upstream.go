@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// upstream is a provider as the file has it.
+// upstream is a provider, or an account with it.
 type upstream struct {
 	api, url string
 	key      secret
@@ -24,14 +24,14 @@ type upstream struct {
 // limits bound each try; zero: the gateway's.
 type limits struct{ connect, firstByte, idle time.Duration }
 
-// fallback is where a call goes on.
+// fallback is an upstream that takes over a failing call.
 type fallback struct {
 	to            string
 	after         time.Duration
 	immediatelyOn fault.Set
 }
 
-// route is what holds for some models.
+// route overrides settings for some models.
 type route struct {
 	models   []string
 	policy   choice
@@ -39,7 +39,7 @@ type route struct {
 	fallback []fallback
 }
 
-// upstreams is the form of an upstream.
+// upstreams is the codec of an upstream.
 func upstreams() form[upstream] {
 	return object(
 		schema{name: "upstream", about: "One provider, or one account with it.", words: "the fields of an upstream"}, fresh,
@@ -54,7 +54,7 @@ func upstreams() form[upstream] {
 	)
 }
 
-// fresh begins an upstream: its name may be that of its API.
+// fresh returns an upstream whose API is its name, if there is one.
 func fresh(r *reader, n *node) upstream {
 	name := r.path[len(r.path)-1]
 	switch {
@@ -66,7 +66,7 @@ func fresh(r *reader, n *node) upstream {
 	return upstream{}
 }
 
-// bounds is the form of limits. A route has no defaults of its own.
+// bounds is the codec of limits. usual adds the defaults, which routes do not have.
 func bounds(name string, usual bool) form[limits] {
 	unset := func(def string) (string, string) {
 		if usual {
@@ -86,7 +86,7 @@ func bounds(name string, usual bool) form[limits] {
 	)
 }
 
-// chain is the form of a list of fallbacks.
+// chain is the codec of a list of fallbacks.
 func chain() form[[]fallback] {
 	return seq("a list of fallbacks", object(
 		schema{name: "fallback", about: "Another upstream for a failing call.", words: "the fields of a fallback", Required: []string{"to"}}, toward,
@@ -96,7 +96,7 @@ func chain() form[[]fallback] {
 	))
 }
 
-// toward begins a fallback, which has to lead somewhere.
+// toward returns an empty fallback and checks that it has the field to.
 func toward(r *reader, n *node) fallback {
 	if n.field("to") == nil {
 		r.fail(n, "a fallback needs the field to with the name of an upstream")
@@ -104,7 +104,7 @@ func toward(r *reader, n *node) fallback {
 	return fallback{}
 }
 
-// routes is the form of a route.
+// routes is the codec of a route.
 func routes() form[route] {
 	return object(
 		schema{name: "route", about: "Overrides for some models.", words: "the fields of a route"}, nil,
@@ -115,7 +115,7 @@ func routes() form[route] {
 	)
 }
 
-// pattern is the form of a pattern of models.
+// pattern is the codec of a pattern for models.
 func pattern() form[string] {
 	return wording("a model's name or a pattern such as claude-opus-*", "", func(s string) bool {
 		_, err := path.Match(s, "")
@@ -123,7 +123,7 @@ func pattern() form[string] {
 	})
 }
 
-// upstreamName is the form of the name of an upstream.
+// upstreamName is the codec of the name of an upstream.
 func upstreamName() form[string] {
 	return wording("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta and api",
 		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
@@ -132,7 +132,7 @@ func upstreamName() form[string] {
 		})
 }
 
-// anyName is the form of a name that stands elsewhere.
+// anyName is the codec of any text that is not empty.
 func anyName(words string) form[string] {
 	return wording(words, "", func(s string) bool { return s != "" })
 }

@@ -7,20 +7,19 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Use is a policy and who goes by it.
+// Use is a policy and its users.
 type Use struct {
 	Name   string
 	Policy policy.Policy
-	Preset bool     // it is there without a configuration
+	Preset bool     // it is built in
 	By     []string // "conversations", upstreams, and routes as "anthropic, route 1"
 }
 
-// Uses lists the policies that have a name, and those that somebody has for
-// himself. Conversations go by the policy of upstreams that have none, unless
-// they name another.
+// Uses returns all named policies and those without a name. Conversations use the
+// default policy unless they name another.
 func (c *Config) Uses() []Use {
 	var all []Use
-	own := map[*rule]int{} // where those without a name are
+	own := map[*rule]int{} // the indexes of those without a name
 	for _, name := range c.policyNames() {
 		preset := name == never || slices.Contains(policy.Presets(), name)
 		all = append(all, Use{Name: name, Policy: c.resolve(choice{name: name}), Preset: preset})

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// every is how often a file is looked at. Looking works everywhere, also where
-// a folder is mounted or the file is a link that is exchanged.
+// every is the interval between two checks of a file. Polling also works with
+// mounted directories and replaced links.
 const every = time.Second
 
-// Watch calls changed whenever the file is another than before and stays so for
-// a second, since whoever writes it may not be done, and whenever asked brings
-// something. It returns when ctx ends.
+// Watch calls changed whenever the file has changed and then stayed the same for a
+// second, and whenever asked receives a value. It returns when ctx ends.
 func Watch[T any](ctx context.Context, name string, asked <-chan T, changed func()) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -37,8 +36,8 @@ func Watch[T any](ctx context.Context, name string, asked <-chan T, changed func
 	}
 }
 
-// glance is what a file looked like.
-type glance struct{ info os.FileInfo } // nil: there is none
+// glance is the state of a file.
+type glance struct{ info os.FileInfo } // nil: it does not exist
 
 func look(name string) glance {
 	info, err := os.Stat(name)
