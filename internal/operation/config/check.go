@@ -25,18 +25,18 @@ func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	}
 }
 
-// refer returns an error for each unknown name of a policy or an upstream.
-func (c *Config) refer() (faults Errors) {
+// checkReferences returns an error for each unknown name of a policy or an upstream.
+func (c *Config) checkReferences() (faults Errors) {
 	say := func(path, format string, args ...any) {
 		faults = append(faults, c.source.fault(c.at[path], format, args...))
 	}
 	c.visit(func(path string, p choice, chain []fallback) {
 		if p.name != "" && !slices.Contains(c.policyNames(), p.name) {
-			say(path, "unknown policy %q; %s", p.name, instead(p.name, c.policyNames()))
+			say(path, "unknown policy %q; %s", p.name, suggest(p.name, c.policyNames()))
 		}
 		for i, f := range chain {
 			if f.to != "" && !slices.Contains(c.Upstreams(), f.to) {
-				say(fmt.Sprintf("%s.%d.to", path, i), "unknown upstream %q; %s", f.to, instead(f.to, c.Upstreams()))
+				say(fmt.Sprintf("%s.%d.to", path, i), "unknown upstream %q; %s", f.to, suggest(f.to, c.Upstreams()))
 			}
 		}
 	})
@@ -52,14 +52,14 @@ func (c *Config) Warnings() (doubts Errors) {
 	c.visit(func(path string, p choice, _ []fallback) {
 		used[p.name] = true
 		if p.own != nil {
-			if doubt := doubtful(p.own.Policy); doubt != "" {
+			if doubt := policyWarning(p.own.Policy); doubt != "" {
 				say(path, "%s", doubt)
 			}
 		}
 	})
 	for _, p := range c.policies {
 		path := "policies." + p.name
-		if doubt := doubtful(p.value.Policy); doubt != "" {
+		if doubt := policyWarning(p.value.Policy); doubt != "" {
 			say(path, "%s", doubt)
 		}
 		if !used[p.name] {
@@ -67,16 +67,16 @@ func (c *Config) Warnings() (doubts Errors) {
 		}
 	}
 	for _, u := range c.upstreams {
-		c.doubtUpstream(u, say)
+		c.upstreamWarnings(u, say)
 	}
-	slices.SortStableFunc(doubts, inOrder)
+	slices.SortStableFunc(doubts, byPosition)
 	return doubts
 }
 
-// doubtUpstream reports the warnings about an upstream.
-func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, args ...any)) {
+// upstreamWarnings reports the warnings about an upstream.
+func (c *Config) upstreamWarnings(u named[upstream], say func(path, format string, args ...any)) {
 	at := "upstreams." + u.name
-	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !local(base.Hostname()) && !u.value.key.none {
+	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) && !u.value.key.none {
 		say(at+".url", "credentials are sent to %s unencrypted; use https", base.Host)
 	}
 	for i, t := range u.value.routes {
@@ -86,8 +86,8 @@ func (c *Config) doubtUpstream(u named[upstream], say func(path, format string, 
 	}
 }
 
-// doubtful returns the warning about a policy; "": none.
-func doubtful(p policy.Policy) string {
+// policyWarning returns the warning about a policy; "": none.
+func policyWarning(p policy.Policy) string {
 	switch o := p.Forecast(1); {
 	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
 		return "this policy never retries, since retries is 0; its backoff is unused"

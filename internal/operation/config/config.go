@@ -50,11 +50,11 @@ type spool struct {
 }
 
 // spools is the codec of a spool.
-func spools() form[spool] {
+func spools() codec[spool] {
 	return object(
-		schema{name: "spool", about: "Where bodies of waiting requests are stored.", words: "memory and dir"}, nil,
-		of("memory", size(), func(s *spool) *int64 { return &s.memory }, says{"How much of them is kept in memory, compressed. The rest goes to disk.", "128MiB", ""}),
-		of("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, says{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
+		schema{name: "spool", about: "Where bodies of waiting requests are stored.", expected: "memory and dir"}, nil,
+		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"How much of them is kept in memory, compressed. The rest goes to disk.", "128MiB", ""}),
+		newField("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, fieldDoc{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
 	)
 }
 
@@ -62,7 +62,7 @@ func spools() form[spool] {
 func Load(name string) (Config, error) {
 	data, err := readFile(name)
 	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, reason(err))
+		return Config{}, fmt.Errorf("%s: %w", name, pathless(err))
 	}
 	return Parse(name, data)
 }
@@ -83,7 +83,7 @@ func Parse(name string, data []byte) (Config, error) {
 	c, r := read(src, data, file(nil))
 	c.File, c.source, c.at = name, src, r.at
 	c.complete()
-	if r.faults = append(r.faults, c.refer()...); len(r.faults) > 0 {
+	if r.faults = append(r.faults, c.checkReferences()...); len(r.faults) > 0 {
 		return Config{}, r.done()
 	}
 	return c, nil
@@ -95,8 +95,8 @@ func sourceOf(name string, data []byte) (source, []byte) {
 	return source{name, strings.Split(text, "\n")}, []byte(text)
 }
 
-// inOrder compares errors by their positions.
-func inOrder(a, b *Error) int {
+// byPosition compares errors by their positions.
+func byPosition(a, b *Error) int {
 	if a.Line != b.Line {
 		return a.Line - b.Line
 	}
@@ -157,7 +157,7 @@ func (c *Config) setPolicy(value, origin string) error {
 	if !slices.Contains(c.policyNames(), value) {
 		data, err := readFile(value)
 		if err != nil {
-			return fmt.Errorf("unknown policy %q; want %s, or a file with a policy", value, either(c.policyNames()))
+			return fmt.Errorf("unknown policy %q; want %s, or a file with a policy", value, orList(c.policyNames()))
 		}
 		own, err := parseRule(value, data)
 		if err != nil {
@@ -172,7 +172,7 @@ func (c *Config) setPolicy(value, origin string) error {
 
 // policyNames returns the names of all named policies.
 func (c *Config) policyNames() []string {
-	names := append(policy.Presets(), never)
+	names := append(policy.Presets(), noRetries)
 	for _, p := range c.policies {
 		names = append(names, p.name)
 	}
@@ -192,7 +192,7 @@ func (c *Config) Policy() string {
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
 		if !slices.Contains(gateway.APIs(), name) {
-			return fmt.Errorf("unknown upstream %q; want %s", name, either(c.Upstreams()))
+			return fmt.Errorf("unknown upstream %q; want %s", name, orList(c.Upstreams()))
 		}
 		c.upstreams = append(slices.Clip(c.upstreams), named[upstream]{name, upstream{api: name}})
 	}

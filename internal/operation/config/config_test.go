@@ -17,7 +17,7 @@ func parse(t *testing.T, text string) config.Config {
 	return c
 }
 
-const whole = `# everything at once
+const integer = `# everything at once
 listen: 127.0.0.1:9000
 token: {env: GATEWAY_TOKEN}
 hosts: [gateway.internal, 10.0.0.7]
@@ -60,7 +60,7 @@ log: debug
 `
 
 func TestShow_ParsesToSameConfig(t *testing.T) {
-	for _, text := range []string{whole, "", "policy: none\n", "policies: {a: {preset: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
+	for _, text := range []string{integer, "", "policy: none\n", "policies: {a: {preset: worker, jitter: 0%}}\npolicy: a\n", "upstreams:\n  ollama:\n", "upstreams:\npolicies:\nspool:\n"} {
 		c := parse(t, text)
 		once := c.Show(false)
 		again := parse(t, once)
@@ -219,7 +219,7 @@ func TestParse_RejectsKeysWithoutRepeatingThem(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(whole)
+	f.Add(integer)
 	f.Add("upstreams: &a {openai: {url: https://h}}\npolicy: *a")
 	f.Add("policy: {backoff: [1s, 2m, 3h, 1d12h], jitter: 10%}")
 	f.Add("\uFEFFlisten: 'a\n  b'\r\n? x\n: |\n  text\n")

@@ -61,7 +61,7 @@ func examples(t *testing.T) (all []string) {
 		block, after, _ := strings.Cut(rest, "\n\n")
 		uncommented = before + part + strings.ReplaceAll(block, "\n# ", "\n") + "\n\n" + after
 	}
-	return append(all, starting, uncommented, whole, "")
+	return append(all, starting, uncommented, integer, "")
 }
 
 func TestExamples_MatchCodeAndSchema(t *testing.T) {

@@ -65,8 +65,8 @@ type source struct {
 	lines []string
 }
 
-// longest is the number of characters of a line that are shown.
-const longest = 120
+// maxColumns is the number of characters of a line that are shown.
+const maxColumns = 120
 
 // fault returns an error for a position, which is moved into the text if it is
 // outside.
@@ -76,8 +76,8 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 	if e.Line <= len(s.lines) {
 		line = s.lines[e.Line-1]
 	}
-	e.Column = min(max(at.column, 1), len([]rune(line))+1, longest)
-	e.text = shown(line)
+	e.Column = min(max(at.column, 1), len([]rune(line))+1, maxColumns)
+	e.text = redactLine(line)
 	return e
 }
 
@@ -85,9 +85,9 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 // mappings, which only contain where the secret is.
 var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 
-// shown returns a line without tabs, which would move the mark, and without
+// redactLine returns a line without tabs, which would move the mark, and without
 // possible credentials.
-func shown(line string) string {
+func redactLine(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
 			return ' '
@@ -95,8 +95,8 @@ func shown(line string) string {
 		return r
 	}, strings.ToValidUTF8(line, "\uFFFD"))
 	line = fault.Scrub(credential.ReplaceAllString(line, "${1}***"))
-	if runes := []rune(line); len(runes) > longest {
-		return string(runes[:longest]) + "…"
+	if runes := []rune(line); len(runes) > maxColumns {
+		return string(runes[:maxColumns]) + "…"
 	}
 	return line
 }

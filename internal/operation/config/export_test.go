@@ -41,7 +41,7 @@ func table(b *strings.Builder, title, about string, s *schema) {
 
 // value returns the description of a field's values.
 func value(s *schema) string {
-	words := s.words
+	words := s.expected
 	for _, d := range s.definitions(nil) {
 		if len(d.schema.Properties) > 0 {
 			name := strings.TrimPrefix(d.name, "route-")

@@ -29,7 +29,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 		m.check(made)
 	}
 	if len(m.faults) > 0 {
-		slices.SortStableFunc(m.faults, inOrder)
+		slices.SortStableFunc(m.faults, byPosition)
 		return gateway.Config{}, m.faults
 	}
 	return made, nil
@@ -57,7 +57,7 @@ type mapper struct {
 	faults Errors
 }
 
-func (m *mapper) say(path, format string, args ...any) {
+func (m *mapper) report(path, format string, args ...any) {
 	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
 }
 
@@ -67,9 +67,9 @@ func (m *mapper) folder(path, name string) string {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		m.say(path, "directory %s: %v", name, reason(err))
+		m.report(path, "directory %s: %v", name, pathless(err))
 	case !info.IsDir():
-		m.say(path, "%s is not a directory", name)
+		m.report(path, "%s is not a directory", name)
 	}
 	return name
 }
@@ -77,7 +77,7 @@ func (m *mapper) folder(path, name string) string {
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body,
-		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: chained(u.fallback),
+		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read
@@ -85,13 +85,13 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	if u.key.env != "" || u.key.file != "" {
 		get, err := u.key.open(m.config.path(m.env), m.env)
 		if err != nil {
-			m.say("upstreams."+name+".key", "key of %s: %v", name, err)
+			m.report("upstreams."+name+".key", "key of %s: %v", name, err)
 		}
 		made.Key = get
 	}
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
-			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.over(*made.Limits), Fallback: chained(t.fallback),
+			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
 		})
 	}
 	return made
@@ -114,7 +114,7 @@ func (l limits) over(other gateway.Limits) *gateway.Limits {
 	return &other
 }
 
-func chained(chain []fallback) (made []gateway.Fallback) {
+func gatewayFallbacks(chain []fallback) (made []gateway.Fallback) {
 	for _, f := range chain {
 		made = append(made, gateway.Fallback{To: f.to, After: f.after, Kinds: f.immediatelyOn})
 	}
@@ -139,7 +139,7 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	case name == "":
 		return c.Retry(), nil
 	case !slices.Contains(c.policyNames(), name):
-		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, either(c.policyNames()))
+		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, orList(c.policyNames()))
 	}
 	return c.resolve(choice{name: name}), nil
 }
@@ -173,7 +173,7 @@ func (m *mapper) check(made gateway.Config) {
 				path += "." + e.Field + ".to"
 			}
 		}
-		m.say(path, "%v", err)
+		m.report(path, "%v", err)
 	}
 }
 
@@ -187,8 +187,8 @@ func parseBase(s string) (*url.URL, error) {
 	return u, gateway.CheckBase(u)
 }
 
-// public returns the default base URL of an API.
-func public(api string) string {
+// defaultURL returns the default base URL of an API.
+func defaultURL(api string) string {
 	for _, u := range gateway.Defaults() {
 		if u.API == api {
 			return u.Base.String()
@@ -197,8 +197,8 @@ func public(api string) string {
 	return ""
 }
 
-// local reports whether a host is localhost or a loopback address.
-func local(host string) bool {
+// isLoopback reports whether a host is localhost or a loopback address.
+func isLoopback(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

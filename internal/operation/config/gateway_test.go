@@ -44,7 +44,7 @@ func TestConfig_Gateway(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "spool"), 0o700); err != nil {
 		t.Fatalf("mkdir: %v", err)
 	}
-	name := write(t, dir, "config.yaml", strings.Replace(whole, "/run/secrets/anthropic", "key", 1))
+	name := write(t, dir, "config.yaml", strings.Replace(integer, "/run/secrets/anthropic", "key", 1))
 	c, err := config.Load(name)
 	if err != nil {
 		t.Fatalf("load: %v", err)
@@ -310,7 +310,7 @@ func BenchmarkKeyInAFile(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := config.Parse("config.yaml", []byte(whole)); err != nil {
+		if _, err := config.Parse("config.yaml", []byte(integer)); err != nil {
 			b.Fatalf("parse: %v", err)
 		}
 	}

@@ -84,7 +84,7 @@ func parse(src source, data []byte) (*node, Errors) {
 	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, Errors{t.syntax(err)}
+		return nil, Errors{t.syntaxError(err)}
 	}
 	var root *node
 	for _, doc := range file.Docs {
@@ -99,8 +99,8 @@ func parse(src source, data []byte) (*node, Errors) {
 	return root, t.faults
 }
 
-// syntax converts an error of the parser.
-func (t *tree) syntax(err error) *Error {
+// syntaxError converts an error of the parser.
+func (t *tree) syntaxError(err error) *Error {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
 		return t.fault(pos{}, "invalid YAML: %v", err)
@@ -135,14 +135,14 @@ func position(n ast.Node) pos {
 	return place(n.GetToken())
 }
 
-func (t *tree) say(n ast.Node, format string, args ...any) {
+func (t *tree) report(n ast.Node, format string, args ...any) {
 	t.faults = append(t.faults, t.fault(position(n), format, args...))
 }
 
 // node converts a value.
 func (t *tree) node(n ast.Node) *node {
 	made := &node{pos: position(n)}
-	if !t.more(n, 1) {
+	if !t.countNodes(n, 1) {
 		made.kind = broken
 		return made
 	}
@@ -167,7 +167,7 @@ func (t *tree) node(n ast.Node) *node {
 	case *ast.AliasNode:
 		return t.alias(n)
 	default:
-		t.say(n, "unsupported YAML value: %s", strings.ToLower(fmt.Sprint(n.Type())))
+		t.report(n, "unsupported YAML value: %s", strings.ToLower(fmt.Sprint(n.Type())))
 		made.kind = broken
 	}
 	return made
@@ -186,16 +186,16 @@ func (t *tree) entries(values []*ast.MappingValueNode) []entry {
 	seen := make(map[string]int, len(values))
 	for _, v := range values {
 		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
-			t.say(v.Key, "merge keys (<<) are not supported; use a preset or repeat the fields")
+			t.report(v.Key, "merge keys (<<) are not supported; use a preset or repeat the fields")
 			continue
 		}
 		key := t.node(v.Key)
 		if key.kind != text && key.kind != number && key.kind != boolean {
-			t.say(v.Key, "a field name must be a text, not %s", key.kind)
+			t.report(v.Key, "a field name must be a text, not %s", key.kind)
 			continue
 		}
 		if line := seen[key.text]; line > 0 {
-			t.say(v.Key, "duplicate field %q, first on line %d", key.text, line)
+			t.report(v.Key, "duplicate field %q, first on line %d", key.text, line)
 			continue
 		}
 		seen[key.text] = key.line
@@ -219,20 +219,20 @@ func (t *tree) alias(n *ast.AliasNode) *node {
 	value, ok := t.anchors[n.Value.String()]
 	switch {
 	case !ok:
-		t.say(n, "unknown anchor &%s", n.Value)
-	case t.more(n, value.size):
+		t.report(n, "unknown anchor &%s", n.Value)
+	case t.countNodes(n, value.size):
 		made = *value.node
 		made.pos = position(n)
 	}
 	return &made
 }
 
-// more counts nodes and reports whether they are within the limit.
-func (t *tree) more(n ast.Node, count int) bool {
+// countNodes counts nodes and reports whether they are within the limit.
+func (t *tree) countNodes(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count
 	if t.nodes > maxNodes && !enough {
-		t.say(n, "the file has more values than the limit of %d", maxNodes)
+		t.report(n, "the file has more values than the limit of %d", maxNodes)
 	}
 	return t.nodes <= maxNodes
 }

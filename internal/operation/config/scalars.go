@@ -11,8 +11,8 @@ import (
 )
 
 // duration is the codec of a duration above zero.
-func duration() form[time.Duration] {
-	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, words: "a time above zero, such as 30s, 5m or 1d12h"},
+func duration() codec[time.Duration] {
+	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
 		parseDuration, ShowDuration)
 }
 
@@ -20,8 +20,8 @@ func duration() form[time.Duration] {
 const noLimit time.Duration = math.MaxInt64
 
 // limit is the codec of a duration or none.
-func limit() form[time.Duration] {
-	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", words: "a time above zero, such as 30s, or none"},
+func limit() codec[time.Duration] {
+	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", expected: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
 			if s == "none" {
 				return noLimit, nil
@@ -37,18 +37,18 @@ func limit() form[time.Duration] {
 }
 
 // size is the codec of a number of bytes.
-func size() form[int64] {
-	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, words: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
+func size() codec[int64] {
+	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, expected: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
 }
 
 // share is the codec of a percentage.
-func share() form[float64] {
-	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, words: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
+func share() codec[float64] {
+	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, expected: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
 }
 
-// wording is the codec of a text that check accepts.
-func wording(words, pattern string, check func(string) bool) form[string] {
-	return scalar(schema{words: words, Pattern: pattern}, func(s string) (string, error) {
+// checkedText is the codec of a text that check accepts.
+func checkedText(words, pattern string, check func(string) bool) codec[string] {
+	return scalar(schema{expected: words, Pattern: pattern}, func(s string) (string, error) {
 		if !check(s) {
 			return "", errForm
 		}
@@ -57,8 +57,8 @@ func wording(words, pattern string, check func(string) bool) form[string] {
 }
 
 // address is the codec of an address to listen on.
-func address() form[string] {
-	return wording("HOST:PORT, such as "+DefaultListen, `:[0-9]+$`, func(s string) bool {
+func address() codec[string] {
+	return checkedText("HOST:PORT, such as "+DefaultListen, `:[0-9]+$`, func(s string) bool {
 		_, port, err := net.SplitHostPort(s)
 		_, perr := strconv.ParseUint(port, 10, 16)
 		return err == nil && perr == nil
@@ -66,16 +66,16 @@ func address() form[string] {
 }
 
 // host is the codec of a host's name or address without a port.
-func host() form[string] {
-	return wording("a host without scheme and port, such as gateway.internal", `^[A-Za-z0-9._:-]+$`, func(s string) bool {
+func host() codec[string] {
+	return checkedText("a host without scheme and port, such as gateway.internal", `^[A-Za-z0-9._:-]+$`, func(s string) bool {
 		ok := strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._:-") == "" && s != ""
 		return ok && (!strings.Contains(s, ":") || net.ParseIP(s) != nil)
 	})
 }
 
 // baseURL is the codec of an upstream's base URL.
-func baseURL() form[string] {
-	f := wording("a URL such as https://llm.example/v1", `^https?://`, nil)
+func baseURL() codec[string] {
+	f := checkedText("a URL such as https://llm.example/v1", `^https?://`, nil)
 	f.read = func(r *reader, n *node) (string, bool) {
 		if _, err := parseBase(n.text); n.kind != text || err != nil {
 			r.fail(n, "%v", err)
@@ -87,10 +87,10 @@ func baseURL() form[string] {
 }
 
 // kindsOf is the codec of a list of fault kinds, of which transient is a group.
-func kindsOf() form[fault.Set] {
+func kindsOf() codec[fault.Set] {
 	names := kindNames()
-	each := seq("a list of kinds of faults: "+list(names), oneOf("a kind of fault", names...))
-	return form[fault.Set]{
+	each := seq("a list of kinds of faults: "+andList(names), oneOf("a kind of fault", names...))
+	return codec[fault.Set]{
 		schema: each.schema,
 		read: func(r *reader, n *node) (set fault.Set, ok bool) {
 			list, ok := each.read(r, n)

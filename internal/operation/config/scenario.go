@@ -60,9 +60,9 @@ const (
 	Limited   = "limited"
 )
 
-// needs are the required fields of each kind of outage. No other kind may have
+// requiredByKind are the required fields of each kind of outage. No other kind may have
 // them.
-var needs = map[string][]string{
+var requiredByKind = map[string][]string{
 	Total:     nil,
 	Partial:   {"share"},
 	Flapping:  {"down", "up"},
@@ -84,98 +84,98 @@ const (
 )
 
 // scenarios is the codec of the file.
-func scenarios() form[Scenario] {
+func scenarios() codec[Scenario] {
 	f := object(
-		schema{words: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
-		of("title", prose("a sentence"), func(s *Scenario) *string { return &s.Title }, says{"Its title.", "", "the file's name"}),
-		of("about", prose("sentences"), func(s *Scenario) *string { return &s.About }, says{"What the scenario shows.", "", "nothing"}),
-		of("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, says{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
-		of("seed", whole[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, says{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
-		of("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, says{"The clients.", "", "required"}),
-		of("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, says{"The provider.", "", "its defaults"}),
-		of("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, says{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
-		of("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, says{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
+		schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
+		newField("title", printableText("a sentence"), func(s *Scenario) *string { return &s.Title }, fieldDoc{"Its title.", "", "the file's name"}),
+		newField("about", printableText("sentences"), func(s *Scenario) *string { return &s.About }, fieldDoc{"What the scenario shows.", "", "nothing"}),
+		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
+		newField("seed", integer[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, fieldDoc{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
+		newField("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, fieldDoc{"The clients.", "", "required"}),
+		newField("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, fieldDoc{"The provider.", "", "its defaults"}),
+		newField("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, fieldDoc{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
+		newField("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, fieldDoc{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
 	)
 	return checked(f, checkScenario)
 }
 
-// prose is the codec of a text without control characters, since terminals and
+// printableText is the codec of a text without control characters, since terminals and
 // charts show it unchanged.
-func prose(words string) form[string] {
-	return scalar(schema{words: words}, func(s string) (string, error) {
+func printableText(words string) codec[string] {
+	return scalar(schema{expected: words}, func(s string) (string, error) {
 		switch {
 		case s == "":
 			return "", errForm
-		case strings.ContainsFunc(s, unseen):
+		case strings.ContainsFunc(s, invisible):
 			return "", errors.New("it contains an invisible character")
 		}
 		return s, nil
 	}, itself)
 }
 
-// unseen reports whether r is a control character, of terminals or of text
+// invisible reports whether r is a control character, of terminals or of text
 // direction.
-func unseen(r rune) bool {
+func invisible(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// seen is a mapping for [strings.Map] that removes invisible characters.
-func seen(r rune) rune {
-	if unseen(r) {
+// dropInvisible is a mapping for [strings.Map] that removes invisible characters.
+func dropInvisible(r rune) rune {
+	if invisible(r) {
 		return -1
 	}
 	return r
 }
 
-func callers() form[Callers] {
+func callers() codec[Callers] {
 	return checked(object(
-		schema{name: "callers", about: "The clients. Each makes one call at a time.", words: "the fields of callers", Required: []string{"number", "every"}}, nil,
-		of("number", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, says{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
-		of("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, says{"The average time from the end of a call to the same caller's next one.", "", "required"}),
-		of("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, says{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
-		of("tokens", whole("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, says{"The tokens that a call costs under a rate limit.", "", "none"}),
-	), wants)
+		schema{name: "callers", about: "The clients. Each makes one call at a time.", expected: "the fields of callers", Required: []string{"number", "every"}}, nil,
+		newField("number", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
+		newField("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, fieldDoc{"The average time from the end of a call to the same caller's next one.", "", "required"}),
+		newField("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, fieldDoc{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
+		newField("tokens", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, fieldDoc{"The tokens that a call costs under a rate limit.", "", "none"}),
+	), checkRequired)
 }
 
-func services() form[Service] {
+func services() codec[Service] {
 	return object(
-		schema{name: "upstream", about: "The provider outside of outages.", words: "the fields of an upstream"},
+		schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
 		func(*reader, *node) Service { return Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond} },
-		of("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, says{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
-		of("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, says{"The time of a rejection.", "200ms", ""}),
-		of("rate", rates(), func(s *Service) *float64 { return &s.Rate }, says{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),
+		newField("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, fieldDoc{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
+		newField("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, fieldDoc{"The time of a rejection.", "200ms", ""}),
+		newField("rate", rates(), func(s *Service) *float64 { return &s.Rate }, fieldDoc{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),
 	)
 }
 
-func outages() form[Outage] {
+func outages() codec[Outage] {
 	return checked(object(
-		schema{name: "outage", about: "One failure for some time.", words: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
-		of("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, says{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens per minute, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
-		of("from", duration(), func(o *Outage) *time.Duration { return &o.From }, says{"When it starts.", "", "at the start of the scenario"}),
-		of("for", duration(), func(o *Outage) *time.Duration { return &o.For }, says{"How long it lasts.", "", "required"}),
-		of("status", whole("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, says{"The HTTP status of a rejection.", "", "529; 429 for a rate limit"}),
-		of("share", share(), func(o *Outage) *float64 { return &o.Share }, says{"The share of calls that a partial outage rejects.", "", "required by partial"}),
-		of("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, says{"How long each down interval of flapping is.", "", "required by flapping"}),
-		of("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, says{"How long each up interval in between is.", "", "required by flapping"}),
-		of("tokens", whole("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, says{"The tokens per minute that a rate limit allows. Its rejections state when the next minute begins.", "", "required by rate-limit"}),
-		of("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, says{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
-		of("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, says{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
+		schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
+		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens per minute, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
+		newField("from", duration(), func(o *Outage) *time.Duration { return &o.From }, fieldDoc{"When it starts.", "", "at the start of the scenario"}),
+		newField("for", duration(), func(o *Outage) *time.Duration { return &o.For }, fieldDoc{"How long it lasts.", "", "required"}),
+		newField("status", integer("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, fieldDoc{"The HTTP status of a rejection.", "", "529; 429 for a rate limit"}),
+		newField("share", share(), func(o *Outage) *float64 { return &o.Share }, fieldDoc{"The share of calls that a partial outage rejects.", "", "required by partial"}),
+		newField("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, fieldDoc{"How long each down interval of flapping is.", "", "required by flapping"}),
+		newField("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, fieldDoc{"How long each up interval in between is.", "", "required by flapping"}),
+		newField("tokens", integer("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, fieldDoc{"The tokens per minute that a rate limit allows. Its rejections state when the next minute begins.", "", "required by rate-limit"}),
+		newField("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, fieldDoc{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
+		newField("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, fieldDoc{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
 	), checkOutage)
 }
 
 // checkOutage reports missing and invalid fields of an outage.
 func checkOutage(r *reader, n *node, o *Outage, s *schema) {
-	wants(r, n, o, s)
+	checkRequired(r, n, o, s)
 	if o.Kind == "" {
 		return
 	}
-	for _, name := range needs[o.Kind] {
+	for _, name := range requiredByKind[o.Kind] {
 		if n.field(name) == nil {
 			r.fail(n, "a %s outage needs the field %s", o.Kind, name)
 		}
 	}
 	for _, kind := range OutageKinds() {
-		for _, name := range needs[kind] {
+		for _, name := range requiredByKind[kind] {
 			if v := n.field(name); v != nil && kind != o.Kind {
 				r.fail(v, "%s belongs to a %s outage, not to a %s one", name, kind, o.Kind)
 			}
@@ -193,7 +193,7 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 
 // checkScenario reports what makes a scenario impossible to simulate.
 func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
-	wants(r, n, s, shape)
+	checkRequired(r, n, s, shape)
 	if s.Seed == 0 && n.field("seed") == nil {
 		s.Seed = 1
 	}
@@ -260,7 +260,7 @@ func (n *node) item(i int) *node {
 
 // checked returns a codec that also checks each value after all its fields were
 // read.
-func checked[T any](f form[T], check func(*reader, *node, *T, *schema)) form[T] {
+func checked[T any](f codec[T], check func(*reader, *node, *T, *schema)) codec[T] {
 	read := f.read
 	f.read = func(r *reader, n *node) (T, bool) {
 		before := len(r.faults)
@@ -273,8 +273,8 @@ func checked[T any](f form[T], check func(*reader, *node, *T, *schema)) form[T] 
 	return f
 }
 
-// wants reports missing required fields.
-func wants[T any](r *reader, n *node, _ *T, s *schema) {
+// checkRequired reports missing required fields.
+func checkRequired[T any](r *reader, n *node, _ *T, s *schema) {
 	for _, name := range s.Required {
 		if n.field(name) == nil {
 			r.fail(n, "the field %s is required", name)
@@ -282,10 +282,10 @@ func wants[T any](r *reader, n *node, _ *T, s *schema) {
 	}
 }
 
-// whole is the codec of an integer.
-func whole[T ~int | ~uint64](words string, least, most T) form[T] {
+// integer is the codec of an integer.
+func integer[T ~int | ~uint64](words string, least, most T) codec[T] {
 	low := float64(least)
-	return scalar(schema{Type: "integer", Minimum: &low, words: words}, func(s string) (T, error) {
+	return scalar(schema{Type: "integer", Minimum: &low, expected: words}, func(s string) (T, error) {
 		n, err := strconv.ParseUint(s, 10, 63)
 		switch {
 		case err != nil || T(n) < least:
@@ -298,8 +298,8 @@ func whole[T ~int | ~uint64](words string, least, most T) form[T] {
 }
 
 // rates is the codec of a rate above zero, such as 20/s. Its value is per second.
-func rates() form[float64] {
-	return scalar(schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, words: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
+func rates() codec[float64] {
+	return scalar(schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, expected: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
 		count, unit, _ := strings.Cut(s, "/")
 		per, ok := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
 		n, err := strconv.ParseFloat(count, 64)
@@ -320,7 +320,7 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 	if err := r.done(); err != nil {
 		return Scenario{}, err
 	}
-	s.Name = strings.Map(seen, bare(name))
+	s.Name = strings.Map(dropInvisible, baseName(name))
 	if s.Title == "" {
 		s.Title = s.Name
 	}
@@ -331,7 +331,7 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 func LoadScenario(name string) (Scenario, error) {
 	data, err := readFile(name)
 	if err != nil {
-		return Scenario{}, fmt.Errorf("%s: %w", name, reason(err))
+		return Scenario{}, fmt.Errorf("%s: %w", name, pathless(err))
 	}
 	return ParseScenario(name, data)
 }

@@ -29,15 +29,15 @@ type schema struct {
 	Additional    any        `json:"additionalProperties,omitzero"` // false or *schema
 	AnyOf         []*schema  `json:"anyOf,omitzero"`
 
-	name  string // of a shared definition; "": it is inlined
-	about string // its description
-	words string // the expected form, for errors
-	says         // as a field
+	name     string // of a shared definition; "": it is inlined
+	about    string // its description
+	expected string // the expected form, for errors
+	fieldDoc        // as a field
 }
 
-// says describes a field: its purpose, its default, and without a default what
+// fieldDoc describes a field: its purpose, its default, and without a default what
 // applies if it is left out.
-type says struct{ doc, def, without string }
+type fieldDoc struct{ doc, def, without string }
 
 // property is a field of an object.
 type property struct {
@@ -96,8 +96,8 @@ func (s *schema) MarshalJSON() ([]byte, error) {
 	return json.Marshal(described)
 }
 
-// below returns the schemas of the schema's parts.
-func (s *schema) below() []*schema {
+// children returns the schemas of the schema's parts.
+func (s *schema) children() []*schema {
 	var all []*schema
 	for _, p := range s.Properties {
 		all = append(all, p.schema)
@@ -119,10 +119,10 @@ func (s *schema) definitions(known properties) properties {
 			return known
 		}
 		inlined := *s
-		inlined.name, inlined.says = "", says{doc: s.about}
+		inlined.name, inlined.fieldDoc = "", fieldDoc{doc: s.about}
 		known = append(known, property{s.name, &inlined})
 	}
-	for _, b := range s.below() {
+	for _, b := range s.children() {
 		known = b.definitions(known)
 	}
 	return known

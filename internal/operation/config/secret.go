@@ -14,12 +14,12 @@ type secret struct {
 	none      bool // no credential is sent
 }
 
-// places is the codec of a secret.
-func places() form[secret] {
+// secrets is the codec of a secret.
+func secrets() codec[secret] {
 	f := object(
-		schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", words: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
-		of("env", variable(), func(s *secret) *string { return &s.env }, says{"The environment variable with the secret.", "", "see file"}),
-		of("file", anyName("a path"), func(s *secret) *string { return &s.file }, says{"The file with the secret, relative to the configuration file. Surrounding space is ignored.", "", "see env"}),
+		schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", expected: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
+		newField("env", variable(), func(s *secret) *string { return &s.env }, fieldDoc{"The environment variable with the secret.", "", "see file"}),
+		newField("file", anyName("a path"), func(s *secret) *string { return &s.file }, fieldDoc{"The file with the secret, relative to the configuration file. Surrounding space is ignored.", "", "see env"}),
 	)
 	fields := f.read
 	f.read = func(r *reader, n *node) (secret, bool) {
@@ -31,9 +31,9 @@ func places() form[secret] {
 		}()
 		switch {
 		case n.kind == text || n.kind == number:
-			r.fail(n, "a secret must not be in the configuration file; want %s", f.schema.words)
+			r.fail(n, "a secret must not be in the configuration file; want %s", f.schema.expected)
 		case n.kind != mapping || len(n.entries) != 1:
-			r.fail(n, "want %s", f.schema.words)
+			r.fail(n, "want %s", f.schema.expected)
 		default:
 			return fields(r, n)
 		}
@@ -44,8 +44,8 @@ func places() form[secret] {
 
 // hide removes a value from the excerpts of errors, since it may be a secret.
 func (r *reader) hide(n *node) {
-	if column, ok := r.blind[n.line]; !ok || n.column < column {
-		r.blind[n.line] = n.column
+	if column, ok := r.hidden[n.line]; !ok || n.column < column {
+		r.hidden[n.line] = n.column
 	}
 	for _, e := range n.entries {
 		r.hide(e.key)
@@ -57,10 +57,10 @@ func (r *reader) hide(n *node) {
 }
 
 // keys is the codec of an upstream's credential.
-func keys() form[secret] {
-	of := places()
-	return form[secret]{
-		schema: schema{words: of.schema.words + ", or none", AnyOf: []*schema{&of.schema, {Type: "string", Enum: []string{"none"}}}},
+func keys() codec[secret] {
+	of := secrets()
+	return codec[secret]{
+		schema: schema{expected: of.schema.expected + ", or none", AnyOf: []*schema{&of.schema, {Type: "string", Enum: []string{"none"}}}},
 		read: func(r *reader, n *node) (secret, bool) {
 			if n.kind == text && n.text == "none" {
 				return secret{none: true}, true
@@ -78,14 +78,14 @@ func keys() form[secret] {
 
 // variable is the codec of the name of an environment variable. Errors do not
 // repeat an invalid name, which may be the secret itself.
-func variable() form[string] {
-	f := wording("the name of an environment variable, such as ANTHROPIC_API_KEY", `^[A-Za-z_][A-Za-z0-9_]*$`, nil)
+func variable() codec[string] {
+	f := checkedText("the name of an environment variable, such as ANTHROPIC_API_KEY", `^[A-Za-z_][A-Za-z0-9_]*$`, nil)
 	f.read = func(r *reader, n *node) (string, bool) {
 		ok := n.kind == text && n.text != "" && strings.IndexFunc(n.text, func(c rune) bool {
 			return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
 		}) < 0 && (n.text[0] < '0' || n.text[0] > '9')
 		if !ok {
-			r.fail(n, "want %s; the secret itself must not be in the configuration file", f.schema.words)
+			r.fail(n, "want %s; the secret itself must not be in the configuration file", f.schema.expected)
 		}
 		return n.text, ok
 	}
@@ -135,7 +135,7 @@ func (f *secretFile) get() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	info, err := os.Stat(f.path)
-	if err == nil && f.seen != nil && same(f.seen, info) {
+	if err == nil && f.seen != nil && unchanged(f.seen, info) {
 		return f.value, nil
 	}
 	var data []byte
@@ -143,7 +143,7 @@ func (f *secretFile) get() (string, error) {
 		data, err = readFile(f.path)
 	}
 	if err != nil {
-		err = reason(err)
+		err = pathless(err)
 	}
 	value, empty := oneLine(string(data))
 	switch {
@@ -158,15 +158,15 @@ func (f *secretFile) get() (string, error) {
 	return f.value, nil
 }
 
-// reason returns the cause of a file's error, without the path.
-func reason(err error) error {
+// pathless returns the cause of a file's error, without the path.
+func pathless(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err
 	}
 	return err
 }
 
-// same reports whether a file is unchanged.
-func same(a, b os.FileInfo) bool {
+// unchanged reports whether a file is unchanged.
+func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

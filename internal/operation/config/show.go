@@ -45,7 +45,7 @@ func (c *Config) lines() []line {
 	full.upstreams = slices.Clone(c.all())
 	for i := range full.upstreams {
 		if u := &full.upstreams[i].value; u.url == "" {
-			u.url = public(u.api)
+			u.url = defaultURL(u.api)
 		}
 	}
 	p := printer{config: c}
@@ -71,7 +71,7 @@ func (p *printer) fields(path, indent string, n *node) {
 			continue
 		}
 		at := strings.TrimPrefix(path+"."+e.key.text, ".")
-		p.value(at, indent, indent+written(e.key)+":", rest, e.value)
+		p.value(at, indent, indent+scalarText(e.key)+":", rest, e.value)
 	}
 }
 
@@ -95,21 +95,21 @@ func (p *printer) value(path, indent, before, rest string, n *node) {
 	case n.kind == sequence:
 		items := make([]string, len(n.items))
 		for i, item := range n.items {
-			items[i] = written(item)
+			items[i] = scalarText(item)
 		}
 		p.add(path, before, "["+strings.Join(items, ", ")+"]", rest)
 	default:
-		p.add(path, before, written(n), rest)
+		p.add(path, before, scalarText(n), rest)
 	}
 }
 
 func (p *printer) add(path, before, value, rest string) {
-	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.from(path, rest)})
+	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.originOf(path, rest)})
 }
 
-// from returns the source of a value: the origin of its override, a line of the
+// originOf returns the source of a value: the origin of its override, a line of the
 // file, or else rest.
-func (c *Config) from(path, rest string) string {
+func (c *Config) originOf(path, rest string) string {
 	for p := path; p != ""; p = p[:max(0, strings.LastIndexByte(p, '.'))] {
 		if origin := c.origin[p]; origin != "" {
 			return origin
@@ -121,8 +121,8 @@ func (c *Config) from(path, rest string) string {
 	return rest
 }
 
-// written returns a scalar as YAML, quoted where necessary.
-func written(n *node) string {
+// scalarText returns a scalar as YAML, quoted where necessary.
+func scalarText(n *node) string {
 	if n.kind == number || plainText(n.text) {
 		return n.text
 	}

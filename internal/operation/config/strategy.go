@@ -38,28 +38,28 @@ const (
 )
 
 // strategies is the codec of a file of strategies.
-func strategies() form[[]named[Strategy]] {
+func strategies() codec[[]named[Strategy]] {
 	one := checked(object(
-		schema{name: "strategy", words: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
-		of("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, says{"Its title.", "", "required"}),
-		of("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, says{"Its backoff and retries.", "", "required"}),
-		of("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, says{"The statuses that it retries.", "", "required"}),
-		of("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, says{"The statuses that it retries less often.", "", "nothing"}),
-		of("max-retry-after", duration(), func(s *Strategy) *time.Duration { return &s.MaxRetryAfter }, says{"The longest Retry-After that it honors.", "", "it honors none"}),
-		of("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, says{"What it does with a longer Retry-After.", BeyondIgnores, ""}),
-		of("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, says{"The timeout of each try.", "", "none"}),
-		of("source", anyName("a place"), func(s *Strategy) *string { return &s.Source }, says{"Where the numbers are published.", "", "required"}),
-		of("seen", anyName("a version and a date"), func(s *Strategy) *string { return &s.Seen }, says{"The version, and when it was read.", "", "required"}),
-		of("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, says{"Remarks.", "", "nothing"}),
-		of("doubt", anyName("sentences"), func(s *Strategy) *string { return &s.Doubt }, says{"What could not be verified.", "", "nothing"}),
-	), wants)
+		schema{name: "strategy", expected: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
+		newField("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, fieldDoc{"Its title.", "", "required"}),
+		newField("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, fieldDoc{"Its backoff and retries.", "", "required"}),
+		newField("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, fieldDoc{"The statuses that it retries.", "", "required"}),
+		newField("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, fieldDoc{"The statuses that it retries less often.", "", "nothing"}),
+		newField("max-retry-after", duration(), func(s *Strategy) *time.Duration { return &s.MaxRetryAfter }, fieldDoc{"The longest Retry-After that it honors.", "", "it honors none"}),
+		newField("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, fieldDoc{"What it does with a longer Retry-After.", BeyondIgnores, ""}),
+		newField("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, fieldDoc{"The timeout of each try.", "", "none"}),
+		newField("source", anyName("a place"), func(s *Strategy) *string { return &s.Source }, fieldDoc{"Where the numbers are published.", "", "required"}),
+		newField("seen", anyName("a version and a date"), func(s *Strategy) *string { return &s.Seen }, fieldDoc{"The version, and when it was read.", "", "required"}),
+		newField("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, fieldDoc{"Remarks.", "", "nothing"}),
+		newField("doubt", anyName("sentences"), func(s *Strategy) *string { return &s.Doubt }, fieldDoc{"What could not be verified.", "", "nothing"}),
+	), checkRequired)
 	return byName("strategies by name", policyName(), one)
 }
 
 // strategyPolicy is the codec of a policy without a name.
-func strategyPolicy() form[policy.Policy] {
-	f := numbers()
-	return form[policy.Policy]{
+func strategyPolicy() codec[policy.Policy] {
+	f := policyFields()
+	return codec[policy.Policy]{
 		schema: f.schema,
 		read: func(r *reader, n *node) (policy.Policy, bool) {
 			v, ok := f.read(r, n)
@@ -69,28 +69,28 @@ func strategyPolicy() form[policy.Policy] {
 	}
 }
 
-func fewer() form[Fewer] {
+func fewer() codec[Fewer] {
 	return checked(object(
-		schema{words: "status and retries", Required: []string{"status", "retries"}}, nil,
-		of("status", whole("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, says{"The status.", "", "required"}),
-		of("retries", whole("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, says{"The number of retries.", "", "required"}),
-	), wants)
+		schema{expected: "status and retries", Required: []string{"status", "retries"}}, nil,
+		newField("status", integer("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, fieldDoc{"The status.", "", "required"}),
+		newField("retries", integer("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, fieldDoc{"The number of retries.", "", "required"}),
+	), checkRequired)
 }
 
 // allServer is the lowest of the statuses that 5xx stands for.
 const allServer = 500
 
 // statuses is the codec of a status, or 5xx.
-func statuses() form[int] {
+func statuses() codec[int] {
 	words := "a status, or 5xx"
-	f := scalar(schema{words: words}, nil, strconv.Itoa)
+	f := scalar(schema{expected: words}, nil, strconv.Itoa)
 	f.read = func(r *reader, n *node) (int, bool) {
 		if n.text == "5xx" {
 			return -allServer, true
 		}
 		status, err := strconv.Atoi(n.text)
 		if err != nil || status < 400 || status > 599 {
-			r.want(n, &schema{words: words}, "")
+			r.mismatch(n, &schema{expected: words}, "")
 			return 0, false
 		}
 		return status, true
@@ -130,7 +130,7 @@ func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 // parseRule parses the text of a file with the fields of one policy.
 func parseRule(name string, data []byte) (rule, error) {
 	src, data := sourceOf(name, data)
-	own, r := read(src, data, numbers())
+	own, r := read(src, data, policyFields())
 	return own, r.done()
 }
 
@@ -139,20 +139,20 @@ func parseRule(name string, data []byte) (rule, error) {
 func LoadPolicy(name string) (policy.Policy, string, error) {
 	data, err := readFile(name)
 	if err != nil {
-		return policy.Policy{}, "", fmt.Errorf("%s: %w", name, reason(err))
+		return policy.Policy{}, "", fmt.Errorf("%s: %w", name, pathless(err))
 	}
 	own, err := parseRule(name, data)
 	if err != nil {
 		return policy.Policy{}, "", err
 	}
-	return own.Policy, doubtful(own.Policy), nil
+	return own.Policy, policyWarning(own.Policy), nil
 }
 
 // Policies returns the names of all policies: the presets, none, and those of the
 // file.
 func (c *Config) Policies() []string { return c.policyNames() }
 
-// bare returns the name of a file without its directory and extension.
-func bare(name string) string {
+// baseName returns the name of a file without its directory and extension.
+func baseName(name string) string {
 	return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 }

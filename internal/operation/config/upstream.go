@@ -40,34 +40,34 @@ type route struct {
 }
 
 // upstreams is the codec of an upstream.
-func upstreams() form[upstream] {
+func upstreams() codec[upstream] {
 	return object(
-		schema{name: "upstream", about: "One provider, or one account with it.", words: "the fields of an upstream"}, fresh,
-		of("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, says{"The API that it serves.", "", "its name, which must then be the name of an API"}),
-		of("url", baseURL(), func(u *upstream) *string { return &u.url }, says{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others.", "", "the API's public URL; for ollama and lmstudio their local default"}),
-		of("key", keys(), func(u *upstream) *secret { return &u.key }, says{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
-		of("policy", choices(), func(u *upstream) *choice { return &u.policy }, says{"The retry policy.", "", "the policy of the file"}),
-		of("limits", bounds("limits", true), func(u *upstream) *limits { return &u.limits }, says{"The time limits of one try.", "", "the defaults"}),
-		of("body", size(), func(u *upstream) *int64 { return &u.body }, says{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
-		of("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, says{"The upstreams that take over a failing call, in order.", "", "none"}),
-		of("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, says{"Overrides for some models. The first matching route applies.", "", "none"}),
+		schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, newUpstream,
+		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
+		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others.", "", "the API's public URL; for ollama and lmstudio their local default"}),
+		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
+		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
+		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
+		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
+		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams that take over a failing call, in order.", "", "none"}),
+		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 	)
 }
 
-// fresh returns an upstream whose API is its name, if there is one.
-func fresh(r *reader, n *node) upstream {
+// newUpstream returns an upstream whose API is its name, if there is one.
+func newUpstream(r *reader, n *node) upstream {
 	name := r.path[len(r.path)-1]
 	switch {
 	case slices.Contains(gateway.APIs(), name):
 		return upstream{api: name}
 	case n.field("api") == nil:
-		r.fail(n, "%q is not the name of an API; want the field api: %s", name, either(gateway.APIs()))
+		r.fail(n, "%q is not the name of an API; want the field api: %s", name, orList(gateway.APIs()))
 	}
 	return upstream{}
 }
 
-// bounds is the codec of limits. usual adds the defaults, which routes do not have.
-func bounds(name string, usual bool) form[limits] {
+// timeLimits is the codec of limits. usual adds the defaults, which routes do not have.
+func timeLimits(name string, usual bool) codec[limits] {
 	unset := func(def string) (string, string) {
 		if usual {
 			return def, ""
@@ -76,10 +76,10 @@ func bounds(name string, usual bool) form[limits] {
 	}
 	one := func(name, doc, def string, at func(*limits) *time.Duration) field[limits] {
 		def, without := unset(def)
-		return of(name, limit(), at, says{doc, def, without})
+		return newField(name, limit(), at, fieldDoc{doc, def, without})
 	}
 	return object(
-		schema{name: name, about: "The time limits of one try.", words: "connect, first-byte and idle"}, nil,
+		schema{name: name, about: "The time limits of one try.", expected: "connect, first-byte and idle"}, nil,
 		one("connect", "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
 		one("first-byte", "From the request to the first byte of the response.", "10m", func(l *limits) *time.Duration { return &l.firstByte }),
 		one("idle", "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
@@ -87,17 +87,17 @@ func bounds(name string, usual bool) form[limits] {
 }
 
 // chain is the codec of a list of fallbacks.
-func chain() form[[]fallback] {
+func chain() codec[[]fallback] {
 	return seq("a list of fallbacks", object(
-		schema{name: "fallback", about: "Another upstream for a failing call.", words: "the fields of a fallback", Required: []string{"to"}}, toward,
-		of("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, says{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host.", "", "required"}),
-		of("after", duration(), func(f *fallback) *time.Duration { return &f.after }, says{"How long a call waits before it moves here.", "", "until the previous upstream gives up"}),
-		of("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, says{"The kinds of faults that move a call here without waiting.", "", "none"}).formerly("at-once"),
+		schema{name: "fallback", about: "Another upstream for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
+		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host.", "", "required"}),
+		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long a call waits before it moves here.", "", "until the previous upstream gives up"}),
+		newField("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, fieldDoc{"The kinds of faults that move a call here without waiting.", "", "none"}).formerly("at-once"),
 	))
 }
 
-// toward returns an empty fallback and checks that it has the field to.
-func toward(r *reader, n *node) fallback {
+// newFallback returns an empty fallback and checks that it has the field to.
+func newFallback(r *reader, n *node) fallback {
 	if n.field("to") == nil {
 		r.fail(n, "a fallback needs the field to with the name of an upstream")
 	}
@@ -105,27 +105,27 @@ func toward(r *reader, n *node) fallback {
 }
 
 // routes is the codec of a route.
-func routes() form[route] {
+func routes() codec[route] {
 	return object(
-		schema{name: "route", about: "Overrides for some models.", words: "the fields of a route"}, nil,
-		of("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, says{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
-		of("policy", choices(), func(t *route) *choice { return &t.policy }, says{"The retry policy.", "", "the upstream's"}),
-		of("limits", bounds("route-limits", false), func(t *route) *limits { return &t.limits }, says{"The time limits of one try.", "", "the upstream's"}),
-		of("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, says{"The upstreams that take over.", "", "the upstream's"}),
+		schema{name: "route", about: "Overrides for some models.", expected: "the fields of a route"}, nil,
+		newField("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, fieldDoc{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
+		newField("policy", choices(), func(t *route) *choice { return &t.policy }, fieldDoc{"The retry policy.", "", "the upstream's"}),
+		newField("limits", timeLimits("route-limits", false), func(t *route) *limits { return &t.limits }, fieldDoc{"The time limits of one try.", "", "the upstream's"}),
+		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
 	)
 }
 
 // pattern is the codec of a pattern for models.
-func pattern() form[string] {
-	return wording("a model's name or a pattern such as claude-opus-*", "", func(s string) bool {
+func pattern() codec[string] {
+	return checkedText("a model's name or a pattern such as claude-opus-*", "", func(s string) bool {
 		_, err := path.Match(s, "")
 		return err == nil && s != ""
 	})
 }
 
 // upstreamName is the codec of the name of an upstream.
-func upstreamName() form[string] {
-	return wording("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta and api",
+func upstreamName() codec[string] {
+	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta and api",
 		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
 			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "api"}, s) &&
 				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
@@ -133,6 +133,6 @@ func upstreamName() form[string] {
 }
 
 // anyName is the codec of any text that is not empty.
-func anyName(words string) form[string] {
-	return wording(words, "", func(s string) bool { return s != "" })
+func anyName(words string) codec[string] {
+	return checkedText(words, "", func(s string) bool { return s != "" })
 }

@@ -21,7 +21,7 @@ func (c *Config) Uses() []Use {
 	var all []Use
 	own := map[*rule]int{} // the indexes of those without a name
 	for _, name := range c.policyNames() {
-		preset := name == never || slices.Contains(policy.Presets(), name)
+		preset := name == noRetries || slices.Contains(policy.Presets(), name)
 		all = append(all, Use{Name: name, Policy: c.resolve(choice{name: name}), Preset: preset})
 	}
 	use := func(p choice, by string) {

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// every is the interval between two checks of a file. Polling also works with
+// pollInterval is the interval between two checks of a file. Polling also works with
 // mounted directories and replaced links.
-const every = time.Second
+const pollInterval = time.Second
 
 // Watch calls changed whenever the file has changed and then stayed the same for a
 // second, and whenever asked receives a value. It returns when ctx ends.
 func Watch[T any](ctx context.Context, name string, asked <-chan T, changed func()) {
-	t := time.NewTicker(every)
+	t := time.NewTicker(pollInterval)
 	defer t.Stop()
-	known := look(name)
+	known := statFile(name)
 	before := known
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-asked:
-			known = look(name)
+			known = statFile(name)
 			before = known
 			changed()
 		case <-t.C:
-			now := look(name)
+			now := statFile(name)
 			if !now.same(known) && now.same(before) {
 				known = now
 				changed()
@@ -36,20 +36,20 @@ func Watch[T any](ctx context.Context, name string, asked <-chan T, changed func
 	}
 }
 
-// glance is the state of a file.
-type glance struct{ info os.FileInfo } // nil: it does not exist
+// fileState is the state of a file.
+type fileState struct{ info os.FileInfo } // nil: it does not exist
 
-func look(name string) glance {
+func statFile(name string) fileState {
 	info, err := os.Stat(name)
 	if err != nil {
-		return glance{}
+		return fileState{}
 	}
-	return glance{info}
+	return fileState{info}
 }
 
-func (g glance) same(other glance) bool {
+func (g fileState) same(other fileState) bool {
 	if g.info == nil || other.info == nil {
 		return g.info == nil && other.info == nil
 	}
-	return same(g.info, other.info)
+	return unchanged(g.info, other.info)
 }

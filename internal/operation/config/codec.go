@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// form reads, shows and describes the values of a type, so that parser, schema and
+// codec reads, shows and describes the values of a type, so that parser, schema and
 // manual cannot disagree.
-type form[T any] struct {
+type codec[T any] struct {
 	schema schema
 	read   func(*reader, *node) (T, bool)
 	show   func(T) *node
@@ -22,7 +22,7 @@ type reader struct {
 	faults Errors
 	path   []string
 	at     map[string]pos // the positions of values by path: "upstreams.local.url"
-	blind  map[int]int    // lines that are hidden from a column on
+	hidden map[int]int    // lines that are hidden from a column on
 
 	renamed []rename // keys of an earlier version
 }
@@ -42,12 +42,12 @@ func (r *reader) fail(n *node, format string, args ...any) {
 }
 
 // read reads a file with a codec.
-func read[T any](src source, data []byte, f form[T]) (T, *reader) {
+func read[T any](src source, data []byte, f codec[T]) (T, *reader) {
 	root, faults := parse(src, data)
 	if root == nil {
 		root = &node{pos: pos{1, 1}}
 	}
-	r := &reader{source: src, faults: faults, at: map[string]pos{}, blind: map[int]int{}}
+	r := &reader{source: src, faults: faults, at: map[string]pos{}, hidden: map[int]int{}}
 	v, _ := f.read(r, root)
 	return v, r
 }
@@ -58,21 +58,21 @@ func (r *reader) done() error {
 		return nil
 	}
 	if len(r.renamed) > 0 {
-		return Errors{r.earlier()}
+		return Errors{r.renamedError()}
 	}
 	for _, e := range r.faults {
-		if column, ok := r.blind[e.Line]; ok {
+		if column, ok := r.hidden[e.Line]; ok {
 			e.text = string(append([]rune(e.text)[:column-1], '…'))
 		}
 	}
-	slices.SortStableFunc(r.faults, inOrder)
+	slices.SortStableFunc(r.faults, byPosition)
 	return r.faults
 }
 
-// earlier returns one error for a file of an earlier version: about its first
+// renamedError returns one error for a file of an earlier version: about its first
 // renamed key, with the new names of the others.
-func (r *reader) earlier() *Error {
-	slices.SortStableFunc(r.renamed, func(a, b rename) int { return inOrder(a.fault, b.fault) })
+func (r *reader) renamedError() *Error {
+	slices.SortStableFunc(r.renamed, func(a, b rename) int { return byPosition(a.fault, b.fault) })
 	first := r.renamed[0]
 	var others []string
 	for _, k := range r.renamed[1:] {
@@ -82,13 +82,13 @@ func (r *reader) earlier() *Error {
 		}
 	}
 	if len(others) > 0 {
-		first.fault.Message += "; also rename " + list(others)
+		first.fault.Message += "; also rename " + andList(others)
 	}
 	return first.fault
 }
 
-// want reports that a value has another form than the schema.
-func (r *reader) want(n *node, s *schema, why string) {
+// mismatch reports that a value has another form than the schema.
+func (r *reader) mismatch(n *node, s *schema, why string) {
 	got := n.kind.String()
 	if n.kind == text || n.kind == number {
 		got = strconv.Quote(n.text)
@@ -99,11 +99,11 @@ func (r *reader) want(n *node, s *schema, why string) {
 	if why != "" {
 		got += ": " + why
 	}
-	r.fail(n, "%s; want %s", got, s.words)
+	r.fail(n, "%s; want %s", got, s.expected)
 }
 
-// below reads the value of a field, with its name appended to the path.
-func (r *reader) below(name string, n *node, read func()) {
+// child reads the value of a field, with its name appended to the path.
+func (r *reader) child(name string, n *node, read func()) {
 	r.path = append(r.path, name)
 	r.at[strings.Join(r.path, ".")] = n.pos
 	read()
@@ -111,7 +111,7 @@ func (r *reader) below(name string, n *node, read func()) {
 }
 
 // scalar is the codec of a scalar.
-func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) form[T] {
+func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) codec[T] {
 	if s.Type == nil {
 		s.Type = "string"
 	}
@@ -119,7 +119,7 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 	if s.Type == "number" || s.Type == "integer" {
 		written = number
 	}
-	return form[T]{
+	return codec[T]{
 		schema: s,
 		read: func(r *reader, n *node) (v T, ok bool) {
 			err := errForm
@@ -128,9 +128,9 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 			}
 			switch {
 			case err == errForm:
-				r.want(n, &s, "")
+				r.mismatch(n, &s, "")
 			case err != nil:
-				r.want(n, &s, err.Error())
+				r.mismatch(n, &s, err.Error())
 			}
 			return v, err == nil
 		},
@@ -139,8 +139,8 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 }
 
 // oneOf is the codec of an enumeration.
-func oneOf(words string, values ...string) form[string] {
-	s := schema{words: words + ": " + either(values), Enum: values}
+func oneOf(words string, values ...string) codec[string] {
+	s := schema{expected: words + ": " + orList(values), Enum: values}
 	return scalar(s, func(v string) (string, error) {
 		if !slices.Contains(values, v) {
 			return "", errForm
@@ -152,17 +152,17 @@ func oneOf(words string, values ...string) form[string] {
 func itself(s string) string { return s }
 
 // seq is the codec of a list that is not empty.
-func seq[T any](words string, of form[T]) form[[]T] {
-	s := schema{words: words, Type: "array", Items: &of.schema, MinItems: 1}
-	return form[[]T]{
+func seq[T any](words string, of codec[T]) codec[[]T] {
+	s := schema{expected: words, Type: "array", Items: &of.schema, MinItems: 1}
+	return codec[[]T]{
 		schema: s,
 		read: func(r *reader, n *node) (all []T, ok bool) {
 			if n.kind != sequence || len(n.items) == 0 {
-				r.want(n, &s, "")
+				r.mismatch(n, &s, "")
 				return nil, false
 			}
 			for i, item := range n.items {
-				r.below(strconv.Itoa(i), item, func() {
+				r.child(strconv.Itoa(i), item, func() {
 					if v, ok := of.read(r, item); ok {
 						all = append(all, v)
 					}
@@ -191,18 +191,18 @@ type named[T any] struct {
 
 // byName is the codec of a mapping with names that the user chooses. It keeps their
 // order.
-func byName[T any](words string, name form[string], of form[T]) form[[]named[T]] {
-	s := schema{words: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
-	return form[[]named[T]]{
+func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[T]] {
+	s := schema{expected: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
+	return codec[[]named[T]]{
 		schema: s,
 		read: func(r *reader, n *node) (all []named[T], ok bool) {
 			if n.kind != mapping && n.kind != null {
-				r.want(n, &s, "")
+				r.mismatch(n, &s, "")
 				return nil, false
 			}
 			for _, e := range n.entries {
 				_, fit := name.read(r, e.key)
-				r.below(e.key.text, e.key, func() {
+				r.child(e.key.text, e.key, func() {
 					v, ok := of.read(r, e.value)
 					fit = fit && ok
 					all = append(all, named[T]{e.key.text, v})
@@ -230,10 +230,10 @@ type field[S any] struct {
 	show   func(*S) *node // returns nil if it is unset and has no default
 }
 
-// of returns a field; at returns the address of its value.
-func of[S, T any](name string, f form[T], at func(*S) *T, s says) field[S] {
+// newField returns a field; at returns the address of its value.
+func newField[S, T any](name string, f codec[T], at func(*S) *T, s fieldDoc) field[S] {
 	described := f.schema
-	described.says = s
+	described.fieldDoc = s
 	return field[S]{
 		name:   name,
 		schema: described,
@@ -265,7 +265,7 @@ func (f field[S]) formerly(old string) field[S] {
 
 // object is the codec of a mapping with known fields. fresh, unless nil, returns
 // the initial value.
-func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) form[S] {
+func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
 	if s.Additional = false; s.Type == nil {
 		s.Type = orNothing()
 	}
@@ -277,11 +277,11 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) f
 		}
 		s.Properties = append(s.Properties, property{f.name, &f.schema})
 	}
-	return form[S]{
+	return codec[S]{
 		schema: s,
 		read: func(r *reader, n *node) (v S, ok bool) {
 			if n.kind != mapping && n.kind != null {
-				r.want(n, &s, "")
+				r.mismatch(n, &s, "")
 				return v, false
 			}
 			before := len(r.faults)
@@ -310,24 +310,24 @@ func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed m
 		name := renamed[e.key.text]
 		switch {
 		case ok:
-			r.below(f.name, e.value, func() { f.read(r, e.value, to) })
+			r.child(f.name, e.value, func() { f.read(r, e.value, to) })
 		case name != "":
 			r.fail(e.key, "%q is now called %q", e.key.text, name)
 			r.renamed = append(r.renamed, rename{r.faults[len(r.faults)-1], e.key.text, name})
 		default:
-			r.fail(e.key, "unknown field %q; %s", e.key.text, instead(e.key.text, s.Properties.names()))
+			r.fail(e.key, "unknown field %q; %s", e.key.text, suggest(e.key.text, s.Properties.names()))
 		}
 	}
 }
 
-// instead suggests a similar name, or else lists all.
-func instead(name string, names []string) string {
+// suggest suggests a similar name, or else lists all.
+func suggest(name string, names []string) string {
 	for _, n := range names {
 		if near(name, n) {
 			return "did you mean " + n + "?"
 		}
 	}
-	return "want " + either(names)
+	return "want " + orList(names)
 }
 
 // near reports whether two names differ only by a character, by two swapped ones,
@@ -347,11 +347,11 @@ func near(a, b string) bool {
 	return len(a) <= 1 && len(b) <= 1 || swapped
 }
 
-// list returns names as "a, b and c".
-func list(names []string) string { return joined(names, " and ") }
+// andList returns names as "a, b and c".
+func andList(names []string) string { return joined(names, " and ") }
 
-// either returns names as "a, b or c".
-func either(names []string) string { return joined(names, " or ") }
+// orList returns names as "a, b or c".
+func orList(names []string) string { return joined(names, " or ") }
 
 func joined(names []string, last string) string {
 	if len(names) < 2 {
