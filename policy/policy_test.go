@@ -50,15 +50,15 @@ func spent(reset time.Duration) fault.Error {
 	return fault.Error{Kind: fault.Quota, Status: 429, ResetAt: start.Add(reset)}
 }
 
-// waits returns all waits of a policy against an outage without end in which
-// each try fails at once.
+// waits returns the waits of a policy, a thousand at most, against an outage
+// without end in which each try fails at once.
 func waits(p policy.Policy, f fault.Error, random float64) ([]time.Duration, policy.Run, policy.Stop) {
 	var all []time.Duration
 	r, now := policy.Run{Started: start}, start
 	for {
 		var v policy.Verdict
 		r, v = p.Next(r, &f, false, now, random)
-		if v.Stop != "" {
+		if v.Stop != "" || len(all) == 1000 {
 			return all, r, v.Stop
 		}
 		all = append(all, v.Wait)
@@ -163,6 +163,25 @@ func TestPreset_FinalFaultsAreNotRetried(t *testing.T) {
 			run(t, p, []failure{{0, fault.Error{Kind: k, Wait: time.Second}, 0, policy.Final}})
 		}
 		run(t, p, []failure{{0, fault.Error{Kind: fault.Overloaded, Final: true}, 0, policy.Final}})
+	}
+}
+
+func TestPreset_BoundsTheProvidersWait(t *testing.T) {
+	for name, longest := range map[string]time.Duration{
+		"interactive": 5 * time.Minute, "worker": 15 * time.Minute, "simple": time.Minute,
+		"council": 270*time.Second - 1,
+	} {
+		p, _ := policy.Preset(name)
+		run(t, p, []failure{{0, limited(longest), longest, ""}})
+		run(t, p, []failure{{0, limited(longest + 1), 0, policy.RetryAfterTooLong}})
+	}
+}
+
+func TestSimple_DoublesToThirtySeconds(t *testing.T) {
+	for k, want := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+		if got := policy.Simple().Backoff.At(k+1, 0); got != want*time.Second {
+			t.Errorf("wait %d is %v, want %v", k+1, got, want*time.Second)
+		}
 	}
 }
 

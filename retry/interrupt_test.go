@@ -80,6 +80,24 @@ func TestDo_SlowEarlyProbeWaitsForTheRestOnly(t *testing.T) {
 	}
 }
 
+func TestDo_WaitThatHasEndedIsNotResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := policy.Policy{Retries: 1, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Second}}}
+		var waits []time.Duration
+		sleep := func(ctx context.Context, w policy.Wait) error {
+			waits = append(waits, w.Verdict.Wait)
+			return retry.ErrEarlyProbe
+		}
+		_, err := retry.Do(t.Context(), retry.Retrier{Policy: p, Sleep: sleep}, func(ctx context.Context, _ int) (int, error) {
+			_ = retry.Sleep(ctx, 5*time.Second) // an early probe lasts as long as the wait that it interrupts
+			return 0, errOverloaded
+		})
+		if !errors.Is(err, errOverloaded) || len(waits) != 1 {
+			t.Errorf("Do ended with %v after the waits %v, want overloaded after one of 5s", err, waits)
+		}
+	})
+}
+
 func TestDo_EarlyProbeThatPassesRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last retry.Try

@@ -104,12 +104,11 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 		return nil
 	case r.ctx.Err() != nil:
 		return &fault.Error{Kind: fault.Canceled, Message: "the caller has left", Err: err, Rule: "retry/left"}
-	case ctx.Err() != nil:
-		if limit, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
-			expired := *limit
-			expired.Err = err
-			return &expired
-		}
+	}
+	if limit, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
+		expired := *limit
+		expired.Err = err
+		return &expired
 	}
 	return classify.Of(err, r.Clock.Now())
 }
