@@ -99,6 +99,9 @@ var moments = flag.Int("moments", 0, "moments of recovery in TestBreaker_Thousan
 // the same callers with a breaker and each by its own clock. Run it with -v and
 // -args -moments 10 for the whole table.
 func TestBreaker_ThousandCallersInATwoHourOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var shared, alone []figures
 	n := cmp.Or(*moments, 1)
 	for i := range n {

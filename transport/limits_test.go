@@ -198,6 +198,80 @@ func TestTransport_OpenedIsCalledBeforeLateContent(t *testing.T) {
 	})
 }
 
+func TestTransport_OpenedWaitsForAWholeFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, told := time.Now(), []time.Duration(nil)
+		script := []beat{{time.Second, start[:20]}, {time.Second, start[20:]}, {time.Second, hi}, {0, stop}, {0, eof}}
+		tr := &transport.Transport{
+			Base: &dawdling{scripts: [][]beat{script}, kind: "text/event-stream"}, Retry: retry.Retrier{Policy: policy.Patient()},
+			Opened: func() { told = append(told, time.Since(begun)) },
+		}
+		resp, err := tr.RoundTrip(post(t.Context()))
+		if err != nil || len(told) != 1 || told[0] != 2*time.Second {
+			t.Fatalf("opened after %v, %v; want once, after 2s", told, err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	})
+}
+
+func TestLimits_FirstByteAloneAllowsLaterSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dawdling{scripts: [][]beat{{{time.Minute, start}, {time.Hour, hi}, {time.Hour, stop}, {0, eof}}}, kind: "text/event-stream"}
+		_, text, err := slowly(t, d, transport.Limits{FirstByte: 5 * time.Minute}, policy.Patient(), post(t.Context()))
+		if text != start+hi+stop || err != nil || d.tries != 1 {
+			t.Errorf("%q, %v after %d tries; want the whole answer after one", text, err, d.tries)
+		}
+	})
+}
+
+func TestLimits_EndOfAnAnswerEndsThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dawdling{scripts: [][]beat{{{0, "{}"}, {0, eof}}}}
+		resp, err := (&transport.Transport{Base: d, Limits: limits}).RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatalf("round trip: %v", err)
+		}
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Fatalf("read: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if n, err := resp.Body.Read(make([]byte, 9)); n != 0 || err != io.EOF {
+			t.Errorf("reading an hour after the end: %d bytes, %v; want EOF", n, err)
+		}
+		_ = resp.Body.Close()
+	})
+}
+
+// hesitant is a body whose first read returns nothing, and whose second stalls.
+type hesitant struct {
+	*io.PipeReader
+	read bool
+}
+
+func (h *hesitant) Read(p []byte) (int, error) {
+	if !h.read {
+		h.read = true
+		return 0, nil
+	}
+	return h.PipeReader.Read(p)
+}
+
+func TestLimits_EmptyReadIsNoByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		r, _ := io.Pipe()
+		base := roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: &hesitant{PipeReader: r}}, nil
+		})
+		once := retry.Retrier{Policy: policy.Policy{Retries: 1, RetryOn: 1 << fault.Auth}}
+		resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: once}).RoundTrip(post(t.Context()))
+		if took := time.Since(begun); err != nil || resp.StatusCode != 503 || took != 5*time.Minute {
+			t.Errorf("%v, %v after %v; want a response of status 503 after 5m", resp, err, took)
+		}
+	})
+}
+
 func TestLimits_HoldWithoutRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, d := range map[string]*dawdling{

@@ -352,6 +352,39 @@ func TestTransport_NetworkFaultsEndInAResponse(t *testing.T) {
 	})
 }
 
+func TestTransport_OneTryIsNotCounted(t *testing.T) {
+	once := policy.Policy{Retries: 1, RetryOn: 1 << fault.Auth}
+	_, text, err := send(t, &upstream{replies: []reply{{err: syscall.ECONNREFUSED}}}, once, post(t.Context()))
+	if want := `"no answer from api.test: connection refused"`; err != nil || !strings.Contains(text, want) {
+		t.Errorf("answer after one try: %q, %v; want %s", text, err, want)
+	}
+}
+
+func TestTransport_BadRequestIsAFault(t *testing.T) {
+	bad := reply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens"}}`}
+	resp, text, err := send(t, &upstream{replies: []reply{bad}}, policy.Simple(), post(t.Context()))
+	if err != nil || resp.StatusCode != 400 || resp.Header.Get("X-Should-Retry") != "false" || text != bad.body {
+		t.Errorf("status 400: %v %q, %v; want the response, not to be retried", resp, text, err)
+	}
+}
+
+func TestTransport_BrokenObjectKeepsItsCause(t *testing.T) {
+	cause := errors.New("read: connection reset by peer")
+	var faults []*fault.Error
+	e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) { faults = append(faults, t.Fault) }}
+	u := &upstream{replies: []reply{ok(answerJSON[:20]).ends(cause), ok(answerJSON)}}
+	synctest.Test(t, func(t *testing.T) {
+		resp, err := (&transport.Transport{Base: u, Retry: e}).RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatalf("round trip: %v", err)
+		}
+		_ = resp.Body.Close()
+	})
+	if len(faults) != 2 || !errors.Is(faults[0], cause) || faults[1] != nil {
+		t.Errorf("faults %v, want one of %v, then none", faults, cause)
+	}
+}
+
 func TestTransport_SomeRequestsAreSentOnce(t *testing.T) {
 	p := policy.Patient()
 	with := func(change func(*http.Request)) *http.Request {
