@@ -215,6 +215,20 @@ func TestTransport_OpenedWaitsForAWholeFrame(t *testing.T) {
 	})
 }
 
+func TestTransport_FormIsKnownByTheFirstSixBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := []beat{{0, start[:3]}, {time.Second, start[3:]}, {0, hi}, {0, stop}, {0, eof}}
+		d := &dawdling{scripts: [][]beat{script}, kind: "application/json"}
+		resp, text, err := slowly(t, d, transport.Limits{}, policy.Simple(), post(t.Context()))
+		if err != nil || text != start+hi+stop || d.tries != 1 {
+			t.Fatalf("%q, %v after %d tries; want the whole stream after one", text, err, d.tries)
+		}
+		if _, ok := resp.Body.(transport.Watched); !ok {
+			t.Errorf("events sent as application/json have a body of type %T, want a watched one", resp.Body)
+		}
+	})
+}
+
 func TestLimits_FirstByteAloneAllowsLaterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdling{scripts: [][]beat{{{time.Minute, start}, {time.Hour, hi}, {time.Hour, stop}, {0, eof}}}, kind: "text/event-stream"}
@@ -358,6 +372,25 @@ func TestTransport_SlowErrorIsNamedByItsStatus(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		time.Sleep(time.Minute) // for the provider to notice
+	})
+}
+
+func TestTransport_DeadlineEndsAnHTTPTransportsDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Hour):
+			}
+			return nil, errors.New("no connection")
+		}}
+		e := retry.Retrier{Policy: policy.Council(time.Minute)}
+		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
+		if took := time.Since(begun); err != nil || resp.StatusCode != 503 || took != time.Minute {
+			t.Errorf("%v, %v after %v; want a response of status 503 after 1m", resp, err, took)
+		}
+		time.Sleep(2 * time.Hour) // for the dial to end
 	})
 }
 

@@ -90,3 +90,12 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+func TestStream_LastFrameMayLackItsBlankLine(t *testing.T) {
+	answer := start + hi + strings.TrimRight(stop, "\n")
+	w := wire{kind: "text/event-stream", url: "http://api.test/v1/messages"}
+	got, _, err := through(t, w, iotest.DataErrReader(strings.NewReader(answer)))
+	if string(got) != answer || err != nil {
+		t.Errorf("answer that ends with its last line: %q, %v; want all of it", got, err)
+	}
+}
