@@ -43,7 +43,7 @@ func (b *Breaker) admit(c *Caller, now time.Time, started bool) {
 }
 
 // admits reports whether the call may be the probe. If not, it shares a fault
-// or is queued for the probe'ci outcome.
+// or is queued for the probe's outcome.
 func (ci *circuit) admits(c *Caller, now time.Time) bool {
 	switch {
 	case ci.coolsDown(now):

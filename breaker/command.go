@@ -69,7 +69,7 @@ func (b *Breaker) GiveUp() {
 	}
 }
 
-// RetryNow ends the call'ci wait and lets it go, even in an outage, but not while
+// RetryNow ends the call's wait and lets it go, even in an outage, but not while
 // it is paused. Before the first try it holds for that one.
 func (c *Caller) RetryNow() {
 	b := c.breaker
@@ -119,7 +119,7 @@ func (c *Caller) GiveUp() {
 	c.giveUp()
 }
 
-// giveUp ends a call'ci waiting for good.
+// giveUp ends a call's waiting for good.
 func (c *Caller) giveUp() {
 	c.givenUp = true
 	c.wakeUp()
