@@ -37,7 +37,7 @@ type bench struct {
 	running []*proc.Process
 }
 
-// row is one experiment. It gives one or more figures, also when it fails.
+// row is one experiment with one or more figures.
 type row struct {
 	name string
 	long bool // a quick run leaves it out, unless it is named
@@ -137,7 +137,7 @@ func copyFile(to, from string) error {
 	return errors.Join(err, w.Close())
 }
 
-// loadAverage says how busy the machine is.
+// loadAverage returns the load of the last minute.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -204,7 +204,7 @@ func (s *stage) holds(ctx context.Context, n int) error {
 	return fmt.Errorf("%d of %d requests have reached the upstream", held, n)
 }
 
-// quiet waits until nobody has tried for three seconds and the proxy has little
+// quiet waits until there was no try for three seconds and the proxy has little
 // to do, or it has looked so often: an outage goes on, and so do the tries.
 func (s *stage) quiet(ctx context.Context, p *proc.Process, looks int) (note string, err error) {
 	var c peer.Counts
@@ -252,7 +252,7 @@ func pss(ctx context.Context, p *proc.Process) (float64, error) {
 	return figure.Median(looks), nil
 }
 
-// idle measures a process that nobody has asked yet.
+// idle measures a process before its first request.
 func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(40), Goal: figure.AtMost(30)}
 	for range pick(b, 3, 1) {

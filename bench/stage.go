@@ -20,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
-// stage is the processes of one row, or of one of its rounds.
+// stage has the processes of one row, or of one of its rounds.
 type stage struct {
 	bench                    *bench
 	row                      string

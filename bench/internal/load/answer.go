@@ -28,7 +28,7 @@ type client struct {
 	net.Conn
 	r     *bufio.Reader
 	lines *bufio.Reader
-	event func() // called for each event as it comes; nil: nobody counts
+	event func() // called for each event; nil: not called
 }
 
 func dial(addr string) (*client, error) {

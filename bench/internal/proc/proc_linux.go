@@ -166,7 +166,7 @@ func (p *Process) Sockets() (Sockets, error) {
 	return ParseSockets(f, n)
 }
 
-// Free finds an address of the loopback interface that nobody listens on.
+// Free returns an unused address of the loopback interface.
 func Free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
