@@ -32,11 +32,11 @@ var (
 	cut    = &fault.Error{Kind: fault.Truncated, Status: 200, Message: "the answer broke off"}
 )
 
-// patient waits as the policy of that name, without waiting for long.
+// patient returns a retrier with policy.Patient.
 func patient() retry.Retrier { return retry.Retrier{Policy: policy.Patient()} }
 
-// say tells of an event in a line.
-func say(e turn.Event) string {
+// describe returns a line about an event.
+func describe(e turn.Event) string {
 	switch e := e.(type) {
 	case turn.UserMessage:
 		return "user: " + e.Text
@@ -74,7 +74,7 @@ func say(e turn.Event) string {
 	return turn.Type(e)
 }
 
-// played is what a run has brought.
+// played is the outcome of a run.
 type played struct {
 	events []turn.Event
 	kept   []turn.Event
@@ -93,12 +93,12 @@ func play(ctx context.Context, w agent.Agent, s turn.State, input ...turn.Event)
 			p.err = err
 			break
 		}
-		p.events, p.lines = append(p.events, e), append(p.lines, strings.TrimSpace(say(e)))
+		p.events, p.lines = append(p.events, e), append(p.lines, strings.TrimSpace(describe(e)))
 	}
 	return p
 }
 
-// expect compares what has happened with the lines of want.
+// expect compares the events with the lines of want.
 func (p played) expect(t *testing.T, want string) {
 	t.Helper()
 	if p.err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// talk is a conversation that has gone on for long.
+// talk is a long conversation.
 func talk() turn.State {
 	words := strings.Repeat("word ", 1000)
 	var s turn.State

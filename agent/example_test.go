@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// A model that calls a tool and then answers. With a real one, Model would be
-// that of a package below provider.
+// A model that calls a tool and then answers. A real Model is one of a package
+// below provider.
 func ExampleAgent_Run() {
 	type place struct {
 		City string `json:"city"`
@@ -92,7 +92,7 @@ func ExampleAsk() {
 	// Output: Paris. 1
 }
 
-// A policy of one's own, and everything that a request can hold.
+// Another policy, and a request with all its fields.
 func ExampleAskWith() {
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, llmtest.Says("Oui."))
 	patient := retry.Retrier{Policy: policy.Patient()}

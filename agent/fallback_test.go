@@ -148,7 +148,7 @@ func TestFallback_ShortenedWaitIsNoEndOfPatience(t *testing.T) {
 	})
 }
 
-// closed is a breaker at which a command has given up.
+// closed is a breaker at which a command gave up every call.
 type closed struct{ opens }
 
 func (closed) Wait(context.Context, time.Duration) error {

@@ -24,7 +24,7 @@ import (
 // errDied is a worker that dies as it keeps an event.
 var errDied = errors.New("the worker died")
 
-// life is a conversation whose workers die now and then.
+// life is a conversation whose workers die at random.
 type life struct {
 	answers []llmtest.Answer
 	deaths  map[int]bool // at these appends, counted over all lives
@@ -105,7 +105,7 @@ func (l *life) count(_ context.Context, arguments json.RawMessage) (string, erro
 	return strconv.Itoa(l.runs[id]), nil
 }
 
-// live has all turns answered, by as many workers as it takes.
+// live runs all turns, with as many workers as needed.
 func (l *life) live(ctx context.Context) {
 	w := agent.Agent{
 		Model: llmtest.New(large, l.answers...), Persist: l.keep, Retry: patient(),
@@ -145,7 +145,7 @@ func (l *life) worker(ctx context.Context, w agent.Agent, input []turn.Event) (d
 	return false
 }
 
-// check looks at what has come out of it.
+// check checks the kept events.
 func (l *life) check() {
 	sealed := 0
 	for _, e := range l.kept {
@@ -168,7 +168,7 @@ func (l *life) check() {
 	}
 }
 
-// Whatever the model does, and wherever workers die: every turn is sealed once,
+// For any answers of the model and any deaths of workers, every turn is sealed once,
 // no tool is run again after its result was kept, and the events that were
 // kept add up to what the live runs had.
 func TestReplay_EqualsLive(t *testing.T) {
@@ -214,7 +214,7 @@ func BenchmarkPart(b *testing.B) {
 	})
 }
 
-// perPart says what one part takes.
+// perPart reports the time and memory of one part.
 func perPart(b *testing.B, parts int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(parts), "ns/part")
 }

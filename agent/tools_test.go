@@ -20,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// gives makes a tool that reads, and takes its time.
+// gives returns a tool that reads and takes some time.
 func gives(name string, d time.Duration, output string) tool.Tool {
 	return tool.Tool{Tool: llm.Tool{Name: name}, Func: func(ctx context.Context, _ json.RawMessage) (string, error) {
 		select {

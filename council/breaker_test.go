@@ -33,8 +33,8 @@ func TestMembers_OfOneProviderShareOneProbe(t *testing.T) {
 	})
 }
 
-// What failed in another council, minutes ago and of another model, is no reason
-// not to ask at all.
+// A fault of another council's model minutes ago does not keep a member from its
+// first try.
 func TestMembers_AreAskedDespiteAnotherCouncilsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		breakers := &breaker.Set{}

@@ -43,13 +43,13 @@ func says(after time.Duration, text string) llmtest.Answer {
 	return llmtest.Late(after, llmtest.Says(text))
 }
 
-// fails returns a failure that does.
+// fails returns a failure that comes after some time.
 func fails(after time.Duration, f *fault.Error) llmtest.Answer {
 	return llmtest.Late(after, llmtest.Fails(f))
 }
 
-// three returns a council of the first member and two that answer at once, so
-// that all depends on the first. They leave it all the time there is.
+// three returns a council of the first member and two that answer at once. Its
+// grace period leaves the first one all its budget.
 func three(first agent.Agent) council.Council {
 	return council.Council{
 		Members:    []agent.Agent{first, member("b", says(0, "yes")), member("c", says(0, "no"))},
@@ -121,7 +121,7 @@ func (s outcome) count(state council.State) (n int) {
 	return n
 }
 
-// only returns the lines in which a word stands.
+// only returns the lines that contain a word.
 func (s outcome) only(word string) (lines []string) {
 	for _, line := range s.lines {
 		if strings.Contains(line, word) {

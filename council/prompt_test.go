@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// prompted returns what the aggregator of a council was asked.
+// prompted returns the request to the aggregator of a council.
 func prompted(t *testing.T, c council.Council) string {
 	t.Helper()
 	s := ask(t.Context(), c)
@@ -30,7 +30,7 @@ func prompted(t *testing.T, c council.Council) string {
 	return asked[0].Messages[0].Text()
 }
 
-// some returns a council of which each member ends in another way.
+// some returns a council whose members each end in another way.
 func some() council.Council {
 	return council.Council{
 		Members: []agent.Agent{
@@ -104,7 +104,7 @@ func TestPrompt_ExplainsItsSeparators(t *testing.T) {
 	})
 }
 
-// long returns an answer of so many bytes.
+// long returns an answer of that many bytes.
 func long(bytes int) llmtest.Answer {
 	return llmtest.Parts(llm.Text{Text: strings.Repeat("é", bytes/2)}, llm.End{Reason: llm.Stop})
 }

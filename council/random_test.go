@@ -17,7 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// chaos is a council of whose members anything can be expected.
+// chaos is a council whose members behave at random.
 type chaos struct {
 	council council.Council
 	leaves  time.Duration // when its caller does; 0: never
@@ -29,7 +29,7 @@ func (c *chaos) fail(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 }
 
-// answers draws what a model does with a request.
+// answers draws a model's answers.
 func answers(rt *rapid.T) llmtest.Answer {
 	late := time.Duration(rapid.SampledFrom([]int{0, 1, 20, 100, 1500, 30_000, 239_000, 240_000, 269_999, 400_000}).Draw(rt, "late")) * time.Millisecond
 	f := &fault.Error{
@@ -42,7 +42,7 @@ func answers(rt *rapid.T) llmtest.Answer {
 	}).Draw(rt, "answer"))
 }
 
-// draw makes one.
+// draw draws a council.
 func draw(rt *rapid.T) *chaos {
 	n := rapid.IntRange(2, 6).Draw(rt, "members")
 	seconds := func(name string, choices ...int) time.Duration {

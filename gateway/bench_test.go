@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// BenchmarkGateway measures what the gateway itself costs: there is no network,
-// and the upstream answers from memory. The same with net/http/httputil stands
+// BenchmarkGateway measures the cost of the gateway itself: there is no network,
+// and the upstream answers from memory. A net/http/httputil proxy is measured
 // beside it.
 func BenchmarkGateway(b *testing.B) {
 	stream := strings.Repeat(`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", 50) + "data: [DONE]\n\n"

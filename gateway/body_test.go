@@ -20,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// prose makes a request of about so many bytes, of words in no order.
+// prose returns a request of about that many bytes, of random words.
 func prose(size int) string {
 	words := strings.Fields("the of a and to in is that it was for on are as with his they at be this from have or by one had not but what all were when we there can an your which their said if do")
 	dice := rand.New(rand.NewPCG(1, 2))

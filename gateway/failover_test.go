@@ -16,8 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// pair is a gateway before two providers, of which the second is the first's
-// fallback.
+// pair is a gateway with two providers. The second is the first one's fallback.
 type pair struct {
 	*harness
 	first, second *simulator.Provider

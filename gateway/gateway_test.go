@@ -54,7 +54,7 @@ func newHarnessOf(t *testing.T, p policy.Policy, base http.RoundTripper) *harnes
 	return newHarnessWith(t, gateway.Config{Upstreams: everything(upstream), Policy: p, Base: base})
 }
 
-// newHarnessWith is a harness with another configuration, whose providers are not
+// newHarnessWith returns a harness with another configuration and no provider of
 // its own.
 func newHarnessWith(t *testing.T, c gateway.Config) *harness {
 	w := &harness{t: t, begun: time.Now()}
@@ -86,7 +86,7 @@ func (w *harness) watch(e gateway.Event) {
 	}
 }
 
-// newGateway makes a gateway whose configuration is right.
+// newGateway returns a gateway, whose configuration must be valid.
 func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 	t.Helper()
 	g, err := gateway.New(c)
@@ -96,8 +96,7 @@ func newGateway(t *testing.T, c gateway.Config) *gateway.Gateway {
 	return g
 }
 
-// everything puts each API at one address, whose provider may be silent for as
-// long as a test likes.
+// everything returns an upstream for each API, at one address and without limits.
 func everything(base *url.URL) []gateway.Upstream {
 	all := gateway.Defaults()
 	for i := range all {
@@ -434,8 +433,7 @@ func frames(resp *http.Response, each func(frame string)) error {
 // address is the base URL of a host.
 func address(host string) *url.URL { return &url.URL{Scheme: "http", Host: host} }
 
-// words leaves out of an answer what differs from one to the next: numbers,
-// and what identifies it.
+// words returns an answer without its numbers and ids.
 func words(answer string) string {
 	answer = ids.ReplaceAllString(answer, "_")
 	return strings.Map(func(r rune) rune {

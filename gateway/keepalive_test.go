@@ -14,12 +14,12 @@ import (
 
 const claudeCode = "claude-cli/2.1.329 (external, cli)"
 
-// outage is a provider that is overloaded so long.
+// outage is a provider that is overloaded for that long.
 func outage(d time.Duration) simulator.Script {
 	return simulator.Script{Outages: []simulator.Outage{{To: d}}}
 }
 
-// rhythms is HOLDING's table: what a client gets while it is kept alive.
+// rhythms is the table of docs/holding.md: what a client gets while it is kept alive.
 var rhythms = []struct {
 	name, path, body string
 	headers          []string

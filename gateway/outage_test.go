@@ -16,8 +16,8 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// blackout is a provider that answers in two seconds, but for one outage. It
-// counts what it is asked.
+// blackout is a provider that answers in two seconds, except during one outage.
+// It counts its requests.
 type blackout struct {
 	from, to time.Time
 	mu       sync.Mutex
@@ -56,9 +56,9 @@ func most(asked []time.Time, window time.Duration) (n int) {
 	return n
 }
 
-// crowd lets a thousand callers ask in a loop through an outage of two hours,
-// each thinking for 28 s between an answer and the next question, and gives
-// when those that waited had their answers.
+// crowd runs a thousand callers in a loop through an outage of two hours, each
+// with 28 s between an answer and its next request. It returns the times at which
+// those that waited had their answers.
 func crowd(b *blackout, ask func(n int) error) (answered []time.Duration, failed int) {
 	const callers = 1000
 	start := time.Now()
@@ -90,7 +90,7 @@ func crowd(b *blackout, ask func(n int) error) (answered []time.Duration, failed
 }
 
 // TestGateway_ThousandCallersShareOneOutage compares the gateway with callers that
-// keep to their own clocks. The steady rate is 33 requests a second.
+// retry on their own. The steady rate is 33 requests a second.
 func TestGateway_ThousandCallersShareOneOutage(t *testing.T) {
 	const steady = 1000.0 / 30
 	type result struct {

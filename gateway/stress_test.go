@@ -45,7 +45,7 @@ func (e *echo) RoundTrip(req *http.Request) (*http.Response, error) {
 	return e.answer(req, answered(body, key))
 }
 
-// answer is one of many that a provider may have, most of them in an outage.
+// answer returns a random answer of a provider, during outages mostly a failure.
 func (e *echo) answer(req *http.Request, words string) (*http.Response, error) {
 	stop, dice := messageStop, rand.IntN(100)
 	if out := time.Now().Unix()/100%2 == 0; !out {
@@ -93,8 +93,7 @@ func (c *counted) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// window is a client's side of a request, which insists on the rules for
-// handlers.
+// window is the client's side of a request. It checks the rules for handlers.
 type window struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -124,7 +123,7 @@ func (w *window) Write(p []byte) (int, error) {
 	return w.text.Write(p)
 }
 
-// send lets the gateway serve one request and gives what the client saw.
+// send has the gateway serve one request and returns the client's view of it.
 func (w *window) ask(ctx context.Context, h http.Handler, body, key, count string) (text string) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", "http://gateway.test/v1/messages", strings.NewReader(body))
 	req.RequestURI = req.URL.RequestURI()
@@ -153,9 +152,9 @@ func twice(e *echo, dir string) gateway.Config {
 	}
 }
 
-// TestStress_AnswersAreNotMixedUp lets clients come and go at random, send
-// again what they have sent, and people give commands, while both providers
-// fail now and then.
+// TestStress_AnswersAreNotMixedUp has clients come and go at random and send
+// requests again, and operators send commands, while both providers fail from
+// time to time.
 func TestStress_AnswersAreNotMixedUp(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -209,7 +208,7 @@ func TestStress_CloseLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// nothingIsLeft insists that the gateway is as it was before the first request.
+// nothingIsLeft checks that the gateway is as before the first request.
 func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 	t.Helper()
 	if flights, waits, memory, disk := g.Left(); flights+waits != 0 || memory+disk != 0 {

@@ -26,7 +26,7 @@ const (
 	messageError = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
 )
 
-// says is a provider that answers with these bytes.
+// says returns a provider that answers with these bytes.
 func says(status int, text string, headers ...string) roundTrip {
 	return func(req *http.Request) (*http.Response, error) {
 		h := http.Header{"Content-Type": {"text/event-stream"}}

@@ -41,14 +41,14 @@ func (c *councilCmd) newView(unread func()) councilView {
 // follow.
 func queueEvents(show func(council.Event)) (tell func(council.Event), over func()) {
 	var mu sync.Mutex
-	var told []council.Event
+	var queued []council.Event
 	news, shown := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(shown)
 		for range news {
 			mu.Lock()
-			events := told
-			told = nil
+			events := queued
+			queued = nil
 			mu.Unlock()
 			for _, e := range events {
 				show(e)
@@ -58,7 +58,7 @@ func queueEvents(show func(council.Event)) (tell func(council.Event), over func(
 	tell = func(e council.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, e)
+		queued = append(queued, e)
 		select {
 		case news <- struct{}{}:
 		default: // the goroutine is already notified
@@ -89,11 +89,11 @@ type councilTable struct {
 	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // of what is redrawn
-	names  []string
-	voices []council.Member
-	told   []time.Time // when each was as it is
-	until  time.Time   // the end of the grace; zero: it has not begun
+	mu        sync.Mutex // of what is redrawn
+	names     []string
+	members   []council.Member
+	changedAt []time.Time // of each member
+	until     time.Time   // the end of the grace period; zero: it has not begun
 }
 
 func (t *councilTable) show(e council.Event) {
@@ -127,7 +127,7 @@ func (t *councilTable) open(c *council.Council) {
 		models[i] = m.Model.Name()
 	}
 	t.names, t.quorum = display.MemberNames(models), c.Quorum
-	t.voices, t.told = make([]council.Member, n), make([]time.Time, n)
+	t.members, t.changedAt = make([]council.Member, n), make([]time.Time, n)
 	if !t.judged {
 		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(c.Aggregator.Model.Name().String()))
 		for _, line := range screen.Fold(judge, t.screen.Columns()) {
@@ -156,7 +156,7 @@ func (t *councilTable) open(c *council.Council) {
 // every 30 seconds while the member waits.
 func (t *councilTable) change(m council.Member, unchanged bool) {
 	t.mu.Lock()
-	t.voices[m.Index], t.told[m.Index] = m, time.Now()
+	t.members[m.Index], t.changedAt[m.Index] = m, time.Now()
 	t.mu.Unlock()
 	switch {
 	case t.screen.Live:
@@ -184,10 +184,10 @@ func (t *councilTable) redraw() {
 
 // current returns the members with the time that has passed.
 func (t *councilTable) current() []council.Member {
-	now := slices.Clone(t.voices)
+	now := slices.Clone(t.members)
 	for i := range now {
 		if v := &now[i]; v.State == council.Asking || v.State == council.Waiting {
-			d := time.Since(t.told[i])
+			d := time.Since(t.changedAt[i])
 			v.Took, v.Left, v.Wait = v.Took+d, max(0, v.Left-d), max(0, v.Wait-d)
 		}
 	}
@@ -225,7 +225,7 @@ func (t *councilTable) judge(e turn.Event) {
 	case turn.Start:
 		t.stopRedraw()
 		if t.answers {
-			t.printAnswers(t.voices)
+			t.printAnswers(t.members)
 			t.note(screen.Faint, "· the council answers:")
 		}
 	case turn.Error:

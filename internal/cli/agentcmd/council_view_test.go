@@ -83,9 +83,9 @@ func films(t *testing.T, c council.Council, o *terminal, answers bool, moments .
 	return append(frames, "-- end --\n"+o.String())
 }
 
-// voices returns a council of five, of which three are at a provider that is
+// fiveMembers returns a council of five, of which three are at a provider that is
 // overloaded.
-func voices() council.Council {
+func fiveMembers() council.Council {
 	named := func(provider, model string, answers ...llmtest.Answer) agent.Agent {
 		return agent.Agent{Model: llmtest.New(llm.Name{Provider: provider, Model: model}, answers...)}
 	}
@@ -107,7 +107,7 @@ func voices() council.Council {
 func TestCouncilView_LinePerMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o terminal
-		frames := films(t, voices(), &o, false, 0, time.Second, 3*time.Second, 6*time.Second, 7*time.Second, 20*time.Second)
+		frames := films(t, fiveMembers(), &o, false, 0, time.Second, 3*time.Second, 6*time.Second, 7*time.Second, 20*time.Second)
 		const want = `-- 0s --
 · anthropic/claude-opus-4-5 asked (budget 4m30s left)
 · anthropic/claude-sonnet-4-5 asked (budget 4m30s left)
@@ -169,7 +169,7 @@ Blue light scatters most.`
 func TestCouncilView_StopPrintsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := terminal{colors: true}
-		c := voices()
+		c := fiveMembers()
 		c.Aggregator = agent.Agent{}
 		frames := films(t, c, &o, false, 3*time.Second)
 		const want = `-- end --
@@ -192,7 +192,7 @@ Because.`
 func TestCouncilView_WaitingJudgeBelowMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o terminal
-		c := voices()
+		c := fiveMembers()
 		c.Members = c.Members[3:]
 		c.Members[1].Model = llmtest.New(llm.Name{Provider: "ollama", Model: "qwen3"}, llmtest.Says("So it is."))
 		c.Aggregator.Model = &llmtest.Model{Then: llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"})}

@@ -16,8 +16,8 @@ import (
 
 var opus = llm.Name{Provider: "anthropic", Model: "claude-opus-4-5"}
 
-// voice is a member of which a budget of 4m30s has run for took.
-func voice(state council.State, tries int, took time.Duration) council.Member {
+// member returns a member whose budget of 4m30s has run for took.
+func member(state council.State, tries int, took time.Duration) council.Member {
 	return council.Member{Name: opus, State: state, Tries: tries, Took: took, Left: 270*time.Second - took}
 }
 
@@ -27,29 +27,29 @@ func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
 		v.Fault, v.Wait = &fault.Error{Kind: k, Status: 500}, wait
 		return v
 	}
-	cut := voice(council.CutOff, 1, 40*s)
+	cut := member(council.CutOff, 1, 40*s)
 	cut.Why = errors.New("the others have answered")
 	for _, c := range []struct {
 		v     council.Member
 		width int
 		want  string
 	}{
-		{voice(council.Asking, 1, 0), 100, "· opus asked (budget 4m30s left)"},
-		{voice(council.Asking, 1, 12*s), 100, "· opus asked — 12s (budget 4m18s left)"},
-		{voice(council.Asking, 2, 12*s), 100, "· opus asked again — 12s (budget 4m18s left)"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 1500*time.Millisecond), 100, "▲ opus waiting on anthropic (server overloaded) — next try 2s (budget 3m58s left)"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 0), 100, "▲ opus waiting on anthropic (server overloaded) — another call goes first (budget 3m58s left)"},
-		{voice(council.Waiting, 0, 0), 100, "▲ opus waiting on anthropic — another call goes first (budget 4m30s left)"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 70, "▲ opus waiting on anthropic — next try 2s (budget 3m58s left)"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 60, "▲ opus waiting on anthropic — 2s (budget 3m58s left)"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 50, "▲ opus waiting on anthropic — 2s"},
-		{met(voice(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 20, "▲ opus waiting on …"},
-		{voice(council.Answered, 1, 12*s), 100, "✓ opus answered in 12s"},
-		{voice(council.Answered, 2, 12*s), 100, "✓ opus answered in 12s (2 tries)"},
-		{voice(council.Answered, 1, 1), 100, "✓ opus answered in 1s"},
-		{met(voice(council.Failed, 2, 3*s), fault.Overloaded, 0), 100, "✗ opus failed: server overloaded (2 tries)"},
-		{met(voice(council.Failed, 1, 1), fault.Auth, 0), 100, "✗ opus failed: authentication"},
-		{met(voice(council.Failed, 2, 270*s), fault.Timeout, 0), 100, "✗ opus timed out after 4m30s (2 tries)"},
+		{member(council.Asking, 1, 0), 100, "· opus asked (budget 4m30s left)"},
+		{member(council.Asking, 1, 12*s), 100, "· opus asked — 12s (budget 4m18s left)"},
+		{member(council.Asking, 2, 12*s), 100, "· opus asked again — 12s (budget 4m18s left)"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 1500*time.Millisecond), 100, "▲ opus waiting on anthropic (server overloaded) — next try 2s (budget 3m58s left)"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 0), 100, "▲ opus waiting on anthropic (server overloaded) — another call goes first (budget 3m58s left)"},
+		{member(council.Waiting, 0, 0), 100, "▲ opus waiting on anthropic — another call goes first (budget 4m30s left)"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 70, "▲ opus waiting on anthropic — next try 2s (budget 3m58s left)"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 60, "▲ opus waiting on anthropic — 2s (budget 3m58s left)"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 50, "▲ opus waiting on anthropic — 2s"},
+		{met(member(council.Waiting, 1, 32*s), fault.Overloaded, 2*s), 20, "▲ opus waiting on …"},
+		{member(council.Answered, 1, 12*s), 100, "✓ opus answered in 12s"},
+		{member(council.Answered, 2, 12*s), 100, "✓ opus answered in 12s (2 tries)"},
+		{member(council.Answered, 1, 1), 100, "✓ opus answered in 1s"},
+		{met(member(council.Failed, 2, 3*s), fault.Overloaded, 0), 100, "✗ opus failed: server overloaded (2 tries)"},
+		{met(member(council.Failed, 1, 1), fault.Auth, 0), 100, "✗ opus failed: authentication"},
+		{met(member(council.Failed, 2, 270*s), fault.Timeout, 0), 100, "✗ opus timed out after 4m30s (2 tries)"},
 		{cut, 100, "· opus cut off after 40s: the others have answered"},
 		{cut, 30, "· opus cut off after 40s"},
 	} {
@@ -60,7 +60,7 @@ func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
 }
 
 func TestMemberLine_CutsALongNameBeforeTheBudget(t *testing.T) {
-	v := voice(council.Waiting, 1, 32*time.Second)
+	v := member(council.Waiting, 1, 32*time.Second)
 	v.Fault, v.Wait = &fault.Error{Kind: fault.Overloaded}, 2*time.Second
 	for width, want := range map[int]string{
 		80: "▲ anthropic/claude-opus-4-5 waiting on anthropic — 2s (budget 3m58s left)",
@@ -78,7 +78,7 @@ func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
 		return council.Member{Name: llm.Name{Provider: provider}, State: council.Waiting, Wait: wait}
 	}
 	all := []council.Member{
-		waits("anthropic", 0), waits("openai", time.Second), voice(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
+		waits("anthropic", 0), waits("openai", time.Second), member(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
 	}
 	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, display.SharedWaitLines(all, 80)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
@@ -89,7 +89,7 @@ func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
 	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, display.SharedWaitLines(all, 40)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
-	behind := []council.Member{waits("anthropic", 0), waits("anthropic", 0), voice(council.Asking, 2, 0)}
+	behind := []council.Member{waits("anthropic", 0), waits("anthropic", 0), member(council.Asking, 2, 0)}
 	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, display.SharedWaitLines(behind, 80)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
@@ -120,7 +120,7 @@ func ExampleMemberLine() {
 }
 
 func ExampleShortfallHeadline() {
-	members := []council.Member{voice(council.Answered, 1, 0), voice(council.Failed, 1, 0)}
+	members := []council.Member{member(council.Answered, 1, 0), member(council.Failed, 1, 0)}
 	fmt.Println(display.ShortfallHeadline(members, 2))
 	// Output: Failed: 1 of 2 members answered, and 2 are needed.
 }
@@ -132,8 +132,8 @@ func ExampleSharedWaitLines() {
 }
 
 func ExampleGraceLine() {
-	fmt.Println(display.GraceLine([]council.Member{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
-	fmt.Println(display.GraceLine([]council.Member{voice(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
+	fmt.Println(display.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
+	fmt.Println(display.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
 	// Output:
 	// · 1 of 3 members answered — the rest have 30s
 	// · 1 of 3 answered — 30s
