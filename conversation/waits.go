@@ -28,7 +28,7 @@ type Wait struct {
 	turn.Retry             // the model and the wait
 }
 
-// Waiting returns the oldest turns that wait on the runner's store, n at most,
+// Waits returns the oldest turns that wait on the runner's store, n at most,
 // and the number of all. They may be turns of other runners. It costs little to
 // call again, however many wait.
 func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }

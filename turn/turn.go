@@ -54,17 +54,17 @@ func Replay(events ...Event) State {
 // Need is what has to be done next: [Ask], [Use] or [Seal].
 type Need interface{ need() }
 
-// Ask: a model has to answer the messages.
+// Ask is the need for a model to answer the messages.
 type Ask struct {
 	Messages []llm.Message
 }
 
-// Use: tools have to be run, those of the calls that have no result.
+// Use is the need to run the tools of the calls that have no result.
 type Use struct {
 	Calls []Call
 }
 
-// Seal: the turn is complete and has to be sealed.
+// Seal is the need to seal the turn, which is complete.
 type Seal struct{ Status Status }
 
 func (Ask) need()  {}

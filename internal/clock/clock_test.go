@@ -12,16 +12,16 @@ import (
 
 func TestMachine_SleepEndsByTimeOrWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start, wake := time.Now(), make(chan struct{}, 1)
+		wake := make(chan struct{}, 1)
 		sleep := clock.Machine{}.SleepOrWake
 		for _, d := range []time.Duration{time.Hour, clock.Forever} {
-			start = time.Now()
+			start := time.Now()
 			time.AfterFunc(20*time.Second, func() { wake <- struct{}{} })
 			if woken, err := sleep(t.Context(), d, wake); !woken || err != nil || time.Since(start) != 20*time.Second {
 				t.Errorf("sleep of %v: woken %v, error %v, after %v; want woken after 20s", d, woken, err, time.Since(start))
 			}
 		}
-		start = time.Now()
+		start := time.Now()
 		if woken, err := sleep(t.Context(), time.Hour, wake); woken || err != nil || time.Since(start) != time.Hour {
 			t.Errorf("sleep of 1h: woken %v, error %v, after %v; want not woken after 1h", woken, err, time.Since(start))
 		}
