@@ -28,15 +28,15 @@ import (
 // does nothing any more.
 var errDead = errors.New("the process is dead")
 
-// mortal is a store as one process sees it, until that dies. An append
+// dyingStore is a store as one process sees it, until that dies. An append
 // in progress may have happened all the same.
-type mortal struct {
+type dyingStore struct {
 	store.Store
 	dead atomic.Bool
 	last atomic.Bool // the process dies with its next append
 }
 
-func (m *mortal) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
+func (m *dyingStore) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
 	if m.dead.Load() {
 		return store.Position{}, errDead
 	}
@@ -48,43 +48,43 @@ func (m *mortal) Append(ctx context.Context, c string, at store.Position, record
 	return end, err
 }
 
-func (m *mortal) Enqueue(ctx context.Context, t store.Job) error {
+func (m *dyingStore) Enqueue(ctx context.Context, t store.Job) error {
 	if m.dead.Load() {
 		return errDead
 	}
 	return m.Store.Enqueue(ctx, t)
 }
 
-func (m *mortal) Schedule(ctx context.Context, t store.Job, at time.Time) error {
+func (m *dyingStore) Schedule(ctx context.Context, t store.Job, at time.Time) error {
 	if m.dead.Load() {
 		return errDead
 	}
 	return m.Store.Schedule(ctx, t, at)
 }
 
-func (m *mortal) Take(ctx context.Context) (store.Lease, error) {
+func (m *dyingStore) Take(ctx context.Context) (store.Lease, error) {
 	c, err := m.Store.Take(ctx)
 	if err == nil && m.dead.Load() { // it was never taken
 		_ = c.Nack(0)
 		<-ctx.Done()
 		return nil, errDead
 	}
-	return mortalClaim{c, m}, err
+	return dyingLease{c, m}, err
 }
 
-type mortalClaim struct {
+type dyingLease struct {
 	store.Lease
-	m *mortal
+	m *dyingStore
 }
 
-func (c mortalClaim) Extend() error { return c.unless(c.Lease.Extend) }
-func (c mortalClaim) Ack() error    { return c.unless(c.Lease.Ack) }
+func (c dyingLease) Extend() error { return c.unless(c.Lease.Extend) }
+func (c dyingLease) Ack() error    { return c.unless(c.Lease.Ack) }
 
-func (c mortalClaim) Nack(d time.Duration) error {
+func (c dyingLease) Nack(d time.Duration) error {
 	return c.unless(func() error { return c.Lease.Nack(d) })
 }
 
-func (c mortalClaim) unless(do func() error) error {
+func (c dyingLease) unless(do func() error) error {
 	if c.m.dead.Load() {
 		return errDead
 	}
@@ -176,8 +176,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // start starts a runner in a process of its own. kill ends it without a word.
 func (c *chaos) start() (kill func()) {
-	m := &mortal{Store: c.engine}
-	host := conversation.New(conversation.Config{Store: m, Agent: func(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+	m := &dyingStore{Store: c.engine}
+	runner := conversation.New(conversation.Config{Store: m, Agent: func(_ context.Context, s conversation.Settings) (agent.Agent, error) {
 		if c.roll(20) == 0 {
 			return agent.Agent{}, errors.New("the model is lost")
 		}
@@ -187,7 +187,7 @@ func (c *chaos) start() (kill func()) {
 	}})
 	ctx, cancel := context.WithCancel(c.t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = host.Run(ctx) }()
+	go func() { defer close(done); _ = runner.Run(ctx) }()
 	return func() {
 		m.last.Store(c.roll(2) == 0)
 		m.dead.Store(!m.last.Load())
@@ -200,7 +200,7 @@ func (c *chaos) start() (kill func()) {
 // 200 turns, three runners of which one dies every seven seconds at first: every
 // turn that was accepted is sealed once, no log has a hole, no tool runs after
 // its result was logged, and attempts are counted through it all.
-func TestEveryAcceptedTurnIsSealedOnceWhoeverDies(t *testing.T) {
+func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) {
 	for seed := range uint64(2) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 7))}

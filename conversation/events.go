@@ -8,35 +8,24 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// EventType says what an Event tells.
-type EventType string
-
-// The types of events, in the order in which one turn may have them.
-const (
-	Tried     EventType = "tried"     // a try has its outcome; one that a user has stopped has none
-	Waiting   EventType = "waits"     // a try failed, and another follows after a wait
-	Recovered EventType = "recovered" // a try passed after others had failed
-	Lost      EventType = "lost"      // the turn has ended without an answer after it had waited
-)
-
-// Event tells those who measure what has happened between a turn and its
-// provider on this runner. It carries nothing of what was said.
+// Event is what has happened between a turn and its provider on this runner: a
+// try, or an event of the turn. It contains nothing of the conversation's text.
 type Event struct {
-	Type         EventType
 	At           time.Time
-	Conversation string   // "" of Tried
-	Turn         string   // "" of Tried
-	Name         llm.Name // who was asked
-	Fault        *fault.Error
-	Took         time.Duration // of Tried: until the first content or the fault
-	Retries      int           // of Recovered and Lost
-	Waited       time.Duration // of Recovered and Lost
-	Stopped      bool          // of Lost: a user or operator has stopped it
+	Conversation string     // "" of a try
+	Turn         string     // "" of a try
+	Name         llm.Name   // the model
+	Try          *retry.Try // a request that no user has stopped has its outcome; nil: see Event
+
+	// Event is turn.Retry for a wait, turn.Recovered for an answer after a wait, and
+	// turn.Sealed for a turn that ended without an answer after it had waited: then
+	// its Metrics have the retries and their delay. nil: a try.
+	Event turn.Event
 }
 
 // measure reports an event to Config.OnEvent.
@@ -47,34 +36,39 @@ func (h *Runner) measure(e Event) {
 	}
 }
 
-// measureEvent measures what a worker tells.
+// measureEvent reports a wait or a recovery of the turn.
 func (w *worker) measureEvent(e turn.Event) {
-	out := Event{Conversation: w.log.id, Turn: w.turn}
+	out := Event{Conversation: w.log.id, Turn: w.turn, Event: e}
 	switch e := e.(type) {
 	case turn.Retry:
-		out.Type, out.Name, out.Fault = Waiting, e.Name, e.Fault
+		out.Name = e.Name
 	case turn.Recovered:
-		out.Type, out.Name, out.Retries, out.Waited = Recovered, e.Name, e.Retries, e.Waited
+		out.Name = e.Name
 	default:
 		return
 	}
 	w.h.measure(out)
 }
 
-// endWait reports the lost wait of a turn that has ended, if it was in one.
-// stopped: a user or an operator has ended it.
+// endWait reports the end of a turn that waited, if it did. stopped: a user or an
+// operator has ended it.
 func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool) {
-	if w, ok := h.dropWait(ctx, conversation); ok {
-		retries := w.Run.Tries - 1
-		if w.Trying && !stopped {
-			retries++ // the wait is from before that
-		}
-		h.measure(Event{Type: Lost, Conversation: conversation, Turn: w.Turn, Name: w.Name, Retries: retries, Waited: w.Run.Slept, Stopped: stopped})
+	w, ok := h.dropWait(ctx, conversation)
+	if !ok {
+		return
 	}
+	end := turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{RetryCount: w.Run.Tries - 1, TotalRetryDelay: w.Run.Slept}}
+	switch {
+	case stopped:
+		end.Status = turn.Aborted
+	case w.Trying:
+		end.RetryCount++ // the wait is from before that
+	}
+	h.measure(Event{Conversation: conversation, Turn: w.Turn, Name: w.Name, Event: end})
 }
 
-// turnDone is for a turn that a worker is done with. One that is in progress still
-// may go on to wait.
+// turnDone reports the end of a turn that a worker has left, unless it is still in
+// progress.
 func (h *Runner) turnDone(ctx context.Context, l *log) {
 	if l.now.id == "" {
 		h.endWait(ctx, l.id, l.sealed == turn.Aborted)

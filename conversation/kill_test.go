@@ -34,7 +34,7 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// What is killed, and for how long.
+// The processes to kill, and how long.
 var (
 	long    = flag.Bool("long", false, "kill processes for minutes instead of seconds")
 	cluster = flag.Bool("cluster", false, "kill nodes of a cluster, too: that takes a minute")
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 // live is a process that works until it is killed, or until its input ends:
 // then it hands back what it is at. It says when it is there.
 func live(config string) error {
-	var c sharedCaller
+	var c storeConfig
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func live(config string) error {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	fmt.Println("ready")
 	go tellWhenSettled(ctx, e)
-	p := &player{engine: e}
+	p := &randomAgent{engine: e}
 	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 	return errors.Join(err, e.Close(context.Background()))
 }
@@ -104,18 +104,18 @@ func hasty() policy.Policy {
 	}
 }
 
-// player is a provider and a tool that behave as chance has it.
-type player struct{ engine store.Store }
+// randomAgent is a provider and a tool that behave as chance has it.
+type randomAgent struct{ engine store.Store }
 
-func (p *player) world(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+func (p *randomAgent) world(_ context.Context, s conversation.Settings) (agent.Agent, error) {
 	w := agent.Agent{Model: p, Tools: []tool.Tool{{Tool: llm.Tool{Name: "work"}, Func: p.work(s.Title)}}}
 	w.Retry.Policy = hasty()
 	return w, nil
 }
 
-func (*player) Name() llm.Name { return large }
+func (*randomAgent) Name() llm.Name { return large }
 
-func (*player) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+func (*randomAgent) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
 	answer := llmtest.Late(time.Duration(rand.IntN(100))*time.Millisecond, llmtest.Says("a whole answer"))
 	switch rand.IntN(10) {
 	case 0, 1, 2, 3:
@@ -130,7 +130,7 @@ func (*player) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, er
 }
 
 // handle refuses to run when its result is in the log.
-func (p *player) work(conversation string) func(context.Context, json.RawMessage) (string, error) {
+func (p *randomAgent) work(conversation string) func(context.Context, json.RawMessage) (string, error) {
 	return func(ctx context.Context, arguments json.RawMessage) (string, error) {
 		var in struct{ ID string }
 		if err := json.Unmarshal(arguments, &in); err != nil {
@@ -152,8 +152,8 @@ type process struct {
 	said  *bufio.Reader
 }
 
-// sharedCaller is where a process has its store.
-type sharedCaller struct {
+// storeConfig is where a process has its store.
+type storeConfig struct {
 	Dir                   string
 	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
 	Peers                 []string // the other nodes, too
@@ -162,7 +162,7 @@ type sharedCaller struct {
 // secret is known to all nodes.
 const secret = "known-to-these-processes"
 
-func (p sharedCaller) config() jetstream.Config {
+func (p storeConfig) config() jetstream.Config {
 	c := jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
 	if p.Node != "" {
 		c.Cluster = &jetstream.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
@@ -171,7 +171,7 @@ func (p sharedCaller) config() jetstream.Config {
 }
 
 // launch starts a process on a store.
-func launch(t *testing.T, c sharedCaller) *process {
+func launch(t *testing.T, c storeConfig) *process {
 	t.Helper()
 	store, err := json.Marshal(c)
 	if err != nil {
@@ -242,7 +242,7 @@ func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]
 // Processes are killed at random moments while they work on 200 turns with
 // faults. Then every turn is sealed once, no log has a hole, no tool was run
 // again after its result was logged, and tries are counted through it all.
-func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
+func TestRunner_SurvivesKilledProcesses(t *testing.T) {
 	if testing.Short() || raced() {
 		t.Skip("it kills processes for some seconds, without the race detector")
 	}
@@ -250,7 +250,7 @@ func TestProcessesMayBeKilledAtAnyMoment(t *testing.T) {
 	if *long {
 		kills, turns = 200, 100
 	}
-	store := sharedCaller{Dir: t.TempDir()}
+	store := storeConfig{Dir: t.TempDir()}
 	e := opened(t, store.config())
 	accepted := accept(t, e, 40, turns)
 	shut(t, e)
@@ -287,7 +287,7 @@ func shut(t *testing.T, e store.Store) {
 
 // nodes returns the stores of three nodes of one cluster on this machine, and
 // how to reach it.
-func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
+func nodes(t *testing.T) (stores []storeConfig, r jetstream.Remote) {
 	t.Helper()
 	var ports []string
 	for range 6 {
@@ -300,7 +300,7 @@ func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
 	}
 	var urls []string
 	for n := range 3 {
-		stores = append(stores, sharedCaller{
+		stores = append(stores, storeConfig{
 			Dir: t.TempDir(), Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n],
 		})
 		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])
@@ -310,7 +310,7 @@ func nodes(t *testing.T) (stores []sharedCaller, r jetstream.Remote) {
 
 // The same with three nodes of a cluster, of which one after the other is
 // killed and comes back.
-func TestNodesOfAClusterMayBeKilledAtAnyMoment(t *testing.T) {
+func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
 	if !*cluster && !*long || raced() {
 		t.Skip("it takes a minute: -args -cluster, without the race detector")
 	}

@@ -14,23 +14,23 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-func TestConversationsAreListedFromTheHighestIDDown(t *testing.T) {
+func TestList_HighestIDFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		host, _ := h.host()
+		h := newFixture(t)
+		runner, _ := h.runner()
 		for _, id := range []string{"b", "a", "d", "c"} {
-			if _, err := host.Create(t.Context(), id, conversation.Settings{Model: "acme/large", Title: strings.ToUpper(id)}); err != nil {
+			if _, err := runner.Create(t.Context(), id, conversation.Settings{Model: "acme/large", Title: strings.ToUpper(id)}); err != nil {
 				t.Fatalf("create: %v", err)
 			}
 		}
-		if err := host.Delete(t.Context(), "b"); err != nil {
+		if err := runner.Delete(t.Context(), "b"); err != nil {
 			t.Errorf("delete: %v", err)
 		}
 		if _, err := h.engine.Append(t.Context(), "bb", store.Position{}, store.Record{Type: "other"}); err != nil {
 			t.Errorf("append: %v", err)
 		}
 		var got []string
-		for v, err := range host.List(t.Context(), "d") {
+		for v, err := range runner.List(t.Context(), "d") {
 			if err != nil || v.Created.IsZero() || v.Last != 1 {
 				t.Errorf("%+v, %v", v, err)
 			}
@@ -42,22 +42,22 @@ func TestConversationsAreListedFromTheHighestIDDown(t *testing.T) {
 	})
 }
 
-func TestAHistoryIsWhatIsKept(t *testing.T) {
+func TestHistory_YieldsRecordedEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hello you"))
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
-		want := mute(follow(t, host, c, 0, 1))
+		h := newFixture(t, llmtest.Says("hello you"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		want := mute(follow(t, runner, c, 0, 1))
 		var got []string
-		for e, err := range host.History(t.Context(), c, 0) {
+		for e, err := range runner.History(t.Context(), c, 0) {
 			if err != nil {
 				t.Errorf("history: %v", err)
 			}
 			got = append(got, say(e))
 		}
 		expect(t, got, strings.Join(want, "\n"))
-		for _, err := range host.History(t.Context(), "none", 0) {
+		for _, err := range runner.History(t.Context(), "none", 0) {
 			if !errors.Is(err, conversation.ErrNotFound) {
 				t.Errorf("history: %v", err)
 			}
@@ -65,19 +65,19 @@ func TestAHistoryIsWhatIsKept(t *testing.T) {
 	})
 }
 
-func TestWhoWatchesAConversationThatIsDeletedIsTold(t *testing.T) {
+func TestAttach_EndsWhenConversationIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		host, _ := h.host()
-		c := h.create(host)
+		h := newFixture(t)
+		runner, _ := h.runner()
+		c := h.create(runner)
 		ended := make(chan error, 1)
 		go func() {
-			for _, err := range host.Attach(t.Context(), c, 0) {
+			for _, err := range runner.Attach(t.Context(), c, 0) {
 				ended <- err
 			}
 		}()
 		synctest.Wait()
-		if err := host.Delete(t.Context(), c); err != nil {
+		if err := runner.Delete(t.Context(), c); err != nil {
 			t.Errorf("delete: %v", err)
 		}
 		if err := <-ended; !errors.Is(err, store.ErrDeleted) {
@@ -86,37 +86,37 @@ func TestWhoWatchesAConversationThatIsDeletedIsTold(t *testing.T) {
 	})
 }
 
-func TestInputsOfTwoConversationsMayHaveTheSameID(t *testing.T) {
+func TestSubmit_SameIDInTwoConversations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("one"), llmtest.Fails(busy), llmtest.Says("two"))
-		host, _ := h.host()
-		a, b := h.create(host), h.create(host)
+		h := newFixture(t, llmtest.Says("one"), llmtest.Fails(busy), llmtest.Says("two"))
+		runner, _ := h.runner()
+		a, b := h.create(runner), h.create(runner)
 		for _, c := range []string{a, b} {
-			if _, err := host.Submit(t.Context(), c, "1", "hello"); err != nil {
+			if _, err := runner.Submit(t.Context(), c, "1", "hello"); err != nil {
 				t.Fatalf("submit: %v", err)
 			}
 		}
 		for _, c := range []string{a, b} {
-			if got := follow(t, host, c, 0, 1); len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "sealed done") {
+			if got := follow(t, runner, c, 0, 1); len(got) < 6 || !strings.HasPrefix(got[len(got)-1], "sealed done") {
 				t.Errorf("%q", got)
 			}
 		}
 	})
 }
 
-func TestWhoSaysNowIsNotHeldUpByTheGate(t *testing.T) {
+func TestRetryNow_IsNotBlockedByBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "in an hour", Wait: time.Hour}
-		h := newHouse(t, llmtest.Fails(quiet), llmtest.Says("hi"))
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
+		h := newFixture(t, llmtest.Fails(quiet), llmtest.Says("hi"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		time.Sleep(time.Minute)
-		if err := host.RetryNow(t.Context(), c); err != nil {
+		if err := runner.RetryNow(t.Context(), c); err != nil {
 			t.Errorf("retry now: %v", err)
 		}
 		began := time.Now()
-		follow(t, host, c, 0, 1)
+		follow(t, runner, c, 0, 1)
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("it took %v", took)
 		}

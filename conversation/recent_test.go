@@ -34,36 +34,36 @@ func newest(t *testing.T, h *conversation.Runner, n int) string {
 	return strings.Join(all, ", ")
 }
 
-func (h *house) found(host *conversation.Runner, id, title string) {
+func (h *fixture) found(runner *conversation.Runner, id, title string) {
 	h.t.Helper()
-	if _, err := host.Create(h.t.Context(), id, conversation.Settings{Model: "acme/large", Title: title}); err != nil {
+	if _, err := runner.Create(h.t.Context(), id, conversation.Settings{Model: "acme/large", Title: title}); err != nil {
 		h.t.Fatalf("create: %v", err)
 	}
 }
 
-func TestTheNewestConversationsAreShownAsTheyAre(t *testing.T) {
+func TestRecent_ReturnsNewestConversations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, failing(1, llmtest.Late(time.Second, llmtest.Says("hi")))...)
-		host, _ := h.host()
+		h := newFixture(t, failing(1, llmtest.Late(time.Second, llmtest.Says("hi")))...)
+		runner, _ := h.runner()
 		check := func(want string) {
 			t.Helper()
-			if got := newest(t, host, 3); got != want {
+			if got := newest(t, runner, 3); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
 		check("")
 		for i := range 4 {
-			h.found(host, fmt.Sprint("c", i), "t")
+			h.found(runner, fmt.Sprint("c", i), "t")
 		}
 		check("c3 t, c2 t, c1 t")
-		h.speak(host, "c2", "x")
+		h.speak(runner, "c2", "x")
 		synctest.Wait()
 		check("c3 t, c2 t at x waits, c1 t")
-		if err := host.Change(t.Context(), "c1", conversation.Settings{Model: "acme/large", Title: "other"}); err != nil {
+		if err := runner.Change(t.Context(), "c1", conversation.Settings{Model: "acme/large", Title: "other"}); err != nil {
 			t.Fatalf("change: %v", err)
 		}
 		check("c3 t, c2 t at x waits, c1 other")
-		if err := host.Delete(t.Context(), "c3"); err != nil {
+		if err := runner.Delete(t.Context(), "c3"); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 		check("c2 t at x waits, c1 other, c0 t")
@@ -72,40 +72,40 @@ func TestTheNewestConversationsAreShownAsTheyAre(t *testing.T) {
 	})
 }
 
-func TestWhatOtherHostsDoToConversationsShowsInAWhile(t *testing.T) {
+func TestRecent_ShowsChangesOfOtherRunners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, failing(9)...)
-		host, _ := h.host()
+		h := newFixture(t, failing(9)...)
+		runner, _ := h.runner()
 		elsewhere := conversation.New(h.config)
-		h.found(host, "c1", "t")
-		h.found(host, "c2", "t")
+		h.found(runner, "c1", "t")
+		h.found(runner, "c2", "t")
 		if got := newest(t, elsewhere, 3); got != "c2 t, c1 t" {
 			t.Errorf("newest: got %q, want c2 and c1 idle", got)
 		}
-		h.found(host, "c3", "t")
-		h.speak(host, "c1", "x")
-		if err := host.Delete(t.Context(), "c2"); err != nil {
+		h.found(runner, "c3", "t")
+		h.speak(runner, "c1", "x")
+		if err := runner.Delete(t.Context(), "c2"); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 		time.Sleep(16 * time.Second)
 		if got := newest(t, elsewhere, 3); got != "c3 t, c1 t at x waits" {
 			t.Errorf("newest: got %q, want c3 and c1 waiting at x", got)
 		}
-		time.Sleep(2 * time.Hour) // nobody asks
-		h.found(host, "c4", "t")
-		h.found(host, "c5", "t")
-		if mine, yours := newest(t, host, 2), newest(t, elsewhere, 2); mine != "c5 t, c4 t" || yours != mine {
+		time.Sleep(2 * time.Hour) // without a reader
+		h.found(runner, "c4", "t")
+		h.found(runner, "c5", "t")
+		if mine, yours := newest(t, runner, 2), newest(t, elsewhere, 2); mine != "c5 t, c4 t" || yours != mine {
 			t.Errorf("%q and %q", mine, yours)
 		}
 	})
 }
 
-func TestAStoreThatFailsLeavesWhatWasKnown(t *testing.T) {
+func TestRecent_FailingStoreLeavesKnownList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		host, end := h.host()
-		h.found(host, "c1", "t")
-		if got := newest(t, host, 3); got != "c1 t" {
+		h := newFixture(t)
+		runner, end := h.runner()
+		h.found(runner, "c1", "t")
+		if got := newest(t, runner, 3); got != "c1 t" {
 			t.Errorf("newest: got %q, want c1 idle", got)
 		}
 		end()
@@ -113,13 +113,13 @@ func TestAStoreThatFailsLeavesWhatWasKnown(t *testing.T) {
 		if err := h.engine.Close(t.Context()); err != nil {
 			t.Fatalf("close: %v", err)
 		}
-		if views, err := host.Recent(t.Context(), 3); len(views) != 1 || err == nil {
+		if views, err := runner.Recent(t.Context(), 3); len(views) != 1 || err == nil {
 			t.Errorf("%+v, %v", views, err)
 		}
 	})
 }
 
-// Somebody looks again and again at a store with a thousand conversations.
+// The list of a store with a thousand conversations is read again and again.
 func BenchmarkRecent(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -131,18 +131,18 @@ func BenchmarkRecent(b *testing.B) {
 				b.Fatalf("open: %v", err)
 			}
 			defer func() { _ = store.Close(context.Background()) }()
-			host := conversation.New(conversation.Config{Store: store})
+			runner := conversation.New(conversation.Config{Store: store})
 			for i := range 300 {
-				if _, err := host.Create(b.Context(), fmt.Sprintf("c%04d", i), conversation.Settings{Model: "acme/large"}); err != nil {
+				if _, err := runner.Create(b.Context(), fmt.Sprintf("c%04d", i), conversation.Settings{Model: "acme/large"}); err != nil {
 					b.Fatalf("create: %v", err)
 				}
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.read {
-					host = conversation.New(conversation.Config{Store: store})
+					runner = conversation.New(conversation.Config{Store: store})
 				}
-				if _, err := host.Recent(b.Context(), 100); err != nil {
+				if _, err := runner.Recent(b.Context(), 100); err != nil {
 					b.Fatalf("recent: %v", err)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 // records reads all there is of a conversation.
-func (h *house) records(conversation string) []store.Record {
+func (h *fixture) records(conversation string) []store.Record {
 	h.t.Helper()
 	all, _, err := store.Load(h.t.Context(), h.engine, conversation, 0)
 	if err != nil {
@@ -28,10 +28,10 @@ func (h *house) records(conversation string) []store.Record {
 	return all
 }
 
-// restore takes a conversation into another house.
-func (h *house) restore(host *conversation.Runner, conversation string, all []store.Record, want int) {
+// restore takes a conversation into another fixture.
+func (h *fixture) restore(runner *conversation.Runner, conversation string, all []store.Record, want int) {
 	h.t.Helper()
-	if added, err := host.Restore(h.t.Context(), conversation, all); err != nil || added != want {
+	if added, err := runner.Restore(h.t.Context(), conversation, all); err != nil || added != want {
 		h.t.Errorf("%d records added, %v; want %d", added, err, want)
 	}
 }
@@ -43,21 +43,21 @@ func fails(n int, then ...llmtest.Answer) (answers []llmtest.Answer) {
 	return append(answers, then...)
 }
 
-func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
+func TestRestore_LongWaitEndsAtSameInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old := newHouse(t, fails(8)...)
-		host, end := old.host()
-		c := old.create(host)
-		old.say(host, c, "hello")
+		old := newFixture(t, fails(8)...)
+		runner, end := old.runner()
+		c := old.create(runner)
+		old.say(runner, c, "hello")
 		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
 		end()
-		before, err := host.Get(t.Context(), c)
+		before, err := runner.Get(t.Context(), c)
 		if err != nil || before.Wait == nil {
 			t.Fatalf("%+v, %v", before, err)
 		}
 		all := old.records(c)
 
-		h := newHouse(t, llmtest.Says("hi"))
+		h := newFixture(t, llmtest.Says("hi"))
 		idle := conversation.New(h.config)
 		h.restore(idle, c, all, len(all))
 		h.restore(idle, c, all, 0)
@@ -67,8 +67,8 @@ func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
 		if after, err := idle.Get(t.Context(), c); err != nil || cmp.Diff(before, after) != "" {
 			t.Errorf("%v, %s", err, cmp.Diff(before, after))
 		}
-		host, _ = h.host()
-		got := follow(t, host, c, 0, 1)
+		runner, _ = h.runner()
+		got := follow(t, runner, c, 0, 1)
 		if late := time.Since(before.Wait.Due); late < 0 || late > time.Second {
 			t.Errorf("it went on %v after its instant", late)
 		}
@@ -78,20 +78,20 @@ func TestALongWaitGoesOnInAnotherStoreUntilTheSameInstant(t *testing.T) {
 	})
 }
 
-func TestATurnWhoseInstantHasPassedGoesOnAtOnce(t *testing.T) {
+func TestRestore_OverdueTurnResumesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old := newHouse(t, fails(8)...)
-		host, end := old.host()
-		c := old.create(host)
-		old.say(host, c, "hello")
+		old := newFixture(t, fails(8)...)
+		runner, end := old.runner()
+		c := old.create(runner)
+		old.say(runner, c, "hello")
 		time.Sleep(40 * time.Minute)
 		end()
 		time.Sleep(24 * time.Hour)
-		h := newHouse(t, llmtest.Says("hi"))
-		host, _ = h.host()
-		h.restore(host, c, old.records(c), len(old.records(c)))
+		h := newFixture(t, llmtest.Says("hi"))
+		runner, _ = h.runner()
+		h.restore(runner, c, old.records(c), len(old.records(c)))
 		began := time.Now()
-		if got := follow(t, host, c, 0, 1); time.Since(began) > time.Second || !strings.HasPrefix(got[len(got)-1], "sealed done, 8 retries") {
+		if got := follow(t, runner, c, 0, 1); time.Since(began) > time.Second || !strings.HasPrefix(got[len(got)-1], "sealed done, 8 retries") {
 			t.Errorf("%q after %v", got, time.Since(began))
 		}
 	})
@@ -99,7 +99,7 @@ func TestATurnWhoseInstantHasPassedGoesOnAtOnce(t *testing.T) {
 
 // The worker has a tool at work or waits itself, and its process ends without a
 // word.
-func TestATurnGoesOnThatWasBeingWorkedOn(t *testing.T) {
+func TestRestore_HeldTurnResumes(t *testing.T) {
 	for _, pass := range []time.Duration{time.Second, 7 * time.Second, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := func(context.Context, json.RawMessage) (string, error) {
@@ -107,24 +107,24 @@ func TestATurnGoesOnThatWasBeingWorkedOn(t *testing.T) {
 				return "seen", nil
 			}
 			tools := []tool.Tool{{Tool: llm.Tool{Name: "look"}, Func: slow}}
-			old := newHouse(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")))
+			old := newFixture(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")))
 			old.tools = tools
-			m := &mortal{Store: old.engine}
+			m := &dyingStore{Store: old.engine}
 			old.config.Store = m
-			host, _ := old.host()
-			c := old.create(host)
-			old.say(host, c, "go")
-			old.say(host, c, "and then")
+			runner, _ := old.runner()
+			c := old.create(runner)
+			old.say(runner, c, "go")
+			old.say(runner, c, "and then")
 			time.Sleep(pass)
 			m.dead.Store(true)
 			all := old.records(c)
 
-			h := newHouse(t, llmtest.Says("one"), llmtest.Says("two"))
+			h := newFixture(t, llmtest.Says("one"), llmtest.Says("two"))
 			h.tools = tools
-			host, _ = h.host()
-			h.restore(host, c, all, len(all))
-			h.restore(host, c, all, 0)
-			got := follow(t, host, c, 0, 2)
+			runner, _ = h.runner()
+			h.restore(runner, c, all, len(all))
+			h.restore(runner, c, all, 0)
+			got := follow(t, runner, c, 0, 2)
 			if n := strings.Count(strings.Join(got, "\n"), "sealed done"); n != 2 {
 				t.Errorf("after %v: %q", pass, got)
 			}
@@ -135,29 +135,29 @@ func TestATurnGoesOnThatWasBeingWorkedOn(t *testing.T) {
 	}
 }
 
-func TestARestoreThatBrokeOffIsDoneAgain(t *testing.T) {
+func TestRestore_CanBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("so it goes ", 4000)
-		old := newHouse(t, llmtest.Says("one"), llmtest.Fails(busy))
-		host, end := old.host()
-		c := old.create(host)
+		old := newFixture(t, llmtest.Says("one"), llmtest.Fails(busy))
+		runner, end := old.runner()
+		c := old.create(runner)
 		for range 2 {
-			old.say(host, c, long)
+			old.say(runner, c, long)
 		}
 		time.Sleep(time.Second)
 		end()
 		all := old.records(c)
 		for n := range 15 {
-			h := newHouse(t, llmtest.Says("here"))
-			m := &mortal{Store: h.engine}
-			h.config.Store = &counting{mortal: m, left: n}
+			h := newFixture(t, llmtest.Says("here"))
+			m := &dyingStore{Store: h.engine}
+			h.config.Store = &counting{dyingStore: m, left: n}
 			_, err := conversation.New(h.config).Restore(t.Context(), c, all)
 			h.config.Store = h.engine
-			host, _ := h.host()
-			if _, again := host.Restore(t.Context(), c, all); again != nil {
+			runner, _ := h.runner()
+			if _, again := runner.Restore(t.Context(), c, all); again != nil {
 				t.Errorf("after %d: %v", n, again)
 			}
-			got := follow(t, host, c, 0, 2)
+			got := follow(t, runner, c, 0, 2)
 			if last := got[len(got)-1]; !strings.HasPrefix(last, "sealed done, 1 retries") {
 				t.Errorf("after %d (%v): %q", n, err, last)
 			}
@@ -171,7 +171,7 @@ func TestARestoreThatBrokeOffIsDoneAgain(t *testing.T) {
 
 // counting lets a process die after so many appends.
 type counting struct {
-	*mortal
+	*dyingStore
 	left int
 }
 
@@ -179,18 +179,18 @@ func (c *counting) Append(ctx context.Context, id string, at store.Position, rec
 	if c.left--; c.left < 0 {
 		c.dead.Store(true)
 	}
-	return c.mortal.Append(ctx, id, at, records...)
+	return c.dyingStore.Append(ctx, id, at, records...)
 }
 
-func TestWhatIsRestoredMustBeAWholeConversationAndNoOther(t *testing.T) {
+func TestRestore_RefusesIncompleteOrOtherConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hi"))
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
-		follow(t, host, c, 0, 1)
+		h := newFixture(t, llmtest.Says("hi"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		follow(t, runner, c, 0, 1)
 		all := h.records(c)
-		if err := host.Delete(t.Context(), h.create(host)); err != nil {
+		if err := runner.Delete(t.Context(), h.create(runner)); err != nil {
 			t.Errorf("delete: %v", err)
 		}
 		other := append([]store.Record{}, all...)
@@ -212,28 +212,28 @@ func TestWhatIsRestoredMustBeAWholeConversationAndNoOther(t *testing.T) {
 			{"the same", c, all, nil},
 		}
 		for _, tt := range tests {
-			if added, err := host.Restore(t.Context(), tt.id, tt.records); !errors.Is(err, tt.want) || added != 0 {
+			if added, err := runner.Restore(t.Context(), tt.id, tt.records); !errors.Is(err, tt.want) || added != 0 {
 				t.Errorf("%s: %d, %v", tt.name, added, err)
 			}
 		}
-		if err := host.Delete(t.Context(), c); err != nil {
+		if err := runner.Delete(t.Context(), c); err != nil {
 			t.Errorf("delete: %v", err)
 		}
-		if _, err := host.Restore(t.Context(), c, all); !errors.Is(err, store.ErrDeleted) {
+		if _, err := runner.Restore(t.Context(), c, all); !errors.Is(err, store.ErrDeleted) {
 			t.Errorf("restore: %v", err)
 		}
-		if _, err := host.Get(t.Context(), "a"); !errors.Is(err, conversation.ErrNotFound) {
+		if _, err := runner.Get(t.Context(), "a"); !errors.Is(err, conversation.ErrNotFound) {
 			t.Errorf("get: %v", err)
 		}
 	})
 }
 
-func TestWhatWasAcceptedAndNotWrittenDownIsGathered(t *testing.T) {
+func TestRecordQueued_WritesAcceptedInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hi"))
+		h := newFixture(t, llmtest.Says("hi"))
 		idle := conversation.New(h.config)
 		c := h.create(idle)
-		h.config.Store = &counting{mortal: &mortal{Store: h.engine}}
+		h.config.Store = &counting{dyingStore: &dyingStore{Store: h.engine}}
 		h.say(conversation.New(h.config), c, "hello") // its process dies before it shows
 		if v, err := idle.Get(t.Context(), c); err != nil || len(v.Inputs) != 0 {
 			t.Errorf("%+v, %v", v, err)
@@ -247,8 +247,8 @@ func TestWhatWasAcceptedAndNotWrittenDownIsGathered(t *testing.T) {
 			}
 		}
 		h.config.Store = h.engine
-		host, _ := h.host()
-		expect(t, mute(follow(t, host, c, 0, 1)), `
+		runner, _ := h.runner()
+		expect(t, mute(follow(t, runner, c, 0, 1)), `
 			queued: hello
 			turn-start
 			user: hello

@@ -31,18 +31,18 @@ var (
 	busy  = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}
 )
 
-// house is a store with runners on it.
-type house struct {
+// fixture is a store with runners.
+type fixture struct {
 	t      *testing.T
 	engine store.Store
 	model  llm.Model
 	tools  []tool.Tool
-	before func() error // a world is made; nil: nothing is in the way
+	before func() error // called before an agent is made; nil: nothing is
 	config conversation.Config
 }
 
-func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
-	h := &house{t: t, engine: store.Memory(), model: llmtest.New(large, answers...)}
+func newFixture(t *testing.T, answers ...llmtest.Answer) *fixture {
+	h := &fixture{t: t, engine: store.Memory(), model: llmtest.New(large, answers...)}
 	t.Cleanup(func() { _ = h.engine.Close(context.Background()) })
 	h.config = conversation.Config{Store: h.engine, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		if h.before != nil {
@@ -57,23 +57,23 @@ func newHouse(t *testing.T, answers ...llmtest.Answer) *house {
 	return h
 }
 
-// runner starts a runner; end hands back what it is at.
-func (h *house) host() (host *conversation.Runner, end func()) {
-	host = conversation.New(h.config)
+// runner starts a runner; end stops it.
+func (h *fixture) runner() (runner *conversation.Runner, end func()) {
+	runner = conversation.New(h.config)
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := host.Run(ctx); err != nil {
+		if err := runner.Run(ctx); err != nil {
 			h.t.Errorf("run: %v", err)
 		}
 	}()
 	end = func() { cancel(); <-done }
 	h.t.Cleanup(end)
-	return host, end
+	return runner, end
 }
 
-// followOutages collects what a reader sees until n turns are sealed.
+// follow returns the events that a reader sees until n turns are sealed.
 func follow(t *testing.T, h *conversation.Runner, conversation string, after int64, n int) []string {
 	t.Helper()
 	var lines []string
@@ -92,7 +92,7 @@ func follow(t *testing.T, h *conversation.Runner, conversation string, after int
 	return lines
 }
 
-// say tells of an event in a line.
+// say returns an event as a line.
 func say(e wire.Event) string {
 	switch b := e.Body.(type) {
 	case wire.Turn:
@@ -129,18 +129,18 @@ func lines(text string) (out []string) {
 	return out
 }
 
-func (h *house) create(host *conversation.Runner) string {
+func (h *fixture) create(runner *conversation.Runner) string {
 	h.t.Helper()
-	id, err := host.Create(h.t.Context(), "", conversation.Settings{Model: "acme/large"})
+	id, err := runner.Create(h.t.Context(), "", conversation.Settings{Model: "acme/large"})
 	if err != nil {
 		h.t.Fatalf("create: %v", err)
 	}
 	return id
 }
 
-func (h *house) say(host *conversation.Runner, conversation, text string) string {
+func (h *fixture) say(runner *conversation.Runner, conversation, text string) string {
 	h.t.Helper()
-	id, err := host.Submit(h.t.Context(), conversation, "", text)
+	id, err := runner.Submit(h.t.Context(), conversation, "", text)
 	if err != nil {
 		h.t.Fatalf("submit: %v", err)
 	}
@@ -154,12 +154,12 @@ func expect(t *testing.T, got []string, want string) {
 	}
 }
 
-func TestATurnIsTakenAndAnswered(t *testing.T) {
+func TestRunner_AnswersTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Late(time.Second, llmtest.Says("hello you"))) // whoever follows is there by then
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
+		h := newFixture(t, llmtest.Late(time.Second, llmtest.Says("hello you"))) // the reader follows by then
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		want := `
 			queued: hello
 			turn-start
@@ -169,7 +169,7 @@ func TestATurnIsTakenAndAnswered(t *testing.T) {
 			model: hello you
 			usage
 			sealed done, 0 retries, 0ms`
-		expect(t, follow(t, host, c, 0, 1), want)
+		expect(t, follow(t, runner, c, 0, 1), want)
 	})
 }
 
@@ -184,31 +184,31 @@ func mute(all []string) (kept []string) {
 }
 
 // A wait of 30 minutes is interrupted by a runner that ends and by one that dies.
-func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
+func TestRunner_LongWaitIsParkedAndOutlastsRunners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails []llmtest.Answer
 		for range 8 {
 			fails = append(fails, llmtest.Fails(busy))
 		}
-		h := newHouse(t, append(fails, llmtest.Says("hi"))...)
-		killed := &mortal{Store: h.engine}
+		h := newFixture(t, append(fails, llmtest.Says("hi"))...)
+		killed := &dyingStore{Store: h.engine}
 		h.config.Store = killed
-		host, _ := h.host()
-		c := h.create(host)
+		runner, _ := h.runner()
+		c := h.create(runner)
 		began := time.Now()
-		h.say(host, c, "hello")
+		h.say(runner, c, "hello")
 		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
-		if v, err := host.Get(t.Context(), c); err != nil || v.Wait == nil || v.Wait.Run.Tries != 8 {
+		if v, err := runner.Get(t.Context(), c); err != nil || v.Wait == nil || v.Wait.Run.Tries != 8 {
 			t.Errorf("%+v, %v", v.Wait, err)
 		}
 		killed.dead.Store(true)
 		h.config.Store = h.engine
 		time.Sleep(3 * time.Minute)
-		_, end := h.host()
+		_, end := h.runner()
 		time.Sleep(10 * time.Minute)
 		end()
-		host, _ = h.host()
-		got := follow(t, host, c, 0, 1)
+		runner, _ = h.runner()
+		got := follow(t, runner, c, 0, 1)
 		if took := time.Since(began); took < 61*time.Minute+45*time.Second || took > 62*time.Minute+15*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -218,30 +218,30 @@ func TestALongWaitIsHeldByNobodyAndOutlastsHosts(t *testing.T) {
 	})
 }
 
-func TestWhoComesLateSeesTheWaitAsItStands(t *testing.T) {
+func TestAttach_LateReaderSeesCurrentWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := []llmtest.Answer{llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi")}
-		h := newHouse(t, fails...)
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
+		h := newFixture(t, fails...)
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		time.Sleep(3 * time.Minute)
-		got := follow(t, host, c, 0, 1)
+		got := follow(t, runner, c, 0, 1)
 		if got[3] != "retry 4 in 3m50s: busy" && !strings.HasPrefix(got[3], "retry 4 in 3m4") && !strings.HasPrefix(got[3], "retry 4 in 3m5") {
 			t.Errorf("%q", got)
 		}
 	})
 }
 
-func TestTheTroublesOfAProviderAreToldAndNotKept(t *testing.T) {
+func TestAttach_RetriesAreTransient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"), llmtest.Says("again"))
-		host, _ := h.host()
-		c := h.create(host)
+		h := newFixture(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("hi"), llmtest.Says("again"))
+		runner, _ := h.runner()
+		c := h.create(runner)
 		seen := make(chan []string, 1)
-		go func() { seen <- follow(t, host, c, 0, 1) }()
+		go func() { seen <- follow(t, runner, c, 0, 1) }()
 		synctest.Wait()
-		h.say(host, c, "hello")
+		h.say(runner, c, "hello")
 		live := <-seen
 		expect(t, live, `
 			queued: hello
@@ -254,14 +254,14 @@ func TestTheTroublesOfAProviderAreToldAndNotKept(t *testing.T) {
 			model: hi
 			usage
 			sealed done, 2 retries, 15000ms`)
-		expect(t, follow(t, host, c, 0, 1), strings.Join(mute(live), "\n"))
+		expect(t, follow(t, runner, c, 0, 1), strings.Join(mute(live), "\n"))
 		for r, err := range h.engine.Read(t.Context(), c, 0) {
 			if err != nil || r.Type == "provider-retry" {
 				t.Errorf("%v in the log, %v", r, err)
 			}
 		}
-		h.say(host, c, "and now?")
-		follow(t, host, c, 0, 2)
+		h.say(runner, c, "and now?")
+		follow(t, runner, c, 0, 2)
 		for _, q := range h.model.(*llmtest.Model).Requests() {
 			for _, m := range q.Messages {
 				if strings.Contains(m.Text(), "529") {
@@ -272,26 +272,26 @@ func TestTheTroublesOfAProviderAreToldAndNotKept(t *testing.T) {
 	})
 }
 
-func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
+func TestSubmit_OneTurnAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Late(time.Minute, llmtest.Says("one")), llmtest.Says("two"), llmtest.Says("four"))
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "1")
+		h := newFixture(t, llmtest.Late(time.Minute, llmtest.Says("one")), llmtest.Says("two"), llmtest.Says("four"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "1")
 		synctest.Wait()
-		second := h.say(host, c, "2")
-		third := h.say(host, c, "3")
-		h.say(host, c, "4")
-		if err := host.Edit(t.Context(), c, second, "two, please"); err != nil {
+		second := h.say(runner, c, "2")
+		third := h.say(runner, c, "3")
+		h.say(runner, c, "4")
+		if err := runner.Edit(t.Context(), c, second, "two, please"); err != nil {
 			t.Errorf("edit: %v", err)
 		}
-		if err := host.Remove(t.Context(), c, third); err != nil {
+		if err := runner.Remove(t.Context(), c, third); err != nil {
 			t.Errorf("remove: %v", err)
 		}
-		if v, _ := host.Get(t.Context(), c); len(v.Inputs) != 2 || v.Inputs[0].Text != "two, please" || v.Turn == "" {
+		if v, _ := runner.Get(t.Context(), c); len(v.Inputs) != 2 || v.Inputs[0].Text != "two, please" || v.Turn == "" {
 			t.Errorf("%+v", v)
 		}
-		expect(t, mute(follow(t, host, c, 0, 3)), `
+		expect(t, mute(follow(t, runner, c, 0, 3)), `
 			queued: 1
 			turn-start
 			user: 1
@@ -313,7 +313,7 @@ func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 			model: four
 			usage
 			sealed done, 0 retries, 0ms`)
-		for _, err := range []error{host.Edit(t.Context(), c, second, "x"), host.Remove(t.Context(), c, third), host.Steer(t.Context(), c, "none")} {
+		for _, err := range []error{runner.Edit(t.Context(), c, second, "x"), runner.Remove(t.Context(), c, third), runner.Steer(t.Context(), c, "none")} {
 			if !errors.Is(err, conversation.ErrNotQueued) {
 				t.Errorf("steer: %v", err)
 			}
@@ -321,21 +321,21 @@ func TestInputsHaveTheirTurnsOneAfterTheOther(t *testing.T) {
 	})
 }
 
-func TestAnInputSteersTheTurnUnderWay(t *testing.T) {
+func TestSteer_TurnInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
+		h := newFixture(t, llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("ok"))
 		h.tools = []tool.Tool{{Tool: llm.Tool{Name: "look"}, Func: func(context.Context, json.RawMessage) (string, error) {
 			time.Sleep(time.Minute)
 			return "seen", nil
 		}}}
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "go")
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "go")
 		time.Sleep(time.Second)
-		if err := host.Steer(t.Context(), c, h.say(host, c, "be brief")); err != nil {
+		if err := runner.Steer(t.Context(), c, h.say(runner, c, "be brief")); err != nil {
 			t.Fatalf("steer: %v", err)
 		}
-		expect(t, mute(follow(t, host, c, 0, 1)), `
+		expect(t, mute(follow(t, runner, c, 0, 1)), `
 			queued: go
 			turn-start
 			user: go
@@ -348,13 +348,13 @@ func TestAnInputSteersTheTurnUnderWay(t *testing.T) {
 			model: ok
 			usage
 			sealed done, 0 retries, 0ms`)
-		if v, _ := host.Get(t.Context(), c); len(v.Inputs) != 0 || v.Turn != "" {
+		if v, _ := runner.Get(t.Context(), c); len(v.Inputs) != 0 || v.Turn != "" {
 			t.Errorf("%+v", v)
 		}
 	})
 }
 
-func TestATurnIsStoppedWhereverItIs(t *testing.T) {
+func TestStop_TurnInAnyState(t *testing.T) {
 	tests := map[string]struct {
 		answers []llmtest.Answer
 		after   time.Duration
@@ -366,40 +366,40 @@ func TestATurnIsStoppedWhereverItIs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t, append(tt.answers, llmtest.Says("next"))...)
-			host, _ := h.host()
-			c := h.create(host)
-			h.say(host, c, "go")
+			h := newFixture(t, append(tt.answers, llmtest.Says("next"))...)
+			runner, _ := h.runner()
+			c := h.create(runner)
+			h.say(runner, c, "go")
 			time.Sleep(tt.after)
 			began := time.Now()
-			if err := host.Stop(t.Context(), c, ""); err != nil {
+			if err := runner.Stop(t.Context(), c, ""); err != nil {
 				t.Errorf("stop: %v", err)
 			}
-			got := follow(t, host, c, 0, 1)
+			got := follow(t, runner, c, 0, 1)
 			if last := got[len(got)-1]; !strings.HasPrefix(last, tt.want) || time.Since(began) > 0 {
 				t.Errorf("%s: %q after %v", name, got, time.Since(began))
 			}
-			if err := host.Stop(t.Context(), c, ""); !errors.Is(err, conversation.ErrIdle) {
+			if err := runner.Stop(t.Context(), c, ""); !errors.Is(err, conversation.ErrIdle) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
 	}
 }
 
-func TestSomebodySaysNow(t *testing.T) {
+func TestRetryNow_EndsWait(t *testing.T) {
 	for _, after := range []time.Duration{2 * time.Second, 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			fails := slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, map[bool]int{true: 1, false: 5}[after < time.Minute])
-			h := newHouse(t, append(fails, llmtest.Says("hi"))...)
-			host, _ := h.host()
-			c := h.create(host)
-			h.say(host, c, "go")
+			h := newFixture(t, append(fails, llmtest.Says("hi"))...)
+			runner, _ := h.runner()
+			c := h.create(runner)
+			h.say(runner, c, "go")
 			time.Sleep(after)
 			began := time.Now()
-			if err := host.RetryNow(t.Context(), c); err != nil {
+			if err := runner.RetryNow(t.Context(), c); err != nil {
 				t.Errorf("retry now: %v", err)
 			}
-			got := follow(t, host, c, 0, 1)
+			got := follow(t, runner, c, 0, 1)
 			if last := got[len(got)-1]; time.Since(began) > 0 || !strings.HasPrefix(last, fmt.Sprintf("sealed done, %d retries", len(fails))) {
 				t.Errorf("%q after %v", got, time.Since(began))
 			}
@@ -407,9 +407,9 @@ func TestSomebodySaysNow(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatFailsIsSupervised(t *testing.T) {
+func TestRunner_FailedWorkerIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hi"))
+		h := newFixture(t, llmtest.Says("hi"))
 		var tries []time.Time
 		h.before = func() error {
 			tries = append(tries, time.Now())
@@ -418,10 +418,10 @@ func TestAWorkerThatFailsIsSupervised(t *testing.T) {
 			}
 			return nil
 		}
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
-		expect(t, mute(follow(t, host, c, 0, 1)), `
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		expect(t, mute(follow(t, runner, c, 0, 1)), `
 			queued: hello
 			turn-start
 			user: hello
@@ -436,14 +436,14 @@ func TestAWorkerThatFailsIsSupervised(t *testing.T) {
 	})
 }
 
-func TestAWorkerThatAlwaysFailsIsNotSupervisedForEver(t *testing.T) {
+func TestRunner_GivesUpAfterRepeatedWorkerFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.model = panics{}
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
-		got := follow(t, host, c, 0, 1)
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		got := follow(t, runner, c, 0, 1)
 		if all := strings.Join(got, "\n"); !strings.Contains(all, "error: panic: no") || !strings.HasSuffix(all, "sealed failed, 0 retries, 0ms") {
 			t.Errorf("%q", got)
 		}
@@ -457,20 +457,20 @@ func (panics) Name() llm.Name { return large }
 
 func (panics) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no") }
 
-func TestAWorkerThatDiesIsReplaced(t *testing.T) {
+func TestRunner_DeadWorkerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
-		m := &mortal{Store: h.engine}
+		h := newFixture(t, llmtest.Hangs(llm.Text{Text: "well"}), llmtest.Says("hi"))
+		m := &dyingStore{Store: h.engine}
 		h.config.Store = m
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		time.Sleep(time.Second)
 		m.dead.Store(true)
 		h.config.Store = h.engine
-		host, _ = h.host()
+		runner, _ = h.runner()
 		began := time.Now()
-		expect(t, mute(follow(t, host, c, 0, 1)), `
+		expect(t, mute(follow(t, runner, c, 0, 1)), `
 			queued: hello
 			turn-start
 			user: hello
@@ -484,21 +484,21 @@ func TestAWorkerThatDiesIsReplaced(t *testing.T) {
 	})
 }
 
-func TestATicketTooManyLeavesAWorkerAlone(t *testing.T) {
+func TestRunner_DuplicateJobIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Late(5*time.Minute, llmtest.Says("hi")))
-		host, _ := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
+		h := newFixture(t, llmtest.Late(5*time.Minute, llmtest.Says("hi")))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		time.Sleep(time.Second)
 		for range 3 {
-			body := json.RawMessage(`{"id":"other","turn":"` + turnOf(t, host, c) + `"}`)
+			body := json.RawMessage(`{"id":"other","turn":"` + turnOf(t, runner, c) + `"}`)
 			err := h.engine.Enqueue(t.Context(), store.Job{Conversation: c, Turn: "other", Body: body})
 			if err != nil {
 				t.Fatalf("enqueue: %v", err)
 			}
 		}
-		got := follow(t, host, c, 0, 1)
+		got := follow(t, runner, c, 0, 1)
 		if last := got[len(got)-1]; last != "sealed done, 0 retries, 0ms" || len(h.model.(*llmtest.Model).Requests()) != 1 {
 			t.Errorf("%q", got)
 		}
@@ -513,36 +513,36 @@ func turnOf(t *testing.T, h *conversation.Runner, c string) string {
 	return v.Turn
 }
 
-func TestWhatCannotBeDoneIsSaid(t *testing.T) {
+func TestRunner_Errors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("hi"))
-		host, _ := h.host()
-		c, ctx := h.create(host), t.Context()
-		id := h.say(host, c, "hello")
-		follow(t, host, c, 0, 1)
-		gone := h.create(host)
-		if err := host.Delete(ctx, gone); err != nil {
+		h := newFixture(t, llmtest.Says("hi"))
+		runner, _ := h.runner()
+		c, ctx := h.create(runner), t.Context()
+		id := h.say(runner, c, "hello")
+		follow(t, runner, c, 0, 1)
+		gone := h.create(runner)
+		if err := runner.Delete(ctx, gone); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
-		say := func(c, text string) error { _, err := host.Submit(ctx, c, "", text); return err }
-		_, again := host.Create(ctx, c, conversation.Settings{})
-		_, none := host.Get(ctx, "nobody")
+		say := func(c, text string) error { _, err := runner.Submit(ctx, c, "", text); return err }
+		_, again := runner.Create(ctx, c, conversation.Settings{})
+		_, none := runner.Get(ctx, "unknown")
 		for name, tt := range map[string]struct{ got, want error }{
-			"unknown":        {say("nobody", "hi"), conversation.ErrNotFound},
+			"unknown":        {say("unknown", "hi"), conversation.ErrNotFound},
 			"unknown to see": {none, conversation.ErrNotFound},
 			"deleted":        {say(gone, "hi"), store.ErrDeleted},
 			"too long":       {say(c, strings.Repeat("x", conversation.MaxText+1)), conversation.ErrInvalidText},
 			"no text":        {say(c, " \n"), conversation.ErrInvalidText},
 			"no UTF-8":       {say(c, "\xff"), conversation.ErrInvalidText},
 			"made twice":     {again, conversation.ErrExists},
-			"nothing to end": {host.Stop(ctx, c, ""), conversation.ErrIdle},
-			"nothing waits":  {host.RetryNow(ctx, c), conversation.ErrIdle},
+			"nothing to end": {runner.Stop(ctx, c, ""), conversation.ErrIdle},
+			"nothing waits":  {runner.RetryNow(ctx, c), conversation.ErrIdle},
 		} {
 			if !errors.Is(tt.got, tt.want) {
 				t.Errorf("%s: %v", name, tt.got)
 			}
 		}
-		if same, err := host.Submit(ctx, c, id, "hello"); same != id || err != nil {
+		if same, err := runner.Submit(ctx, c, id, "hello"); same != id || err != nil {
 			t.Errorf("%s, %v", same, err)
 		}
 	})

@@ -22,7 +22,7 @@ var other = conversation.Settings{
 }
 
 // noting notes the models that turns are made with.
-func (h *house) noting() *[]string {
+func (h *fixture) noting() *[]string {
 	var models []string
 	world := h.config.Agent
 	h.config.Agent = func(ctx context.Context, s conversation.Settings) (agent.Agent, error) {
@@ -32,28 +32,28 @@ func (h *house) noting() *[]string {
 	return &models
 }
 
-func (h *house) change(host *conversation.Runner, conversation string, s conversation.Settings) {
+func (h *fixture) change(runner *conversation.Runner, conversation string, s conversation.Settings) {
 	h.t.Helper()
-	if err := host.Change(h.t.Context(), conversation, s); err != nil {
+	if err := runner.Change(h.t.Context(), conversation, s); err != nil {
 		h.t.Fatalf("change: %v", err)
 	}
 }
 
-func TestTheTurnsToComeAreMadeWithOtherSettings(t *testing.T) {
+func TestChange_AppliesToLaterTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, fails(8, llmtest.Says("one"), llmtest.Says("two"))...)
+		h := newFixture(t, fails(8, llmtest.Says("one"), llmtest.Says("two"))...)
 		models := h.noting()
-		host, end := h.host()
-		c := h.create(host)
-		h.say(host, c, "1")
+		runner, end := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "1")
 		synctest.Wait()
-		h.say(host, c, "2")
+		h.say(runner, c, "2")
 		time.Sleep(40 * time.Minute) // the wait of 30 minutes has begun after 31:45
-		h.change(host, c, other)
-		h.change(host, c, other)
+		h.change(runner, c, other)
+		h.change(runner, c, other)
 		end()
-		host, _ = h.host() // the turn in progress goes on elsewhere, with what it has
-		expect(t, mute(follow(t, host, c, 0, 2))[:5], `
+		runner, _ = h.runner() // the turn in progress goes on elsewhere, with what it has
+		expect(t, mute(follow(t, runner, c, 0, 2))[:5], `
 			queued: 1
 			turn-start
 			user: 1
@@ -70,23 +70,23 @@ func TestTheTurnsToComeAreMadeWithOtherSettings(t *testing.T) {
 	})
 }
 
-// settingsOf returns what readers, a list and a log in another house say that a
+// settingsOf returns what readers, a list and a log in another fixture say that a
 // conversation is made with.
-func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (all []conversation.Settings) {
+func settingsOf(t *testing.T, h *fixture, runner *conversation.Runner, c string) (all []conversation.Settings) {
 	t.Helper()
-	v, err := host.Get(t.Context(), c)
+	v, err := runner.Get(t.Context(), c)
 	if err != nil {
 		t.Fatalf("get: %v", err)
 	}
 	all = append(all, v.Settings)
-	elsewhere := newHouse(t)
+	elsewhere := newFixture(t)
 	idle := conversation.New(elsewhere.config)
 	records := h.records(c)
 	elsewhere.restore(idle, c, records, len(records))
 	if v, err = idle.Get(t.Context(), c); err != nil {
 		t.Fatalf("get: %v", err)
 	}
-	for e := range host.History(t.Context(), c, 0) {
+	for e := range runner.History(t.Context(), c, 0) {
 		if b, ok := e.Body.(wire.ConversationChanged); ok && b.ConversationID == c {
 			all = append(all, b.Settings)
 		}
@@ -94,13 +94,13 @@ func settingsOf(t *testing.T, h *house, host *conversation.Runner, c string) (al
 	return append(all, v.Settings)
 }
 
-func TestEverybodySeesWhatWasChanged(t *testing.T) {
+func TestChange_ShowsInAllViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Says("one"))
-		host, _ := h.host()
-		c := h.create(host)
-		h.change(host, c, other)
-		all := settingsOf(t, h, host, c)
+		h := newFixture(t, llmtest.Says("one"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.change(runner, c, other)
+		all := settingsOf(t, h, runner, c)
 		if len(all) != 3 {
 			t.Errorf("told %d times", len(all))
 		}
@@ -110,30 +110,30 @@ func TestEverybodySeesWhatWasChanged(t *testing.T) {
 			}
 		}
 		for range 2 { // at the change, and when others things have happened behind it
-			for v, err := range host.List(t.Context(), "") {
+			for v, err := range runner.List(t.Context(), "") {
 				if err != nil || v.Settings.Model != other.Model || v.Settings.Title != other.Title {
 					t.Errorf("%+v, %v", v, err)
 				}
 			}
-			h.say(host, c, "1")
-			follow(t, host, c, 0, 1)
+			h.say(runner, c, "1")
+			follow(t, runner, c, 0, 1)
 		}
-		h.change(host, c, conversation.Settings{Model: "acme/large"})
-		if v, err := host.Get(t.Context(), c); err != nil || cmp.Diff(conversation.Settings{Model: "acme/large"}, v.Settings) != "" {
+		h.change(runner, c, conversation.Settings{Model: "acme/large"})
+		if v, err := runner.Get(t.Context(), c); err != nil || cmp.Diff(conversation.Settings{Model: "acme/large"}, v.Settings) != "" {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})
 }
 
-func TestATitleOutlastsAWorkerThatAnotherStoreTakesForDead(t *testing.T) {
+func TestRestore_KeepsChangedTitle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old := newHouse(t, llmtest.Late(time.Hour, llmtest.Says("late")))
-		host, _ := old.host()
-		c := old.create(host)
-		old.change(host, c, other)
-		old.say(host, c, "hello")
+		old := newFixture(t, llmtest.Late(time.Hour, llmtest.Says("late")))
+		runner, _ := old.runner()
+		c := old.create(runner)
+		old.change(runner, c, other)
+		old.say(runner, c, "hello")
 		synctest.Wait()
-		h := newHouse(t)
+		h := newFixture(t)
 		idle := conversation.New(h.config)
 		all := old.records(c)
 		h.restore(idle, c, all, len(all))
@@ -145,26 +145,26 @@ func TestATitleOutlastsAWorkerThatAnotherStoreTakesForDead(t *testing.T) {
 	})
 }
 
-func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
+func TestRetryTurn_AnswersFailedTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &fault.Error{Kind: fault.Invalid, Status: 400, Message: "no"}
-		h := newHouse(t, llmtest.Fails(refused), llmtest.Says("hi"))
-		host, _ := h.host()
-		c := h.create(host)
-		if _, err := host.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
+		h := newFixture(t, llmtest.Fails(refused), llmtest.Says("hi"))
+		runner, _ := h.runner()
+		c := h.create(runner)
+		if _, err := runner.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
 			t.Error("nothing was ever said:", err)
 		}
-		h.say(host, c, "hello")
-		follow(t, host, c, 0, 1)
+		h.say(runner, c, "hello")
+		follow(t, runner, c, 0, 1)
 		for range 2 {
-			if id, err := host.RetryTurn(t.Context(), c, "again"); err != nil || id != "again" {
+			if id, err := runner.RetryTurn(t.Context(), c, "again"); err != nil || id != "again" {
 				t.Errorf("retry turn: got id %q, error %v, want again", id, err)
 			}
 		}
-		if err := host.Edit(t.Context(), c, "again", "x"); !errors.Is(err, conversation.ErrNotQueued) {
+		if err := runner.Edit(t.Context(), c, "again", "x"); !errors.Is(err, conversation.ErrNotQueued) {
 			t.Errorf("edit: %v", err)
 		}
-		expect(t, mute(follow(t, host, c, 0, 2)), `
+		expect(t, mute(follow(t, runner, c, 0, 2)), `
 			queued: hello
 			turn-start
 			user: hello
@@ -178,30 +178,30 @@ func TestWhatHasFailedIsAskedAgainWithoutBeingSaidAgain(t *testing.T) {
 		if last := h.model.(*llmtest.Model).Requests()[1].Messages; len(last) != 1 || last[0].Text() != "hello" {
 			t.Errorf("%v", last)
 		}
-		if _, err := host.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
+		if _, err := runner.RetryTurn(t.Context(), c, ""); !errors.Is(err, conversation.ErrAnswered) {
 			t.Error("it has been answered:", err)
 		}
-		if _, err := host.RetryTurn(t.Context(), c, "again"); err != nil {
+		if _, err := runner.RetryTurn(t.Context(), c, "again"); err != nil {
 			t.Error("the same once more:", err)
 		}
 	})
 }
 
 // The job of a turn is on the disk before its record is.
-func TestAskingAgainOutlastsTheProcessThatTookIt(t *testing.T) {
+func TestRetryTurn_OutlastsProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Message: "no"}), llmtest.Says("hi"))
-		host, end := h.host()
-		c := h.create(host)
-		h.say(host, c, "hello")
-		follow(t, host, c, 0, 1)
+		h := newFixture(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Message: "no"}), llmtest.Says("hi"))
+		runner, end := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		follow(t, runner, c, 0, 1)
 		end()
-		killed := &mortal{Store: h.engine}
-		h.config.Store = &meddler{Store: killed, before: once("input-queued", 1, func() { killed.dead.Store(true) })}
+		killed := &dyingStore{Store: h.engine}
+		h.config.Store = &hookStore{Store: killed, before: once("input-queued", 1, func() { killed.dead.Store(true) })}
 		_, _ = conversation.New(h.config).RetryTurn(t.Context(), c, "again")
 		h.config.Store = h.engine
-		host, _ = h.host()
-		if got := follow(t, host, c, 0, 2); got[len(got)-1] != "sealed done, 0 retries, 0ms" {
+		runner, _ = h.runner()
+		if got := follow(t, runner, c, 0, 2); got[len(got)-1] != "sealed done, 0 retries, 0ms" {
 			t.Errorf("%q", got)
 		}
 	})

@@ -26,7 +26,7 @@ type user struct {
 	edited  map[string]string
 }
 
-// act does one thing. What cannot be done at the moment is no error.
+// act performs a random action. One that is impossible at the moment is no error.
 func (u *user) act(ctx context.Context) {
 	id := ""
 	if len(u.said) > 0 {
@@ -164,7 +164,7 @@ func (c *chaos) havoc(over <-chan struct{}) {
 
 // Whatever users do while runners die: what was said is heard once, in the words
 // it was last put into, or taken back and never heard; and nothing is left.
-func TestWhateverUsersDoNothingIsLostOrHeardTwice(t *testing.T) {
+func TestRunner_RandomUserActionsLoseNothing(t *testing.T) {
 	for seed := range uint64(2) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 11))}

@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// parked says briefly which turns wait.
+// parkedTurns returns the waiting turns in short.
 func parkedTurns(h *conversation.Runner) string {
 	var b strings.Builder
 	all, n := h.Waits(100)
@@ -53,25 +53,25 @@ func failing(n int, then ...llmtest.Answer) []llmtest.Answer {
 	return append(all, then...)
 }
 
-func (h *house) speak(host *conversation.Runner, conversation, id string) {
+func (h *fixture) speak(runner *conversation.Runner, conversation, id string) {
 	h.t.Helper()
-	if _, err := host.Submit(h.t.Context(), conversation, id, "hello"); err != nil {
+	if _, err := runner.Submit(h.t.Context(), conversation, id, "hello"); err != nil {
 		h.t.Fatalf("submit: %v", err)
 	}
 }
 
-func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
+func TestWaits_ListsTurnUntilAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, failing(5, llmtest.Late(time.Minute, llmtest.Says("hi")))...)
-		host, _ := h.host()
-		c, err := host.Create(t.Context(), "", conversation.Settings{Model: "acme/large", Title: "Files"})
+		h := newFixture(t, failing(5, llmtest.Late(time.Minute, llmtest.Says("hi")))...)
+		runner, _ := h.runner()
+		c, err := runner.Create(t.Context(), "", conversation.Settings{Model: "acme/large", Title: "Files"})
 		if err != nil {
 			t.Fatalf("create: %v", err)
 		}
 		began := time.Now()
-		h.speak(host, c, "t1")
+		h.speak(runner, c, "t1")
 		synctest.Wait()
-		all, n := host.Waits(10)
+		all, n := runner.Waits(10)
 		want := conversation.Wait{
 			Conversation: c, Title: "Files", Turn: "t1", Began: began.UTC(),
 			Retry: turn.Retry{Name: large, Wait: policy.Wait{
@@ -89,43 +89,43 @@ func TestATurnThatWaitsIsListedUntilItIsAnswered(t *testing.T) {
 			want  string
 		}{
 			{6 * time.Second, "1: t1 waits 1"},   // 10 s
-			{102 * time.Second, "1: t1 waits 4"}, // behind 10, 30 and 60 s, for 5 min, held by nobody
+			{102 * time.Second, "1: t1 waits 4"}, // behind 10, 30 and 60 s, for 5 min, held by no worker
 			{304 * time.Second, "1: t1 tries 4"},
 			{61 * time.Second, "0:"},
 		} {
 			time.Sleep(c.after)
 			synctest.Wait()
-			if got := parkedTurns(host); got != c.want {
+			if got := parkedTurns(runner); got != c.want {
 				t.Errorf("%v: %s, want %s", time.Since(began), got, c.want)
 			}
 		}
 	})
 }
 
-func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
+func TestWaits_IncludesEarlierWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, end := h.host()
+		h := newFixture(t)
+		runner, end := h.runner()
 		h.model = &u
-		short, long, steered, idle := h.create(host), h.create(host), h.create(host), h.create(host)
-		h.speak(host, long, "long")
-		h.speak(host, steered, "steered")
+		short, long, steered, idle := h.create(runner), h.create(runner), h.create(runner), h.create(runner)
+		h.speak(runner, long, "long")
+		h.speak(runner, steered, "steered")
 		time.Sleep(time.Hour)
-		h.speak(host, short, "short")
-		h.speak(host, steered, "more") // the last word is not about the wait
-		h.speak(host, idle, "taken")
+		h.speak(runner, short, "short")
+		h.speak(runner, steered, "more") // the last word is not about the wait
+		h.speak(runner, idle, "taken")
 		synctest.Wait()
-		if err := host.Stop(t.Context(), idle, ""); err != nil {
+		if err := runner.Stop(t.Context(), idle, ""); err != nil {
 			t.Fatalf("stop: %v", err)
 		}
 		time.Sleep(time.Second)
-		want := parkedTurns(host)
+		want := parkedTurns(runner)
 		if !strings.HasPrefix(want, "3: ") || !strings.Contains(want, " long waits ") || !strings.Contains(want, " steered waits ") || !strings.HasSuffix(want, " short waits 0") {
 			t.Errorf("waits: got %s, want long, steered and short", want)
 		}
 		end()
-		other, _ := h.host()
+		other, _ := h.runner()
 		synctest.Wait()
 		if got := parkedTurns(other); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -142,22 +142,22 @@ func TestAHostKnowsWhoWaitedBeforeItWasThere(t *testing.T) {
 	})
 }
 
-func TestHostsTellEachOtherWhoWaits(t *testing.T) {
+func TestWaits_IncludesOtherRunners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, failing(8, llmtest.Says("hi"))...)
-		host, _ := h.host()
-		other, _ := h.host()
+		h := newFixture(t, failing(8, llmtest.Says("hi"))...)
+		runner, _ := h.runner()
+		other, _ := h.runner()
 		idler := conversation.New(conversation.Config{Store: h.engine}) // it does not run, and knows nothing
 		synctest.Wait()
-		h.speak(host, h.create(host), "t1")
+		h.speak(runner, h.create(runner), "t1")
 		for range 80 {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if mine, yours := parkedTurns(host), parkedTurns(other); mine != yours {
+			if mine, yours := parkedTurns(runner), parkedTurns(other); mine != yours {
 				t.Fatalf("%s and %s", mine, yours)
 			}
 		}
-		if got := parkedTurns(host); got != "0:" {
+		if got := parkedTurns(runner); got != "0:" {
 			t.Errorf("waits: got %s, want none", got)
 		}
 		if got := parkedTurns(idler); got != "0:" {
@@ -166,44 +166,44 @@ func TestHostsTellEachOtherWhoWaits(t *testing.T) {
 	})
 }
 
-func TestATurnThatIsStoppedOrGoneWaitsNoMore(t *testing.T) {
+func TestWaits_DropsStoppedAndDeletedTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, _ := h.host()
-		other, _ := h.host()
+		h := newFixture(t)
+		runner, _ := h.runner()
+		other, _ := h.runner()
 		h.model = &u
-		stopped, deleted, kept := h.create(host), h.create(host), h.create(host)
+		stopped, deleted, kept := h.create(runner), h.create(runner), h.create(runner)
 		for i, c := range []string{stopped, deleted, kept} {
-			h.speak(host, c, fmt.Sprint("t", i))
+			h.speak(runner, c, fmt.Sprint("t", i))
 		}
 		time.Sleep(time.Hour)
-		if err := host.Stop(t.Context(), stopped, ""); err != nil {
+		if err := runner.Stop(t.Context(), stopped, ""); err != nil {
 			t.Fatalf("stop: %v", err)
 		}
-		if err := host.Delete(t.Context(), deleted); err != nil {
+		if err := runner.Delete(t.Context(), deleted); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 		time.Sleep(time.Second)
-		if got := parkedTurns(host); !strings.HasPrefix(got, "1: t2 ") || parkedTurns(other) != got {
+		if got := parkedTurns(runner); !strings.HasPrefix(got, "1: t2 ") || parkedTurns(other) != got {
 			t.Errorf("%s and %s", got, parkedTurns(other))
 		}
-		if err := other.StopAll(t.Context(), "else"); err != nil || !strings.HasPrefix(parkedTurns(host), "1:") {
+		if err := other.StopAll(t.Context(), "else"); err != nil || !strings.HasPrefix(parkedTurns(runner), "1:") {
 			t.Error("those of another provider are stopped", err)
 		}
 		if err := other.StopAll(t.Context(), "acme"); err != nil {
 			t.Fatalf("stop all: %v", err)
 		}
 		time.Sleep(time.Second)
-		if got := parkedTurns(host); got != "0:" || turnOf(t, host, kept) != "" {
+		if got := parkedTurns(runner); got != "0:" || turnOf(t, runner, kept) != "" {
 			t.Errorf("waits: got %s, want none and no turn in progress", got)
 		}
 	})
 }
 
-func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
+func TestWaits_ListsOldestAndCountsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		park := func(id string, began time.Time) {
 			body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"due":%q,"event":{"provider":"acme","model":"large","kind":"overloaded","message":"busy"}}`,
 				began.Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
@@ -217,10 +217,10 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 		for i := range 1000 {
 			park(fmt.Sprint("c", i), time.Now().Add(-time.Duration(i*7919%1000)*time.Minute))
 		}
-		host, _ := h.host()
+		runner, _ := h.runner()
 		synctest.Wait()
-		all, n := host.Waits(10)
-		if len(all) != 10 || n != 1000 || waitingAt(host, "acme") != 1000 {
+		all, n := runner.Waits(10)
+		if len(all) != 10 || n != 1000 || waitingAt(runner, "acme") != 1000 {
 			t.Fatalf("waits: got %d of %d, want 10 of 1000", len(all), n)
 		}
 		for i, p := range all {
@@ -231,67 +231,71 @@ func TestOfManyTheOldestAreListedAndAllAreCounted(t *testing.T) {
 	})
 }
 
-func TestWhoMeasuresIsToldOfTriesAndWaits(t *testing.T) {
+func TestConfig_OnEventGetsTriesAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
-		h := newHouse(t, append(failing(2, llmtest.Late(3*time.Second, llmtest.Says("hi"))), failing(1, llmtest.Hangs())...)...)
+		h := newFixture(t, append(failing(2, llmtest.Late(3*time.Second, llmtest.Says("hi"))), failing(1, llmtest.Hangs())...)...)
 		h.config.OnEvent = func(e conversation.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			line := string(e.Type)
-			if e.Type == conversation.Tried {
-				line += fmt.Sprintf(" %v", e.Took.Round(time.Second))
-			}
-			if e.Fault != nil {
-				line += " " + e.Fault.Kind.String()
-			}
-			if e.Retries > 0 {
-				line += fmt.Sprintf(" %d in %v", e.Retries, e.Waited.Round(time.Second))
+			var line string
+			switch b := e.Event.(type) {
+			case turn.Retry:
+				line = "waits " + b.Fault.Kind.String()
+			case turn.Recovered:
+				line = fmt.Sprintf("recovered %d in %v", b.Retries, b.Waited.Round(time.Second))
+			case turn.Sealed:
+				line = fmt.Sprintf("%s after %d", b.Status, b.RetryCount)
+			default:
+				line = fmt.Sprintf("tried %v", e.Try.Took.Round(time.Second))
+				if e.Try.Fault != nil {
+					line += " " + e.Try.Fault.Kind.String()
+				}
 			}
 			if e.Name != large || e.At.IsZero() {
 				t.Errorf("%+v", e)
 			}
 			told = append(told, line)
 		}
-		host, _ := h.host()
-		c := h.create(host)
-		h.speak(host, c, "t1")
-		follow(t, host, c, 0, 1)
-		h.speak(host, c, "t2")
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.speak(runner, c, "t1")
+		follow(t, runner, c, 0, 1)
+		h.speak(runner, c, "t2")
 		time.Sleep(10 * time.Second)
-		if err := host.Stop(t.Context(), c, ""); err != nil {
+		if err := runner.Stop(t.Context(), c, ""); err != nil {
 			t.Fatalf("stop: %v", err)
 		}
 		time.Sleep(time.Second)
 		want := "tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
-			"tried 0s overloaded, waits overloaded, lost"
+			"tried 0s overloaded, waits overloaded, aborted after 0"
 		mu.Lock()
 		defer mu.Unlock()
 		if got := strings.Join(told, ", "); got != want {
-			t.Errorf("\n got %s\nwant %s", got, want)
+			t.Errorf("events:\n got %s\nwant %s", got, want)
 		}
 	})
 }
 
-func TestUpstreamsAreThoseThatHaveBeenAsked(t *testing.T) {
+func TestUpstreams_ListsAskedProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, _ := h.host()
-		if got := host.Upstreams(); len(got) != 0 {
+		h := newFixture(t)
+		runner, _ := h.runner()
+		if got := runner.Upstreams(); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
-		u.wait(t, h, host, 3)
-		if got := host.Upstreams(); len(got) != 1 || got[0].Breaker.Name != "acme" || got[0].Waiting != 3 || len(got[0].Breaker.Outages) != 1 {
+		u.wait(t, h, runner, 3)
+		if got := runner.Upstreams(); len(got) != 1 || got[0].Breaker.Name != "acme" || got[0].Waiting != 3 || len(got[0].Breaker.Outages) != 1 {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
 // A hundred thousand turns wait, and one after the other is taken up and waits
-// again while somebody looks.
-func BenchmarkAHundredThousandWait(b *testing.B) {
+// again while a client reads.
+func BenchmarkWaits_100000(b *testing.B) {
 	kept := store.Memory()
 	defer func() { _ = kept.Close(context.Background()) }()
 	now := time.Now().UTC()
@@ -306,30 +310,30 @@ func BenchmarkAHundredThousandWait(b *testing.B) {
 			b.Fatalf("append: %v", err)
 		}
 	}
-	host := conversation.New(conversation.Config{Store: kept})
+	runner := conversation.New(conversation.Config{Store: kept})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = host.Run(ctx) })
+	running.Go(func() { _ = runner.Run(ctx) })
 	defer func() { cancel(); running.Wait() }()
-	for waitingAt(host, "acme") < 100_000 {
+	for waitingAt(runner, "acme") < 100_000 {
 		if err := ctx.Err(); err != nil {
 			b.Fatalf("waiting turns not found: %v", err)
 		}
 	}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		host.Waits(500 + n%2) // another list than the last one
+		runner.Waits(500 + n%2) // another list than the last one
 	}
 }
 
-// deaf is a store on which nobody hears which turns wait, but what a test says,
+// deafStore is a store without messages about waiting turns, but those of the test,
 // and gets no turn.
-type deaf struct {
+type deafStore struct {
 	store.Store
 	heard chan store.Message
 }
 
-func (d *deaf) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
+func (d *deafStore) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
 	if topic != "waits" {
 		return d.Store.Subscribe(ctx, topic)
 	}
@@ -337,33 +341,33 @@ func (d *deaf) Subscribe(ctx context.Context, topic string) (<-chan store.Messag
 	return d.heard, nil
 }
 
-func (d *deaf) Take(ctx context.Context) (store.Lease, error) {
+func (d *deafStore) Take(ctx context.Context) (store.Lease, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func TestWhoHasMissedSomethingLooksAgainWhoWaits(t *testing.T) {
+func TestWaits_SearchesStoreAfterGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, failing(3, llmtest.Says("hi"), llmtest.Fails(busy))...)
-		host, _ := h.host()
-		h.speak(host, h.create(host), "t1")
+		h := newFixture(t, failing(3, llmtest.Says("hi"), llmtest.Fails(busy))...)
+		runner, _ := h.runner()
+		h.speak(runner, h.create(runner), "t1")
 		synctest.Wait()
-		d := &deaf{h.engine, make(chan store.Message)}
+		d := &deafStore{h.engine, make(chan store.Message)}
 		h.config.Store = d
-		other, _ := h.host()
+		other, _ := h.runner()
 		synctest.Wait()
 		if got := parkedTurns(other); got != "1: t1 waits 0" {
 			t.Errorf("waits: got %s, want t1", got)
 		}
 		time.Sleep(2 * time.Minute)
-		h.speak(host, h.create(host), "t2")
+		h.speak(runner, h.create(runner), "t2")
 		synctest.Wait()
 		if got := parkedTurns(other); got != "1: t1 waits 0" {
 			t.Errorf("it has heard something: %s", got)
 		}
 		d.heard <- store.Message{Gap: true}
 		synctest.Wait()
-		if mine, yours := parkedTurns(host), parkedTurns(other); mine != "1: t2 waits 0" || yours != mine {
+		if mine, yours := parkedTurns(runner), parkedTurns(other); mine != "1: t2 waits 0" || yours != mine {
 			t.Errorf("%s, %s", mine, yours)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// upstream is a model that is down until somebody mends it.
+// upstream is a model that is down until up is set.
 type upstream struct {
 	up    atomic.Bool
 	asked atomic.Int32
@@ -30,11 +30,11 @@ func (u *upstream) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part
 }
 
 // wait begins turns that wait for an upstream for an hour of outage.
-func (u *upstream) wait(t *testing.T, h *house, host *conversation.Runner, turns int) (conversations []string) {
+func (u *upstream) wait(t *testing.T, h *fixture, runner *conversation.Runner, turns int) (conversations []string) {
 	h.model = u
 	for range turns {
-		c := h.create(host)
-		h.say(host, c, "hello")
+		c := h.create(runner)
+		h.say(runner, c, "hello")
 		conversations = append(conversations, c)
 	}
 	time.Sleep(time.Hour)
@@ -43,57 +43,57 @@ func (u *upstream) wait(t *testing.T, h *house, host *conversation.Runner, turns
 }
 
 // unsealed counts the turns that are in progress.
-func unsealed(t *testing.T, host *conversation.Runner, conversations []string) (n int) {
+func unsealed(t *testing.T, runner *conversation.Runner, conversations []string) (n int) {
 	for _, c := range conversations {
-		if turnOf(t, host, c) != "" {
+		if turnOf(t, runner, c) != "" {
 			n++
 		}
 	}
 	return n
 }
 
-func TestARecoveryWakesAllThatWait(t *testing.T) {
+func TestRunner_RecoveryWakesParkedTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, end := h.host()
-		all := u.wait(t, h, host, 20)
+		h := newFixture(t)
+		runner, end := h.runner()
+		all := u.wait(t, h, runner, 20)
 		end()
-		host, _ = h.host() // it was not there when they were parked
-		h.host()
+		runner, _ = h.runner() // it was not there when they were parked
+		h.runner()
 		synctest.Wait()
 		u.up.Store(true)
-		if err := host.RetryNow(t.Context(), all[7]); err != nil {
+		if err := runner.RetryNow(t.Context(), all[7]); err != nil {
 			t.Fatalf("retry now: %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if n := unsealed(t, host, all); n > 0 {
+		if n := unsealed(t, runner, all); n > 0 {
 			t.Errorf("%d of %d still wait", n, len(all))
 		}
 	})
 }
 
-func TestAnOutageOfManyIsProbedByFew(t *testing.T) {
+func TestRunner_FewTurnsProbeOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, _ := h.host()
-		u.wait(t, h, host, 100)
+		h := newFixture(t)
+		runner, _ := h.runner()
+		u.wait(t, h, runner, 100)
 		if asked := u.asked.Load(); asked > 200 {
 			t.Errorf("%d requests in an hour of outage", asked)
 		}
 	})
 }
 
-func TestARecoveryThatIsNoneEndsTheWaking(t *testing.T) {
+func TestRunner_RelapseEndsSlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream
-		h := newHouse(t)
-		host, _ := h.host()
-		all := u.wait(t, h, host, 60)
+		h := newFixture(t)
+		runner, _ := h.runner()
+		all := u.wait(t, h, runner, 60)
 		before := u.asked.Load()
 		u.up.Store(true)
-		if err := host.RetryNow(t.Context(), all[0]); err != nil {
+		if err := runner.RetryNow(t.Context(), all[0]); err != nil {
 			t.Fatalf("retry now: %v", err)
 		}
 		synctest.Wait()
@@ -102,7 +102,7 @@ func TestARecoveryThatIsNoneEndsTheWaking(t *testing.T) {
 		if asked := u.asked.Load() - before; asked > 12 {
 			t.Errorf("%d requests after a recovery that lasted for a moment", asked)
 		}
-		if n := unsealed(t, host, all); n < 50 {
+		if n := unsealed(t, runner, all); n < 50 {
 			t.Errorf("%d of %d wait", n, len(all))
 		}
 	})

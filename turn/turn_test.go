@@ -32,7 +32,7 @@ func result(id, output string) turn.Event {
 	return turn.ToolResult{ToolResult: llm.ToolResult{ID: id, Name: "look", Output: output}}
 }
 
-// need tells what a state needs in a few words.
+// need returns the need of a state in short.
 func need(s turn.State) string {
 	switch n := s.Next().(type) {
 	case turn.Ask:
@@ -49,7 +49,7 @@ func need(s turn.State) string {
 	return "nothing"
 }
 
-func TestATurnGoesFromNeedToNeed(t *testing.T) {
+func TestState_Next(t *testing.T) {
 	type step struct {
 		e    turn.Event
 		need string
@@ -82,7 +82,7 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 		"the same again after a failure": {
 			start, hello, {turn.Error{}, "seal failed"}, {turn.Sealed{Status: turn.Failed}, "nothing"}, {turn.Start{}, "ask 1"},
 		},
-		"an answer that broke off is gone on with": {
+		"an answer that broke off is continued": {
 			start, hello,
 			{turn.AssistantMessage{Content: llm.Content{llm.Text{Text: "I"}}, Partial: true}, "ask 3"},
 			{turn.Sealed{Status: turn.Failed}, "nothing"},
@@ -119,7 +119,7 @@ func TestATurnGoesFromNeedToNeed(t *testing.T) {
 	}
 }
 
-func TestResultsStandInTheOrderOfTheCalls(t *testing.T) {
+func TestState_ToolResultsInOrderOfCalls(t *testing.T) {
 	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, calls("a", "b"), result("b", "2"), turn.UserMessage{Text: "faster"}, result("a", "1"))
 	got := s.Messages()[2:]
 	want := []llm.Message{
@@ -182,7 +182,7 @@ func sound(messages []llm.Message) string {
 	return ""
 }
 
-func TestReplayEqualsLive(t *testing.T) {
+func TestState_ReplayEqualsLive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SliceOf(event()).Draw(t, "events")
 		var live turn.State
@@ -201,7 +201,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	})
 }
 
-func TestAClonesFutureIsItsOwn(t *testing.T) {
+func TestState_CloneIsIndependent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		common := turn.Replay(rapid.SliceOf(event()).Draw(t, "common")...)
 		before, _ := json.Marshal(common.Messages())
@@ -217,7 +217,7 @@ func TestAClonesFutureIsItsOwn(t *testing.T) {
 	})
 }
 
-func TestAPlanMakesRoomAndLeavesAConversation(t *testing.T) {
+func TestCompaction_LeavesSoundConversation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := turn.Replay(rapid.SliceOf(event()).Draw(t, "events")...)
 		if _, ask := s.Next().(turn.Ask); !ask {
@@ -247,7 +247,7 @@ func weight(s turn.State) int {
 	return len(text)
 }
 
-func TestOldestOutputsGoFirst(t *testing.T) {
+func TestCompaction_RemovesOldestOutputsFirst(t *testing.T) {
 	big := strings.Repeat("x", 10_000)
 	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"},
 		calls("1"), result("1", big), calls("2"), result("2", big), calls("3"), result("3", big), calls("4"), result("4", big[:8000]))
@@ -257,7 +257,7 @@ func TestOldestOutputsGoFirst(t *testing.T) {
 	}
 }
 
-func TestASummaryStandsForTheOldestMessages(t *testing.T) {
+func TestCompaction_SummaryReplacesOldestMessages(t *testing.T) {
 	long := strings.Repeat("word ", 2000)
 	events := []turn.Event{turn.Start{}}
 	for range 4 {
@@ -274,7 +274,7 @@ func TestASummaryStandsForTheOldestMessages(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMadeSmallerHasNoPlan(t *testing.T) {
+func TestCompaction_NothingToRemove(t *testing.T) {
 	s := turn.Replay(turn.Begin("", strings.Repeat("word ", 2000))...)
 	if outputs, messages := s.Compaction(); len(outputs)+len(messages) > 0 {
 		t.Errorf("compaction leaves out outputs %q and %d messages, want nothing", outputs, len(messages))
@@ -312,7 +312,7 @@ func Example() {
 	// <nil>
 }
 
-func TestAskingWhatIsNextChangesNothing(t *testing.T) {
+func TestState_NextChangesNothing(t *testing.T) {
 	for n := range 9 { // one of them leaves room behind the history
 		s := turn.State{}
 		for range n {

@@ -79,7 +79,7 @@ func bodies() []wire.Body {
 	return all
 }
 
-func TestEvent_UnmarshalReturnsWhatWasMarshaled(t *testing.T) {
+func TestEvent_MarshalRoundTrip(t *testing.T) {
 	for i, b := range bodies() {
 		want := wire.Event{Seq: int64(i) + 1, Time: noon, Body: b}
 		text, err := json.Marshal(want)

@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Bounds of the history.
@@ -123,14 +124,15 @@ func (h *History) WatchTurns(e conversation.Event) {
 	id, name := callID{conversation: e.Conversation, turn: e.Turn}, OfTurns(e.Name.Provider)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch e.Type {
-	case conversation.Tried:
-		h.tried(try{name, e.Name.Model, e.At.Add(-e.Took), e.At, e.Took, true, e.Fault})
-	case conversation.Waiting:
+	if e.Try != nil {
+		h.tried(try{name, e.Name.Model, e.Try.Start, e.At, e.Try.Took, true, e.Try.Fault})
+	}
+	switch end := e.Event.(type) {
+	case turn.Retry:
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
-	case conversation.Recovered:
-		h.recovered(id, name, e.Retries, e.Waited, e.At)
-	case conversation.Lost:
+	case turn.Recovered:
+		h.recovered(id, name, end.Retries, end.Waited, e.At)
+	case turn.Sealed:
 		h.lost(h.known(id, name), id, e.At)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // The rule of docs/adr/0025. A letter is a try, one in a minute: f failed, o
@@ -190,13 +190,13 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 		w := newWorld(t, "")
 		for _, c := range []string{"c1", "c2"} {
 			for range 3 {
-				w.turn(conversation.Tried, "", busy, 0)
-				w.turn(conversation.Waiting, c, busy, 0)
+				w.turnTry(busy)
+				w.turn(c, turn.Retry{})
 			}
 		}
-		w.turn(conversation.Tried, "", nil, 0)
-		w.turn(conversation.Recovered, "c1", nil, 3)
-		w.turn(conversation.Lost, "c2", nil, 3)
+		w.turnTry(nil)
+		w.turn("c1", turn.Recovered{Retries: 3})
+		w.turn("c2", turn.Sealed{Status: turn.Failed})
 		all := w.Incidents(time.Now())
 		if len(all) != 1 || all[0].Upstream != "conversations:acme" || all[0].Calls != 2 || all[0].Callers != 2 || all[0].Held != 1 || all[0].Lost != 1 {
 			t.Errorf("%+v", all)

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
@@ -57,13 +58,17 @@ func (w *world) tell(kind gateway.Type, id int64, model string, n policy.Wait) {
 	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Wait: n})
 }
 
-// turn tells of what happens to a turn.
-func (w *world) turn(kind conversation.EventType, id string, f *fault.Error, retries int) {
-	w.WatchTurns(conversation.Event{
-		Type: kind, At: time.Now(), Conversation: id, Turn: "t", Name: llm.Name{Provider: "acme", Model: "large"},
-		Fault: f, Retries: retries, Took: time.Second,
-	})
+// turn reports an event of a turn.
+func (w *world) turn(conversationID string, e turn.Event) {
+	w.WatchTurns(conversation.Event{At: time.Now(), Conversation: conversationID, Turn: "t", Name: acmeLarge, Event: e})
 }
+
+// turnTry reports a try of a turn; nil: it passed.
+func (w *world) turnTry(f *fault.Error) {
+	w.WatchTurns(conversation.Event{At: time.Now(), Name: acmeLarge, Try: &retry.Try{Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}})
+}
+
+var acmeLarge = llm.Name{Provider: "acme", Model: "large"}
 
 // said tells of the incidents, the oldest first, in minutes since the year 2000.
 func (w *world) said() string {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // endsBound is how many ends of waits are kept.
@@ -65,20 +66,18 @@ func (f *Feed) TurnEnd(conversation string) (End, bool) {
 // WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing:
 // the events of turns are in their conversations.
 func (f *Feed) WatchTurns(e conversation.Event) {
-	how := "failed"
-	switch {
-	case e.Type == conversation.Recovered:
-		how = "recovered"
-	case e.Type == conversation.Lost && e.Stopped:
-		how = "left"
-	case e.Type != conversation.Lost && e.Type != conversation.Waiting:
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e.Type == conversation.Waiting {
+	switch end := e.Event.(type) {
+	case turn.Retry:
 		f.turnEnds.drop(e.Conversation)
-		return
+	case turn.Recovered:
+		f.turnEnds.add(e.Conversation, "recovered", end.Retries, end.Waited)
+	case turn.Sealed:
+		how := "failed"
+		if end.Status == turn.Aborted {
+			how = "left"
+		}
+		f.turnEnds.add(e.Conversation, how, end.RetryCount, end.TotalRetryDelay)
 	}
-	f.turnEnds.add(e.Conversation, how, e.Retries, e.Waited)
 }
