@@ -76,7 +76,7 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault policy gateway",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation"},
+	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation turn"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "store"},
