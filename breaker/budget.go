@@ -6,13 +6,11 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-const (
-	maxTokens       = 100 // retry tokens at most
-	tokensPerSecond = 1   // that come by themselves
-)
+const maxTokens = 100 // retry tokens at most
 
-// budget bounds the share of traffic that is retries. spent counts the tokens
-// that are taken, so that the zero value is full.
+// budget bounds the share of traffic that is retries. One token comes by itself
+// each second. spent counts the tokens that are taken, so that the zero value is
+// full.
 type budget struct {
 	spent float64
 	at    time.Time
@@ -20,7 +18,7 @@ type budget struct {
 
 // take takes a token, if there is one.
 func (b *budget) take(now time.Time) bool {
-	b.spent = max(0, b.spent-now.Sub(b.at).Seconds()*tokensPerSecond)
+	b.spent = max(0, b.spent-now.Sub(b.at).Seconds())
 	b.at = now
 	if b.spent > maxTokens-1 {
 		return false
@@ -35,12 +33,12 @@ func (b *budget) give() { b.spent = max(0, b.spent-1) }
 // next is how long it takes until a token has come by itself.
 func (b *budget) next() time.Duration {
 	short := b.spent - (maxTokens - 1)
-	return max(0, time.Duration(short/tokensPerSecond*float64(time.Second))) + 1
+	return max(0, time.Duration(short*float64(time.Second))) + 1
 }
 
 // ration lets a call go if it is a first try or there is a token for it.
 func (b *Breaker) ration(c *Caller, now time.Time) {
-	if c.tries == 0 || b.noToken.n == 0 && b.budget.take(now) {
+	if c.tries == 0 {
 		c.granted = true // as grant does, but there is nothing to probe
 		c.wakeUp()
 		return

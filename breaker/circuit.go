@@ -166,7 +166,7 @@ func (b *Breaker) outage(c *Caller) *circuit {
 
 // vacant reports whether no call waits in the circuit or probes it.
 func (ci *circuit) vacant() bool {
-	return ci.probe == nil && ci.sleeping.n+ci.awaitingProbe.n+ci.starting.n == 0
+	return ci.probe == nil && ci.sleeping.n == 0 && ci.awaitingProbe.n == 0 && ci.starting.n == 0
 }
 
 // forget drops the circuit if there is nothing to remember.

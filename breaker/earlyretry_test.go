@@ -65,6 +65,8 @@ func TestBreaker_EarlyRetryGoesWhileOthersAreAnswered(t *testing.T) {
 	}{
 		{"long wait", errBusy, time.Hour, 1, time.Minute, opus, 30 * time.Second},
 		{"refused twice more", errBusy, time.Hour, 3, 10 * time.Minute, opus, 90 * time.Second},
+		{"refused until little is left", errBusy, 3 * time.Minute, 4, 10 * time.Minute, opus, 2 * time.Minute},
+		{"shortest wait", errBusy, 2 * time.Minute, 1, 10 * time.Minute, opus, 30 * time.Second},
 		{"no call is answered", errBusy, time.Hour, 1, 0, opus, time.Hour},
 		{"only those of another model are", errBusy, time.Hour, 1, 10 * time.Minute, other, time.Hour},
 		{"the host is the same", errBroken, time.Hour, 1, time.Minute, other, 30 * time.Second},

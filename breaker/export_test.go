@@ -72,6 +72,14 @@ func Usual(buckets ...int) float64 {
 	return t.usual()
 }
 
+// Traffic returns how many calls have arrived in the present half second, the
+// usual rate per second and the peak of the latest outage.
+func (b *Breaker) Traffic() (current, usual, peak float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.traffic.current, b.traffic.usual(), b.traffic.peak
+}
+
 // Batches returns the first batches of a slow start of so many calls; one that
 // slows down at a fault after the third does so where fault is true.
 func Batches(calls, n int, fault bool) []float64 {

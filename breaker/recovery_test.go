@@ -236,6 +236,40 @@ func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 	})
 }
 
+func TestCaller_PausedRetryGetsNoToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		c, pass, _ := enter(t, &g, opus)
+		pass.Report(nil)
+		for range 100 { // until all tokens are taken
+			pass, err := c.Acquire(t.Context())
+			if err != nil {
+				t.Fatalf("retry with a token: %v", err)
+			}
+			pass.Report(nil)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Acquire(t.Context())
+			done <- err
+		}()
+		synctest.Wait()
+		if got := c.BlockedBy(); got != breaker.NoRetryToken {
+			t.Fatalf("a retry without a token is blocked by %q, want %q", got, breaker.NoRetryToken)
+		}
+		c.Pause()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := c.BlockedBy(); got != breaker.Paused {
+			t.Errorf("a paused retry is blocked by %q after a minute, want %q", got, breaker.Paused)
+		}
+		c.Resume()
+		if err := <-done; err != nil {
+			t.Errorf("the resumed retry: %v", err)
+		}
+	})
+}
+
 func TestBreaker_FaultOfAnotherModelWakesNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
