@@ -7,7 +7,7 @@
 //
 //   - Closed: calls go at once. Five faults in a row open it, as does one that
 //     states a wait, or one of a caller that has few retries.
-//   - Open: no call goes, except probes. A caller that comes soon after a failed
+//   - Open: no call is sent, except probes. A caller that comes soon after a failed
 //     probe shares its fault without sending a request.
 //   - Half-open: one call is in progress as the probe, and others wait for its
 //     outcome. Probes are further apart the older the outage is. Where the

@@ -32,7 +32,7 @@ type Caller struct {
 	OnBlock   func(BlockReason)
 	OnUnblock func()
 
-	// FewRetries is a call with few retries, beside others that have as few. Its
+	// FewRetries marks a call with few retries, such as a council member's. Its
 	// first try goes even in an outage, unless the upstream has asked for a
 	// cooldown. A fault of its own opens the circuit at once, since the others
 	// are about to try again as well. Set it before the first try.

@@ -78,7 +78,7 @@ type circuit struct {
 	resetAt      time.Time    // the end of the wait that the latest fault asks for
 	changed      time.Time    // when a try has told something last
 	answered     time.Time    // when it was proved last that it is not down
-	cooldown     time.Time    // no call goes until then; by the wall clock
+	cooldown     time.Time    // no call is sent until then; by the wall clock
 	cooldownFrom uint64       // which of the breaker's cooldowns that is
 
 	probe        *Caller   // in progress: the circuit is half-open

@@ -15,7 +15,7 @@ var seed = maphash.MakeSeed()
 var credentialHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
 // Credential returns a name for the credentials of a request, for a Scope: the
-// same for the same credentials, which cannot be had back from it.
+// same for the same credentials. It does not reveal them.
 func Credential(h http.Header, u *url.URL) string {
 	var hash maphash.Hash
 	hash.SetSeed(seed)

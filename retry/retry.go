@@ -33,7 +33,7 @@ var (
 	ErrEarlyProbe = errors.New("early probe")
 )
 
-// Retrier says how a call is tried again. The zero Retrier tries once. It is
+// Retrier configures how a call is retried. The zero Retrier tries once. It is
 // plain data: a copy may serve many calls at the same time, if its functions
 // may be called so.
 type Retrier struct {
@@ -52,7 +52,7 @@ type Retrier struct {
 // A stream whose answer breaks off has two: it passed, then it failed for good.
 type Try struct {
 	N      int           // from 1. An early probe has the number of the try that it precedes
-	Start  time.Time     // when the breaker let it go
+	Start  time.Time     // when the breaker permitted it
 	Took   time.Duration // until the outcome: of a stream, until its first content
 	Fault  *fault.Error  // why it failed; nil: it passed
 	Shared bool          // no request went out: the fault is one that another caller has met

@@ -32,7 +32,7 @@ const (
 //
 // A request is tried again if it asks for an answer, changes nothing, or carries
 // an Idempotency-Key. It is sent once, and its outcome returned as it is, if its
-// body cannot be had again (GetBody is nil), if it is part of a run of package
+// body cannot be read again (GetBody is nil), if it is part of a run of package
 // retry already, or if the SDK says that it is a retry.
 //
 // The policy's Deadline bounds the time to the first content, not the answer.

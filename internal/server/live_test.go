@@ -159,7 +159,7 @@ func TestLive_UnknownConversationLeavesTheLists(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
 		defer r.close()
 		all := r.seen()
-		if names(all) != "hello waits turns counts upstreams incidents conversations talk-problem " || !strings.Contains(all[7].data, `"code":"not-found"`) {
+		if names(all) != "hello waits turns counts upstreams incidents conversations conversation-problem " || !strings.Contains(all[7].data, `"code":"not-found"`) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)
@@ -222,7 +222,7 @@ func TestLive_DeletedConversationEndsItsEvents(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		all := r.seen()
-		if names(all) != "talk-problem gone " || !strings.Contains(all[0].data, `"code":"gone"`) || all[1].data != `{"conversation":"c1"}` {
+		if names(all) != "conversation-problem gone " || !strings.Contains(all[0].data, `"code":"gone"`) || all[1].data != `{"conversation":"c1"}` {
 			t.Errorf("%+v", all)
 		}
 	})

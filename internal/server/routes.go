@@ -17,11 +17,11 @@ func (s *Server) route() {
 	c, shows := s.config, rest.ReadMethods()
 	s.routes = []rest.Route{
 		{Path: "/-/", Methods: shows, What: "this list", Serve: s.index},
-		{Path: "/-/policies", Methods: shows, What: "the policies, and when each tries again", Serve: s.servePolicies},
+		{Path: "/-/policies", Methods: shows, What: "the policies, and when each retries", Serve: s.servePolicies},
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
 		{Path: "/-/livez", Methods: shows, What: "whether the process runs", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
-		{Path: "/-/openapi.json", Methods: shows, What: "the conversations' and councils' part of this list in OpenAPI", Serve: text("application/json", description.OpenAPI())},
+		{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: text("application/json", description.OpenAPI())},
 		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: text("application/schema+json", description.Events())},
 	}
 	s.routes = append(s.routes, live.New(live.Config{

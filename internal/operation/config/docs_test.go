@@ -39,7 +39,7 @@ func TestManualAndSchema_MatchCode(t *testing.T) {
 			}
 		}
 		if text(t, name) != want {
-			t.Errorf("%s is another; mend with: go test ./internal/operation/config -run Manual -update", name)
+			t.Errorf("%s differs; regenerate with: go test ./internal/operation/config -run Manual -update", name)
 		}
 	}
 }

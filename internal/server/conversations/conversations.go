@@ -40,18 +40,18 @@ func (a *API) Operations() []rest.Operation {
 		{Method: http.MethodGet, Path: all, Name: "listConversations", Summary: "list the conversations, the newest first", Serve: a.list},
 		{Method: http.MethodPost, Path: all, Name: "createConversation", Summary: "create one", Serve: a.create},
 		{Method: http.MethodGet, Path: one, Name: "getConversation", Summary: "get one", Serve: a.get},
-		{Method: http.MethodPatch, Path: one, Name: "changeConversation", Summary: "change the settings of the turns to come", Serve: a.change},
+		{Method: http.MethodPatch, Path: one, Name: "changeConversation", Summary: "change the settings of later turns", Serve: a.change},
 		{Method: http.MethodDelete, Path: one, Name: "deleteConversation", Summary: "delete it for good", Serve: a.delete},
 		{Method: http.MethodPost, Path: one + "/turns", Name: "say", Summary: "add a user message; as a stream: and follow its turn", Serve: a.say},
-		{Method: http.MethodGet, Path: one + "/events", Name: "followConversation", Summary: "stream its past and coming events", Serve: a.follow},
+		{Method: http.MethodGet, Path: one + "/events", Name: "followConversation", Summary: "stream its past and new events", Serve: a.follow},
 		{Method: http.MethodGet, Path: one + "/socket", Name: "openSocket", Summary: "stream them on a WebSocket that takes commands as well", Serve: a.openSocket},
 		{Method: http.MethodPost, Path: one + "/again", Name: "askAgain", Summary: "ask again what the last turn left unanswered", Serve: a.again},
-		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the turn in progress", Serve: a.stop},
-		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the turn in progress", Serve: a.now},
+		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the running turn", Serve: a.stop},
+		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the running turn", Serve: a.now},
 		{Method: http.MethodGet, Path: one + "/queue", Name: "listQueue", Summary: "list the inputs that wait for their turn", Serve: a.queue},
 		{Method: http.MethodPatch, Path: one + "/queue/{input}", Name: "editInput", Summary: "replace the text of one", Serve: a.edit},
 		{Method: http.MethodDelete, Path: one + "/queue/{input}", Name: "removeInput", Summary: "remove one", Serve: a.remove},
-		{Method: http.MethodPost, Path: one + "/queue/{input}/steer", Name: "steerTurn", Summary: "give one to the turn in progress", Serve: a.steer},
+		{Method: http.MethodPost, Path: one + "/queue/{input}/steer", Name: "steerTurn", Summary: "steer the running turn with one", Serve: a.steer},
 	}
 }
 
@@ -116,7 +116,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, status int, id 
 	return nil
 }
 
-// change changes the settings of the turns to come.
+// change changes the settings of later turns.
 func (a *API) change(w http.ResponseWriter, r *http.Request) error {
 	b, err := rest.Read[api.Change](w, r, settingsBound)
 	if err != nil {

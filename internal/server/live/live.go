@@ -66,11 +66,11 @@ func equal[T comparable](a, b T) bool { return a == b }
 func (l *Live) Routes() []rest.Route {
 	shows, acts := rest.ReadMethods(), append(rest.ReadMethods(), http.MethodPost)
 	return []rest.Route{
-		{Path: "/-/waits", Methods: shows, What: "the requests that wait; as text/event-stream: and their changes", Serve: l.waits.serve(l.Readers)},
+		{Path: "/-/waits", Methods: shows, What: "the requests that wait; as text/event-stream, with changes", Serve: l.waits.serve(l.Readers)},
 		{Path: "/-/waits/{id}", Methods: acts, What: `one of them; POST {"do":"now"}, or pause, resume, give-up`, Serve: l.serveWait},
-		{Path: "/-/upstreams", Methods: shows, What: "the upstreams; as text/event-stream: and their changes", Serve: l.upstreams.serve(l.Readers)},
+		{Path: "/-/upstreams", Methods: shows, What: "the upstreams; as text/event-stream, with changes", Serve: l.upstreams.serve(l.Readers)},
 		{Path: "/-/upstreams/{name}", Methods: acts, What: `one of them; POST {"do":"now"}, or pause, resume, give-up, for all its waits`, Serve: l.serveUpstream},
-		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream: and their changes", Serve: l.incidents.serve(l.Readers)},
+		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream, with changes", Serve: l.incidents.serve(l.Readers)},
 		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them; as text/plain: a report", Serve: l.serveIncident},
 		{Path: "/-/live", Methods: shows, What: "all of this in one stream, for a page", Serve: l.serveLive},
 	}

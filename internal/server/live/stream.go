@@ -69,7 +69,7 @@ func follow(out *stream.Stream, lists []followed, versions []int, events <-chan 
 			out.WriteEvent(e.Event)
 		default:
 			events = nil
-			out.WriteError("talk-problem", e.Err)
+			out.WriteError("conversation-problem", e.Err)
 		}
 	}
 }

@@ -63,7 +63,7 @@ function update(change: (t: Transcript) => Transcript): void {
 }
 
 function receive(received: ServerEvent[], now: number): void {
-  const problem = received.find((e) => e.event === 'talk-problem')
+  const problem = received.find((e) => e.event === 'conversation-problem')
   if (problem) return onProblem(JSON.parse(problem.data) as Problem)
   const events = received.map((e) => JSON.parse(e.data) as ConversationEvent).filter((e) => (e.conversationId ?? openId) === openId)
   for (const e of events) if (e.type === 'conversation-changed') onChanged(e)
