@@ -105,19 +105,19 @@ func TestCLI_HelpOnStandardOutput(t *testing.T) {
 	}
 }
 
-// started is a command that runs until its test ends it.
-type started struct {
+// process is a command that runs until its test ends it.
+type process struct {
 	lines chan map[string]any // what it logs
-	stop  func() int          // ends it and gives its exit code
+	stop  func() int          // ends it and returns its exit code
 }
 
-func start(t *testing.T, args ...string) started {
+func start(t *testing.T, args ...string) process {
 	t.Helper()
 	return startIn(t, nil, args...)
 }
 
 // startIn starts a command in an environment.
-func startIn(t *testing.T, env []string, args ...string) started {
+func startIn(t *testing.T, env []string, args ...string) process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
@@ -145,26 +145,26 @@ func startIn(t *testing.T, env []string, args ...string) started {
 		}
 		<-ended
 	})
-	return started{lines, stop}
+	return process{lines, stop}
 }
 
-// said waits for the line with a message.
-func (s started) said(t *testing.T, msg string) map[string]any {
+// waitForLog waits for the line with a message.
+func (s process) waitForLog(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	for line := range s.lines {
 		if line["msg"] == msg {
 			return line
 		}
 	}
-	t.Fatalf("it ended and never said %q", msg)
+	t.Fatalf("the command ended without logging %q", msg)
 	return nil
 }
 
 func TestServe_ForwardsAndShutsDown(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "401")
-	upstream := provider.said(t, "simulating a provider")["url"].(string)
+	upstream := provider.waitForLog(t, "simulating a provider")["url"].(string)
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--upstream", "openai="+upstream+"/v1")
-	base := gateway.said(t, "listening")["url"].(string)
+	base := gateway.waitForLog(t, "listening")["url"].(string)
 
 	for i, want := range []int{401, 200} {
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
@@ -177,7 +177,7 @@ func TestServe_ForwardsAndShutsDown(t *testing.T) {
 			t.Errorf("request %d: %s %s", i+1, resp.Status, body)
 		}
 	}
-	refused := gateway.said(t, "request refused")
+	refused := gateway.waitForLog(t, "request refused")
 	if refused["kind"] != "auth" || refused["upstream"] != "openai" || refused["model"] != "m" {
 		t.Errorf("logged %v", refused)
 	}
@@ -193,14 +193,14 @@ func TestServe_LogsUnreachableUpstream(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--policy", "simple", "--upstream", "openai="+gone.URL)
-	base := gateway.said(t, "listening")["url"].(string)
+	base := gateway.waitForLog(t, "listening")["url"].(string)
 	go func() { // ends when the gateway does: the test does not wait for the policy's seven seconds
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
 		if err == nil {
 			resp.Body.Close()
 		}
 	}()
-	line := gateway.said(t, "provider retry")
+	line := gateway.waitForLog(t, "provider retry")
 	if !strings.Contains(line["error"].(string), "connection refused") || line["attempt"] != 1.0 {
 		t.Errorf("logged %v", line)
 	}
@@ -211,7 +211,7 @@ func TestServe_LogsUnreachableUpstream(t *testing.T) {
 
 func TestServe_RejectsForeignHosts(t *testing.T) {
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0")
-	base := gateway.said(t, "listening")["url"].(string)
+	base := gateway.waitForLog(t, "listening")["url"].(string)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8484": 200, "127.0.0.1": 200, "[::1]:8484": 200, "[::1]": 200,
 		"LOCALHOST": 200, "localhost.": 200,
@@ -235,7 +235,7 @@ func TestServe_RejectsForeignHosts(t *testing.T) {
 
 func TestSimulator_Flags(t *testing.T) {
 	limited := start(t, "simulator", "--listen", "127.0.0.1:0", "--limit", "1/1h", "--then", "html")
-	base := limited.said(t, "simulating a provider")["url"].(string)
+	base := limited.waitForLog(t, "simulating a provider")["url"].(string)
 	for range 2 {
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 		if err != nil {
@@ -244,7 +244,7 @@ func TestSimulator_Flags(t *testing.T) {
 		resp.Body.Close()
 	}
 	for _, want := range []string{"html", "429"} {
-		if line := limited.said(t, "request"); line["reply"] != want {
+		if line := limited.waitForLog(t, "request"); line["reply"] != want {
 			t.Errorf("logged %v, want %s", line, want)
 		}
 	}
@@ -255,7 +255,7 @@ func TestSimulator_Flags(t *testing.T) {
 
 func TestSimulator_EndlessOutage(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--outage", "0s-=503")
-	base := provider.said(t, "simulating a provider")["url"].(string)
+	base := provider.waitForLog(t, "simulating a provider")["url"].(string)
 	resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 	if err != nil {
 		t.Fatalf("post: %v", err)
@@ -264,7 +264,7 @@ func TestSimulator_EndlessOutage(t *testing.T) {
 	if resp.StatusCode != 503 {
 		t.Errorf("status %d in an outage without end", resp.StatusCode)
 	}
-	if line := provider.said(t, "request"); line["reply"] != (simulator.Status{Code: 503}).String() {
+	if line := provider.waitForLog(t, "request"); line["reply"] != (simulator.Status{Code: 503}).String() {
 		t.Errorf("logged %v", line)
 	}
 	if code := provider.stop(); code != 0 {

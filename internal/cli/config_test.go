@@ -132,8 +132,8 @@ func TestServe_ReloadsConfigAndKeepsItOnMistakes(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, "c.yaml", upstream(first))
 	gateway := start(t, "serve", "--config", path)
-	base := gateway.said(t, "listening")["url"].(string)
-	gateway.said(t, "point your clients here")
+	base := gateway.waitForLog(t, "listening")["url"].(string)
+	gateway.waitForLog(t, "point your clients here")
 	answer := func(want int) {
 		t.Helper()
 		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
@@ -160,7 +160,7 @@ func TestServe_ReloadsConfigAndKeepsItOnMistakes(t *testing.T) {
 
 	write(t, dir, "c.yaml", strings.Replace(upstream(second), "openai", "opnai", 1))
 	reload()
-	kept := gateway.said(t, "reload configuration failed, the previous one stays in force")
+	kept := gateway.waitForLog(t, "reload configuration failed, the previous one stays in force")
 	if !strings.HasPrefix(kept["error"].(string), `c.yaml:2:20: "opnai" is not the name of an API`) {
 		t.Errorf("logged %v", kept)
 	}
@@ -168,29 +168,29 @@ func TestServe_ReloadsConfigAndKeepsItOnMistakes(t *testing.T) {
 
 	write(t, dir, "c.yaml", upstream(second))
 	reload()
-	if line := gateway.said(t, "configuration changed"); line["changes"] != "upstreams.openai.url: "+first+" → "+second {
+	if line := gateway.waitForLog(t, "configuration changed"); line["changes"] != "upstreams.openai.url: "+first+" → "+second {
 		t.Errorf("logged %v", line)
 	}
 	answer(403)
 
 	write(t, dir, "c.yaml", upstream(second)+"policy: none\nhosts: [x.example]\n")
 	reload()
-	line := gateway.said(t, "configuration changed, some of it only after a restart")
+	line := gateway.waitForLog(t, "configuration changed, some of it only after a restart")
 	if line["restart"] != "hosts: [x.example]" || line["changes"] != "policy: patient → none" {
 		t.Errorf("logged %v", line)
 	}
 	reload()
-	gateway.said(t, "configuration reloaded without changes")
+	gateway.waitForLog(t, "configuration reloaded without changes")
 	write(t, dir, "c.yaml", upstream(base))
 	reload()
-	if line := gateway.said(t, "reload configuration failed, the previous one stays in force"); !strings.Contains(line["error"].(string), "the gateway's own address") {
+	if line := gateway.waitForLog(t, "reload configuration failed, the previous one stays in force"); !strings.Contains(line["error"].(string), "the gateway's own address") {
 		t.Errorf("logged %v", line)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatalf("remove: %v", err)
 	}
 	reload()
-	if line := gateway.said(t, "reload configuration failed, the previous one stays in force"); line["error"] != path+": no such file or directory" ||
+	if line := gateway.waitForLog(t, "reload configuration failed, the previous one stays in force"); line["error"] != path+": no such file or directory" ||
 		line["fix"] != "run ridethrough config check "+path {
 		t.Errorf("logged %v", line)
 	}
@@ -204,7 +204,7 @@ func TestServe_TokenAndHostsFromFile(t *testing.T) {
 	write(t, dir, "token", "let me in\n")
 	path := write(t, dir, "c.yaml", "listen: 127.0.0.1:0\ntoken: {file: token}\nhosts: [gateway.internal]\nupstreams: {openai: {url: "+answering(t, http.StatusForbidden)+"}}\n")
 	gateway := start(t, "serve", "--config", path)
-	base := gateway.said(t, "listening")["url"].(string)
+	base := gateway.waitForLog(t, "listening")["url"].(string)
 	for _, tt := range []struct {
 		host, token string
 		want        int

@@ -31,10 +31,10 @@ func call(t *testing.T, method, url, body string) (int, string) {
 // what the first was told.
 func TestServe_ConversationSurvivesRestart(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529,say:"Here I am."`)
-	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
-	serve := func() (started, string) {
+	env := []string{"ANTHROPIC_BASE_URL=" + provider.waitForLog(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
+	serve := func() (process, string) {
 		s := startIn(t, env, "serve", "--listen", "127.0.0.1:0")
-		return s, s.said(t, "listening")["url"].(string) + "/-/conversations"
+		return s, s.waitForLog(t, "listening")["url"].(string) + "/-/conversations"
 	}
 	first, url := serve()
 	if status, text := call(t, "POST", url, `{"id":"c1","model":"claude-opus-4-5"}`); status != 201 {
@@ -43,7 +43,7 @@ func TestServe_ConversationSurvivesRestart(t *testing.T) {
 	if status, text := call(t, "POST", url+"/c1/turns", `{"text":"hello","id":"t1"}`); status != 202 {
 		t.Fatalf("start turn: %d %s, want 202", status, text)
 	}
-	provider.said(t, "request")
+	provider.waitForLog(t, "request")
 	for n := 0; ; n++ { // until it waits
 		if _, text := call(t, "GET", url+"/c1", ""); strings.Contains(text, `"wait"`) {
 			break
@@ -78,7 +78,7 @@ func TestServe_DataDirectory(t *testing.T) {
 		t.Fatalf("write file: %v", err)
 	}
 	first := start(t, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "a"))
-	if got := first.said(t, "conversations")["data"]; got != filepath.Join(dir, "a") {
+	if got := first.waitForLog(t, "conversations")["data"]; got != filepath.Join(dir, "a") {
 		t.Errorf("logged data directory %v, want %s", got, filepath.Join(dir, "a"))
 	}
 	for _, c := range []struct{ env, args, want string }{
@@ -93,10 +93,10 @@ func TestServe_DataDirectory(t *testing.T) {
 	}
 	// The default directory is optional.
 	unasked := startIn(t, []string{"XDG_DATA_HOME=" + file}, "serve", "--listen", "127.0.0.1:0")
-	unasked.said(t, "conversations are off: cannot open their store")
+	unasked.waitForLog(t, "conversations are off: cannot open their store")
 	unwanted := startIn(t, []string{"XDG_DATA_HOME=" + dir}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
-	for _, s := range []started{unasked, unwanted} {
-		url := s.said(t, "listening")["url"].(string)
+	for _, s := range []process{unasked, unwanted} {
+		url := s.waitForLog(t, "listening")["url"].(string)
 		if status, text := call(t, "GET", url+"/-/conversations", ""); status != 404 {
 			t.Errorf("GET conversations: %d %s, want 404", status, text)
 		}

@@ -30,7 +30,7 @@ func get(t *testing.T, url string, headers ...string) (status int, body string) 
 
 func TestServe_OperatorEndpoints(t *testing.T) {
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0")
-	base := gateway.said(t, "listening")["url"].(string)
+	base := gateway.waitForLog(t, "listening")["url"].(string)
 	for path, says := range map[string]string{
 		"/-/": `"name":"ridethrough"`, "/-/waits": `{"waits":[]}`, "/-/upstreams": `"name":"anthropic"`,
 		"/-/livez": `"ok"`, "/-/readyz": `"ok"`, "/-/metrics": "ridethrough_build_info{",

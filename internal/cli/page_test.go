@@ -32,7 +32,7 @@ func visit(t *testing.T, url, accept string) (status int, header http.Header, te
 
 func TestServe_LogsPageWithoutToken(t *testing.T) {
 	s := startIn(t, []string{"RIDETHROUGH_TOKEN=hush"}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
-	url := s.said(t, "page")["url"].(string)
+	url := s.waitForLog(t, "page")["url"].(string)
 	if !strings.HasSuffix(url, "/-/ui/") || strings.Contains(url, "hush") {
 		t.Errorf("logged page %s, want a path /-/ui/ and no token", url)
 	}
@@ -46,12 +46,12 @@ func TestServe_LogsPageWithoutToken(t *testing.T) {
 
 func TestServe_HistorySurvivesRestart(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", "529,529,529,ok")
-	upstream := provider.said(t, "simulating a provider")["url"].(string)
+	upstream := provider.waitForLog(t, "simulating a provider")["url"].(string)
 	dir := t.TempDir()
 	file := write(t, dir, "c.yaml", "policy: {backoff: [10ms], retries: 9}\nupstreams: {anthropic: {url: "+upstream+"}}\n")
-	serve := func() (started, string) {
+	serve := func() (process, string) {
 		s := start(t, "serve", "--listen", "127.0.0.1:0", "--config", file, "--data", filepath.Join(dir, "data"))
-		return s, s.said(t, "listening")["url"].(string)
+		return s, s.waitForLog(t, "listening")["url"].(string)
 	}
 	first, base := serve()
 	if status, text := call(t, "POST", base+"/v1/messages", `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`); status != 200 {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the commands as people do: as processes, with files, pipes
+// TestScripts runs the commands as users do: as processes, with files, pipes
 // and signals. Besides testscript's own commands the scripts have:
 //
 //	simulate [for=PROVIDER] FLAGS   starts a simulator and points the providers at it, or only that one
@@ -77,11 +77,11 @@ func environment(e *testscript.Env) error {
 	}
 	name, value, _ := strings.Cut(awake, "=")
 	e.Setenv(name, value)
-	e.Values["simulators"] = &standIns{}
+	e.Values["simulators"] = &simulators{}
 	return nil
 }
 
-// overrideUpstreams are the variables with the addresses of the providers, and what stands
+// bases are the variables with the addresses of the providers, and what stands
 // before and after HOST:PORT in them.
 var bases = map[string][3]string{
 	"anthropic": {"ANTHROPIC_BASE_URL", "http://", ""},
@@ -91,13 +91,13 @@ var bases = map[string][3]string{
 	"lmstudio":  {"LMSTUDIO_BASE_URL", "http://", "/v1"},
 }
 
-// standIns are the simulators that a script has started.
-type standIns struct{ running []*standIn }
+// simulators are the simulators that a script has started.
+type simulators struct{ running []*simulatorProcess }
 
-// standIn is one that runs.
-type standIn struct {
+// simulatorProcess is one that runs.
+type simulatorProcess struct {
 	cmd  *exec.Cmd
-	done sync.WaitGroup // until all that it says was read
+	done sync.WaitGroup // until its log was read
 
 	asked int
 }
@@ -107,13 +107,13 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "for=") {
 		whose, args = []string{strings.TrimPrefix(args[0], "for=")}, args[1:]
 	}
-	s := &standIn{cmd: exec.Command("ridethrough", append([]string{"simulator", "--listen", "127.0.0.1:0"}, args...)...)}
+	s := &simulatorProcess{cmd: exec.Command("ridethrough", append([]string{"simulator", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Env = append(os.Environ(), awake)
 	stderr, err := s.cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(s.cmd.Start())
 	ts.Defer(s.end)
-	all := ts.Value("simulators").(*standIns)
+	all := ts.Value("simulators").(*simulators)
 	all.running = append(all.running, s)
 
 	host := make(chan string, 1)
@@ -128,12 +128,12 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// command.Listen reads what the simulator says, its address first.
-func (s *standIn) listen(stderr io.Reader, host chan<- string) {
+// listen reads the log of the simulator, which starts with its address.
+func (s *simulatorProcess) listen(stderr io.Reader, host chan<- string) {
 	defer close(host)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		var said struct{ Msg, URL, Method string }
-		_ = json.Unmarshal(lines.Bytes(), &said) // what is no JSON is an error of its flags
+		_ = json.Unmarshal(lines.Bytes(), &said) // errors of its flags are not JSON
 		switch {
 		case said.URL != "":
 			host <- strings.TrimPrefix(said.URL, "http://")
@@ -143,15 +143,15 @@ func (s *standIn) listen(stderr io.Reader, host chan<- string) {
 	}
 }
 
-// end ends the simulator and waits until everything that it has said is known.
-func (s *standIn) end() {
+// end ends the simulator and waits until its log was read.
+func (s *simulatorProcess) end() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	s.done.Wait()
 	_ = s.cmd.Wait()
 }
 
 func asked(ts *testscript.TestScript, neg bool, args []string) {
-	all := ts.Value("simulators").(*standIns)
+	all := ts.Value("simulators").(*simulators)
 	s := all.running[len(all.running)-1]
 	all.running = all.running[:len(all.running)-1]
 	s.end()
@@ -180,7 +180,7 @@ func signalling(args []string) int {
 	cmd := exec.Command(args[2], args[3:]...)
 	w := &watcher{pattern: regexp.MustCompile(args[1]), then: func() { _ = cmd.Process.Signal(number) }}
 	cmd.Stdin = os.Stdin
-	cmd.Stdout, cmd.Stderr = half{w, os.Stdout}, half{w, os.Stderr}
+	cmd.Stdout, cmd.Stderr = watchedStream{w, os.Stdout}, watchedStream{w, os.Stderr}
 	err := cmd.Run()
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		fmt.Fprintln(os.Stderr, err)
@@ -202,13 +202,13 @@ type watcher struct {
 	done bool
 }
 
-// half is one of the streams that a watcher looks at.
-type half struct {
+// watchedStream is one of the streams that a watcher looks at.
+type watchedStream struct {
 	w  *watcher
 	to io.Writer
 }
 
-func (h half) Write(p []byte) (int, error) {
+func (h watchedStream) Write(p []byte) (int, error) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	h.w.seen = append(h.w.seen, p...)

@@ -231,11 +231,11 @@ func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []s
 // resumeCommand returns the command that continues a conversation, with the flags
 // that are not stored in it.
 func (c *chatCmd) resumeCommand(id string) string {
-	words := []string{"ridethrough", "chat"}
+	args := []string{"ridethrough", "chat"}
 	add := func(flag string, values ...string) {
 		for _, value := range values {
 			if value != "" {
-				words = append(words, flag, quoted(value))
+				args = append(args, flag, quoted(value))
 			}
 		}
 	}
@@ -253,8 +253,8 @@ func (c *chatCmd) resumeCommand(id string) string {
 			add("--policy", c.settings.Command.Flag("policy").Value.String())
 		}
 		if c.tools.yes {
-			words = append(words, "--yes")
+			args = append(args, "--yes")
 		}
 	}
-	return strings.Join(append(words, "--continue="+quoted(id)), " ")
+	return strings.Join(append(args, "--continue="+quoted(id)), " ")
 }

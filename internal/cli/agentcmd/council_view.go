@@ -39,7 +39,7 @@ func (c *councilCmd) newView(unread func()) councilView {
 // queueEvents shows events in order on a goroutine of their own, so that a slow
 // reader does not delay the members. over waits until all are shown; no event may
 // follow.
-func queueEvents(show func(council.Event)) (tell func(council.Event), over func()) {
+func queueEvents(show func(council.Event)) (queue func(council.Event), over func()) {
 	var mu sync.Mutex
 	var queued []council.Event
 	news, shown := make(chan struct{}, 1), make(chan struct{})
@@ -55,7 +55,7 @@ func queueEvents(show func(council.Event)) (tell func(council.Event), over func(
 			}
 		}
 	}()
-	tell = func(e council.Event) {
+	queue = func(e council.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		queued = append(queued, e)
@@ -64,7 +64,7 @@ func queueEvents(show func(council.Event)) (tell func(council.Event), over func(
 		default: // the goroutine is already notified
 		}
 	}
-	return tell, func() { close(news); <-shown }
+	return queue, func() { close(news); <-shown }
 }
 
 // councilJSON shows a council as events, one JSON object per line.
@@ -89,7 +89,7 @@ type councilTable struct {
 	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
 	wg   sync.WaitGroup
 
-	mu        sync.Mutex // of what is redrawn
+	mu        sync.Mutex // guards the fields below
 	names     []string
 	members   []council.Member
 	changedAt []time.Time // of each member

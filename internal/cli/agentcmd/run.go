@@ -159,7 +159,7 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if c.serverURL() != "" {
 		return c.runAtServer(ctx, args)
 	}
-	world, err := c.newAgent()
+	ag, err := c.newAgent()
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	world.Tools, world.Persist = tools, file.append
-	return c.drive(ctx, world, file.state, input)
+	ag.Tools, ag.Persist = tools, file.append
+	return c.drive(ctx, ag, file.state, input)
 }
 
 // drive runs the turn and shows it.

@@ -112,8 +112,8 @@ func (c *runCmd) latestSaved() (name string) {
 
 // isTemporary reports whether a file is one that `run` has created by itself.
 func (c *runCmd) isTemporary(name string) bool {
-	whole, err := filepath.Abs(name)
-	return err == nil && filepath.Dir(whole) == c.savedDir()
+	path, err := filepath.Abs(name)
+	return err == nil && filepath.Dir(path) == c.savedDir()
 }
 
 // savedDir returns the directory for unfinished turns; "": there is none.
@@ -189,7 +189,7 @@ func (c *runCmd) continueCommand() string {
 	case c.saved == "":
 		return ""
 	}
-	words := []string{"ridethrough", "run"}
+	args := []string{"ridethrough", "run"}
 	for _, f := range []struct {
 		name   string
 		values []string
@@ -202,11 +202,11 @@ func (c *runCmd) continueCommand() string {
 	} {
 		for _, value := range f.values {
 			if value != "" {
-				words = append(words, f.name, quoted(value))
+				args = append(args, f.name, quoted(value))
 			}
 		}
 	}
-	return strings.Join(append(words, "--continue="+quoted(c.saved)), " ")
+	return strings.Join(append(args, "--continue="+quoted(c.saved)), " ")
 }
 
 // quoted quotes a word for a shell, if it needs that.

@@ -33,7 +33,7 @@ func (c *runCmd) checkServerFlags() error {
 	return nil
 }
 
-// runAtServer has the prompt answered by a server, where the turn goes on
+// runAtServer has the prompt answered by a server, where the turn continues
 // whatever becomes of us.
 func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
@@ -84,7 +84,7 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 	})
 }
 
-// serverError makes an error of what a server or the way to it brought.
+// serverError adds the exit code to an error of a server.
 func serverError(err error) error {
 	if _, ok := errors.AsType[command.Error](err); ok {
 		return err
@@ -96,8 +96,8 @@ func serverError(err error) error {
 	return command.WithCode(err, code)
 }
 
-// watch shows a turn until it is sealed: that of what is said, or the one that
-// is under way. Stopping us stops it.
+// watch shows a turn until it is sealed: one with a new text, or without text the
+// turn in progress. When ctx ends, it stops the turn at the server.
 func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()

@@ -121,10 +121,10 @@ func (v *textView) end(turn.Status, int, string, string) {
 func (v *textView) broken() error { return v.err }
 
 // writeAnswer writes a part of the answer. Each message starts on a new line.
-func (v *textView) writeAnswer(words string) {
+func (v *textView) writeAnswer(text string) {
 	v.stopCountdown()
 	if v.block && v.open {
-		words = "\n" + words
+		text = "\n" + text
 	}
 	v.block = false
 	if v.shared {
@@ -133,21 +133,21 @@ func (v *textView) writeAnswer(words string) {
 	if v.screen.Open { // the screen is not the answer's stream
 		v.screen.Write("\n")
 	}
-	v.put(words)
+	v.put(text)
 }
 
 // put writes to the answer's stream.
-func (v *textView) put(words string) {
+func (v *textView) put(text string) {
 	if v.clean {
-		words = display.Sanitize(words)
+		text = display.Sanitize(text)
 	}
-	if v.err != nil || words == "" {
+	if v.err != nil || text == "" {
 		return
 	}
-	if _, v.err = io.WriteString(v.out, words); v.err != nil {
+	if _, v.err = io.WriteString(v.out, text); v.err != nil {
 		v.unread()
 	}
-	v.open = !strings.HasSuffix(words, "\n")
+	v.open = !strings.HasSuffix(text, "\n")
 }
 
 // finishLine ends the answer's last line, if it is incomplete.

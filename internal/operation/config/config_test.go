@@ -135,7 +135,7 @@ var mistakes = []struct{ text, want string }{
 	{"upstreams: {openai: {limits: {first_byte: 1s}}}", `1:31: unknown field "first_byte"; did you mean first-byte?`},
 	{"upstreams: {openai: {body: 32}}", `1:28: "32"; want a size above zero with its unit, such as 32MiB`},
 	{"upstreams: {openai: {body: 99999999999GiB}}", `it is too large; want a size`},
-	{"upstreams: {openai: {fallback: [{to: nobody}]}}", `1:38: unknown upstream "nobody"; want openai`},
+	{"upstreams: {openai: {fallback: [{to: missing}]}}", `1:38: unknown upstream "missing"; want openai`},
 	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the field to with the name of an upstream`},
 	{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
 	{"policy: {backoff: [1s], multiplier: '2'}", `1:37: "2"; want a number from 1, such as 2`},

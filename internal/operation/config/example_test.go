@@ -88,7 +88,7 @@ func ExampleConfig_SetUpstream() {
 }
 
 func ExampleWatch() {
-	name := filepath.Join(os.TempDir(), "ridethrough-of-nobody.yaml")
+	name := filepath.Join(os.TempDir(), "ridethrough-missing.yaml")
 	ctx, cancel := context.WithCancel(context.Background())
 	asked := make(chan bool, 1)
 	asked <- true

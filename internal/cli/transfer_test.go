@@ -27,19 +27,19 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// at works on the store in a directory, with a host that has a model with these
+// withStore works on the store in a directory, with a runner that has a model with these
 // answers and parks every wait.
-func at(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
+func withStore(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
 	e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	work(t, e, wait, answers, do)
+	withRunner(t, e, wait, answers, do)
 }
 
-// work is at for a store that is open, and closes it.
-func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
+// withRunner is withStore for a store that is open, and closes it.
+func withRunner(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
 	model := llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)
 	h := conversation.New(conversation.Config{Store: e, ParkAfter: 1, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
@@ -58,8 +58,8 @@ func work(t *testing.T, e store.Store, wait time.Duration, answers []llmtest.Ans
 	}
 }
 
-// until returns the first event of a conversation that matches.
-func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Event) bool) wire.Event {
+// waitEvent returns the first event of a conversation that matches.
+func waitEvent(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Event) bool) wire.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -71,21 +71,21 @@ func until(t *testing.T, h *conversation.Runner, id string, wanted func(wire.Eve
 			return e
 		}
 	}
-	t.Fatal("it never came")
+	t.Fatal("no event matches")
 	return wire.Event{}
 }
 
-// ended returns how the turn of a conversation has ended.
-func ended(t *testing.T, h *conversation.Runner, id string) turn.Sealed {
-	e := until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "turn-sealed" })
+// waitSealed returns how the turn of a conversation has ended.
+func waitSealed(t *testing.T, h *conversation.Runner, id string) turn.Sealed {
+	e := waitEvent(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "turn-sealed" })
 	return e.Body.(wire.Turn).Event.(turn.Sealed)
 }
 
-// parked returns the wait of a conversation's turn.
-func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
+// waitParked returns the wait of a conversation's turn.
+func waitParked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 	t.Helper()
-	until(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "provider-retry" })
-	for range 10_000 { // it is told of before it is kept
+	waitEvent(t, h, id, func(e wire.Event) bool { return wire.Type(e.Body) == "provider-retry" })
+	for range 10_000 { // the event comes before the state
 		v, err := h.Get(t.Context(), id)
 		if err != nil {
 			t.Fatalf("get conversation: %v", err)
@@ -94,12 +94,12 @@ func parked(t *testing.T, h *conversation.Runner, id string) conversation.Wait {
 			return *v.Wait
 		}
 	}
-	t.Fatal("it does not wait")
+	t.Fatal("the turn does not wait")
 	return conversation.Wait{}
 }
 
-// converse has a conversation of one turn.
-func converse(t *testing.T, h *conversation.Runner, id, text string) {
+// runTurn starts a conversation with one turn.
+func runTurn(t *testing.T, h *conversation.Runner, id, text string) {
 	t.Helper()
 	if _, err := h.Create(t.Context(), id, conversation.Settings{Model: "acme/large"}); err != nil {
 		t.Fatalf("create conversation: %v", err)
@@ -122,13 +122,13 @@ var busy = llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Messa
 func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 	old, fresh := t.TempDir(), t.TempDir()
 	var wait conversation.Wait
-	at(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
-		converse(t, h, "a", "hello")
-		if s := ended(t, h, "a"); s.Status != turn.Done {
+	withStore(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
+		runTurn(t, h, "a", "hello")
+		if s := waitSealed(t, h, "a"); s.Status != turn.Done {
 			t.Errorf("first turn ended with %+v, want status %s", s, turn.Done)
 		}
-		converse(t, h, "b", "wait")
-		wait = parked(t, h, "b")
+		runTurn(t, h, "b", "wait")
+		wait = waitParked(t, h, "b")
 	})
 	code, lines, errs := run(t, nil, "export", "--data", old)
 	if code != 0 || errs != "" || strings.Count(lines, `"type":"turn-parked"`) != 1 {
@@ -139,8 +139,8 @@ func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 			t.Fatalf("code %d, %s\n%s", code, errs, out)
 		}
 	}
-	at(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
-		s := ended(t, h, "b")
+	withStore(t, fresh, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
+		s := waitSealed(t, h, "b")
 		if early := time.Until(wait.Due); early > 0 || s.Status != turn.Done || s.RetryCount != 1 || s.TotalRetryDelay < 2400*time.Millisecond || s.TotalRetryDelay > 2500*time.Millisecond {
 			t.Errorf("%+v, %v before its instant", s, early)
 		}
@@ -165,9 +165,9 @@ func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 	}
 	dir, env := t.TempDir(), []string{"RIDETHROUGH_NATS=" + s.ClientURL()}
 	var wait conversation.Wait
-	at(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *conversation.Runner) {
-		converse(t, h, "a", "wait")
-		wait = parked(t, h, "a")
+	withStore(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *conversation.Runner) {
+		runTurn(t, h, "a", "wait")
+		wait = waitParked(t, h, "a")
 	})
 	_, lines, _ := run(t, nil, "export", "--data", dir)
 	if code, out, errs := run(t, env, "import", write(t, dir, "a.jsonl", lines)); code != 0 || errs != "" || !strings.HasPrefix(out, "1 imported") {
@@ -183,13 +183,13 @@ func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}
-	work(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
-		if s := ended(t, h, "a"); time.Until(wait.Due) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
+	withRunner(t, e, time.Hour, []llmtest.Answer{llmtest.Says("two")}, func(h *conversation.Runner) {
+		if s := waitSealed(t, h, "a"); time.Until(wait.Due) > 0 || s.Status != turn.Done || s.RetryCount != 1 {
 			t.Errorf("%+v, %v before its instant", s, time.Until(wait.Due))
 		}
 	})
 	serving := startIn(t, append(env, "RIDETHROUGH_LISTEN=127.0.0.1:0"), "serve")
-	url, _ := serving.said(t, "listening")["url"].(string)
+	url, _ := serving.waitForLog(t, "listening")["url"].(string)
 	answer, err := http.Get(url + "/-/conversations/a")
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("%v, %+v", err, answer)
@@ -203,13 +203,13 @@ func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 func TestImport_ReportsAndSkipsConflicts(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
-		at(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
+		withStore(t, d, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
 			for _, id := range []string{"a", "b", "gone-" + filepath.Base(d)} {
 				if d == other && id == "b" {
 					continue
 				}
-				converse(t, h, id, "hello")
-				ended(t, h, id)
+				runTurn(t, h, id, "hello")
+				waitSealed(t, h, id)
 			}
 		})
 	}
@@ -250,12 +250,12 @@ func TestImport_ReportsAndSkipsConflicts(t *testing.T) {
 func TestImport_DeletedConversationStaysDeleted(t *testing.T) {
 	dir := t.TempDir()
 	var lines string
-	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *conversation.Runner) {
-		converse(t, h, "a", "hello")
-		ended(t, h, "a")
+	withStore(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one")}, func(h *conversation.Runner) {
+		runTurn(t, h, "a", "hello")
+		waitSealed(t, h, "a")
 	})
 	_, lines, _ = run(t, nil, "export", "--data", dir)
-	at(t, dir, time.Hour, nil, func(h *conversation.Runner) {
+	withStore(t, dir, time.Hour, nil, func(h *conversation.Runner) {
 		if err := h.Delete(t.Context(), "a"); err != nil {
 			t.Errorf("delete conversation: %v", err)
 		}
@@ -270,10 +270,10 @@ func TestImport_DeletedConversationStaysDeleted(t *testing.T) {
 
 func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	dir := t.TempDir()
-	at(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
+	withStore(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), llmtest.Says("two"), llmtest.Says("three")}, func(h *conversation.Runner) {
 		for _, id := range []string{"a", "b", "c"} {
-			converse(t, h, id, "hello "+id+id+id)
-			ended(t, h, id)
+			runTurn(t, h, id, "hello "+id+id+id)
+			waitSealed(t, h, id)
 		}
 	})
 	if n, err := flip(dir, "hello bbb"); err != nil || n == 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
-// keeper starts a simulator and a server with conversations in front of it.
-func keeper(t *testing.T, replies string) (provider started, url string) {
+// startServer starts a simulator and a server with conversations in front of it.
+func startServer(t *testing.T, replies string) (provider process, url string) {
 	t.Helper()
 	provider = start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", replies)
-	env := []string{"ANTHROPIC_BASE_URL=" + provider.said(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
-	return provider, startIn(t, env, "serve", "--listen", "127.0.0.1:0").said(t, "listening")["url"].(string)
+	env := []string{"ANTHROPIC_BASE_URL=" + provider.waitForLog(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
+	return provider, startIn(t, env, "serve", "--listen", "127.0.0.1:0").waitForLog(t, "listening")["url"].(string)
 }
 
 func TestRun_TurnOnServer(t *testing.T) {
-	_, url := keeper(t, `say:"Here I am.",quota,say:"Still here."`)
+	_, url := startServer(t, `say:"Here I am.",quota,say:"Still here."`)
 	env := []string{"HOME=" + t.TempDir(), "RIDETHROUGH_SERVER=" + url}
 	if code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello"); code != 0 || out != "Here I am.\n" || errs != "" {
 		t.Errorf("%d, %q, %q", code, out, errs)
@@ -40,7 +40,7 @@ func TestRun_TurnOnServer(t *testing.T) {
 }
 
 func TestRun_InterruptStopsTheTurnAtTheServer(t *testing.T) {
-	_, url := keeper(t, `silence`)
+	_, url := startServer(t, `silence`)
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errs bytes.Buffer
 	pipe := &tripwire{w: &out, when: `"turn-start"`, then: cancel}
@@ -65,7 +65,7 @@ func (t *tripwire) Write(p []byte) (int, error) {
 }
 
 func TestRun_FlagsUnsupportedByServer(t *testing.T) {
-	_, url := keeper(t, "ok")
+	_, url := startServer(t, "ok")
 	for args, want := range map[string]struct {
 		code int
 		says string
@@ -73,8 +73,8 @@ func TestRun_FlagsUnsupportedByServer(t *testing.T) {
 		"run --server " + url + " --files . hi":                              {2, "cannot be combined with --server"},
 		"run --server " + url + " hi":                                        {78, "no model; choose one"},
 		"run --server " + url + " -m anthropic/claude-x --policy forever hi": {1, "forever"},
-		"run --server " + url + " --continue=nobody hi":                      {1, "nobody"},
-		"run --server " + url + " --continue=nobody":                         {1, "nobody"},
+		"run --server " + url + " --continue=missing hi":                     {1, "missing"},
+		"run --server " + url + " --continue=missing":                        {1, "missing"},
 		"run --server http://127.0.0.1:1 -m anthropic/claude-x hi":           {1, "cannot be reached"},
 	} {
 		code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, strings.Fields(args)...)
