@@ -107,7 +107,7 @@ func TestCLI_HelpOnStandardOutput(t *testing.T) {
 
 // process is a command that runs until its test ends it.
 type process struct {
-	lines chan map[string]any // what it logs
+	lines chan map[string]any // its log
 	stop  func() int          // ends it and returns its exit code
 }
 
@@ -141,7 +141,7 @@ func startIn(t *testing.T, env []string, args ...string) process {
 	stop := func() int { cancel(); return <-code }
 	t.Cleanup(func() {
 		cancel()
-		for range lines { // until it has ended: what it writes must not come after the test
+		for range lines { // until it has ended, since it must not log after the test
 		}
 		<-ended
 	})

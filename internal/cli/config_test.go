@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Write puts a file into a folder and gives its path.
+// write writes a file into a directory and returns its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -118,7 +118,7 @@ func TestConfigSchema_PrintsSchema(t *testing.T) {
 	}
 }
 
-// answering is a provider that gives every request the same status.
+// answering starts a provider that answers every request with the same status.
 func answering(t *testing.T, status int) (base string) {
 	t.Helper()
 	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// call makes a request with JSON and gives the status and the answer.
+// call sends a JSON request and returns the status and the body.
 func call(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -27,8 +27,8 @@ func call(t *testing.T, method, url, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// The provider is down when the first server ends, and the second goes on with
-// what the first was told.
+// The provider is down when the first server ends. The second one continues its
+// turn.
 func TestServe_ConversationSurvivesRestart(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529,say:"Here I am."`)
 	env := []string{"ANTHROPIC_BASE_URL=" + provider.waitForLog(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + t.TempDir()}
@@ -52,7 +52,7 @@ func TestServe_ConversationSurvivesRestart(t *testing.T) {
 		}
 	}
 	if code := first.stop(); code != 0 {
-		t.Errorf("it ended with %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	_, url = serve()
 	_, text := call(t, "GET", url+"/c1", "")

@@ -34,7 +34,7 @@ func TestCouncil_ReportsUnwritableAnswer(t *testing.T) {
 	}
 }
 
-// stuck is a reader who does not read before it is let go.
+// stuck is a writer that blocks until free is closed.
 type stuck struct {
 	bytes.Buffer
 	free chan struct{}

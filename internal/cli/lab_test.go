@@ -126,7 +126,7 @@ func TestLab_BadScenario(t *testing.T) {
 		{[]string{"lab", file, "--callers", "20001"}, 2, "--callers 20001: 20001 callers are more than the limit of 20000"},
 		{[]string{"lab", file, "--callers", "0"}, 2, "--callers 0: want a number from 1"},
 		{[]string{"lab", file, "--callers", "-1"}, 2, "--callers -1: want a number from 1"},
-		{[]string{"lab", file, "--policy", "codex+breaker"}, 2, "codex is not ours, and its callers share nothing; want it without +breaker"},
+		{[]string{"lab", file, "--policy", "codex+breaker"}, 2, "codex is the policy of another program, without a circuit breaker; leave +breaker out"},
 		{[]string{"lab", file, "--list"}, 2, file + " and --list cannot be combined"},
 		{[]string{"lab", "--gallery", dir, "--policy", "codex"}, 2, "[gallery policy]"},
 		{[]string{"lab", "--gallery", file + "/x"}, 1, "not a directory"},

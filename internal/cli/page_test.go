@@ -31,16 +31,16 @@ func visit(t *testing.T, url, accept string) (status int, header http.Header, te
 }
 
 func TestServe_LogsPageWithoutToken(t *testing.T) {
-	s := startIn(t, []string{"RIDETHROUGH_TOKEN=hush"}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
+	s := startIn(t, []string{"RIDETHROUGH_TOKEN=s3cret"}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
 	url := s.waitForLog(t, "page")["url"].(string)
-	if !strings.HasSuffix(url, "/-/ui/") || strings.Contains(url, "hush") {
+	if !strings.HasSuffix(url, "/-/ui/") || strings.Contains(url, "s3cret") {
 		t.Errorf("logged page %s, want a path /-/ui/ and no token", url)
 	}
 	if status, header, text := visit(t, strings.TrimSuffix(url, "-/ui/"), "text/html"); status != 200 || header.Get("Content-Security-Policy") == "" || !strings.Contains(text, "<html") {
 		t.Errorf("%d %v", status, header)
 	}
 	if status, _, text := visit(t, strings.TrimSuffix(url, "ui/")+"live", "text/event-stream"); status != 401 {
-		t.Errorf("what it shows needs the token: %d %s", status, text)
+		t.Errorf("page without the token: %d %s", status, text)
 	}
 }
 
@@ -58,13 +58,13 @@ func TestServe_HistorySurvivesRestart(t *testing.T) {
 		t.Fatalf("post message: %d %s, want 200", status, text)
 	}
 	_, _, policies := visit(t, base+"/-/policies", "application/json")
-	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"that of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries, 90ms of waiting. It gives up`} {
+	for _, want := range []string{`"name":"patient","source":"preset","usedBy":[]`, `"name":"policy of conversations","source":"configuration","usedBy":["conversations","anthropic"],"sentence":"9 retries, 90ms of waiting. It gives up`} {
 		if !strings.Contains(policies, want) {
 			t.Errorf("no %s in %s", want, policies)
 		}
 	}
 	const held = `"tries":4,"failures":3,"calls":1,"held":1,"lost":0`
-	for end := time.Now().Add(30 * time.Second); ; { // it is told of a little later
+	for end := time.Now().Add(30 * time.Second); ; { // the incident appears a little later
 		_, _, incidents := visit(t, base+"/-/incidents", "application/json")
 		if strings.Contains(incidents, held) {
 			break
@@ -74,7 +74,7 @@ func TestServe_HistorySurvivesRestart(t *testing.T) {
 		}
 	}
 	if code := first.stop(); code != 0 {
-		t.Errorf("it ended with %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "data", "history.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)

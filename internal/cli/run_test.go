@@ -17,8 +17,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// agentEnv is the environment for `run`, with a provider that answers so and a
-// folder for what it keeps.
+// agentEnv returns the environment for `run`, with a simulated provider and a
+// state directory.
 func agentEnv(t *testing.T, script simulator.Script) []string {
 	t.Helper()
 	server := httptest.NewServer(simulator.New(script))
@@ -96,7 +96,7 @@ func TestRun_RemovesTerminalControlsFromAnswers(t *testing.T) {
 		if code != 0 || strings.ContainsAny(errs, "\u009b\x1b\u202e") {
 			t.Errorf("%q: code %d, %q", flags, code, errs)
 		}
-		if out != "red \x1b[31m\u009b done\n" { // a pipe gets what the model says
+		if out != "red \x1b[31m\u009b done\n" { // a pipe gets the answer unchanged
 			t.Errorf("%q: %q", flags, out)
 		}
 	}
@@ -125,15 +125,15 @@ func TestRun_ContinuesTurnWithoutSeal(t *testing.T) {
 	}
 }
 
-// begun returns a file with a conversation of which the turn "a" has begun, with
-// more of its events.
+// begun returns a file of a conversation with the turn "a" in progress and more
+// events of that turn.
 func begun(t *testing.T, events ...string) string {
 	t.Helper()
 	text := `{"format":"ridethrough-conversations","version":1,"time":"2026-11-21T10:00:00Z"}` + "\n"
 	for i, e := range append([]string{`"type":"turn-start","body":{"id":"a"}`, `"type":"user-message","body":{"text":"hi"}`}, events...) {
 		text += fmt.Sprintf(`{"conversation":"c","n":%d,"time":"2026-11-21T10:00:00Z","turn":"a",%s}`+"\n", i+1, e)
 	}
-	return write(t, t.TempDir(), "talk.jsonl", text)
+	return write(t, t.TempDir(), "conversation.jsonl", text)
 }
 
 func TestRun_ContinuedTurnKeepsItsID(t *testing.T) {

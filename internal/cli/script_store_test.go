@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// flip changes a bit of what stands somewhere in the files of a directory, as a
-// disk may.
+// flip changes a bit of a text in the files of a directory, as a failing disk
+// may.
 func flip(dir, text string) (places int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

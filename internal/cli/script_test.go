@@ -61,12 +61,11 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// awake keeps processes that look for races from sleeping for a second before
-// they exit.
+// awake disables the race detector's sleep of a second before an exit.
 const awake = "GORACE=atexit_sleep_ms=0"
 
-// environment is that of a user with a home directory and keys for every
-// provider, and without an address where one could reach the real ones.
+// environment sets up a home directory and a key for every provider. Scripts point
+// the providers at simulators.
 func environment(e *testscript.Env) error {
 	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 	for _, name := range []string{"CONFIG", "STATE", "DATA"} {
@@ -81,8 +80,8 @@ func environment(e *testscript.Env) error {
 	return nil
 }
 
-// bases are the variables with the addresses of the providers, and what stands
-// before and after HOST:PORT in them.
+// bases are the variables with the providers' addresses, and the text before and
+// after HOST:PORT in them.
 var bases = map[string][3]string{
 	"anthropic": {"ANTHROPIC_BASE_URL", "http://", ""},
 	"openai":    {"OPENAI_BASE_URL", "http://", "/v1"},
@@ -174,7 +173,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // signalling runs a program, sends it a signal when its output matches, and
-// gives its exit code.
+// returns its exit code.
 func signalling(args []string) int {
 	number := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}[args[0]]
 	cmd := exec.Command(args[2], args[3:]...)
@@ -192,7 +191,7 @@ func signalling(args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// watcher does something once, when what is written matches.
+// watcher calls then once, when the output matches.
 type watcher struct {
 	pattern *regexp.Regexp
 	then    func()

@@ -21,16 +21,16 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
-// terminal is as much of one as our lines need: what is written to it can be
-// looked at as people see it.
+// terminal emulates the part of a terminal that councils use. Its text is what a
+// user sees.
 type terminal struct {
 	mu     sync.Mutex
 	lines  []string
 	row    int
-	colors bool // they are seen, as the letters a, g, r and f before a line
+	colors bool // are shown as the letters a, g, r and f before a line
 }
 
-// escapes are the sequences that it obeys, and the text between them.
+// escapes matches the supported sequences and the text between them.
 var escapes = regexp.MustCompile("\r|\n|\x1b\\[2K|\x1b\\[1A|\x1b\\[\\d*m|[^\r\n\x1b]+")
 
 func (o *terminal) Write(p []byte) (int, error) {
@@ -65,8 +65,8 @@ func (o *terminal) String() string {
 	return strings.TrimRight(strings.Join(o.lines, "\n"), "\n")
 }
 
-// films shows a council on a terminal, and gives what is seen of it at those
-// moments and at its end.
+// films runs a council on a terminal, and returns the terminal's text at these
+// moments and at the end.
 func films(t *testing.T, c council.Council, o *terminal, answers bool, moments ...time.Duration) (frames []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -11,7 +11,7 @@ import (
 
 func TestInbox_DeliversInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 5000 // more than it keeps
+		const n = 5000 // more than the queue's limit
 		var got []int64
 		b := newEventQueue(func(e gateway.Event) { got = append(got, e.Call.ID) })
 		for i := range n {

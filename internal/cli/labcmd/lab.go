@@ -192,7 +192,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	}
 	plain, shared := strings.CutSuffix(name, "+breaker")
 	if known, err := lab.Choose([]string{plain}); err == nil && shared {
-		return known[0], fmt.Errorf("%s is not ours, and its callers share nothing; want it without +breaker", plain)
+		return known[0], fmt.Errorf("%s is the policy of another program, without a circuit breaker; leave +breaker out", plain)
 	}
 	if slices.Contains(conf.Policies(), plain) {
 		p, err := conf.Named(plain)

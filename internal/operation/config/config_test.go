@@ -97,7 +97,7 @@ func TestUnits_ParseAndShow(t *testing.T) {
 	}
 }
 
-// mistakes are files with one mistake each, and what is said about it.
+// mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
 	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, policy, policies, upstreams, spool or log`},
@@ -212,8 +212,8 @@ func TestParse_RejectsKeysWithoutRepeatingThem(t *testing.T) {
 			t.Errorf("%s: no error", text)
 			continue
 		}
-		if says := config.Excerpts(err) + err.Error(); strings.Contains(says, "2secret") || strings.Contains(says, "1234567890") {
-			t.Errorf("%s: repeats it:\n%s", text, says)
+		if shown := config.Excerpts(err) + err.Error(); strings.Contains(shown, "2secret") || strings.Contains(shown, "1234567890") {
+			t.Errorf("%s: the error contains the secret:\n%s", text, shown)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestManualAndSchema_MatchCode(t *testing.T) {
 	}
 }
 
-// examples are all the files that we show to people.
+// examples returns all files in the documentation.
 func examples(t *testing.T) (all []string) {
 	t.Helper()
 	for _, block := range strings.Split(text(t, manual), "```yaml\n")[1:] {
@@ -56,7 +56,7 @@ func examples(t *testing.T) (all []string) {
 	}
 	starting := config.Starter()
 	uncommented := strings.NewReplacer("\n# token:", "\ntoken:", "\n# hosts:", "\nhosts:", "\n#\n", "\n").Replace(starting)
-	for _, part := range []string{"policies:", "upstreams:"} { // and as it is with all of its examples
+	for _, part := range []string{"policies:", "upstreams:"} { // and with all of its examples
 		before, rest, _ := strings.Cut(uncommented, "# "+part)
 		block, after, _ := strings.Cut(rest, "\n\n")
 		uncommented = before + part + strings.ReplaceAll(block, "\n# ", "\n") + "\n\n" + after
@@ -79,8 +79,7 @@ func TestExamples_MatchCodeAndSchema(t *testing.T) {
 	}
 }
 
-// TestSchema_RejectsWhatParseRejects keeps editors and the program of one mind
-// about everything that a schema can say.
+// TestSchema_RejectsWhatParseRejects covers all mistakes that a schema can express.
 func TestSchema_RejectsWhatParseRejects(t *testing.T) {
 	for _, tt := range mistakes {
 		if strings.Contains(tt.text, "*x") || strings.Contains(tt.text, "!!") {
@@ -92,13 +91,13 @@ func TestSchema_RejectsWhatParseRejects(t *testing.T) {
 	}
 }
 
-// beyond reports whether a mistake is one that no schema can know.
-func beyond(says string) bool {
+// beyond reports whether no schema can express a mistake.
+func beyond(message string) bool {
 	for _, words := range []string{
 		"it is zero", "it is too large", "unknown policy", "unknown upstream", "duplicate field", "is an endpoint", "is not the name of an API",
 		"a second document", "invalid YAML", "a policy needs backoff", "is no preset's", `"v1"`, `"[a"`,
 	} {
-		if strings.Contains(says, words) {
+		if strings.Contains(message, words) {
 			return true
 		}
 	}
@@ -117,7 +116,7 @@ func TestSchema_DescribesEveryField(t *testing.T) {
 			if key == "properties" && ok {
 				for name, field := range fields {
 					if doc, _ := field.(map[string]any)["description"].(string); !strings.HasSuffix(doc, ".") && !strings.HasSuffix(doc, "}") {
-						t.Errorf("%s.%s: %q says nothing", at, name, doc)
+						t.Errorf("%s.%s: %q is no description", at, name, doc)
 					}
 				}
 			}

@@ -143,5 +143,5 @@ upstreams:
 	// Output:
 	// simple: 3 retries, ["anthropic, route 1"]
 	// quick: 3 retries, ["anthropic"]
-	// that of conversations: 5 retries, ["conversations" "openai"]
+	// policy of conversations: 5 retries, ["conversations" "openai"]
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// env is an environment.
+// env returns the lookup of an environment, given as NAME=VALUE.
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for _, p := range pairs {
@@ -28,7 +28,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// write puts a file into a folder and gives its path.
+// write writes a file into a directory and returns its path.
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -273,7 +273,7 @@ func TestWatch_ReportsSettledChange(t *testing.T) {
 		after(3*time.Second, 3, "no file")
 		asked <- 1
 		after(0, 4, "a reload is requested")
-		os.Symlink(filepath.Join(dir, "data", "config.yaml"), name) // as Kubernetes lays it out
+		os.Symlink(filepath.Join(dir, "data", "config.yaml"), name) // as Kubernetes mounts it
 		for i, version := range []string{"one", "two"} {
 			os.Mkdir(filepath.Join(dir, version), 0o700)
 			write(t, dir, filepath.Join(version, "config.yaml"), "abc")

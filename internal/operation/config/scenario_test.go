@@ -56,8 +56,8 @@ func TestParseScenario_AllFields(t *testing.T) {
 	}
 }
 
-// scenarioMistakes are scenarios and what is said about them. beyond are those
-// that no schema can know.
+// scenarioMistakes are scenarios and their errors. No schema can express those
+// marked beyond.
 var scenarioMistakes = []struct {
 	text, want string
 	beyond     bool

@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// check holds a YAML text against the schema, and gives what it refuses.
+// check validates a YAML text and returns the errors.
 func check(t *testing.T, text string) []string { return checkAgainst(t, config.Schema(), text) }
 
 // checkAgainst is check with another schema.
@@ -37,7 +37,7 @@ func checkAgainst(t *testing.T, schema []byte, text string) []string {
 	return v.wrong
 }
 
-// validator knows as much of JSON Schema as ours uses.
+// validator supports the part of JSON Schema that ours uses.
 type validator struct {
 	t     *testing.T
 	root  map[string]any
@@ -46,7 +46,7 @@ type validator struct {
 
 func (v *validator) fail(at, what string) { v.wrong = append(v.wrong, at+": "+what) }
 
-// check holds a value against a schema.
+// check validates a value.
 func (v *validator) check(at string, s map[string]any, value any) {
 	for keyword, want := range s {
 		switch keyword {

@@ -178,7 +178,7 @@ func (c Change) String() string {
 	case c.Old == "":
 		return c.Field + ": " + c.New
 	case c.New == "":
-		return c.Field + " is gone"
+		return c.Field + " removed"
 	}
 	return c.Field + ": " + c.Old + " → " + c.New
 }

@@ -31,7 +31,7 @@ func (c *Config) Uses() []Use {
 		} else if !known {
 			i = len(all)
 			own[p.own] = i
-			all = append(all, Use{Name: "that of " + by, Policy: p.own.Policy})
+			all = append(all, Use{Name: "policy of " + by, Policy: p.own.Policy})
 		}
 		all[i].By = append(all[i].By, by)
 	}
