@@ -54,17 +54,17 @@ func TestServe_RequiresToken(t *testing.T) {
 		})
 		_ = w.Close()
 	}()
-	said := ""
+	logged := ""
 	var line struct{ Msg, URL, Error string }
 	for d := json.NewDecoder(r); line.Msg != "listening"; {
 		if err := d.Decode(&line); err != nil {
 			t.Fatalf("decode: %v", err)
 		}
-		said += line.Msg + " " + line.Error + "\n"
+		logged += line.Msg + " " + line.Error + "\n"
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
-	if !strings.Contains(said, `spans are not exported OTEL_TRACES_EXPORTER: there is no exporter "zipkin"`) {
-		t.Errorf("said %q", said)
+	if !strings.Contains(logged, `spans are not exported OTEL_TRACES_EXPORTER: no exporter "zipkin"`) {
+		t.Errorf("logged %q, want the error about zipkin", logged)
 	}
 	base := "http://127.0.0.1" + line.URL[strings.LastIndex(line.URL, ":"):]
 	for _, c := range []struct {
