@@ -61,7 +61,7 @@ type reader struct {
 // errUnread ends an iteration that its reader has broken off.
 var errUnread = errors.New("the reader has broken off")
 
-// read tells what is in the log behind what was read.
+// read yields the records behind those that were read.
 func (r *reader) read(ctx context.Context) error {
 	records, end, err := store.Load(ctx, r.h.Store, r.log.id, r.log.at.N)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context) error {
 	return r.take(records)
 }
 
-// take takes in records and tells of those that the reader has not seen.
+// take applies records and yields those that the reader has not seen.
 func (r *reader) take(records []store.Record) error {
 	for _, record := range records {
 		if err := r.log.fold(record); err != nil {
@@ -124,7 +124,7 @@ func (r *reader) stale(e wire.Event) bool {
 	return false
 }
 
-// followOutages tells what happens.
+// follow yields events until ctx ends.
 func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 	if !r.waiting() {
 		return errUnread
@@ -144,8 +144,8 @@ func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 	}
 }
 
-// parked tells of the wait that the turn is in, as it stands; false: the
-// reader has broken off.
+// waiting yields the current wait of the turn, if there is one; false: the reader
+// has broken off.
 func (r *reader) waiting() bool {
 	w := r.log.now.waits
 	if w == nil {
@@ -159,7 +159,7 @@ func (r *reader) waiting() bool {
 	}}, nil)
 }
 
-// hear takes in what came.
+// hear handles a message.
 func (r *reader) hear(ctx context.Context, h store.Message) error {
 	gap := len(h.Records) > 0 && h.Records[0].N > r.log.at.N+1
 	if h.Gap || gap {

@@ -60,7 +60,7 @@ func (w *worker) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.h.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
-		w.h.Log.Warn("reading a log", "conversation", w.log.id, "error", err)
+		w.h.Log.Warn("log not read", "conversation", w.log.id, "error", err)
 	}
 	_ = w.checkEpoch(w.log) // another worker's turn is noticed at the next append
 }
@@ -97,7 +97,7 @@ func (w *worker) deferRetry(e turn.Retry) {
 	w.deferred = &e
 }
 
-// flushDeferred tells of the retry that was put aside, if there is one.
+// flushDeferred publishes the deferred retry, if there is one.
 func (w *worker) flushDeferred(ctx context.Context) {
 	w.mu.Lock()
 	e := w.deferred
@@ -118,7 +118,7 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 		err = w.h.Store.Publish(ctx, w.log.id, line)
 	}
 	if err != nil && ctx.Err() == nil {
-		w.h.Log.Warn("telling of an event", "type", turn.Type(e), "error", err)
+		w.h.Log.Warn("event not published", "type", turn.Type(e), "error", err)
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 
 // payload is what a job carries.
 type payload struct {
-	ID    string `json:"id"` // the ticket's: the same when it is handed out again
+	ID    string `json:"id"` // the job's: the same when it is delivered again
 	Turn  string `json:"turn"`
 	Text  string `json:"text,omitzero"`  // the input, in case its record was never written
-	Again bool   `json:"again,omitzero"` // the input is nothing but that a model is to be asked again
+	Again bool   `json:"again,omitzero"` // the input is empty: the model is asked again
 	Woken bool   `json:"woken,omitzero"` // before its time
-	Now   bool   `json:"now,omitzero"`   // because a user says so, who may know better than the gate
+	Now   bool   `json:"now,omitzero"`   // because a user asked for it: the breaker does not delay it
 }
 
 // newJob makes a job for a turn.
@@ -45,7 +45,7 @@ func jobID(conversation, turnID string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// handle does what a job says; nil: it is done with.
+// handle executes a job; nil: it is done.
 func (h *Runner) handle(ctx context.Context, t store.Job) error {
 	l, err := h.load(ctx, t.Conversation)
 	if errors.Is(err, ErrNotFound) {
@@ -61,17 +61,17 @@ func (h *Runner) handle(ctx context.Context, t store.Job) error {
 	return nil
 }
 
-// handleJob does what a job says in its conversation.
+// handleJob executes a job in its conversation.
 func (h *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {
-		return fmt.Errorf("ticket: %w", err)
+		return fmt.Errorf("read job: %w", err)
 	}
 	if err := h.recordInput(ctx, l, e); err != nil {
 		return err
 	}
 	switch {
-	case l.now.id == e.Turn && l.now.held && l.now.ticket != e.ID:
+	case l.now.id == e.Turn && l.now.held && l.now.job != e.ID:
 		return nil // its worker has a job of its own, which comes again if that dies
 	case l.now.id == e.Turn:
 	case !l.idle():
@@ -106,7 +106,7 @@ func (h *Runner) recordInput(ctx context.Context, l *log, e payload) error {
 // errKnown: it is in the log already.
 var errKnown = errors.New("known")
 
-// isParked reports whether an input waits for its turn.
+// waits reports whether an input waits for its turn.
 func (l *log) waits(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
@@ -117,7 +117,7 @@ func (l *log) empty(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
 }
 
-// enqueueNext has the next input worked on.
+// enqueueNext enqueues a job for the next input.
 func (h *Runner) enqueueNext(ctx context.Context, l *log) error {
 	if !l.idle() || len(l.inputs) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (h *Runner) enqueueNext(ctx context.Context, l *log) error {
 
 // runTurn resumes a turn, or begins it.
 func (h *Runner) runTurn(ctx context.Context, l *log, e payload) error {
-	w := &worker{h: h, log: l, turn: e.Turn, ticket: e.ID, epoch: l.now.epoch, now: e.Now}
+	w := &worker{h: h, log: l, turn: e.Turn, job: e.ID, epoch: l.now.epoch, now: e.Now}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on no worker holds it
 			if err := w.appendRecord(ctx, released, struct{}{}); err != nil {

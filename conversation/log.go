@@ -50,18 +50,20 @@ type current struct {
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
 	held    bool       // a worker has it, or has died of it
-	ticket  string     // that worker's
+	job     string     // the id of that worker's job
 	abort   bool
 	metrics turn.Metrics // of what has passed
 }
 
-// fold takes in a record.
+// fold applies a record.
 func (l *log) fold(r store.Record) error {
 	l.touched = r.Time
 	switch r.Type {
 	case created:
 		l.born = r.Time
-		return json.Unmarshal(r.Body, &l.settings)
+		var err error
+		l.settings, err = readCreation(r)
+		return err
 	case changed:
 		return l.change(r)
 	case inputQueued:
@@ -85,7 +87,7 @@ func (l *log) fold(r store.Record) error {
 	return nil
 }
 
-// queue takes in an input: a new one, or other words for one that waits.
+// queue applies an input: a new one, or another text for one that waits.
 func (l *log) queue(r store.Record) error {
 	var in wire.InputQueued
 	if err := json.Unmarshal(r.Body, &in); err != nil {
@@ -108,7 +110,7 @@ func (l *log) take(id string) {
 	l.inputs = slices.DeleteFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
 
-// progress takes in what has become of the turn in progress.
+// progress applies a record of the turn in progress.
 func (l *log) progress(r store.Record) error {
 	l.open(r.Turn, r.Time)
 	switch r.Type {
@@ -117,7 +119,7 @@ func (l *log) progress(r store.Record) error {
 		err := json.Unmarshal(r.Body, &v)
 		l.waited(r.Time)
 		l.begin(r.Turn)
-		l.now.epoch, l.now.ticket, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Ticket, v.Run, v.Failed, time.Time{}, true
+		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Job, v.Run, v.Failed, time.Time{}, true
 		return err
 	case parked:
 		var v park
@@ -178,7 +180,7 @@ func (l *log) spent(at time.Time) turn.Metrics {
 	return m
 }
 
-// event takes in an event of a turn.
+// event applies an event of a turn.
 func (l *log) event(r store.Record, e turn.Event) {
 	l.waited(r.Time)
 	switch e := e.(type) {
@@ -203,7 +205,7 @@ func (l *log) event(r store.Record, e turn.Event) {
 // idle reports whether no turn is in progress.
 func (l *log) idle() bool { return l.now.id == "" }
 
-// check says what is wrong with a log that has been read.
+// check returns ErrNotFound for a log without a first record.
 func (l *log) check() error {
 	if l.born.IsZero() {
 		return fmt.Errorf("%w: %s", ErrNotFound, l.id)

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,20 +26,40 @@ const (
 	abortRequested = "turn-abort-requested"
 )
 
+// format is that of the records of this version. The first record has it.
+const format = 1
+
+// creation is the first record of a conversation.
+type creation struct {
+	Format int `json:"format"`
+	Settings
+}
+
+// readCreation returns the settings of a first record.
+func readCreation(r store.Record) (Settings, error) {
+	var c creation
+	if err := json.Unmarshal(r.Body, &c); err != nil {
+		return c.Settings, err
+	}
+	if c.Format != format {
+		return c.Settings, fmt.Errorf("the conversation has record format %d of another version of ridethrough; this version reads format %d", c.Format, format)
+	}
+	return c.Settings, nil
+}
+
 // Settings are what the turns of a conversation are made with.
 type Settings = wire.Settings
 
-// run tells that a worker has taken a turn.
+// run is the record of a worker that has taken a turn.
 type run struct {
 	Epoch  int        `json:"epoch"`           // from 1 in each turn: a worker whose epoch is over must not append
-	Ticket string     `json:"ticket"`          // of the worker's job: a worker with another job leaves the turn alone
-	Worker string     `json:"worker,omitzero"` // the host's name
+	Job    string     `json:"job"`             // the id of the worker's job: a worker with another job leaves the turn alone
+	Worker string     `json:"worker,omitzero"` // the runner's name
 	Run    policy.Run `json:"run,omitzero"`    // what the question in progress has taken so far
 	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have died of this turn in a row
 }
 
-// park says that a turn waits. As JSON it has the members of the retry's event
-// and those of parkForm.
+// park is the record of a turn that waits. Its JSON is that of parkForm.
 type park struct {
 	turn.Retry
 	Held bool // its worker keeps the turn meanwhile
@@ -68,9 +87,6 @@ func (p *park) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
-	if f.Event == nil {
-		return errors.New("the record is of an older version of ridethrough, which this version does not read")
-	}
 	e, err := turn.Unmarshal(turn.Type(turn.Retry{}), f.Event)
 	if err != nil {
 		return err
@@ -80,14 +96,14 @@ func (p *park) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// crash tells that a worker has failed of something that is no provider's fault.
+// crash is the record of a worker that has failed for a reason other than a provider.
 type crash struct {
 	Run     policy.Run `json:"run"` // of the supervisor's policy
 	WakeAt  time.Time  `json:"wakeAt"`
 	Message string     `json:"message"`
 }
 
-// record makes a record of something that is no event of a turn.
+// record returns a record that is no event of a turn.
 func record(kind, turnID string, body any, now time.Time) (store.Record, error) {
 	text, err := json.Marshal(body)
 	return store.Record{Time: now, Turn: turnID, Type: kind, Body: text}, err
@@ -101,10 +117,10 @@ func EventRecord(conversation, turnID string, e turn.Event, now time.Time) (stor
 
 // CreatedRecord returns the record that the log of a conversation starts with.
 func CreatedRecord(s Settings, now time.Time) (store.Record, error) {
-	return record(created, "", s, now)
+	return record(created, "", creation{format, s}, now)
 }
 
-// eventOf returns a turn's event from its record; nil: it is none.
+// eventOf returns the turn's event in a record; nil: there is none.
 func eventOf(r store.Record) (turn.Event, error) {
 	e, err := turn.Unmarshal(r.Type, r.Body)
 	if err != nil {

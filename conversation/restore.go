@@ -182,7 +182,7 @@ func (h *Runner) RecordQueued(ctx context.Context) (err error) {
 func (h *Runner) recordQueued(ctx context.Context, t store.Job) error {
 	var e payload
 	if err := json.Unmarshal(t.Body, &e); err != nil {
-		return fmt.Errorf("ticket: %w", err)
+		return fmt.Errorf("read job: %w", err)
 	}
 	l, err := h.load(ctx, t.Conversation)
 	_, damaged := errors.AsType[*store.Damage](err)

@@ -257,3 +257,19 @@ func TestRecordQueued_WritesAcceptedInputs(t *testing.T) {
 			sealed done, 0 retries, 0ms`)
 	})
 }
+
+func TestRestore_OtherRecordFormat(t *testing.T) {
+	r := conversation.New(conversation.Config{Store: store.Memory()})
+	defer r.Store.Close(context.Background())
+	old := store.Record{N: 1, Time: time.Now(), Type: "conversation-created", Body: json.RawMessage(`{"model":"acme/large"}`)}
+	want := "the conversation has record format 0 of another version of ridethrough; this version reads format 1"
+	if _, err := r.Restore(t.Context(), "c", []store.Record{old}); !errors.Is(err, store.ErrInvalid) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("restore: got %v, want %s", err, want)
+	}
+	if _, err := r.Store.Append(t.Context(), "c", store.Position{}, old); err != nil {
+		t.Fatalf("append: %v", err)
+	}
+	if _, err := r.Get(t.Context(), "c"); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("get: got %v, want %s", err, want)
+	}
+}

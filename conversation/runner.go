@@ -1,16 +1,14 @@
-// Package conversation keeps conversations going: it takes what users say, has it
-// worked on by one worker at a time, and sees to it that every turn that was
-// accepted is sealed, whatever becomes of the worker, the process or the
-// machine.
+// Package conversation runs durable conversations. It accepts the input of users,
+// has one worker at a time work on it, and seals every accepted turn, even if the
+// worker, the process or the machine fails.
 //
-// All that has happened is in the conversation's log. A worker takes a turn by
-// appending its epoch, keeps what must last as it goes, and parks the turn where
-// the wait is long: then no worker holds it, and any runner that is there when
-// the wait is over resumes it. Appends are fenced by the end of the log, so that a worker that
-// was thought dead can do no harm.
+// A conversation's log is its only state. A worker claims a turn by appending its
+// epoch and records events as it goes. A turn with a long wait is parked: no
+// worker holds it, and any runner resumes it when it is due. Appends are fenced by
+// the end of the log, so that a worker that was thought dead can do no harm.
 //
-// The package knows stores, not what they are made of, and agents, not
-// providers: what a conversation's world is, Config.World says.
+// The package works with any [store.Store]. Config.Agent returns the agent, and
+// with it the model and the tools, of a conversation.
 package conversation
 
 import (
@@ -29,21 +27,22 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Config says what a Host works with.
+// Config is what a Runner works with.
 type Config struct {
 	Store store.Store
 
-	// Agent returns what the turns of a conversation need of the outside. Its Persist,
-	// Steering, Spread, Before and the Start and Wait of its Retry are the runner's.
+	// Agent returns the agent for the turns of a conversation. The runner sets its
+	// Persist, Steering, SpreadWait, Breaker and Prior, and the Start, Sleep and OnTry
+	// of its Retry.
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
-	Breakers   *breaker.Set  // what those who are at one provider share while it fails; nil: the runner has a set of its own
+	Breakers   *breaker.Set  // of the providers; nil: the runner has a set of its own
 	Name       string        // of this runner, in the logs of conversations; "": none
-	Workers    int           // turns that are worked on at the same time; 0: 64. Turns that wait for long are not among them
+	Workers    int           // turns in progress at the same time, without parked ones; 0: 64
 	ParkAfter  time.Duration // a wait up to this stays with its worker; 0: 30 s
 	Supervisor policy.Policy // when a turn is taken up again after its worker failed; the zero Policy: policy.Worker()
-	OnEvent    func(Event)   // told by the workers of what happens between turns and providers; nil: none
-	Log        *slog.Logger  // nil: nothing
+	OnEvent    func(Event)   // called by the workers, maybe several at once; nil: none
+	Log        *slog.Logger  // nil: none
 }
 
 // Runner works on conversations. Its methods may run concurrently. Several runners,
@@ -71,7 +70,7 @@ var (
 // errAborted is the cause of a turn that a user has stopped.
 var errAborted = errors.New("stopped by the user")
 
-// What a worker is told that comes too late.
+// Errors of a worker that comes too late.
 var (
 	errElsewhere = errors.New("another worker has the turn")
 	errOver      = errors.New("the turn has been sealed, or taken back")
@@ -94,8 +93,8 @@ func New(c Config) *Runner {
 	return &Runner{Config: c, id: rand.Text()}
 }
 
-// Run works on turns until ctx ends. It then hands back what is in progress, to
-// go on here or elsewhere later, and returns when all of it is handed back.
+// Run works on turns until ctx ends. It then hands back the turns in progress, which
+// any runner may resume, and returns.
 func (h *Runner) Run(ctx context.Context) error {
 	free := make(chan struct{}, h.Workers)
 	var all sync.WaitGroup
@@ -122,7 +121,7 @@ func (h *Runner) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			h.Log.Error("taking a turn", "error", err)
+			h.Log.Error("claim next turn failed", "error", err)
 			if retry.Sleep(ctx, time.Second) != nil {
 				return nil
 			}
@@ -135,7 +134,7 @@ func (h *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// serve does what a job says.
+// serve executes a leased job.
 func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	done := make(chan struct{})
 	var beat sync.WaitGroup
@@ -153,20 +152,20 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	case errors.Is(err, store.ErrDeleted):
 		err = c.Ack() // the conversation is gone
 	default:
-		h.Log.Error("working on a turn", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
+		h.Log.Error("turn failed", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
 		err = c.Nack(nackDelay)
 	}
 	if err != nil {
-		h.Log.Warn("answering a ticket", "error", err)
+		h.Log.Warn("job not acknowledged", "error", err)
 	}
 }
 
 const (
 	nackDelay      = 3 * time.Second  // until a turn is tried again whose log could not be read or written
-	extendInterval = 10 * time.Second // how often a claim is renewed
+	extendInterval = 10 * time.Second // how often a lease is extended
 )
 
-// extendLease says every now and then that a claim is being worked on.
+// extendLease extends a lease until done is closed.
 func extendLease(c store.Lease, done <-chan struct{}) {
 	tick := time.NewTicker(extendInterval)
 	defer tick.Stop()

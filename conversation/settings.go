@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// ErrAnswered says that a model has nothing to answer that it has not answered.
+// ErrAnswered is returned where no input is left to answer.
 var ErrAnswered = errors.New("nothing is left to answer there")
 
 // Change changes the settings of a conversation. Turns that begin from here on are
@@ -39,7 +39,7 @@ func (h *Runner) Change(ctx context.Context, conversation string, s Settings) er
 	return nil
 }
 
-// change takes in other settings.
+// change applies other settings.
 func (l *log) change(r store.Record) error {
 	var s Settings
 	err := json.Unmarshal(r.Body, &s)
@@ -89,11 +89,10 @@ func captionedSettings(s Settings, last store.Record) Settings {
 	return s
 }
 
-// RetryTurn has a model asked once more what the last turn has left unanswered, as
-// one that has failed or was stopped does. It is a turn of its own, in which the
-// user says nothing; id is its, "": one is made up. ErrAnswered says that a turn
-// is in progress, or that there is nothing. To ask again under the same id changes
-// nothing.
+// RetryTurn starts a turn without input that answers what the last turn, failed or
+// stopped, has left unanswered. id is that of the new turn; "": one is made up. A
+// second call with the same id changes nothing. The error is ErrAnswered while a
+// turn is in progress, and when there is nothing to answer.
 func (h *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
 	return h.accept(ctx, conversation, id, payload{Again: true}, func(l *log) error {
 		if !l.idle() || !l.state.Unanswered() {

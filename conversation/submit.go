@@ -84,14 +84,14 @@ func (h *Runner) accept(ctx context.Context, conversation, id string, e payload,
 	case errors.Is(err, store.ErrDeleted):
 		return "", err
 	case err != nil:
-		h.Log.Warn("showing an input", "conversation", conversation, "error", err)
+		h.Log.Warn("accepted input not recorded yet", "conversation", conversation, "error", err)
 		return id, nil
 	}
 	h.cache.put(l)
 	return id, nil
 }
 
-// checkText says what is wrong with an input.
+// checkText returns an error for a text that is not accepted.
 func checkText(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":

@@ -208,7 +208,7 @@ func TestWaits_ListsOldestAndCountsAll(t *testing.T) {
 			body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"due":%q,"event":{"provider":"acme","model":"large","kind":"overloaded","message":"busy"}}`,
 				began.Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			_, err := h.engine.Append(t.Context(), id, store.Position{},
-				store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
+				store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"format":1,"model":"acme/large"}`)},
 				store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
 			if err != nil {
 				t.Fatalf("append: %v", err)
@@ -304,7 +304,7 @@ func BenchmarkWaits_100000(b *testing.B) {
 		body := fmt.Appendf(nil, `{"run":{"tries":3,"slept":1,"started":%q},"due":%q,"event":{"provider":"acme","model":"large","kind":"overloaded","message":"busy"}}`,
 			began.Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
 		_, err := kept.Append(b.Context(), fmt.Sprint("c", i), store.Position{},
-			store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"model":"acme/large"}`)},
+			store.Record{Time: began, Type: "conversation-created", Body: []byte(`{"format":1,"model":"acme/large"}`)},
 			store.Record{Time: began, Turn: "t", Type: "turn-parked", Body: body})
 		if err != nil {
 			b.Fatalf("append: %v", err)

@@ -21,12 +21,12 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// worker has one turn.
+// worker works on one turn.
 type worker struct {
 	h          *Runner
 	log        *log
 	turn       string
-	ticket     string // the id of the one that it came with
+	job        string // the id of the job that it executes
 	epoch      int
 	now        bool          // a user has asked for the first try
 	retryAsked bool          // a user has asked for the next one since its wait was told of
@@ -39,7 +39,7 @@ type worker struct {
 	stop context.CancelCauseFunc
 }
 
-// handle takes the turn and resumes it until it is sealed, parked or
+// work claims the turn and resumes it until it is sealed, parked or
 // handed back.
 func (w *worker) work(ctx context.Context) error {
 	if w.log.now.abort {
@@ -51,7 +51,7 @@ func (w *worker) work(ctx context.Context) error {
 		return err
 	}
 	if w.log.now.failed.Tries > w.h.Supervisor.Retries {
-		return w.giveUp(ctx, errors.New("one worker after the other has died of it"))
+		return w.giveUp(ctx, errors.New("too many workers have died"))
 	}
 	err = w.run(ctx, input)
 	var f *failed
@@ -78,7 +78,7 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 }
 
 // claim takes the turn: from here on other workers' appends are refused. It
-// gives the events to begin with.
+// returns the events to begin with.
 func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	seen := w.log.now.epoch
 	free := func(l *log) error {
@@ -93,7 +93,7 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
 		var start, failed policy.Run
 		input, start, failed = w.resumePoint(now) // each time anew: the log may have gone on
-		r, err := record(running, w.turn, run{Epoch: w.epoch, Ticket: w.ticket, Worker: w.h.Name, Run: start, Failed: failed}, now)
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Job: w.job, Worker: w.h.Name, Run: start, Failed: failed}, now)
 		return []store.Record{r}, err
 	})
 	return input, err
@@ -147,7 +147,7 @@ func (w *worker) resumption() []turn.Event {
 	return []turn.Event{turn.Restarted{}}
 }
 
-// run runs the turn. A *failed says that the worker has failed.
+// run runs the turn. The error is a *failed if the worker has failed.
 func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +155,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 			err = &failed{fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	// A runner that ends hands the turn back; only a user's word stops it.
+	// A runner that ends hands the turn back; only a user stops it.
 	under, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
@@ -165,14 +165,14 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return err
 	}
 	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
-	world, err := w.h.Agent(ctx, w.log.now.with)
+	a, err := w.h.Agent(ctx, w.log.now.with)
 	if err != nil {
 		return &failed{err}
 	}
-	world.Persist, world.Steering, world.SpreadWait, world.Retry.Sleep, world.Breaker = w.keep, w.steering, lengthen, w.wait, w.acquireBreaker
-	world.Retry.OnTry = func(t retry.Try) { w.onTry(ctx, t) }
+	a.Persist, a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.keep, w.steering, lengthen, w.wait, w.acquireBreaker
+	a.Retry.OnTry = func(t retry.Try) { w.onTry(ctx, t) }
 	for {
-		err := w.drive(ctx, world, input)
+		err := w.drive(ctx, a, input)
 		if !errors.Is(err, errChanged) {
 			return err
 		}
@@ -180,13 +180,13 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	}
 }
 
-// drive has an agent go on with the turn from what is kept.
-func (w *worker) drive(ctx context.Context, world agent.Agent, input []turn.Event) error {
+// drive continues the turn with an agent from what is recorded.
+func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) error {
 	w.mu.Lock()
 	state := w.log.state
-	world.Prior, world.Retry.Start = w.log.spent(time.Now()), w.log.now.run
+	a.Prior, a.Retry.Start = w.log.spent(time.Now()), w.log.now.run
 	w.mu.Unlock()
-	for e, err := range world.Run(ctx, state, input...) {
+	for e, err := range a.Run(ctx, state, input...) {
 		switch {
 		case errors.Is(err, errElsewhere), errors.Is(err, errChanged), errors.Is(err, retry.ErrParked), errors.Is(err, store.ErrDeleted):
 			return err
@@ -198,7 +198,7 @@ func (w *worker) drive(ctx context.Context, world agent.Agent, input []turn.Even
 	return nil
 }
 
-// failed says that a worker has failed of something that is no provider's fault.
+// failed is the failure of a worker for a reason other than a provider.
 type failed struct{ err error }
 
 func (f *failed) Error() string { return f.err.Error() }
@@ -207,7 +207,7 @@ func (f *failed) Unwrap() error { return f.err }
 // errParked: the turn waits, and no worker holds it.
 var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
-// keep makes events last. It has the form of agent.Agent.Keep.
+// keep records events. It is the Persist of the agent.
 func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -247,7 +247,7 @@ func (l *log) steered(events []turn.Event) error {
 	return nil
 }
 
-// recordInput appends a record about the turn.
+// appendRecord appends a record about the turn.
 func (w *worker) appendRecord(ctx context.Context, kind string, body any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -281,7 +281,7 @@ func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 
 func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	if w.isParked(n) {
-		return w.caller.Wait(ctx, n.Verdict.Wait) // a early probe has broken this one off, in vain
+		return w.caller.Wait(ctx, n.Verdict.Wait) // continues after an early probe
 	}
 	stays := n.Verdict.Wait <= w.h.ParkAfter
 	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
@@ -301,7 +301,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	return w.park(context.WithoutCancel(ctx), n.Due)
 }
 
-// announceWait tells of the wait that has just been noted in the log.
+// announceWait announces the wait that has just been recorded.
 func (w *worker) announceWait(ctx context.Context) {
 	w.mu.Lock()
 	wait := w.log.wait()
@@ -311,7 +311,7 @@ func (w *worker) announceWait(ctx context.Context) {
 	}
 }
 
-// isParked reports whether the wait of a note is noted in the log, and goes on.
+// isParked reports whether a wait is recorded already and continues.
 func (w *worker) isParked(n policy.Wait) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -402,7 +402,7 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 	return w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due)
 }
 
-// giveUp ends a turn that no worker survives.
+// giveUp ends a turn whose workers keep failing.
 func (w *worker) giveUp(ctx context.Context, why error) error {
 	failures := w.log.now.failed.Tries
 	return w.end(ctx, turn.Failed, turn.Error{

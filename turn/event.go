@@ -43,7 +43,7 @@ type AssistantMessage struct {
 	Partial  bool        `json:"partial,omitzero"` // it broke off: only its text is here
 }
 
-// ToolCall says that a tool is about to be run: whether it was is not known
+// ToolCall means that a tool is about to be run: whether it was is not known
 // until its result is there.
 type ToolCall struct{ llm.ToolCall }
 
@@ -56,7 +56,7 @@ type Usage struct {
 	llm.Usage
 }
 
-// Compacted says that the history was made smaller, because it did not fit
+// Compacted means that the history was made smaller, because it did not fit
 // into the model.
 type Compacted struct {
 	Outputs  []string `json:"outputs,omitzero"`  // the calls whose outputs were left out, by id
@@ -64,7 +64,7 @@ type Compacted struct {
 	Summary  string   `json:"summary,omitzero"`
 }
 
-// Switched says that the call goes on at the next upstream, or with the next
+// Switched means that the call goes on at the next upstream, or with the next
 // model.
 type Switched struct {
 	llm.Name        // the call's; zero: From and To name the models
@@ -74,7 +74,7 @@ type Switched struct {
 	Why      string `json:"why,omitzero"` // the last error of the one that is left
 }
 
-// Restarted says that a worker has died and another goes on: what has streamed
+// Restarted means that a worker has died and another goes on: what has streamed
 // since the last kept event is void.
 type Restarted struct{}
 
@@ -136,7 +136,7 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
-// Retry says that a try has failed and another follows after a wait, which
+// Retry means that a try has failed and another follows after a wait, which
 // begins now.
 type Retry struct {
 	llm.Name           // the model
@@ -152,7 +152,7 @@ type Waiting struct {
 	Remaining time.Duration // of the wait
 }
 
-// Recovered says that a model answers again.
+// Recovered means that a model answers again.
 type Recovered struct {
 	llm.Name
 	Upstream string        `json:"upstream,omitzero"`

@@ -1,6 +1,6 @@
 package wire
 
-// ConnectionLost says that the server of a conversation cannot be reached, and
+// ConnectionLost means that the server of a conversation cannot be reached, and
 // when the client tries again. The client makes it, not the server: the
 // conversation goes on, and the client gets what it has missed later.
 type ConnectionLost struct {
@@ -9,7 +9,7 @@ type ConnectionLost struct {
 	DelayMs int64  `json:"delayMs"` // until that retry
 }
 
-// ConnectionBack says that the client has reached the server again.
+// ConnectionBack means that the client has reached the server again.
 type ConnectionBack struct {
 	LostMs int64 `json:"lostMs"` // how long there was no connection
 }

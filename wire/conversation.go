@@ -16,7 +16,7 @@ type Settings struct {
 	Title    string   `json:"title,omitzero"`      // shown in lists
 }
 
-// ConversationChanged returns a conversation other settings, with which its next
+// ConversationChanged changes the settings of a conversation, with which its next
 // turns are made.
 type ConversationChanged struct {
 	ConversationID string `json:"conversationId"`

@@ -34,7 +34,7 @@ type CouncilMember struct {
 	Answer      string `json:"answer,omitzero"`  // once it has answered
 }
 
-// CouncilQuorum says that enough members have answered: those that have not
+// CouncilQuorum means that enough members have answered: those that have not
 // answered when the grace period ends are cut off.
 type CouncilQuorum struct {
 	Ref

@@ -1,13 +1,13 @@
 package wire
 
-// InputQueued says that a user's input waits for its turn, or that the text of
+// InputQueued means that a user's input waits for its turn, or that the text of
 // a waiting input has changed. TurnID is that of the turn that it will begin.
 type InputQueued struct {
 	Ref
 	Text string `json:"text"` // "": none, a model is asked again for what it has left unanswered
 }
 
-// InputRemoved says that an input will not have a turn of its own: the user has
+// InputRemoved means that an input will not have a turn of its own: the user has
 // removed it, or it steers the turn in progress.
 type InputRemoved struct {
 	Ref

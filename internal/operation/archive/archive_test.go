@@ -63,12 +63,12 @@ func Example() {
 	w, _ := archive.NewWriter(os.Stdout, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	born := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	_ = w.Add(archive.Conversation{ID: "c1", Records: []store.Record{
-		{N: 1, Time: born, Type: "conversation-created", Body: json.RawMessage(`{"model":"anthropic/claude-opus-4-5"}`)},
+		{N: 1, Time: born, Type: "conversation-created", Body: json.RawMessage(`{"format":1,"model":"anthropic/claude-opus-4-5"}`)},
 	}})
 	fmt.Println(w.Close())
 	// Output:
 	// {"format":"ridethrough-conversations","version":1,"time":"2026-11-21T12:00:00Z"}
-	// {"conversation":"c1","n":1,"time":"2026-11-20T09:30:00Z","type":"conversation-created","body":{"model":"anthropic/claude-opus-4-5"}}
+	// {"conversation":"c1","n":1,"time":"2026-11-20T09:30:00Z","type":"conversation-created","body":{"format":1,"model":"anthropic/claude-opus-4-5"}}
 	// {"end":{"conversations":1,"records":1}}
 	// <nil>
 }

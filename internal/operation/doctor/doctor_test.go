@@ -97,7 +97,7 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 			at = now.Add(time.Hour)
 		}
 		records := []store.Record{
-			{Time: at, Type: "conversation-created", Body: json.RawMessage(`{"model":"acme/large"}`)},
+			{Time: at, Type: "conversation-created", Body: json.RawMessage(`{"format":1,"model":"acme/large"}`)},
 			{Time: at, Turn: "t", Type: "input-queued", Body: json.RawMessage(`{"text":"hello"}`)},
 		}
 		if id == "c" {
