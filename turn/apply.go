@@ -68,9 +68,7 @@ func (s State) addUserMessage(m llm.Message) State {
 
 // addAnswer adds a model's answer.
 func (s State) addAnswer(e AssistantMessage) State {
-	if len(s.calls) > 0 {
-		s = s.closeCalls("There is no result.")
-	}
+	s = s.closeCalls("There is no result.")
 	s.steps++
 	s.history, s.partial = s.question(), e.Partial
 	if len(e.Content) > 0 { // providers refuse a message without any

@@ -274,6 +274,62 @@ func TestCompaction_SummaryReplacesOldestMessages(t *testing.T) {
 	}
 }
 
+func TestCompaction_BoundsAreExact(t *testing.T) {
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for _, tt := range []struct {
+		name    string
+		events  []turn.Event
+		outputs []string
+	}{
+		{"the first output is as much as has to go", []turn.Event{
+			calls("1"), result("1", text(1000)), calls("2"), result("2", text(500)), turn.UserMessage{Text: text(486)},
+		}, []string{"1"}},
+		{"an output is too small", []turn.Event{calls("1"), result("1", text(256)), turn.UserMessage{Text: text(2000)}}, nil},
+		{"the last output is too much by itself", []turn.Event{calls("1"), result("1", text(10_000))}, []string{"1"}},
+	} {
+		s := turn.Replay(append(turn.Begin("", "go"), tt.events...)...)
+		if outputs, _ := s.Compaction(); !slices.Equal(outputs, tt.outputs) {
+			t.Errorf("%s: compaction leaves out the outputs %q, want %q", tt.name, outputs, tt.outputs)
+		}
+	}
+}
+
+func TestCompaction_KeepsAtLeastTheLastMessage(t *testing.T) {
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for _, tt := range []struct {
+		name                string
+		first, answer, last int // bytes of the messages
+		gone                int
+	}{
+		{"the last message is too much by itself", 2, 2000, 5000, 2},
+		{"the last two are as much as may stay", 600, 100, 100, 1},
+	} {
+		s := turn.Replay(append(turn.Begin("", text(tt.first)), says(text(tt.answer)), turn.UserMessage{Text: text(tt.last)})...)
+		if _, messages := s.Compaction(); len(messages) != tt.gone {
+			t.Errorf("%s: compaction replaces %d messages, want %d", tt.name, len(messages), tt.gone)
+		}
+	}
+}
+
+func TestState_CountsWhatTheTurnHasTaken(t *testing.T) {
+	cost := turn.Usage{Usage: llm.Usage{Input: 1, Output: 2}}
+	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, calls("a"), cost, result("a", "1"), turn.Switched{}, says("done"), cost)
+	if s.Steps() != 2 || s.Switches() != 1 || s.Spent() != (llm.Usage{Input: 2, Output: 4}) {
+		t.Errorf("%d steps, %d switches, spent %+v; want 2, 1, and 2 and 4 tokens", s.Steps(), s.Switches(), s.Spent())
+	}
+	s = s.Apply(turn.Start{})
+	if s.Steps() != 0 || s.Switches() != 0 || s.Spent() != (llm.Usage{}) {
+		t.Errorf("the next turn begins with %d steps, %d switches, %+v; want none", s.Steps(), s.Switches(), s.Spent())
+	}
+}
+
+func TestState_EmptyAnswerIsNoMessage(t *testing.T) {
+	s := turn.Replay(turn.Start{}, turn.UserMessage{Text: "go"}, turn.AssistantMessage{})
+	if got := s.Messages(); len(got) != 1 {
+		t.Errorf("after an answer without content there are %d messages, want 1", len(got))
+	}
+}
+
 func TestCompaction_NothingToRemove(t *testing.T) {
 	s := turn.Replay(turn.Begin("", strings.Repeat("word ", 2000))...)
 	if outputs, messages := s.Compaction(); len(outputs)+len(messages) > 0 {
