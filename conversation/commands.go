@@ -11,15 +11,15 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// What is said to the worker of a turn. It is only a hint to look: what counts
-// is in the log, and a word that gets lost is noticed there at the next append.
+// Commands to the worker of a turn. They are only hints to read the log: a lost one
+// is noticed at the next append.
 const (
 	sayStop = "stop"
 	sayNow  = "now"
 	sayLook = "look"
 )
 
-// sayGone is said to those who watch a conversation that is taken away.
+// sayGone is published to the readers of a conversation that is deleted.
 const sayGone = "gone"
 
 // control is the topic on which the worker of a turn listens.

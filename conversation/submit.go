@@ -15,13 +15,13 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Bounds of what is taken.
+// Limits of inputs.
 const (
 	MaxText  = 384 << 10 // of one input, in bytes
 	MaxQueue = 1000      // inputs that wait in one conversation
 )
 
-// The errors of an input that is not taken: it never can be, or not now.
+// Errors of [Runner.Submit].
 var (
 	ErrInvalidText = errors.New("the input cannot be taken")
 	ErrQueueFull   = errors.New("too many inputs are waiting")
@@ -47,9 +47,9 @@ func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, err
 	return id, err
 }
 
-// Submit takes what a user says: it has its turn when those before it are sealed.
-// The id is the turn's; "": one is made up. What was taken is durable when Say
-// returns. To say the same under the same id again changes nothing.
+// Submit accepts a user's input. Its turn begins when those before it are sealed.
+// id is the turn's; "": one is made up. The input is durable when Submit returns.
+// A second call with the same id changes nothing.
 func (h *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
 	if err := checkText(text); err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func (h *Runner) changeInput(ctx context.Context, conversation, input, kind stri
 	})
 }
 
-// Edit puts an input that waits into other words.
+// Edit replaces the text of an input that waits.
 func (h *Runner) Edit(ctx context.Context, conversation, input, text string) error {
 	if err := checkText(text); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (h *Runner) Edit(ctx context.Context, conversation, input, text string) err
 	return h.changeInput(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
 }
 
-// Remove takes back an input that waits.
+// Remove removes an input that waits.
 func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
 	return h.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
 }
@@ -148,7 +148,7 @@ func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
 	return h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
 }
 
-// Delete takes a conversation away for good. A turn in progress ends, and so does
+// Delete deletes a conversation for good. A turn in progress ends, and so does
 // what readers have attached.
 func (h *Runner) Delete(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
@@ -167,7 +167,7 @@ func (h *Runner) Delete(ctx context.Context, conversation string) error {
 	return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Store.Unschedule(ctx, jobID(conversation, l.now.id)))
 }
 
-// View is what is known of a conversation.
+// View is the state of a conversation.
 type View struct {
 	ID       string
 	Settings Settings
@@ -179,7 +179,7 @@ type View struct {
 	Inputs   []Input // what waits for its turn
 }
 
-// Get returns what is known of a conversation.
+// Get returns the state of a conversation.
 func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
@@ -191,7 +191,7 @@ func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
 	return v, nil
 }
 
-// view returns what is known of a conversation but for what waits in it.
+// view returns the state of a conversation without its inputs.
 func (l *log) view() View {
 	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait()}
 }

@@ -33,8 +33,8 @@ type Wait struct {
 // call again, however many wait.
 func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }
 
-// isParked are the turns that wait. The log of each says so: this is what runners
-// have seen there, and told each other.
+// waits are the turns that wait, as far as this runner has read in their logs or
+// other runners have announced.
 type waits struct {
 	mu    sync.Mutex
 	turns map[string]*packedWait // by conversation, which has one turn in progress at most
@@ -130,7 +130,7 @@ func (t *waits) put(w Wait) {
 	}
 }
 
-// shareOutcome is put for what was read in the store: news beats it.
+// found is put for a wait read in the store: an announced one is newer.
 func (t *waits) found(w Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
