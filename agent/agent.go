@@ -1,11 +1,9 @@
-// Package agent runs the turns of an agent: it asks the model, runs the tools and
-// persists the events until the turn is sealed. Package turn decides the next
-// step; this package executes it.
+// Package agent runs the turns of an agent: it asks the model, runs the tools and persists the events until
+// the turn is sealed. Package turn decides the next step; this package executes it.
 //
-// Of an agent's parts only this one asks a model again, as package retry decides,
-// and only before the first content of its answer. An interrupted turn resumes
-// from its kept events: no answer is given twice, and no tool that has returned
-// its result is run again.
+// Of an agent's parts only this one asks a model again, as package retry decides, and only before the first
+// content of its answer. An interrupted turn resumes from its kept events: no answer is given twice, and no
+// tool that has returned its result is run again.
 //
 // [Ask] asks a model for one answer, without an agent.
 package agent
@@ -27,9 +25,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Agent is a model with its tools and everything else that a turn needs. It is
-// plain data: a copy may run many turns at the same time, if its functions are
-// safe for that.
+// Agent is a model with its tools and everything else that a turn needs. It is plain data: a copy may run
+// many turns at the same time, if its functions are safe for that.
 type Agent struct {
 	Model  llm.Model
 	System string      // the system prompt; "": none
@@ -39,41 +36,36 @@ type Agent struct {
 	Effort    llm.Effort // as of llm.Request
 	NoStream  bool       // as of llm.Request
 
-	// Retry says when a model is asked again; zero: never. If its Sleep returns
-	// retry.ErrParked, Run ends with that error and the turn stays open, to be
-	// resumed later from its kept events.
+	// Retry says when a model is asked again; zero: never. If its Sleep returns retry.ErrParked, Run ends
+	// with that error and the turn stays open, to be resumed later from its kept events.
 	Retry retry.Retrier
 
 	// Breaker returns the caller at the breaker of a model's upstream, and the
 	// function that releases it. nil: Retry.Breaker is that of every model.
 	Breaker func(llm.Name) (b retry.Breaker, leave func())
 
-	// SpreadWait makes a wait a little longer before it is announced, so that many
-	// do not end at the same moment. It does not count against the budget. nil: the
-	// wait is as the policy says.
+	// SpreadWait makes a wait a little longer before it is announced, so that many do not end at the same
+	// moment. It does not count against the budget. nil: the wait is as the policy says.
 	SpreadWait func(time.Duration) time.Duration
 
 	// Prior are the turn's metrics of other processes, added to those of this one.
 	// Its tokens are ignored: the events have them.
 	Prior turn.Metrics
 
-	// Fallback are the models that take over in this order, each with a fresh run
-	// of the policy. The next one does when the faults of a turn last longer than
-	// Patience, when the provider says that they will, or when the policy gives up.
-	// Only transient faults and Quota count: another model would refuse the rest
-	// as well. none: there is no fallback.
+	// Fallback are the models that take over in this order, each with a fresh run of the policy. The next one
+	// does when the faults of a turn last longer than Patience, when the provider says that they will, or
+	// when the policy gives up. Only transient faults and Quota count: another model would refuse the rest as
+	// well. none: there is no fallback.
 	Fallback []llm.Model
 	Patience time.Duration // from the first fault of the turn, or of the model that has taken over; 0: none
 
-	// Persist stores events before they are yielded, those of one call together or
-	// not at all. An error ends Run and leaves the turn open. Its context does not
-	// end with Run's, since the end of a stopped turn is stored too. nil: nothing is
-	// stored.
+	// Persist stores events before they are yielded, those of one call together or not at all. An error ends
+	// Run and leaves the turn open. Its context does not end with Run's, since the end of a stopped turn is
+	// stored too. nil: nothing is stored.
 	Persist func(ctx context.Context, events ...turn.Event) error
 
-	// Approve is called before a tool that writes is run, for one call after the
-	// other. An error forbids it, and the model reads its text. nil: no tool that
-	// writes is run.
+	// Approve is called before a tool that writes is run, for one call after the other. An error forbids it,
+	// and the model reads its text. nil: no tool that writes is run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
 	// Steering returns the user's messages that have arrived to steer the turn. It
@@ -106,10 +98,9 @@ var errLeft = errors.New("the reader has left")
 // The input begins the turn, see [turn.Begin]; without any, an open turn resumes.
 // s is not changed: fold the events with [turn.State.Apply] for the new state.
 //
-// A provider that fails for good is no error: Run yields a [turn.Error] event and
-// seals the turn as failed. When ctx is canceled it seals the turn as aborted,
-// within milliseconds. An error comes last and means that the turn is still open:
-// that of Persist, retry.ErrParked, or a mistake in the Agent. A ctx that ends with
+// A provider that fails for good is no error: Run yields a [turn.Error] event and seals the turn as failed.
+// When ctx is canceled it seals the turn as aborted, within milliseconds. An error comes last and means that
+// the turn is still open: that of Persist, retry.ErrParked, or a mistake in the Agent. A ctx that ends with
 // the cause retry.ErrParked leaves the turn open too, as does breaking off.
 func (a Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {

@@ -16,9 +16,8 @@ type Answer struct {
 	Usage       llm.Usage
 }
 
-// Ask asks a model and returns its whole answer. Tool calls in it are the caller's
-// to run. After a transient fault it retries by [policy.Simple]: three times, after
-// 1, 2 and 4 seconds.
+// Ask asks a model and returns its whole answer. Tool calls in it are the caller's to run. After a transient
+// fault it retries by [policy.Simple]: three times, after 1, 2 and 4 seconds.
 //
 // The error has the last *fault.Error in its chain, or is context.Cause(ctx). An
 // answer that breaks off is asked for again, since the caller has seen none of it.

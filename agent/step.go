@@ -182,8 +182,7 @@ func (a *attempt) stopped() error {
 	return a.keep(append(events, a.sealed(turn.Aborted, events))...)
 }
 
-// answerEvents returns the events of an answer. Of a partial one only the text is
-// of use.
+// answerEvents returns the events of an answer. Of a partial one only the text is of use.
 func (a *attempt) answerEvents(partial bool) []turn.Event {
 	content := a.uniqueIDs(a.answer.Content())
 	var events []turn.Event

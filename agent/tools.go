@@ -22,9 +22,8 @@ type job struct {
 	call llm.ToolCall
 }
 
-// useTools runs the tools of the calls that have no result. Tools that read run in
-// parallel. Those that write run one by one in the order of the calls, since the
-// second may depend on the first.
+// useTools runs the tools of the calls that have no result. Tools that read run in parallel. Those that write
+// run one by one in the order of the calls, since the second may depend on the first.
 func (r *run) useTools(calls []turn.Call) error {
 	var reads []job
 	for _, c := range calls {

@@ -81,8 +81,7 @@ func (a *attempt) wait(ctx context.Context, w policy.Wait, sleep func(context.Co
 	return err
 }
 
-// announce reports a wait. A wait that continues after the failure of an early
-// probe has been announced.
+// announce reports a wait. A wait that continues after the failure of an early probe has been announced.
 func (a *attempt) announce(w policy.Wait) error {
 	if w.Run.Tries == a.announced {
 		return nil

@@ -52,8 +52,7 @@ func rowNames() []string {
 	return names
 }
 
-// measure runs the rows one after the other. A row that fails does not end the
-// run, but makes it fail.
+// measure runs the rows one after the other. A row that fails does not end the run, but makes it fail.
 func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Figure, err error) {
 	for _, name := range only {
 		if !slices.Contains(rowNames(), name) {

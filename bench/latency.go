@@ -60,8 +60,7 @@ func (m latency) run(row string) func(context.Context, *bench) ([]figure.Figure,
 	}
 }
 
-// round sends half a second's requests and gives the median in µs, and how
-// many were sent late.
+// round sends half a second's requests and gives the median in µs, and how many were sent late.
 func (m latency) round(o *load.Open) (p50 float64, late int, err error) {
 	samples, err := o.Run(m.rate/2, time.Second/time.Duration(m.rate))
 	if err != nil {
@@ -75,8 +74,7 @@ func (m latency) round(o *load.Open) (p50 float64, late int, err error) {
 	return figure.Median(each(samples, func(s load.Sample) float64 { return float64(m.value(s)) / 1e3 })), late, nil
 }
 
-// figure sums the rounds up: what is added is the difference to the upstream
-// itself in the same round.
+// figure sums the rounds up: what is added is the difference to the upstream itself in the same round.
 func (m latency) figure(direct, ours, base []float64, late, sent int) figure.Figure {
 	f := figure.Figure{Name: m.what, Unit: "µs", PerBase: true, Gate: figure.AtMost(m.gate), Goal: figure.AtMost(m.goal)}
 	for i := range direct {

@@ -235,8 +235,7 @@ func (s *stage) quiet(ctx context.Context, p *proc.Process, looks int) (note str
 	return fmt.Sprintf("%d tries so far, %d connections to the upstream, %.0f MB at the peak", c.Requests, sockets.Open, float64(peak)/1e6), err
 }
 
-// pss is the memory of a process that has come to rest: the median of five
-// looks, in bytes.
+// pss is the memory of a process that has come to rest: the median of five looks, in bytes.
 func pss(ctx context.Context, p *proc.Process) (float64, error) {
 	var looks []float64
 	for range 5 {

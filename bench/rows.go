@@ -9,8 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
 )
 
-// rows are all experiments, with the gates and goals that they are held
-// against.
+// rows are all experiments, with the gates and goals that they are held against.
 func rows() []row {
 	answer := peer.Scene{Kind: peer.Answer}.String()
 	stall := peer.Scene{Kind: peer.Stall}.String()

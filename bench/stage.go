@@ -27,8 +27,7 @@ type stage struct {
 	upstream, ours, baseline *proc.Process
 }
 
-// stage starts the processes that are named: "ours", "baseline". The upstream is
-// always there.
+// stage starts the processes that are named: "ours", "baseline". The upstream is always there.
 func (b *bench) stage(row, policy string, proxies ...string) (*stage, error) {
 	s := &stage{bench: b, row: row}
 	self, err := os.Executable()
@@ -127,8 +126,7 @@ func (s *stage) forget() error {
 	return resp.Body.Close()
 }
 
-// snapshot has ours write a profile of its memory, where profiles are wanted,
-// and returns it the time.
+// snapshot has ours write a profile of its memory, where profiles are wanted, and returns it the time.
 func (s *stage) snapshot(ctx context.Context, p *proc.Process) error {
 	if s.bench.profile == "" || p != s.ours {
 		return nil

@@ -94,8 +94,7 @@ func (r *run) runAggregator(ctx context.Context, room int) error {
 	return context.Cause(ctx)
 }
 
-// follow updates the aggregator from an event of its turn. before is the number of
-// tries before that turn.
+// follow updates the aggregator from an event of its turn. before is the number of tries before that turn.
 func (m *Member) follow(e turn.Event, before int) {
 	switch e := e.(type) {
 	case turn.Start:

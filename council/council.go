@@ -1,15 +1,12 @@
-// Package council asks several models the same question and has one of them
-// combine their answers.
+// Package council asks several models the same question and has one of them combine their answers.
 //
-// Each member has one budget of time over all its tries, and at most one retry in
-// it, by policy.Council. Two answers are a quorum: then the other members get a
-// grace period, after which they are cut off. The aggregator has a budget of its
-// own. The result always has the members' answers.
+// Each member has one budget of time over all its tries, and at most one retry in it, by policy.Council. Two
+// answers are a quorum: then the other members get a grace period, after which they are cut off. The
+// aggregator has a budget of its own. The result always has the members' answers.
 //
-// The package decides how long to wait for members. Package retry decides when a
-// model is asked again, package agent runs the turns, and package breaker decides
-// which caller of a provider goes first. Its users are the command line and the
-// server.
+// The package decides how long to wait for members. Package retry decides when a model is asked again,
+// package agent runs the turns, and package breaker decides which caller of a provider goes first. Its users
+// are the command line and the server.
 package council
 
 import (
@@ -35,9 +32,8 @@ const (
 // Council is several models that are asked the same question. It is plain data and
 // may run many times concurrently, if its functions may be called concurrently.
 //
-// Of a member's Agent only these fields count: Model, System,
-// Tools, Approve, MaxTokens, Effort, Whole, Steps, Activity and Log. Of the
-// aggregator's, Retry as well.
+// Of a member's Agent only these fields count: Model, System, Tools, Approve, MaxTokens, Effort, Whole,
+// Steps, Activity and Log. Of the aggregator's, Retry as well.
 type Council struct {
 	Members    []agent.Agent // two at least; the same model may be there more than once
 	Aggregator agent.Agent   // merges their answers. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive

@@ -89,9 +89,8 @@ func (m *memberRun) policy() policy.Policy {
 	return p
 }
 
-// jitter places the wait. The models of one provider divide the second evenly, so
-// that not all ask again at once; a single one waits 1.5 seconds. Members with the
-// same model wait for each other at the breaker.
+// jitter places the wait. The models of one provider divide the second evenly, so that not all ask again at
+// once; a single one waits 1.5 seconds. Members with the same model wait for each other at the breaker.
 func (m *memberRun) jitter() float64 {
 	mine := m.agent.Model.Name()
 	var models []string
@@ -104,8 +103,7 @@ func (m *memberRun) jitter() float64 {
 	return (float64(at) + 0.5) / float64(len(models))
 }
 
-// recoverPanic calls do and returns a panic of a model or a tool as a fault: the
-// other members go on.
+// recoverPanic calls do and returns a panic of a model or a tool as a fault: the other members go on.
 func recoverPanic(w agent.Agent, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

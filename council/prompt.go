@@ -53,8 +53,7 @@ func (r *run) length() (sum int) {
 	return sum
 }
 
-// share returns how much of each answer fits: what short ones leave is for the
-// long ones.
+// share returns how much of each answer fits: what short ones leave is for the long ones.
 func (r *run) share(room int) int {
 	var lengths []int
 	for _, v := range r.members {

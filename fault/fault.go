@@ -32,8 +32,7 @@ type Error struct {
 	Err error // the cause, such as an SDK's own error; nil: none
 }
 
-// Error returns the status and the provider's text: "HTTP 529: Overloaded", or "error in a 200:
-// Overloaded".
+// Error returns the status and the provider's text: "HTTP 529: Overloaded", or "error in a 200: Overloaded".
 func (e *Error) Error() string {
 	text := e.Message
 	if text == "" {

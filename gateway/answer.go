@@ -124,8 +124,7 @@ func (c *call) brokenOff(err error) {
 	if c.gateway.closing.Err() != nil {
 		f = closingFault
 	}
-	// Package transport returns a fault if it has parsed the frames: then the
-	// client has only whole ones.
+	// Package transport returns a fault if it has parsed the frames: then the client has only whole ones.
 	_, watched := errors.AsType[*fault.Error](err)
 	switch {
 	case watched && c.parsed.Form == dialect.Lines: // transport has told the client already

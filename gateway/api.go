@@ -75,9 +75,8 @@ func shareDialect(a, b string) bool {
 	})
 }
 
-// isAnthropic recognises the API by its own paths, and by its own header on
-// those that others have as well, such as /v1/models. A request for an answer is
-// matched by its path alone: no key goes to another API.
+// isAnthropic recognises the API by its own paths, and by its own header on those that others have as well,
+// such as /v1/models. A request for an answer is matched by its path alone: no key goes to another API.
 func isAnthropic(r *http.Request) bool {
 	p := r.URL.Path
 	return under(p, "/v1/messages") || under(p, "/v1/complete") ||

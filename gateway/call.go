@@ -168,9 +168,8 @@ func (c *call) read() bool {
 	return true
 }
 
-// readBody reads the request. While its upstream fails, many may arrive at once,
-// all of which will wait: then a few are read at a time, and each is compressed
-// before the next.
+// readBody reads the request. While its upstream fails, many may arrive at once, all of which will wait: then
+// a few are read at a time, and each is compressed before the next.
 func (c *call) readBody() (err error) {
 	degraded := c.upstream.breaker.Degraded()
 	if degraded {
@@ -255,8 +254,7 @@ func (c *call) refuse() {
 	c.reply(statusOf(c.outcome.Fault), c.dialect.ErrorBody(c.outcome.Fault, c.giveUpMessage()))
 }
 
-// statusOf returns the status for a fault: the provider's, or 503 if that is no
-// error.
+// statusOf returns the status for a fault: the provider's, or 503 if that is no error.
 func statusOf(f *fault.Error) int {
 	if f.Status < http.StatusBadRequest {
 		return http.StatusServiceUnavailable

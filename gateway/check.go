@@ -24,9 +24,8 @@ func (e *ConfigError) Error() string { return fmt.Sprintf("upstream %q: %v", e.U
 // Unwrap returns the mistake without the upstream's name.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Check returns everything that is wrong with a configuration, joined; nil:
-// nothing. The joined errors are [*ConfigError]. New and Use refuse what it
-// refuses.
+// Check returns everything that is wrong with a configuration, joined; nil: nothing. The joined errors are
+// [*ConfigError]. New and Use refuse what it refuses.
 func (c Config) Check() error {
 	byName := make(map[string]*Upstream, len(c.Upstreams))
 	var wrong []error

@@ -10,10 +10,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// coalescer holds the shared requests in progress and those that have just
-// failed, so that a request sent again is recognised. It joins the one in
-// progress, continues with the budget of the one that its client has left, and is
-// answered at once after one that was given up.
+// coalescer holds the shared requests in progress and those that have just failed, so that a request sent
+// again is recognised. It joins the one in progress, continues with the budget of the one that its client has
+// left, and is answered at once after one that was given up.
 type coalescer struct {
 	mu     sync.Mutex
 	active map[requestKey][]*sharedRequest
@@ -39,8 +38,7 @@ func (c *call) isResend() bool {
 	return len(count) > 0 && count[0] != "0"
 }
 
-// enter returns the shared request that answers a call: the one that it joins, or
-// a new one that it leads.
+// enter returns the shared request that answers a call: the one that it joins, or a new one that it leads.
 func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 	key := c.key()
 	if c.isResend() {
@@ -109,8 +107,7 @@ func (s *sharedRequest) catchUp(c *call) {
 	}
 }
 
-// leave removes a call whose client has disconnected. The last one ends the
-// shared request.
+// leave removes a call whose client has disconnected. The last one ends the shared request.
 func (s *sharedRequest) leave(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +118,7 @@ func (s *sharedRequest) leave(c *call) {
 	}
 }
 
-// release ends a call's part in the shared request. After a panic of the leader
-// the others go on without it.
+// release ends a call's part in the shared request. After a panic of the leader the others go on without it.
 func (s *sharedRequest) release(c *call) {
 	s.leave(c)
 	s.mu.Lock()
@@ -136,8 +132,7 @@ func (s *sharedRequest) release(c *call) {
 	}
 }
 
-// finish publishes the outcome. The first connected client is the winner, which
-// takes the response.
+// finish publishes the outcome. The first connected client is the winner, which takes the response.
 func (s *sharedRequest) finish(resp *http.Response, err error) {
 	if s.worthRemembering() {
 		s.coalescer.remember(s)
@@ -163,11 +158,10 @@ func (s *sharedRequest) publish(resp *http.Response, err error) {
 	}
 }
 
-// How long a failed request is remembered after it was given up or sent again,
-// how long in all, and how many are. Agents that ignore X-Should-Retry send a
-// request again until their own retries are used up (Claude Code eleven times,
-// Codex thirty). All of these get the same answer, and its short Retry-After
-// brings them there soon. Measured with both.
+// How long a failed request is remembered after it was given up or sent again, how long in all, and how many
+// are. Agents that ignore X-Should-Retry send a request again until their own retries are used up (Claude
+// Code eleven times, Codex thirty). All of these get the same answer, and its short Retry-After brings them
+// there soon. Measured with both.
 const (
 	rememberFor    = 75 * time.Second
 	rememberAtMost = 15 * time.Minute
@@ -255,8 +249,7 @@ func (f *failedRequest) same(c *call) bool {
 	return f.requestKey == c.key() && f.stillHolds(c) && f.sum == c.body.Digest()
 }
 
-// precedes reports whether a call is the next one of a session whose last request
-// was given up.
+// precedes reports whether a call is the next one of a session whose last request was given up.
 func (f *failedRequest) precedes(c *call, now time.Time) bool {
 	return f.session != "" && f.session == c.info.Session && f.model == c.parsed.Model &&
 		f.gaveUp() && now.Before(f.at.Add(rememberFor)) && f.stillHolds(c)

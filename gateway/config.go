@@ -37,9 +37,8 @@ type Upstream struct {
 	Transport http.RoundTripper      // reaches it; nil: the gateway's
 }
 
-// Limits bounds each try. When one expires, the try has failed with a
-// [fault.Timeout], or with a [fault.UpstreamTimeout] while connecting. A zero
-// field sets no limit.
+// Limits bounds each try. When one expires, the try has failed with a [fault.Timeout], or with a
+// [fault.UpstreamTimeout] while connecting. A zero field sets no limit.
 type Limits struct {
 	Connect   time.Duration // until the connection is established; only for pooled connections: no Transport, no Base
 	FirstByte time.Duration // from sending the request to the first byte of an answer
@@ -95,8 +94,7 @@ type settings struct {
 	fallback []Fallback
 }
 
-// settings returns what holds for the requests to a model. The upstream's own
-// policy and limits are set.
+// settings returns what holds for the requests to a model. The upstream's own policy and limits are set.
 func (u *Upstream) settings(model string) settings {
 	s := settings{*u.Policy, *u.Limits, u.Fallback}
 	for _, r := range u.Routes {

@@ -35,8 +35,7 @@ func (f Fallback) hop() route.Hop {
 	return h
 }
 
-// next returns the upstream where the request goes after the end of a run; nil:
-// it ends too.
+// next returns the upstream where the request goes after the end of a run; nil: it ends too.
 func (f *failover) next(e route.End) *upstream {
 	if !f.Go(e) {
 		return nil

@@ -1,14 +1,12 @@
-// Package gateway is a reverse proxy for the APIs of language models. It retries
-// a request for an answer until the provider is back, and the client, which only
-// needs another base URL, never notices.
+// Package gateway is a reverse proxy for the APIs of language models. It retries a request for an answer
+// until the provider is back, and the client, which only needs another base URL, never notices.
 //
-// Package transport retries and decides what may be retried; package breaker
-// holds what all callers of a failing upstream share. The gateway adds what a
-// client on the other side of a connection needs. It selects the upstream, keeps
-// the request's body and the client's connection while the request waits, and
-// reports a failure in the API's own form once the headers are out. It coalesces
-// a request that is sent again, fails over to another upstream, and ends
-// everything when the client disconnects. A request for no answer is proxied.
+// Package transport retries and decides what may be retried; package breaker holds what all callers of a
+// failing upstream share. The gateway adds what a client on the other side of a connection needs. It selects
+// the upstream, keeps the request's body and the client's connection while the request waits, and reports a
+// failure in the API's own form once the headers are out. It coalesces a request that is sent again, fails
+// over to another upstream, and ends everything when the client disconnects. A request for no answer is
+// proxied.
 package gateway
 
 import (
@@ -24,8 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/spool"
 )
 
-// Gateway is the handler. Its methods may be called by many goroutines at the
-// same time.
+// Gateway is the handler. Its methods may be called by many goroutines at the same time.
 type Gateway struct {
 	id        string // marks what it sends, to know a request that comes back to it
 	setup     atomic.Pointer[setup]
@@ -39,9 +36,8 @@ type Gateway struct {
 	drain, close      context.CancelCauseFunc
 }
 
-// maxSlowReads is how many requests to a failing upstream are read at a time.
-// If only one of its models or accounts fails, slow clients may delay a request
-// for another for as long as the server's read timeout.
+// maxSlowReads is how many requests to a failing upstream are read at a time. If only one of its models or
+// accounts fails, slow clients may delay a request for another for as long as the server's read timeout.
 const maxSlowReads = 64
 
 // errClosing ends the requests of a gateway that is drained or closed.
@@ -58,9 +54,8 @@ func New(c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// Use replaces the configuration for the requests that arrive from then on. An
-// upstream that keeps its name and base URL keeps its breaker. On an error, that
-// of [Config.Check], the old configuration stays.
+// Use replaces the configuration for the requests that arrive from then on. An upstream that keeps its name
+// and base URL keeps its breaker. On an error, that of [Config.Check], the old configuration stays.
 func (g *Gateway) Use(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -70,14 +65,12 @@ func (g *Gateway) Use(c Config) error {
 	return nil
 }
 
-// Drain ends all waits: a waiting request is answered with an error that its
-// client may retry. Tries and answers in progress go on, and
-// http.Server.Shutdown waits for them.
+// Drain ends all waits: a waiting request is answered with an error that its client may retry. Tries and
+// answers in progress go on, and http.Server.Shutdown waits for them.
 func (g *Gateway) Drain() { g.drain(errClosing) }
 
-// Close drains the gateway and ends the requests in progress too: each with an
-// error that its client may retry, or, when part of its answer is out, with the
-// API's own error event.
+// Close drains the gateway and ends the requests in progress too: each with an error that its client may
+// retry, or, when part of its answer is out, with the API's own error event.
 func (g *Gateway) Close() {
 	g.Drain()
 	g.close(errClosing)

@@ -20,15 +20,13 @@ const (
 	pingWriteTimeout = 10 * time.Second // a client that reads no ping for so long is gone
 )
 
-// keepalive keeps a client's connection open while its request waits. It sends
-// nothing before a fault has happened to this or a shared request, so that a slow
-// first try keeps its true status. It commits, with status 200 and the first ping,
-// when the next try of a stream fails too, or some time after the request arrived.
-// From then on it writes whole frames until it is stopped.
+// keepalive keeps a client's connection open while its request waits. It sends nothing before a fault has
+// happened to this or a shared request, so that a slow first try keeps its true status. It commits, with
+// status 200 and the first ping, when the next try of a stream fails too, or some time after the request
+// arrived. From then on it writes whole frames until it is stopped.
 //
-// It has no goroutine while it waits, and only the timer's goroutine writes: a
-// stack that has written stays twice as large for as long as its request waits.
-// The nil keepalive does nothing.
+// It has no goroutine while it waits, and only the timer's goroutine writes: a stack that has written stays
+// twice as large for as long as its request waits. The nil keepalive does nothing.
 type keepalive struct {
 	call   *call
 	client dialect.Client
@@ -43,8 +41,7 @@ type keepalive struct {
 	stopped   bool
 }
 
-// newKeepalive returns the keepalive of a call; nil if the form of the answer is
-// not known.
+// newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
 func newKeepalive(c *call) *keepalive {
 	if c.unreadable {
 		return nil

@@ -23,9 +23,8 @@ const shouldRetryHeader = "X-Should-Retry"
 // headerPrefix begins the headers between the client and the gateway.
 const headerPrefix = "X-Ridethrough-"
 
-// credentialHeaders are the headers in which clients send credentials. Each goes
-// only to an upstream whose API uses it. A browser's cookies are for other
-// programs at this address.
+// credentialHeaders are the headers in which clients send credentials. Each goes only to an upstream whose
+// API uses it. A browser's cookies are for other programs at this address.
 var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
 
 // newOutgoing returns the request for an upstream.

@@ -80,8 +80,7 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 	u.proxy.ServeHTTP(w, out)
 }
 
-// bufferBody keeps the body of a request for another try. A body that is too large
-// is sent once.
+// bufferBody keeps the body of a request for another try. A body that is too large is sent once.
 func bufferBody(r *http.Request) {
 	if r.ContentLength < 0 || r.ContentLength > repeatBound {
 		return
@@ -118,8 +117,7 @@ func reply(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// serveUnmatched answers a request that matches no upstream: a client's check for
-// a server, or a browser.
+// serveUnmatched answers a request that matches no upstream: a client's check for a server, or a browser.
 func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -108,9 +108,8 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 	return newPooledTransport(up.Limits.Connect)
 }
 
-// newPooledTransport returns a transport for many requests to few hosts: package
-// http1's for plain HTTP/1.1, net/http's for the rest. Content encodings pass
-// unchanged.
+// newPooledTransport returns a transport for many requests to few hosts: package http1's for plain HTTP/1.1,
+// net/http's for the rest. Content encodings pass unchanged.
 func newPooledTransport(connect time.Duration) *http1.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
@@ -173,9 +172,8 @@ func (a *api) compatibleAPIs() []string {
 	return nil
 }
 
-// pathPrefix returns the path before that of a request. A base URL is what the
-// API's clients take for one: OpenAI's ends with a version, whatever its name, the
-// others end before it. A version is never doubled.
+// pathPrefix returns the path before that of a request. A base URL is what the API's clients take for one:
+// OpenAI's ends with a version, whatever its name, the others end before it. A version is never doubled.
 func (u *upstream) pathPrefix() (plain, escaped string) {
 	plain, escaped = strings.TrimRight(u.baseURL.Path, "/"), strings.TrimRight(u.baseURL.EscapedPath(), "/")
 	if u.api.versioned {

@@ -137,8 +137,7 @@ func (s *sharedRequest) conclude(err error) {
 	}
 }
 
-// send sends the request to its upstream until that has answered or its policy
-// gives up.
+// send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
 	req, err := s.leader.newOutgoing(s.ctx, s.upstream)
 	if err != nil { // the upstream cannot even be asked

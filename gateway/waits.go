@@ -53,8 +53,7 @@ type waitList struct {
 	reclaimer memoryReclaimer
 }
 
-// waitingCall is a call and the shared request that it waits for. A call may
-// wait for one after the other.
+// waitingCall is a call and the shared request that it waits for. A call may wait for one after the other.
 type waitingCall struct {
 	*call
 	shared *sharedRequest
@@ -88,8 +87,7 @@ func (w *waitList) list() []waitingCall {
 	return all
 }
 
-// Waits returns the requests that wait for their answer after a fault, the oldest
-// first.
+// Waits returns the requests that wait for their answer after a fault, the oldest first.
 func (g *Gateway) Waits() []Wait {
 	all := g.waits.list()
 	waits := make([]Wait, len(all))
@@ -178,9 +176,8 @@ func (g *Gateway) Upstreams() []Health {
 	return all
 }
 
-// memoryReclaimer returns memory to the system when many requests have begun to
-// wait. That leaves as much garbage as they keep, and nothing would collect it: a
-// process that waits allocates nothing.
+// memoryReclaimer returns memory to the system when many requests have begun to wait. That leaves as much
+// garbage as they keep, and nothing would collect it: a process that waits allocates nothing.
 type memoryReclaimer struct {
 	mu    sync.Mutex
 	since int       // waits that have begun since the last collection
@@ -188,9 +185,8 @@ type memoryReclaimer struct {
 	timer *time.Timer
 }
 
-// After how many waits a collection is worth its cost, how long these have to
-// begin, and the least time between two: for half a gigabyte one takes a fifth of
-// a second of one processor.
+// After how many waits a collection is worth its cost, how long these have to begin, and the least time
+// between two: for half a gigabyte one takes a fifth of a second of one processor.
 const (
 	reclaimFrom  = 200
 	reclaimAfter = 2 * time.Second

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// Entry is a value that nodes share, such as the outage of an upstream and the
-// node that probes it.
+// Entry is a value that nodes share, such as the outage of an upstream and the node that probes it.
 type Entry struct {
 	Key      string
 	Value    []byte // at most 64 KiB; empty: there is none
 	Revision uint64 // changes with each Put; 0: there is no value
 }
 
-// KV stores entries in memory. They survive a node of a cluster, but not the last
-// one.
+// KV stores entries in memory. They survive a node of a cluster, but not the last one.
 type KV interface {
 	// Get returns an entry; its Value is nil if there is none.
 	Get(ctx context.Context, key string) (Entry, error)

@@ -38,30 +38,25 @@ type Head struct {
 // Ids of conversations, turns and topics and keys of entries are 1 to 128
 // letters, digits, "-" and "_", with single dots inside.
 type Log interface {
-	// Append adds all records behind at, or none, and returns the new end. It
-	// fails with ErrConflict if at is not the end of the log, and with ErrDeleted
-	// if the log was deleted. Without an error the records are durable. After
-	// any other error they may have been written: read the log again.
+	// Append adds all records behind at, or none, and returns the new end. It fails with ErrConflict if at is
+	// not the end of the log, and with ErrDeleted if the log was deleted. Without an error the records are
+	// durable. After any other error they may have been written: read the log again.
 	Append(ctx context.Context, conversation string, at Position, records ...Record) (Position, error)
-	// Read yields the records with numbers above after, up to at least the end
-	// of the log at the time of the call. A missing or changed record ends it
-	// with a *Damage. A log that does not exist is empty; a deleted one ends with
-	// ErrDeleted.
+	// Read yields the records with numbers above after, up to at least the end of the log at the time of the
+	// call. A missing or changed record ends it with a *Damage. A log that does not exist is empty; a deleted
+	// one ends with ErrDeleted.
 	Read(ctx context.Context, conversation string, after int64) iter.Seq2[Record, error]
-	// End returns the end of a log, or ErrDeleted. It is the zero Position for a
-	// log that does not exist.
+	// End returns the end of a log, or ErrDeleted. It is the zero Position for a log that does not exist.
 	End(ctx context.Context, conversation string) (Position, error)
-	// Conversations yields the logs with an id below before, in descending order
-	// of ids; "" starts at the highest. Ids that begin with a time sort newest
-	// first. Deleted logs are left out.
+	// Conversations yields the logs with an id below before, in descending order of ids; "" starts at the
+	// highest. Ids that begin with a time sort newest first. Deleted logs are left out.
 	Conversations(ctx context.Context, before string) iter.Seq2[Head, error]
 	// Delete removes a log for good. A deletion mark remains, so that later
 	// appends fail. Deleting a log that does not exist is no error.
 	Delete(ctx context.Context, conversation string) error
 }
 
-// Damage is the error for a log with a record that is missing or was changed in
-// storage.
+// Damage is the error for a log with a record that is missing or was changed in storage.
 type Damage struct {
 	Conversation string
 	N            int64 // the first record that cannot be trusted
@@ -73,8 +68,7 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("conversation %s is damaged from record %d on: %s", d.Conversation, d.N, d.Why)
 }
 
-// Load returns the records with numbers above after, and the end of the log that
-// they lead to.
+// Load returns the records with numbers above after, and the end of the log that they lead to.
 func Load(ctx context.Context, l Log, conversation string, after int64) ([]Record, Position, error) {
 	end, err := l.End(ctx, conversation)
 	if err != nil || end.N <= after {

@@ -38,9 +38,8 @@ type memoryLog struct {
 	deleted bool
 }
 
-// Memory returns a store that ends with the process, for tests. It runs no
-// goroutine and waits with package time only, so it works in a bubble of
-// testing/synctest.
+// Memory returns a store that ends with the process, for tests. It runs no goroutine and waits with package
+// time only, so it works in a bubble of testing/synctest.
 func Memory() Store {
 	return &memory{
 		closed:    make(chan struct{}),
@@ -55,8 +54,7 @@ func Memory() Store {
 	}
 }
 
-// lock locks the store if the arguments are valid, ctx has not ended and the store
-// is open.
+// lock locks the store if the arguments are valid, ctx has not ended and the store is open.
 func (m *memory) lock(ctx context.Context, invalid error) error {
 	if invalid != nil {
 		return invalid

@@ -1,20 +1,16 @@
-// Package store is the contract for what must outlive a process: one event log
-// per conversation with optimistic concurrency ([Log]), a durable job queue with
-// scheduled delivery ([Queue]), transient publish/subscribe ([PubSub]) and common
-// entries with a TTL ([KV]). It knows no model, no agent and no HTTP. Package
-// conversation is its user.
+// Package store is the contract for what must outlive a process: one event log per conversation with
+// optimistic concurrency ([Log]), a durable job queue with scheduled delivery ([Queue]), transient
+// publish/subscribe ([PubSub]) and common entries with a TTL ([KV]). It knows no model, no agent and no HTTP.
+// Package conversation is its user.
 //
-// [Memory] implements the contract inside the process, for tests. Package
-// store/jetstream implements it on NATS JetStream, embedded or remote. Both pass
-// the suite in store/storetest.
+// [Memory] implements the contract inside the process, for tests. Package store/jetstream implements it on
+// NATS JetStream, embedded or remote. Both pass the suite in store/storetest.
 //
-// Two guarantees carry the rest. An append names the end of the log that it is
-// based on, and fails if the log has grown since. A job is delivered again until
-// it is acknowledged. So the log detects a turn that runs twice, and a turn whose
-// worker died runs on another one.
+// Two guarantees carry the rest. An append names the end of the log that it is based on, and fails if the log
+// has grown since. A job is delivered again until it is acknowledged. So the log detects a turn that runs
+// twice, and a turn whose worker died runs on another one.
 //
-// A write that returns without an error is durable. After an error its outcome
-// is unknown: read the log.
+// A write that returns without an error is durable. After an error its outcome is unknown: read the log.
 package store
 
 import (
@@ -60,9 +56,8 @@ type Store interface {
 type Lifecycle interface {
 	// Health returns the store's state.
 	Health(ctx context.Context) (Health, error)
-	// Close closes the store. Operations in progress end with ErrClosed. Leases
-	// that are still held expire later, so return them first. Closing a closed
-	// store is no error.
+	// Close closes the store. Operations in progress end with ErrClosed. Leases that are still held expire
+	// later, so return them first. Closing a closed store is no error.
 	Close(ctx context.Context) error
 }
 

@@ -48,10 +48,9 @@ var (
 	errExit      = errors.New("the tool ended its own goroutine")
 )
 
-// Run runs the tool for a call. It always returns the call's result, at the latest 50 ms after Timeout or
-// the end of ctx: a Func that continues regardless is left behind in its goroutine, and the result says so.
-// A panic in Func is a failed result as well. The output is valid UTF-8; invalid bytes become question
-// marks.
+// Run runs the tool for a call. It always returns the call's result, at the latest 50 ms after Timeout or the
+// end of ctx: a Func that continues regardless is left behind in its goroutine, and the result says so. A
+// panic in Func is a failed result as well. The output is valid UTF-8; invalid bytes become question marks.
 func (t Tool) Run(ctx context.Context, call llm.ToolCall) llm.ToolResult {
 	output, err := t.run(ctx, call.Arguments)
 	if err != nil {

@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// ark is Volcengine's Ark (Doubao). Its codes are made of parts; the many of the
-// form …RateLimitExceeded and InvalidParameter.… need no rows.
-// Source: www.volcengine.com/docs/82379/1299023.
+// ark is Volcengine's Ark (Doubao). Its codes are made of parts; the many of the form …RateLimitExceeded and
+// InvalidParameter.… need no rows. Source: www.volcengine.com/docs/82379/1299023.
 var ark = table{
 	vendor: "ark",
 	names: []row{

@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// azure is Azure OpenAI and AI Foundry, with Azure's API management before them.
-// Sources: learn.microsoft.com on content filtering, on quotas and on 429s.
-// Most of their errors are OpenAI's.
+// azure is Azure OpenAI and AI Foundry, with Azure's API management before them. Sources: learn.microsoft.com
+// on content filtering, on quotas and on 429s. Most of their errors are OpenAI's.
 var azure = table{
 	vendor: "azure",
 	names: []row{

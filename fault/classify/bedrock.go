@@ -2,11 +2,10 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// bedrock is Amazon Bedrock, and the errors that all AWS APIs have in common: as
-// a header, as "__type", as an event of a stream, or in the text of an SDK.
-// Sources: the errors of InvokeModel, Converse and their streams in the API
-// reference, the user guide's troubleshooting of API error codes, and the lists
-// of what AWS SDKs retry.
+// bedrock is Amazon Bedrock, and the errors that all AWS APIs have in common: as a header, as "__type", as an
+// event of a stream, or in the text of an SDK. Sources: the errors of InvokeModel, Converse and their streams
+// in the API reference, the user guide's troubleshooting of API error codes, and the lists of what AWS SDKs
+// retry.
 var bedrock = table{
 	vendor: "bedrock",
 	names: []row{

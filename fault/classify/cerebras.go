@@ -2,8 +2,7 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// cerebras is Cerebras's API. Source: inference-docs.cerebras.ai/support/error and
-// /support/rate-limits.
+// cerebras is Cerebras's API. Source: inference-docs.cerebras.ai/support/error and /support/rate-limits.
 var cerebras = table{
 	vendor: "cerebras",
 	names: []row{

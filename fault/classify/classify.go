@@ -29,8 +29,7 @@ type Ruling struct {
 	Final   bool   // no policy may try again; becomes Error.Final
 }
 
-// Classifier classifies failed tries. The zero value works. It is safe for concurrent use if its judges
-// are.
+// Classifier classifies failed tries. The zero value works. It is safe for concurrent use if its judges are.
 type Classifier struct {
 	Judges []Judge // asked first, in order; the first that knows decides; nil: none
 }

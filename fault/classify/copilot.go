@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// copilot is GitHub Copilot and GitHub Models. Their limits say how long to wait,
-// or nothing. Source: the reports in github/copilot-cli and
-// microsoft/vscode-copilot-release.
+// copilot is GitHub Copilot and GitHub Models. Their limits say how long to wait, or nothing. Source: the
+// reports in github/copilot-cli and microsoft/vscode-copilot-release.
 var copilot = table{
 	vendor: "copilot",
 	names: []row{

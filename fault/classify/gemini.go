@@ -3,13 +3,11 @@ package classify
 import "github.com/ridethrough/ridethrough/fault"
 
 // gemini is Google's: the Gemini API, Vertex AI and Code Assist. Sources:
-// ai.google.dev/gemini-api/docs/api-errors and /troubleshooting, Vertex AI's
-// api-errors, google/rpc/error_details.proto. The names of google.rpc.Code are in
-// grpc.go.
+// ai.google.dev/gemini-api/docs/api-errors and /troubleshooting, Vertex AI's api-errors,
+// google/rpc/error_details.proto. The names of google.rpc.Code are in grpc.go.
 //
-// "You exceeded your current quota" is used for a minute's window, a day's, and a
-// plan without the model. They differ in the other fields: the quota's id,
-// its limit, and how long to wait.
+// "You exceeded your current quota" is used for a minute's window, a day's, and a plan without the model.
+// They differ in the other fields: the quota's id, its limit, and how long to wait.
 var gemini = table{
 	vendor: "gemini",
 	names: []row{

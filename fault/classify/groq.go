@@ -2,8 +2,7 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// groq is Groq's API. Source: console.groq.com/docs/errors, /docs/rate-limits and
-// /docs/flex-processing.
+// groq is Groq's API. Source: console.groq.com/docs/errors, /docs/rate-limits and /docs/flex-processing.
 var groq = table{
 	vendor: "groq",
 	names: []row{

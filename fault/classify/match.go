@@ -99,8 +99,7 @@ func firstEight(s string) (n uint64) {
 	return n
 }
 
-// match returns the ruling of the first rule in precedence whose text is in the folded text and is
-// accepted.
+// match returns the ruling of the first rule in precedence whose text is in the folded text and is accepted.
 func (x *index) match(folded string, accept func(*rule) bool) (Ruling, bool) {
 	var best *phraseRule
 	for i := 0; i < len(folded); {

@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// minimax is MiniMax's API: numbers in base_resp.status_code, often inside a 200,
-// and in brackets behind the sentence of its Anthropic form.
-// Source: platform.minimax.io/docs/api-reference/errorcode.
+// minimax is MiniMax's API: numbers in base_resp.status_code, often inside a 200, and in brackets behind the
+// sentence of its Anthropic form. Source: platform.minimax.io/docs/api-reference/errorcode.
 var minimax = table{
 	vendor: "minimax",
 	names: []row{

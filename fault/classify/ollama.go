@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// ollama is Ollama's server and its cloud. Sources: server/routes.go,
-// server/sched.go and llm/server.go of ollama/ollama, whose texts these are:
-// its errors have no names.
+// ollama is Ollama's server and its cloud. Sources: server/routes.go, server/sched.go and llm/server.go of
+// ollama/ollama, whose texts these are: its errors have no names.
 var ollama = table{
 	vendor: "ollama",
 	texts: []row{

@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// relay is the proxies between a program and a provider: LiteLLM, Portkey,
-// one-api and the SDKs, whose class names are all that some programs keep of an
-// error. Sources: docs.litellm.ai/docs/exception_mapping and
+// relay is the proxies between a program and a provider: LiteLLM, Portkey, one-api and the SDKs, whose class
+// names are all that some programs keep of an error. Sources: docs.litellm.ai/docs/exception_mapping and
 // /docs/proxy/error_reference, and the errors of the official SDKs.
 var relay = table{
 	vendor: "relay",

@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// together is Together's API. Sources: docs.together.ai/docs/error-codes and
-// /docs/serverless/rate-limits: below the dynamic limit a refusal is a 503, above
-// it a 429.
+// together is Together's API. Sources: docs.together.ai/docs/error-codes and /docs/serverless/rate-limits:
+// below the dynamic limit a refusal is a 503, above it a 429.
 var together = table{
 	vendor: "together",
 	broadNames: []row{

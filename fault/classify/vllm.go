@@ -2,9 +2,8 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
-// vllm is the software for running models oneself: vLLM, SGLang, TGI and
-// llama.cpp. Sources: the error bodies of their servers, and of the parser of
-// gpt-oss.
+// vllm is the software for running models oneself: vLLM, SGLang, TGI and llama.cpp. Sources: the error bodies
+// of their servers, and of the parser of gpt-oss.
 var vllm = table{
 	vendor: "vllm",
 	names: []row{

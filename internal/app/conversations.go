@@ -66,9 +66,8 @@ func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, 
 // closeTime is how long a store may take to close.
 const closeTime = 10 * time.Second
 
-// OpenDir opens the conversations in a directory and runs their turns, until ctx
-// ends and end is called. Turns in progress are then released for the process that
-// opens the directory next.
+// OpenDir opens the conversations in a directory and runs their turns, until ctx ends and end is called.
+// Turns in progress are then released for the process that opens the directory next.
 func (w Agents) OpenDir(ctx context.Context, dir string, log *slog.Logger) (host *conversation.Runner, end func(), err error) {
 	store, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
 	if err != nil {

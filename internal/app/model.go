@@ -92,10 +92,9 @@ func Providers() []string {
 	return names
 }
 
-// Model returns the model of a name such as "anthropic/claude-opus-4-5", set up
-// by the environment. The provider may be left out if only it has models with that
-// prefix. No key is needed for a local provider or with a base URL, such as a
-// gateway's.
+// Model returns the model of a name such as "anthropic/claude-opus-4-5", set up by the environment. The
+// provider may be left out if only it has models with that prefix. No key is needed for a local provider or
+// with a base URL, such as a gateway's.
 func Model(name string, env func(string) string) (llm.Model, error) {
 	v, model, err := find(name)
 	if err != nil {
@@ -152,8 +151,7 @@ type Base struct {
 	URL      *url.URL
 }
 
-// Bases returns the base URLs in the environment. It skips invalid ones, which are
-// errors of [Model].
+// Bases returns the base URLs in the environment. It skips invalid ones, which are errors of [Model].
 func Bases(env func(string) string) (all []Base) {
 	for _, v := range vendors() {
 		base := env(v.base)
@@ -171,8 +169,7 @@ func Bases(env func(string) string) (all []Base) {
 	return all
 }
 
-// Suggestions returns a line for each provider that the environment has
-// credentials for.
+// Suggestions returns a line for each provider that the environment has credentials for.
 func Suggestions(env func(string) string) []string {
 	var ready []string
 	for _, v := range vendors() {

@@ -1,6 +1,5 @@
-// Package cli is the root of the command line: it builds the tree of commands,
-// handles signals and turns a command's error into an exit code. The commands
-// are in the packages below it, one for each family.
+// Package cli is the root of the command line: it builds the tree of commands, handles signals and turns a
+// command's error into an exit code. The commands are in the packages below it, one for each family.
 package cli
 
 import (
@@ -22,9 +21,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// Main runs the program on the process's own arguments and files. The first
-// SIGINT or SIGTERM shuts the command down in order, a second one ends the
-// process at once.
+// Main runs the program on the process's own arguments and files. The first SIGINT or SIGTERM shuts the
+// command down in order, a second one ends the process at once.
 func Main() int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)

@@ -55,13 +55,11 @@ func (Machine) WithDeadline(ctx context.Context, end time.Time, cause error) (co
 // Woke does nothing: a channel wakes by itself.
 func (Machine) Woke(<-chan struct{}) {}
 
-// slice is how often a long sleep looks at the wall clock. A timer counts
-// monotonic time, which stands still while a laptop is suspended. A sleep ends
-// by the wall clock, at most a slice late.
+// slice is how often a long sleep looks at the wall clock. A timer counts monotonic time, which stands still
+// while a laptop is suspended. A sleep ends by the wall clock, at most a slice late.
 const slice = 15 * time.Second
 
-// SleepOrWake waits by the monotonic clock or the wall clock, whichever reaches
-// the end first.
+// SleepOrWake waits by the monotonic clock or the wall clock, whichever reaches the end first.
 func (Machine) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)

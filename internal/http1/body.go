@@ -6,9 +6,8 @@ import (
 	"net/http"
 )
 
-// Read returns what one read of the connection has brought. It reads again only if
-// that was nothing of the body. Chunks that have come together are returned
-// together.
+// Read returns what one read of the connection has brought. It reads again only if that was nothing of the
+// body. Chunks that have come together are returned together.
 func (x *exchange) Read(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -61,16 +60,14 @@ func (x *exchange) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readInto reads straight into the caller's memory, at most what is left of the
-// body.
+// readInto reads straight into the caller's memory, at most what is left of the body.
 func (x *exchange) readInto(p []byte) []byte {
 	n, err := x.conn.Read(x.frame.bound(p))
 	x.pending = err
 	return p[:n]
 }
 
-// reason returns why the body cannot be read, where more is known than the
-// connection's error.
+// reason returns why the body cannot be read, where more is known than the connection's error.
 func (x *exchange) reason(err error) error {
 	switch {
 	case err == io.EOF:
@@ -85,9 +82,8 @@ func (x *exchange) reason(err error) error {
 	return err
 }
 
-// Close keeps the connection if the rest of the body has been received, and closes
-// it if not. It may be called again, and while another goroutine reads: that ends
-// the read.
+// Close keeps the connection if the rest of the body has been received, and closes it if not. It may be
+// called again, and while another goroutine reads: that ends the read.
 func (x *exchange) Close() error {
 	if x.closed.Swap(true) {
 		return nil

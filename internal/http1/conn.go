@@ -35,9 +35,8 @@ func newConn(c net.Conn, host string) *conn {
 	return made
 }
 
-// usable reports whether an idle connection is open, with nothing to read. It
-// notices an end, or an answer without a request. Where system calls are not
-// available, the next request notices an end.
+// usable reports whether an idle connection is open, with nothing to read. It notices an end, or an answer
+// without a request. Where system calls are not available, the next request notices an end.
 func (c *conn) usable() bool {
 	if c.raw == nil {
 		return true

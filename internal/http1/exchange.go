@@ -20,9 +20,8 @@ const (
 // buffers are for heads.
 var buffers = sync.Pool{New: func() any { return new([bufSize]byte) }}
 
-// exchange is one request and its answer on one connection. It is the body of the
-// answer. Its fields belong to the caller of RoundTrip, and then to the reader of
-// the body, under mu.
+// exchange is one request and its answer on one connection. It is the body of the answer. Its fields belong
+// to the caller of RoundTrip, and then to the reader of the body, under mu.
 type exchange struct {
 	resp    http.Response
 	t       *Transport
@@ -163,8 +162,7 @@ func (x *exchange) abort() {
 	}
 }
 
-// end ends the exchange for the reader. The connection is kept for another one if
-// that is possible.
+// end ends the exchange for the reader. The connection is kept for another one if that is possible.
 func (x *exchange) end(whole bool) {
 	if x.unwatch != nil {
 		x.unwatch()

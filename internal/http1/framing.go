@@ -71,8 +71,7 @@ func closesAfter(resp *http.Response) bool {
 	return true
 }
 
-// contentLength reads a length; -1: there is none. Two are an error, even if they
-// are the same.
+// contentLength reads a length; -1: there is none. Two are an error, even if they are the same.
 func contentLength(values []string) (int64, error) {
 	switch {
 	case len(values) == 0:

@@ -13,8 +13,7 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("malformed HTTP response: "+format, args...)
 }
 
-// scanner looks for the end of a head, and reads no byte twice. A line may end in LF
-// alone, as in net/http.
+// scanner looks for the end of a head, and reads no byte twice. A line may end in LF alone, as in net/http.
 type scanner struct {
 	line  int // where the present line begins
 	seen  int // there is no LF between line and here
@@ -43,8 +42,7 @@ func (s *scanner) end(p []byte) (int, error) {
 	}
 }
 
-// parseHead reads a whole head, which has that many lines. The fields' names and
-// values are parts of it.
+// parseHead reads a whole head, which has that many lines. The fields' names and values are parts of it.
 func parseHead(head string, lines int, resp *http.Response) error {
 	line, rest := cutLine(head)
 	if err := parseStatus(line, resp); err != nil {

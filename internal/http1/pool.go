@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// pool keeps idle connections by host, the latest used at the end. It has no
-// goroutine: a connection is checked when it is taken, and one timer closes those
-// that have been idle for too long.
+// pool keeps idle connections by host, the latest used at the end. It has no goroutine: a connection is
+// checked when it is taken, and one timer closes those that have been idle for too long.
 type pool struct {
 	mu    sync.Mutex
 	hosts map[string][]*conn
@@ -68,8 +67,7 @@ func (t *Transport) put(c *conn) {
 	}
 }
 
-// sweep closes connections that have been idle for too long, and sets the timer for
-// the others.
+// sweep closes connections that have been idle for too long, and sets the timer for the others.
 func (t *Transport) sweep() {
 	p := &t.idle
 	p.mu.Lock()

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// sends reports whether this package sends the request. The others are rare, and
-// left to net/http.
+// sends reports whether this package sends the request. The others are rare, and left to net/http.
 func (t *Transport) sends(req *http.Request) bool {
 	u := req.URL
 	switch {
@@ -39,8 +38,7 @@ func (t *Transport) sends(req *http.Request) bool {
 	return proxy == nil && err == nil
 }
 
-// plainHost reports whether a host can be sent as it is: it has no zone and no user,
-// and is in ASCII.
+// plainHost reports whether a host can be sent as it is: it has no zone and no user, and is in ASCII.
 func plainHost(host string) bool {
 	for i := range len(host) {
 		switch b := host[i]; {
@@ -134,9 +132,8 @@ func appendLine(b []byte, name, value string) []byte {
 	return append(append(b, value...), "\r\n"...)
 }
 
-// appendFields appends the fields that the caller has set, except those that the
-// request determines. An empty User-Agent is left out; of several the first is
-// sent.
+// appendFields appends the fields that the caller has set, except those that the request determines. An empty
+// User-Agent is left out; of several the first is sent.
 func appendFields(b []byte, h http.Header) ([]byte, error) {
 	for name, values := range h {
 		if !isToken(name) {
@@ -194,8 +191,7 @@ func hasToken(lists []string, token string) bool {
 	return false
 }
 
-// isToken reports whether s can be a method or the name of a field (RFC 9110,
-// 5.6.2).
+// isToken reports whether s can be a method or the name of a field (RFC 9110, 5.6.2).
 func isToken(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 || tokens[s[i]>>6]&(1<<(s[i]&63)) == 0 {
@@ -212,8 +208,7 @@ var tokens = [2]uint64{
 	(1<<26-1)<<('A'-64) | 1<<('^'-64) | 1<<('_'-64) | 1<<('`'-64) | (1<<26-1)<<('a'-64) | 1<<('|'-64) | 1<<('~'-64),
 }
 
-// isValue reports whether s can be the value of a field: it has no control
-// characters but the tab.
+// isValue reports whether s can be the value of a field: it has no control characters but the tab.
 func isValue(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {

@@ -15,8 +15,7 @@ func (c *conn) tryPeek(fd uintptr) bool {
 	return true
 }
 
-// tryRead reads without waiting; false: there is nothing yet, and no buffer is
-// taken.
+// tryRead reads without waiting; false: there is nothing yet, and no buffer is taken.
 func (c *conn) tryRead(fd uintptr) bool {
 	c.buf = buffers.Get().(*[bufSize]byte)
 	c.n, c.errno = syscall.Read(int(fd), c.buf[:])

@@ -1,13 +1,11 @@
-// Package http1 is an [http.RoundTripper] for upstreams that speak HTTP/1.1
-// without TLS: Ollama, LM Studio, vLLM, a provider behind a proxy on the same
-// machine. The gateway uses it because net/http's own costs about as much as the
-// rest of a proxy: two goroutines for each connection, which exchange each
-// request with the caller.
+// Package http1 is an [http.RoundTripper] for upstreams that speak HTTP/1.1 without TLS: Ollama, LM Studio,
+// vLLM, a provider behind a proxy on the same machine. The gateway uses it because net/http's own costs about
+// as much as the rest of a proxy: two goroutines for each connection, which exchange each request with the
+// caller.
 //
-// Here the calling goroutine writes the request and reads the answer. Only a
-// request that the server reads slowly gets a goroutine of its own. Rare cases,
-// such as https, upgrades, proxies and trailers, are left to net/http. Nothing is
-// tried again, except when a pooled connection turns out to be dead.
+// Here the calling goroutine writes the request and reads the answer. Only a request that the server reads
+// slowly gets a goroutine of its own. Rare cases, such as https, upgrades, proxies and trailers, are left to
+// net/http. Nothing is tried again, except when a pooled connection turns out to be dead.
 //
 // It is strict where two readers of the same bytes could differ about where a
 // message ends (RFC 9112, 6 and 11): such an answer is an error.
@@ -21,29 +19,25 @@ import (
 	"time"
 )
 
-// Transport sends requests over pooled connections. The zero Transport works.
-// It may be used by many goroutines at the same time, and must not be changed
-// or copied after its first use.
+// Transport sends requests over pooled connections. The zero Transport works. It may be used by many
+// goroutines at the same time, and must not be changed or copied after its first use.
 //
-// It does what net/http's Transport with DisableCompression would, with these
-// differences:
+// It does what net/http's Transport with DisableCompression would, with these differences:
 //   - trailers of an answer are read and dropped
 //   - an answer with a folded header line, two lengths, or a length and a transfer
 //     coding is an error
 //   - Pragma is not translated, and Expect is sent without waiting
 //   - only the dial calls [net/http/httptrace]
 //
-// A request's body with a method Bytes() []byte is written from that memory and
-// not read. The memory must not change until the body is closed, which may be
-// after RoundTrip has returned. Reading the body of a request with a GetBody is
-// taken not to block.
+// A request's body with a method Bytes() []byte is written from that memory and not read. The memory must not
+// change until the body is closed, which may be after RoundTrip has returned. Reading the body of a request
+// with a GetBody is taken not to block.
 type Transport struct {
 	// Fallback sends the requests that this Transport does not; nil:
 	// http.DefaultTransport. With an *http.Transport, those for its Proxy too.
 	Fallback http.RoundTripper
 
-	// Dial connects, until its context ends; nil: a net.Dialer with a timeout of
-	// 10 s.
+	// Dial connects, until its context ends; nil: a net.Dialer with a timeout of 10 s.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	IdlePerHost int           // connections kept for later requests, for each host; 0: 256
@@ -52,9 +46,8 @@ type Transport struct {
 	idle pool
 }
 
-// RoundTrip sends one request and returns with the header of its answer. When the
-// request's context ends, so do the request and the reading of the answer's body,
-// with context.Cause.
+// RoundTrip sends one request and returns with the header of its answer. When the request's context ends, so
+// do the request and the reading of the answer's body, with context.Cause.
 //
 // A request on a pooled connection that ends before the first byte of an answer
 // is sent once more on a fresh one, if its body can be had again.
@@ -145,8 +138,7 @@ func (t *Transport) fallback() http.RoundTripper {
 	return t.Fallback
 }
 
-// CloseIdleConnections closes the connections that no request uses, and those
-// of the Fallback.
+// CloseIdleConnections closes the connections that no request uses, and those of the Fallback.
 func (t *Transport) CloseIdleConnections() {
 	t.idle.clear()
 	if f, ok := t.Fallback.(interface{ CloseIdleConnections() }); ok {

@@ -236,8 +236,7 @@ func (u *upload) sendLast(rest []byte) error {
 	return err
 }
 
-// finish releases the body and sets the state: sent if there is no error, else
-// state.
+// finish releases the body and sets the state: sent if there is no error, else state.
 func (u *upload) finish(state int32, err error) {
 	u.close()
 	if u.block != nil {

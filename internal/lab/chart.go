@@ -8,8 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// levels are the characters of a one-line chart, the lowest first. The key is
-// whether they are ASCII.
+// levels are the characters of a one-line chart, the lowest first. The key is whether they are ASCII.
 var levels = map[bool][]rune{
 	false: []rune(" ▁▂▃▄▅▆▇█"),
 	true:  []rune(" .,:-=+*#"),
@@ -54,8 +53,7 @@ func (r Report) minutes() (n int) {
 	return n
 }
 
-// Series returns the requests per minute of result i. All results have series of
-// the same length.
+// Series returns the requests per minute of result i. All results have series of the same length.
 func (r Report) Series(i int) []int { return padded(r.Results[i].PerMinute, r.minutes()) }
 
 func padded(series []int, n int) []int {

@@ -1,14 +1,11 @@
-// Package lab simulates outages in virtual time, to compare retry policies before
-// a real outage does.
+// Package lab simulates outages in virtual time, to compare retry policies before a real outage does.
 //
-// It runs the production code: a retry.Retrier with its policy, and a
-// breaker.Breaker that the callers share. Only the time, the callers and the
-// upstream are simulated. Hours pass in seconds, and the same seed produces the
-// same figures to the byte. Other programs are simulated by the same retrier with
-// their published numbers (strategies.yaml).
+// It runs the production code: a retry.Retrier with its policy, and a breaker.Breaker that the callers share.
+// Only the time, the callers and the upstream are simulated. Hours pass in seconds, and the same seed
+// produces the same figures to the byte. Other programs are simulated by the same retrier with their
+// published numbers (strategies.yaml).
 //
-// The package has no I/O but the files of [WriteGallery]. Command
-// `ridethrough lab` shows the reports.
+// The package has no I/O but the files of [WriteGallery]. Command `ridethrough lab` shows the reports.
 package lab
 
 import (
@@ -21,10 +18,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Run simulates a scenario once for each strategy, each time with the same
-// callers and seed. The results are in the order of the strategies. It returns
-// early, with the cause, when ctx ends. progress is called after each strategy
-// with the number of those done, possibly concurrently; nil: not called.
+// Run simulates a scenario once for each strategy, each time with the same callers and seed. The results are
+// in the order of the strategies. It returns early, with the cause, when ctx ends. progress is called after
+// each strategy with the number of those done, possibly concurrently; nil: not called.
 func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(done int)) (Report, error) {
 	r := Report{Scenario: s, Recovery: recovery(s), Results: make([]Result, len(all))}
 	errs := make([]error, len(all))
@@ -60,8 +56,7 @@ type Report struct {
 	Results  []Result
 }
 
-// recovery returns the end of the last outage. Limited capacity counts only if
-// there is no other outage.
+// recovery returns the end of the last outage. Limited capacity counts only if there is no other outage.
 func recovery(s config.Scenario) (end time.Duration) {
 	for _, o := range s.Outages {
 		if o.Kind != config.Limited {

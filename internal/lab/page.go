@@ -12,13 +12,11 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// recommended is the strategy that the page compares the others with: the
-// default of `ridethrough serve`.
+// recommended is the strategy that the page compares the others with: the default of `ridethrough serve`.
 const recommended = "patient" + withBreaker
 
-// WriteGallery simulates the gallery and writes the page outages.md and a picture
-// of each scenario, outages/NAME.svg, into a directory. progress is called before
-// each scenario.
+// WriteGallery simulates the gallery and writes the page outages.md and a picture of each scenario,
+// outages/NAME.svg, into a directory. progress is called before each scenario.
 func WriteGallery(ctx context.Context, dir string, progress func(config.Scenario)) error {
 	if _, err := os.Stat(filepath.Join(dir, "outages")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err // before minutes of simulation
@@ -38,8 +36,7 @@ func WriteGallery(ctx context.Context, dir string, progress func(config.Scenario
 	return nil
 }
 
-// GalleryFiles simulates the gallery and returns the files of [WriteGallery] by
-// their names.
+// GalleryFiles simulates the gallery and returns the files of [WriteGallery] by their names.
 func GalleryFiles(ctx context.Context, progress func(config.Scenario)) (map[string]string, error) {
 	files := map[string]string{}
 	var page strings.Builder

@@ -39,8 +39,7 @@ func (e *event) Reset(d time.Duration) bool {
 	return was
 }
 
-// slot is an event in the queue. Events of the same time keep the order in which
-// they were scheduled.
+// slot is an event in the queue. Events of the same time keep the order in which they were scheduled.
 type slot struct {
 	at  time.Duration // since the simulation's start
 	seq uint64

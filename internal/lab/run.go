@@ -151,8 +151,7 @@ type Strategy struct {
 	SharesBreaker bool // all callers share a circuit breaker
 }
 
-// OwnStrategy returns a strategy of this project: a policy, with or without a
-// shared circuit breaker.
+// OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker.
 func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
 	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, SharesBreaker: shared}
 	if shared {

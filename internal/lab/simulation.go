@@ -9,10 +9,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// simulation is a discrete-event simulation: its time advances to the next event
-// when no task can run. It is the clock of packages retry and breaker, and it
-// runs tasks one at a time in a deterministic order, so the same seed produces
-// the same run. It is not safe for concurrent use.
+// simulation is a discrete-event simulation: its time advances to the next event when no task can run. It is
+// the clock of packages retry and breaker, and it runs tasks one at a time in a deterministic order, so the
+// same seed produces the same run. It is not safe for concurrent use.
 //
 // A task is a coroutine (iter.Pull) that yields while it sleeps. Ten thousand of
 // them cost ten thousand small stacks and no work for Go's scheduler.
@@ -31,8 +30,7 @@ type simulation struct {
 // errStopped cancels the tasks of a simulation that has ended.
 var errStopped = errors.New("the simulation has ended")
 
-// newSimulation returns a simulation with an arbitrary start, which no figure
-// depends on.
+// newSimulation returns a simulation with an arbitrary start, which no figure depends on.
 func newSimulation() *simulation {
 	return &simulation{
 		start:    time.Date(2026, time.November, 2, 18, 0, 0, 0, time.UTC),
@@ -183,8 +181,7 @@ func (s *simulation) WithDeadline(ctx context.Context, end time.Time, cause erro
 	}
 }
 
-// cancelAfter calls cancel after d, and wakes the task of ctx if its sleep was
-// canceled.
+// cancelAfter calls cancel after d, and wakes the task of ctx if its sleep was canceled.
 func (s *simulation) cancelAfter(ctx context.Context, d time.Duration, cancel func()) clock.Timer {
 	t := ctx.Value(taskKey{}).(*task)
 	return s.AfterFunc(d, func() {

@@ -26,8 +26,7 @@ func ThirdParty() []Strategy {
 	return strategies
 }
 
-// presets returns this project's presets, each with and without a shared circuit
-// breaker.
+// presets returns this project's presets, each with and without a shared circuit breaker.
 func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {

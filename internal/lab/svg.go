@@ -19,8 +19,7 @@ const (
 	maxPoints    = 140 // of a series
 )
 
-// style has colours that are visible on white and on black, and distinguishable in
-// grey.
+// style has colours that are visible on white and on black, and distinguishable in grey.
 const style = `<style>
 text { font: 12px system-ui, sans-serif; fill: #6e7781; }
 .t { font-size: 16px; font-weight: 600; }
@@ -34,8 +33,7 @@ text { font: 12px system-ui, sans-serif; fill: #6e7781; }
 @media (prefers-color-scheme: dark) { text { fill: #9da7b3; } }
 </style>`
 
-// SVG draws the requests and answers per minute of each strategy, each row scaled
-// to its own maximum.
+// SVG draws the requests and answers per minute of each strategy, each row scaled to its own maximum.
 func (r Report) SVG() string {
 	height := plotTop + rowHeight*len(r.Results) + 30
 	var b strings.Builder

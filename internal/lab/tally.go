@@ -79,9 +79,8 @@ func (t *tally) count(c call, err error) {
 	}
 }
 
-// Result is the outcome of a scenario with one strategy. A call is hit when it
-// meets a fault, its own or a shared one. Its wait is the time from its first
-// request to the one that was answered.
+// Result is the outcome of a scenario with one strategy. A call is hit when it meets a fault, its own or a
+// shared one. Its wait is the time from its first request to the one that was answered.
 type Result struct {
 	Strategy  Strategy
 	Calls     int

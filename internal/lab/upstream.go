@@ -64,8 +64,7 @@ func (u *upstream) ask(ctx context.Context, luck float64) error {
 	return u.fault(r)
 }
 
-// decide returns the refusal of a request that arrives now, or how much slower
-// than usual its answer is.
+// decide returns the refusal of a request that arrives now, or how much slower than usual its answer is.
 func (u *upstream) decide(now time.Duration) (r refusal, slower float64) {
 	slower = 1
 	for _, o := range u.outages {

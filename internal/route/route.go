@@ -1,9 +1,8 @@
 // Package route is the failover of packages gateway and agent: it decides when a
 // call leaves the upstream or the model that it is at for the next one.
 //
-// A call leaves when its patience ends, at once for the faults that say so, and
-// when its policy gives up. The gateway and the agent differ in some rules; each
-// difference is a field of [Rules] with its reason.
+// A call leaves when its patience ends, at once for the faults that say so, and when its policy gives up. The
+// gateway and the agent differ in some rules; each difference is a field of [Rules] with its reason.
 package route
 
 import (
@@ -29,9 +28,8 @@ type Rules struct {
 	// one budget, whichever upstream answers; each model of an agent has its own.
 	OneBudget bool
 
-	// FromFault has patience count from the first fault, not from the arrival. The
-	// client of a gateway counts from its request; an agent's turn takes long
-	// without any fault.
+	// FromFault has patience count from the first fault, not from the arrival. The client of a gateway counts
+	// from its request; an agent's turn takes long without any fault.
 	FromFault bool
 
 	// LastTry has the end of patience followed by one more try, and a wait that the
@@ -78,8 +76,7 @@ type End struct {
 // Last reports whether no other one follows.
 func (r *Route) Last() bool { return r.At >= len(r.Hops) }
 
-// Bound returns as much of a wait as patience allows. It reports whether the call
-// leaves at the end of it.
+// Bound returns as much of a wait as patience allows. It reports whether the call leaves at the end of it.
 func (r *Route) Bound(w policy.Wait, now time.Time) (policy.Wait, bool) {
 	if r.Since.IsZero() {
 		r.Since = now

@@ -146,9 +146,8 @@ func (b *Body) Release() {
 	b.compressed = compressed{}
 }
 
-// reader reads a body for one try. Its buffer may be reused once the transport
-// has closed it, which may be after the answer has come, and while another
-// goroutine reads.
+// reader reads a body for one try. Its buffer may be reused once the transport has closed it, which may be
+// after the answer has come, and while another goroutine reads.
 type reader struct {
 	body *Body
 

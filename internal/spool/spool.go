@@ -1,6 +1,5 @@
-// Package spool keeps the bodies of requests for another try: in memory while
-// they are sent, compressed while they wait, and on disk beyond a bound of
-// memory. Package gateway is its user.
+// Package spool keeps the bodies of requests for another try: in memory while they are sent, compressed while
+// they wait, and on disk beyond a bound of memory. Package gateway is its user.
 package spool
 
 import (
@@ -68,8 +67,7 @@ func (s *Spool) File() *os.File {
 	return s.file
 }
 
-// start makes the coders for the first body. They are shared, since each costs
-// megabytes.
+// start makes the coders for the first body. They are shared, since each costs megabytes.
 func (s *Spool) start() {
 	s.once.Do(func() {
 		n := runtime.GOMAXPROCS(0)
@@ -97,8 +95,7 @@ func (s *Spool) compress(plain []byte) compressed {
 	return compressed{memory: slices.Clip(append([]byte(nil), small...))}
 }
 
-// write writes bytes into the first gap of the file that is large enough, or at
-// its end.
+// write writes bytes into the first gap of the file that is large enough, or at its end.
 func (s *Spool) write(p []byte) (at int64, err error) {
 	if s.file == nil {
 		if s.file, err = os.CreateTemp(s.dir, "ridethrough-*"); err != nil {
@@ -160,8 +157,7 @@ func (s *Spool) drop(c compressed) {
 	}
 }
 
-// free frees a place in the file and joins it with the gaps beside it. An empty
-// file is truncated.
+// free frees a place in the file and joins it with the gaps beside it. An empty file is truncated.
 func (s *Spool) free(e extent) {
 	i, _ := slices.BinarySearchFunc(s.gaps, e, func(a, b extent) int { return int(a.at - b.at) })
 	if i < len(s.gaps) && e.at+e.size == s.gaps[i].at {

@@ -50,8 +50,7 @@ func (s Suite) faults(t *testing.T) {
 	})
 }
 
-// responses tests errors with an error status: nothing of what they
-// state may be lost in an SDK.
+// responses tests errors with an error status: nothing of what they state may be lost in an SDK.
 func (s Suite) responses(t *testing.T) {
 	for reply, passes := range map[string]bool{
 		"400": false, "401": false, "402": false, "403": false, "404": false, "413": false, "422": false,
@@ -140,8 +139,7 @@ func (s Suite) streams(t *testing.T) {
 	}
 }
 
-// limits tests a client with limits on silence, as provider.DefaultClient
-// has: other faults stay as they are.
+// limits tests a client with limits on silence, as provider.DefaultClient has: other faults stay as they are.
 func (s Suite) limits(t *testing.T) {
 	for _, row := range []struct {
 		reply string

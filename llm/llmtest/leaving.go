@@ -101,8 +101,7 @@ func (s Suite) coming(t *testing.T) {
 	})
 }
 
-// together sends n requests at once and returns the texts, each once, and
-// how many have failed.
+// together sends n requests at once and returns the texts, each once, and how many have failed.
 func (r *room) together(n int) (said map[string]bool, failed int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup

@@ -1,8 +1,7 @@
 // Package ollama is [llm.Model] for an Ollama server, with the types of Ollama's SDK.
 //
-// The SDK's client is not used: it does not report a broken connection, signs requests with a key file if
-// the environment says so, and allocates eight megabytes per answer. The protocol is one POST and lines of
-// JSON.
+// The SDK's client is not used: it does not report a broken connection, signs requests with a key file if the
+// environment says so, and allocates eight megabytes per answer. The protocol is one POST and lines of JSON.
 package ollama
 
 import (

@@ -81,8 +81,7 @@ func (m *Model) think(e llm.Effort) *api.ThinkValue {
 	return &api.ThinkValue{Value: true}
 }
 
-// messages converts a message; the API has one for each tool result. An empty message of a model is left
-// out.
+// messages converts a message; the API has one for each tool result. An empty message of a model is left out.
 func (m *Model) messages(msg llm.Message) ([]api.Message, error) {
 	switch msg.Role {
 	case llm.User:

@@ -28,8 +28,7 @@ func (m *Model) askResponses(ctx context.Context, r llm.Request, c *provider.Cal
 	return read(resp, &responsesAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}, c)
 }
 
-// responsesParams converts a request. Nothing is stored at the provider; reasoning is transmitted
-// encrypted.
+// responsesParams converts a request. Nothing is stored at the provider; reasoning is transmitted encrypted.
 func (m *Model) responsesParams(r llm.Request) (responses.ResponseNewParams, error) {
 	q := responses.ResponseNewParams{
 		Model:     m.name.Model,

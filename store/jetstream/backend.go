@@ -70,8 +70,7 @@ func (b *backend) begin(ctx context.Context, invalid error) (context.Context, fu
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// publish stores a message and returns its sequence number. It waits for the
-// election of a leader.
+// publish stores a message and returns its sequence number. It waits for the election of a leader.
 func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
 	defer cancel()
@@ -88,8 +87,7 @@ func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.Pu
 	return ack.Sequence, nil
 }
 
-// request sends a request and returns the answer. It waits for the election of a
-// leader.
+// request sends a request and returns the answer. It waits for the election of a leader.
 func (b *backend) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
 	defer cancel()

@@ -22,9 +22,8 @@ const (
 	checkInterval  = 100 * time.Millisecond
 )
 
-// capacity keeps the disk from filling up, because a server refuses all writes
-// after a failed one. New work is refused first, so that turns in progress can
-// end.
+// capacity keeps the disk from filling up, because a server refuses all writes after a failed one. New work
+// is refused first, so that turns in progress can end.
 type capacity struct {
 	dir       string
 	maxBytes  int64 // of the store
@@ -52,8 +51,7 @@ func newCapacity(c Config) (capacity, error) {
 	return k, err
 }
 
-// checkCapacity returns ErrFull if there is no space for a write. Remote servers
-// check for themselves.
+// checkCapacity returns ErrFull if there is no space for a write. Remote servers check for themselves.
 func (b *backend) checkCapacity(p purpose) error {
 	if b.server == nil {
 		return nil

@@ -44,9 +44,8 @@ func modeOf(c Config) string {
 	return standalone
 }
 
-// directory is one that this process has locked. A NATS server does not notice a
-// second one on its directory, and a node of a cluster would delete the streams
-// of a standalone server.
+// directory is one that this process has locked. A NATS server does not notice a second one on its directory,
+// and a node of a cluster would delete the streams of a standalone server.
 type directory struct{ lock *os.File }
 
 // openDirectory creates and locks a directory, and checks its format and mode.
@@ -93,8 +92,7 @@ func write(f *os.File, data []byte) error {
 
 func (d directory) unlock() error { return d.lock.Close() }
 
-// checkFormat marks a new directory, and refuses the store of another version or
-// mode.
+// checkFormat marks a new directory, and refuses the store of another version or mode.
 func checkFormat(dir, mode string) error {
 	text, err := os.ReadFile(filepath.Join(dir, formatName))
 	switch {
@@ -144,9 +142,8 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// Remove deletes a directory that holds a store, of any format. It fails with
-// store.ErrInUse while a process has the store open. Removing a store that does
-// not exist is no error.
+// Remove deletes a directory that holds a store, of any format. It fails with store.ErrInUse while a process
+// has the store open. Removing a store that does not exist is no error.
 func Remove(dir string) error {
 	d, err := lockDirectory(dir, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -162,9 +159,8 @@ func Remove(dir string) error {
 	return nil
 }
 
-// removeAll deletes the lock and the mark last: a process that opens the store
-// meanwhile finds it in use, and what an interrupted removal leaves is still
-// known as a store.
+// removeAll deletes the lock and the mark last: a process that opens the store meanwhile finds it in use, and
+// what an interrupted removal leaves is still known as a store.
 func removeAll(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

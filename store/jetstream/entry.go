@@ -24,8 +24,7 @@ type logEntry struct {
 	Records []store.Record `json:"records"`
 }
 
-// encodeEntry returns the entry for a position, and the position behind it
-// without its Seq.
+// encodeEntry returns the entry for a position, and the position behind it without its Seq.
 func encodeEntry(conversation string, at store.Position, records []store.Record) ([]byte, store.Position, error) {
 	if err := limit.ID("conversation", conversation); err != nil {
 		return nil, at, err
@@ -83,8 +82,7 @@ func (e logEntry) end(conversation string, data []byte) store.Position {
 	return store.Position{N: e.N + int64(len(e.Records)) - 1, Hash: entryHash(conversation, data)}
 }
 
-// entryHash includes the conversation, so that an entry that was moved to another
-// log is found.
+// entryHash includes the conversation, so that an entry that was moved to another log is found.
 func entryHash(conversation string, data []byte) string {
 	h := sha256.New()
 	h.Write([]byte(conversation))
@@ -143,8 +141,7 @@ type joiner struct {
 	data []byte
 }
 
-// add adds the next message of a subject, and returns an entry once it is
-// complete.
+// add adds the next message of a subject, and returns an entry once it is complete.
 func (j *joiner) add(header nats.Header, data []byte) ([]byte, bool) {
 	i, n, hash, ok := parsePart(header)
 	if !ok {

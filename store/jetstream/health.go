@@ -10,8 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// slowSync is the fsync latency above which an operator is warned: each append
-// waits for one.
+// slowSync is the fsync latency above which an operator is warned: each append waits for one.
 const slowSync = 5 * time.Millisecond
 
 func (b *backend) Health(ctx context.Context) (store.Health, error) {

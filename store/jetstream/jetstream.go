@@ -1,7 +1,6 @@
-// Package jetstream implements package store on NATS JetStream: on a server inside
-// this process that stores in a directory ([Open]), alone or as a node of a
-// cluster, or on remote servers ([Dial]). It is the only package that links a NATS
-// server.
+// Package jetstream implements package store on NATS JetStream: on a server inside this process that stores
+// in a directory ([Open]), alone or as a node of a cluster, or on remote servers ([Dial]). It is the only
+// package that links a NATS server.
 package jetstream
 
 import (
@@ -25,8 +24,7 @@ var (
 	// ErrMode reports that a directory has the store of a standalone process and
 	// was opened for a cluster, or the reverse. Export and import to change that.
 	ErrMode = errors.New("the store has another mode")
-	// ErrFormat reports a store that another version has written, in a format
-	// that this version cannot read.
+	// ErrFormat reports a store that another version has written, in a format that this version cannot read.
 	ErrFormat = errors.New("the store has another format")
 	// ErrVersion reports that a NATS server is too old.
 	ErrVersion = errors.New("the NATS server is too old")
@@ -44,8 +42,7 @@ type Config struct {
 	Log     *slog.Logger  // for the server's warnings and errors; nil: none
 }
 
-// Cluster makes a store one node of several. All nodes need the same name and
-// secret.
+// Cluster makes a store one node of several. All nodes need the same name and secret.
 type Cluster struct {
 	Name     string
 	Node     string      // this node's name, unique in the cluster
@@ -57,9 +54,8 @@ type Cluster struct {
 	Replicas int         // of everything; 0: 3
 }
 
-// Remote configures the use of NATS servers of version 2.14 or later. Their
-// JetStream needs "sync_interval: always", which a client cannot check: without
-// it, a power failure loses acknowledged writes.
+// Remote configures the use of NATS servers of version 2.14 or later. Their JetStream needs "sync_interval:
+// always", which a client cannot check: without it, a power failure loses acknowledged writes.
 type Remote struct {
 	URL         string        // "nats://host:4222", or several with commas
 	Credentials string        // name of a credentials file; "": only those in the URL
@@ -68,8 +64,7 @@ type Remote struct {
 	Lease       time.Duration // how long a lease lasts without Extend; 0: 30 s
 }
 
-// Open opens the store in a directory, or creates it. A second process gets
-// store.ErrInUse.
+// Open opens the store in a directory, or creates it. A second process gets store.ErrInUse.
 func Open(ctx context.Context, c Config) (store.Store, error) {
 	s, err := startServer(c)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
-// isDeletion reports whether a message marks an entry that was deleted or has
-// expired.
+// isDeletion reports whether a message marks an entry that was deleted or has expired.
 func isDeletion(h nats.Header) bool {
 	return h.Get(deletedHeader) != "" || h.Get("Nats-Marker-Reason") != ""
 }

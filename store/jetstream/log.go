@@ -174,8 +174,7 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 	}
 }
 
-// read yields the records of a log. It returns errStopped if yield does not want
-// more.
+// read yields the records of a log. It returns errStopped if yield does not want more.
 func (b *backend) read(ctx context.Context, conversation string, yield func(store.Record) bool) error {
 	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
-// subscriptions are all current ones. After a reconnection each may have missed
-// messages.
+// subscriptions are all current ones. After a reconnection each may have missed messages.
 type subscriptions struct {
 	mu      sync.Mutex
 	current map[*subscription]bool

@@ -74,8 +74,7 @@ func (b *backend) Unschedule(ctx context.Context, turn string) error {
 	return annotate("unschedule job", err)
 }
 
-// takers are the calls of Take, in order. One request at a time fetches for all
-// of them.
+// takers are the calls of Take, in order. One request at a time fetches for all of them.
 type takers struct {
 	mu       sync.Mutex
 	waiting  []chan *lease
@@ -163,9 +162,8 @@ func (b *backend) keepFetching() bool {
 	return b.takers.fetching
 }
 
-// fetchJob requests one job, and returns nil if none becomes due for a while. It
-// needs an inbox of its own: a job arrives under its own subject, so the library
-// cannot match it with a request.
+// fetchJob requests one job, and returns nil if none becomes due for a while. It needs an inbox of its own: a
+// job arrives under its own subject, so the library cannot match it with a request.
 func (b *backend) fetchJob(inbox string, jobs <-chan *nats.Msg) (*nats.Msg, error) {
 	ctx, cancel := context.WithTimeout(b.lifetime, fetchExpiry+requestTimeout/3)
 	defer cancel()

@@ -44,8 +44,7 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// lastMessage returns the last message of a subject, as the stream's leader has
-// it.
+// lastMessage returns the last message of a subject, as the stream's leader has it.
 func (b *backend) lastMessage(ctx context.Context, stream, subject string) (storedMessage, error) {
 	if !b.options.standalone {
 		return b.getFromLeader(ctx, stream, getRequest{Last: subject})
@@ -99,9 +98,8 @@ func statusError(m *nats.Msg) error {
 	return fmt.Errorf("NATS status %s %s", m.Header.Get("Status"), m.Header.Get("Description"))
 }
 
-// messages yields the messages of a subject from a sequence number on, up to the
-// current end of the stream. It ends with errGap if the stream counts more
-// messages than it can read.
+// messages yields the messages of a subject from a sequence number on, up to the current end of the stream.
+// It ends with errGap if the stream counts more messages than it can read.
 func (b *backend) messages(ctx context.Context, subject string, from uint64, batch int) iter.Seq2[storedMessage, error] {
 	return func(yield func(storedMessage, error) bool) {
 		s := scan{b: b, subject: subject, from: from, batch: batch}
@@ -147,8 +145,7 @@ func (s *scan) readPages(ctx context.Context, yield func(storedMessage) bool) er
 	}
 }
 
-// readRest reads what the replica did not have yet from the leader, and
-// distinguishes a gap from the end.
+// readRest reads what the replica did not have yet from the leader, and distinguishes a gap from the end.
 func (s *scan) readRest(ctx context.Context, yield func(storedMessage) bool) error {
 	if s.b.options.standalone {
 		return s.checkGap(ctx)

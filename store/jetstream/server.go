@@ -94,9 +94,8 @@ func (s *embeddedServer) InProcessConn() (net.Conn, error) {
 	return s.server.InProcessConn()
 }
 
-// restartAfterFailure restarts the server after a failed write: until then it refuses all
-// writes, even if there is space again. The client reconnects after the lock is
-// released, because InProcessConn takes it.
+// restartAfterFailure restarts the server after a failed write: until then it refuses all writes, even if
+// there is space again. The client reconnects after the lock is released, because InProcessConn takes it.
 func (s *embeddedServer) restartAfterFailure() error {
 	restarted, err := s.restart()
 	if err != nil || !restarted {
@@ -178,8 +177,7 @@ func (s *embeddedServer) stop() error {
 	return errors.Join(s.watermarks.close(), s.dir.unlock())
 }
 
-// serverLog passes the server's warnings and errors on, and notices when a write
-// has failed.
+// serverLog passes the server's warnings and errors on, and notices when a write has failed.
 type serverLog struct {
 	log         *slog.Logger // nil: none
 	writeFailed *atomic.Bool

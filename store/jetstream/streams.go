@@ -80,9 +80,8 @@ func logConfig() jetstream.StreamConfig {
 	}
 }
 
-// jobConfig configures the stream of the jobs, each of which is deleted with its
-// acknowledgement. A stream with schedules cannot discard new messages; without a
-// size limit it discards nothing.
+// jobConfig configures the stream of the jobs, each of which is deleted with its acknowledgement. A stream
+// with schedules cannot discard new messages; without a size limit it discards nothing.
 func jobConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: jobStream, Subjects: []string{scheduledPrefix + ">", duePrefix + ">"},
@@ -153,8 +152,7 @@ func (b *backend) createConsumer(ctx context.Context) error {
 	return err
 }
 
-// untilLeader repeats an operation until the cluster has a leader for it, or ctx
-// ends.
+// untilLeader repeats an operation until the cluster has a leader for it, or ctx ends.
 func (b *backend) untilLeader(ctx context.Context, do func(context.Context) error) error {
 	timeout := setupTry
 	if b.options.standalone {

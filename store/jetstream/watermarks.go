@@ -77,8 +77,7 @@ func (b *backend) checkWatermarks(ctx context.Context) error {
 	return nil
 }
 
-// check compares the last sequence number of a stream with its watermark, and
-// writes a loss down.
+// check compares the last sequence number of a stream with its watermark, and writes a loss down.
 func (w *watermarks) check(i int, last uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,8 +21,7 @@ func laterJob(turn string) store.Job {
 	return j
 }
 
-// wantJob takes the next job, checks that it is the wanted one and not early, and
-// acknowledges it.
+// wantJob takes the next job, checks that it is the wanted one and not early, and acknowledges it.
 func wantJob(t *testing.T, s Subject, want store.Job, at time.Time) {
 	t.Helper()
 	l := Take(t, s)
@@ -180,8 +179,7 @@ var queueCases = map[string]func(*testing.T, Subject){
 	},
 }
 
-// extend extends a lease for a while, and reports whether no other worker got its
-// job.
+// extend extends a lease for a while, and reports whether no other worker got its job.
 func extend(t *testing.T, s Subject, l store.Lease) bool {
 	t.Helper()
 	for range 12 {

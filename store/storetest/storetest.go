@@ -42,8 +42,7 @@ func Cases() []Case {
 	return all
 }
 
-// Run runs all cases in parallel, each on a store of its own. open closes the
-// store at the end of its test.
+// Run runs all cases in parallel, each on a store of its own. open closes the store at the end of its test.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -1,7 +1,6 @@
-// Package figure turns the measurements of a benchmark into verdicts: medians
-// of rounds, ratios to a baseline that was measured in the same round, and the
-// bounds that they are held against. It only computes, so that what it says
-// can be tested without measuring anything.
+// Package figure turns the measurements of a benchmark into verdicts: medians of rounds, ratios to a baseline
+// that was measured in the same round, and the bounds that they are held against. It only computes, so that
+// what it says can be tested without measuring anything.
 package figure
 
 import (
@@ -99,8 +98,7 @@ func (f Figure) Verdict() Verdict {
 	return Open
 }
 
-// Median is the middle value, or the mean of the two in the middle; NaN if
-// there is no value.
+// Median is the middle value, or the mean of the two in the middle; NaN if there is no value.
 func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 || slices.ContainsFunc(values, math.IsNaN) {

@@ -75,8 +75,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// JSON writes figures for programs, one object to a line. What is no number is
-// null.
+// JSON writes figures for programs, one object to a line. What is no number is null.
 func JSON(w io.Writer, figures []Figure) error {
 	e := json.NewEncoder(w)
 	for _, f := range figures {

@@ -11,8 +11,7 @@ import (
 // limit is how long clients of a loop wait for one answer.
 const limit = 20 * time.Second
 
-// Loop is a number of clients that each ask again as soon as they are
-// answered.
+// Loop is a number of clients that each ask again as soon as they are answered.
 type Loop struct {
 	answers, events atomic.Int64
 	ending, cut     atomic.Bool

@@ -14,9 +14,8 @@ type Sample struct {
 	Whole time.Duration // from sending to the end of the answer
 }
 
-// Open asks so many times a second, whether or not it is answered: client i of n
-// sends the requests i, i+n, i+2n … of one steady beat. It is for one goroutine
-// and keeps its connections from one run to the next.
+// Open asks so many times a second, whether or not it is answered: client i of n sends the requests i, i+n,
+// i+2n … of one steady beat. It is for one goroutine and keeps its connections from one run to the next.
 type Open struct {
 	clients  []*client
 	requests []*Request

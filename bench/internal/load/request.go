@@ -24,8 +24,7 @@ type Request struct {
 	number int64
 }
 
-// numbers is how often one request can be sent until it has the numbers of the
-// book's next one.
+// numbers is how often one request can be sent until it has the numbers of the book's next one.
 const numbers = 1e7
 
 // Request writes a request to a host with a prompt of new text.

@@ -34,9 +34,8 @@ const (
 	endings = ` s ed ing er ly ness able ment al ful`
 )
 
-// Book returns ordinary prose for prompts. It compresses as English does, to
-// about a third, which neither random bytes nor a repeated line would.
-// A Book is for one goroutine.
+// Book returns ordinary prose for prompts. It compresses as English does, to about a third, which neither
+// random bytes nor a repeated line would. A Book is for one goroutine.
 type Book struct {
 	dice       *rand.Rand
 	paragraphs []string
@@ -89,8 +88,7 @@ func paragraph(dice *rand.Rand, words []string, zipf *rand.Zipf) string {
 	return p.String()
 }
 
-// Text returns n bytes of prose, ready for a JSON string. Another call gives
-// other text.
+// Text returns n bytes of prose, ready for a JSON string. Another call gives other text.
 func (b *Book) Text(n int) string {
 	var text strings.Builder
 	text.Grow(n + 4096)

@@ -18,9 +18,8 @@ func Baseline(upstream *url.URL) http.Handler {
 		FlushInterval: -1,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Without this the server closes the request's body as the answer
-		// begins. If the upstream is so fast that the transport has yet to see
-		// the body's end, that breaks the answer off.
+		// Without this the server closes the request's body as the answer begins. If the upstream is so fast
+		// that the transport has yet to see the body's end, that breaks the answer off.
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		proxy.ServeHTTP(w, r)
 	})

@@ -1,6 +1,5 @@
-// Package peer has the other two processes of the benchmark: the upstream,
-// which costs as little as it can, and the baseline, which is the proxy that
-// one writes in ten lines with the standard library.
+// Package peer has the other two processes of the benchmark: the upstream, which costs as little as it can,
+// and the baseline, which is the proxy that one writes in ten lines with the standard library.
 package peer
 
 import (

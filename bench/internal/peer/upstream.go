@@ -116,8 +116,7 @@ func (u *Upstream) play(c net.Conn, model string) error {
 	return err
 }
 
-// over reports whether a refusal has come to its end, and remembers the arrival
-// where it ever does.
+// over reports whether a refusal has come to its end, and remembers the arrival where it ever does.
 func (u *Upstream) over(s Scene) bool {
 	if s.Until.IsZero() {
 		return false

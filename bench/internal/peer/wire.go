@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The upstream's answers are bytes that are made once: it shall not cost more
-// than what is measured.
+// The upstream's answers are bytes that are made once: it shall not cost more than what is measured.
 
 const (
 	jsonHead   = "HTTP/1.1 %s\r\nContent-Type: application/json\r\nDate: Mon, 02 Nov 2026 10:00:00 GMT\r\nX-Request-Id: req_0123456789abcdef\r\nContent-Length: %d\r\n\r\n"

@@ -1,6 +1,5 @@
-// Package proc runs the processes of the benchmark and asks the kernel what
-// they cost: processor time from the process's clock, memory as the
-// proportional set size. What a process says about itself is not asked.
+// Package proc runs the processes of the benchmark and asks the kernel what they cost: processor time from
+// the process's clock, memory as the proportional set size. What a process says about itself is not asked.
 package proc
 
 import (
@@ -11,8 +10,7 @@ import (
 	"strconv"
 )
 
-// ParseSize reads a size, in bytes, of /proc/PID/smaps_rollup or /proc/PID/status
-// by its name.
+// ParseSize reads a size, in bytes, of /proc/PID/smaps_rollup or /proc/PID/status by its name.
 func ParseSize(text []byte, name string) (int64, error) {
 	for line := range bytes.Lines(text) {
 		value, ok := bytes.CutPrefix(line, []byte(name+":"))

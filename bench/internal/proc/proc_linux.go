@@ -30,8 +30,7 @@ type Process struct {
 	ended error         // how, after that
 }
 
-// Start runs a program that listens on addr and waits until it does. It is
-// killed if we die first.
+// Start runs a program that listens on addr and waits until it does. It is killed if we die first.
 func Start(name, addr, folder string, argv ...string) (*Process, error) {
 	log, err := os.CreateTemp(folder, name+"-*.log")
 	if err != nil {
@@ -114,9 +113,8 @@ func (p *Process) Stop() error {
 	}
 }
 
-// CPU is the processor time that the process has used in user mode and in the
-// kernel, to the nanosecond: its clock counts what utime and stime of
-// /proc/PID/stat round to ticks of 10 ms.
+// CPU is the processor time that the process has used in user mode and in the kernel, to the nanosecond: its
+// clock counts what utime and stime of /proc/PID/stat round to ticks of 10 ms.
 func (p *Process) CPU() (time.Duration, error) { return cpu(p.cmd.Process.Pid) }
 
 // OwnCPU is the processor time of this process.
@@ -136,8 +134,7 @@ func cpu(pid int) (time.Duration, error) {
 // share of what it shares with others.
 func (p *Process) PSS() (int64, error) { return p.size("smaps_rollup", "Pss") }
 
-// Peak is the most memory in bytes that the process has had so far, with all
-// that it shares.
+// Peak is the most memory in bytes that the process has had so far, with all that it shares.
 func (p *Process) Peak() (int64, error) { return p.size("status", "VmHWM") }
 
 func (p *Process) size(file, name string) (int64, error) {

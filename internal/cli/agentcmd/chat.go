@@ -147,8 +147,7 @@ func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	return command.Failed(err)
 }
 
-// logger returns a log that writes to a file, since the screen belongs to the
-// conversation.
+// logger returns a log that writes to a file, since the screen belongs to the conversation.
 func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	if c.log == "" {
 		return slog.New(slog.DiscardHandler), discardFile{}, nil
@@ -174,8 +173,7 @@ type discardFile struct{}
 func (discardFile) Write(p []byte) (int, error) { return len(p), nil }
 func (discardFile) Close() error                { return nil }
 
-// errorOutput returns where the standard error of MCP servers goes: into the log
-// while the screen is redrawn.
+// errorOutput returns where the standard error of MCP servers goes: into the log while the screen is redrawn.
 func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {
 	if plain {
 		return c.streams.Err

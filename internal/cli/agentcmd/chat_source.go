@@ -37,8 +37,7 @@ type source struct {
 // serverURL returns the server that stores the conversations; "": this machine.
 func (c *chatCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
 
-// open opens the source of conversations and their tools. errs is for the standard
-// error of MCP servers.
+// open opens the source of conversations and their tools. errs is for the standard error of MCP servers.
 func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (at source, end func(), err error) {
 	end = func() {}
 	if c.patience < 0 {
@@ -179,8 +178,7 @@ func settingsError(err error) error {
 	return serverError(err)
 }
 
-// policy returns the name of the chosen policy; "": it has none, as it is in a
-// file.
+// policy returns the name of the chosen policy; "": it has none, as it is in a file.
 func (c *chatCmd) policy() string {
 	flag := c.settings.Command.Flags().Lookup("policy")
 	switch name := c.config.Policy(); {
@@ -198,8 +196,7 @@ func (c *chatCmd) policy() string {
 // ownPolicy is what the configuration calls a policy without a name.
 const ownPolicy = "own"
 
-// recentConversations is how many conversations are searched for the names of
-// models while the user waits.
+// recentConversations is how many conversations are searched for the names of models while the user waits.
 const recentConversations = 20
 
 // modelNames returns suggestions for /model: recently used models, and the prefixes
@@ -228,8 +225,7 @@ func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []s
 	return all
 }
 
-// resumeCommand returns the command that continues a conversation, with the flags
-// that are not stored in it.
+// resumeCommand returns the command that continues a conversation, with the flags that are not stored in it.
 func (c *chatCmd) resumeCommand(id string) string {
 	args := []string{"ridethrough", "chat"}
 	add := func(flag string, values ...string) {

@@ -18,8 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 )
 
-// Conversations returns the conversations and councils that `serve` has besides
-// the gateway.
+// Conversations returns the conversations and councils that `serve` has besides the gateway.
 func Conversations(s command.Streams) gatewaycmd.Extension {
 	return &conversations{store: storeflags.Flags{Streams: s}}
 }
@@ -76,8 +75,7 @@ func watchBoth(feed *feed.Feed, measured *history.History) func(conversation.Eve
 	}
 }
 
-// writeHistory writes the history to its file until the returned function is called. It
-// calls end first.
+// writeHistory writes the history to its file until the returned function is called. It calls end first.
 func writeHistory(ctx context.Context, measured *history.History, end func()) func() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
@@ -89,8 +87,7 @@ func writeHistory(ctx context.Context, measured *history.History, end func()) fu
 	}
 }
 
-// attachNATS adds conversations that NATS servers store and that other
-// processes may run as well.
+// attachNATS adds conversations that NATS servers store and that other processes may run as well.
 func (c *conversations) attachNATS(ctx context.Context, to *server.Config, w app.Agents) (end func(), err error) {
 	store, err := c.store.Open(ctx, to.Log)
 	if err != nil {

@@ -25,8 +25,7 @@ type councilView interface {
 	broken() error
 }
 
-// newView returns the view that flags choose. unread is called when the answer
-// cannot be written any more.
+// newView returns the view that flags choose. unread is called when the answer cannot be written any more.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
 		return &councilJSON{jsonView: jsonView{w: c.streams.Out, unread: unread, turn: conversation.NewID()}}
@@ -36,9 +35,8 @@ func (c *councilCmd) newView(unread func()) councilView {
 	return &councilTable{textView: shown, answers: c.answers, judged: c.judge != ""}
 }
 
-// queueEvents shows events in order on a goroutine of their own, so that a slow
-// reader does not delay the members. over waits until all are shown; no event may
-// follow.
+// queueEvents shows events in order on a goroutine of their own, so that a slow reader does not delay the
+// members. over waits until all are shown; no event may follow.
 func queueEvents(show func(council.Event)) (queue func(council.Event), over func()) {
 	var mu sync.Mutex
 	var queued []council.Event

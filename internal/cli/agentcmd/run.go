@@ -47,8 +47,7 @@ func Run(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// flagError ends a command with a wrong flag. With --json, the exit event reports
-// the error too.
+// flagError ends a command with a wrong flag. With --json, the exit event reports the error too.
 func (c *runCmd) flagError(_ *cobra.Command, err error) error {
 	if !c.json {
 		return err

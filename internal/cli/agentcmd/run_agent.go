@@ -174,8 +174,7 @@ func badLevel(not string) error {
 	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
 }
 
-// promptLine is how many characters of a tool call are shown for approval: about
-// one screen.
+// promptLine is how many characters of a tool call are shown for approval: about one screen.
 const promptLine = 2000
 
 // approve asks the user at the terminal whether a tool may change things.

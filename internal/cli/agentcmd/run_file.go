@@ -32,8 +32,7 @@ func continueFlag(cmd *cobra.Command, to *string, which string) {
 // isID matches what [conversation.NewID] returns.
 var isID = regexp.MustCompile(`^\d{8}-\d{6}-[a-z2-7]{10}$`)
 
-// checkContinue refuses a conversation that stands where the prompt belongs,
-// behind a space.
+// checkContinue refuses a conversation that stands where the prompt belongs, behind a space.
 func checkContinue(continued string, args []string) error {
 	if continued != latest || len(args) == 0 {
 		return nil
@@ -97,8 +96,7 @@ func (c *runCmd) fileName() (string, error) {
 	return cmp.Or(c.save, name), nil
 }
 
-// latestSaved returns the file of the turn that was saved last; "": there is
-// none.
+// latestSaved returns the file of the turn that was saved last; "": there is none.
 func (c *runCmd) latestSaved() (name string) {
 	var at time.Time
 	all, _ := filepath.Glob(filepath.Join(c.savedDir(), "*.jsonl"))
@@ -163,8 +161,7 @@ func (f *conversationFile) append(_ context.Context, events ...turn.Event) error
 	return err
 }
 
-// close returns the file with which the conversation can be continued; "":
-// there is nothing to continue.
+// close returns the file with which the conversation can be continued; "": there is nothing to continue.
 func (f *conversationFile) close(done bool) string {
 	if f.file == nil {
 		return ""

@@ -15,8 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// stopTime is how long a server may take to end a turn that we have
-// stopped.
+// stopTime is how long a server may take to end a turn that we have stopped.
 const stopTime = 5 * time.Second
 
 // server returns the server on which the turn is to run; "": it runs here.
@@ -33,8 +32,7 @@ func (c *runCmd) checkServerFlags() error {
 	return nil
 }
 
-// runAtServer has the prompt answered by a server, where the turn continues
-// whatever becomes of us.
+// runAtServer has the prompt answered by a server, where the turn continues whatever becomes of us.
 func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
 		return err

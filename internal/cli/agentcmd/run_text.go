@@ -13,8 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// newView returns the view that flags choose. unread is called when the answer
-// cannot be written any more.
+// newView returns the view that flags choose. unread is called when the answer cannot be written any more.
 func (c *runCmd) newView(unread func()) view {
 	if c.json {
 		return &jsonView{w: c.streams.Out, unread: unread}
@@ -157,8 +156,7 @@ func (v *textView) finishLine() {
 	}
 }
 
-// note writes a line of progress. On a shared terminal it ends the answer's line
-// first.
+// note writes a line of progress. On a shared terminal it ends the answer's line first.
 func (v *textView) note(color, format string, args ...any) {
 	if readerLeft(v.err) {
 		return // the reader of the answer has left

@@ -32,8 +32,7 @@ func (b *toolFlags) flags(cmd *cobra.Command) {
 // used reports whether any of them was given.
 func (b *toolFlags) used() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
 
-// open returns the tools and a function that closes them. errs gets the standard
-// error of MCP servers.
+// open returns the tools and a function that closes them. errs gets the standard error of MCP servers.
 func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool, end func(), err error) {
 	var open []interface{ Close() error }
 	end = func() {
@@ -79,8 +78,7 @@ func checkUniqueNames(tools []tool.Tool) error {
 // short because the user may have pressed Ctrl+C.
 const mcpStopTime = 30 * time.Millisecond
 
-// mcpServer reads an MCP server from a flag. Arguments are separated by spaces and
-// cannot be quoted.
+// mcpServer reads an MCP server from a flag. Arguments are separated by spaces and cannot be quoted.
 func mcpServer(text string) (mcp.Server, error) {
 	name, what, ok := strings.Cut(text, "=")
 	words := strings.Fields(what)

@@ -1,5 +1,4 @@
-// Package command has what every command of the command line shares: its
-// streams, its exit codes and its log.
+// Package command has what every command of the command line shares: its streams, its exit codes and its log.
 package command
 
 import (
@@ -33,8 +32,7 @@ type Streams struct {
 	Env      func(string) string // nil: os.Getenv
 }
 
-// StateFile returns the path of a file in the user's state directory; "": there
-// is no home directory.
+// StateFile returns the path of a file in the user's state directory; "": there is no home directory.
 func (s Streams) StateFile(name string) string {
 	home := s.Env("XDG_STATE_HOME")
 	if !filepath.IsAbs(home) {
@@ -61,8 +59,7 @@ func Version() string {
 	return info.Main.Version
 }
 
-// Error is an error with the exit code of its command. Every other error is one
-// of usage.
+// Error is an error with the exit code of its command. Every other error is one of usage.
 type Error struct {
 	Err  error
 	Code int
@@ -88,8 +85,7 @@ func Failed(err error) error {
 	return Error{err, ExitFailed}
 }
 
-// Misconfigured returns an error about an environment variable, with
-// [ExitConfig].
+// Misconfigured returns an error about an environment variable, with [ExitConfig].
 func Misconfigured(variable string, err error) error {
 	return Error{fmt.Errorf("%s: %w", variable, err), ExitConfig}
 }
@@ -104,8 +100,7 @@ type Reported struct{ Message string }
 
 func (r Reported) Error() string { return r.Message }
 
-// Outcome returns the exit code of an error, and the message that was not shown
-// yet; "": there is none.
+// Outcome returns the exit code of an error, and the message that was not shown yet; "": there is none.
 func Outcome(err error) (code int, message string) {
 	if err == nil {
 		return ExitOK, ""

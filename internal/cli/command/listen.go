@@ -23,8 +23,7 @@ func Listen(addr string) (net.Listener, error) {
 	return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", addr, err)
 }
 
-// IsLoopback reports whether a host is this machine's name or address for
-// itself.
+// IsLoopback reports whether a host is this machine's name or address for itself.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Logger returns a log in text for a terminal and in JSON for anything else. A
-// nil level is info.
+// Logger returns a log in text for a terminal and in JSON for anything else. A nil level is info.
 func Logger(w io.Writer, level slog.Leveler) *slog.Logger {
 	if IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: shortTime, Level: level}))

@@ -20,8 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// Flags are the flags about the configuration. [Flags.AddAll] or [Flags.AddFile]
-// adds them to a command.
+// Flags are the flags about the configuration. [Flags.AddAll] or [Flags.AddFile] adds them to a command.
 type Flags struct {
 	Command   *cobra.Command
 	Streams   command.Streams
@@ -65,8 +64,7 @@ func (f *Flags) File() (path string, named bool) {
 	return filepath.Join(home, "ridethrough", "config.yaml"), false
 }
 
-// Read returns the configuration in force: flags before the environment before
-// the file.
+// Read returns the configuration in force: flags before the environment before the file.
 func (f *Flags) Read() (config.Config, error) {
 	path, named := f.File()
 	c, err := config.Load(path)
@@ -87,8 +85,7 @@ func (f *Flags) Read() (config.Config, error) {
 	return c, f.overrideUpstreams(&c)
 }
 
-// override overrides a field of the file with its flag or variable, such as
-// --listen or RIDETHROUGH_LISTEN.
+// override overrides a field of the file with its flag or variable, such as --listen or RIDETHROUGH_LISTEN.
 func (f *Flags) override(c *config.Config, name string) error {
 	if flag := f.Command.Flags().Lookup(name); flag != nil && flag.Changed {
 		if err := c.Set(name, flag.Value.String(), "--"+name); err != nil {
@@ -105,8 +102,7 @@ func (f *Flags) override(c *config.Config, name string) error {
 	return nil
 }
 
-// overrideUpstreams overrides base URLs with RIDETHROUGH_UPSTREAM_NAME, then with
-// --upstream NAME=URL.
+// overrideUpstreams overrides base URLs with RIDETHROUGH_UPSTREAM_NAME, then with --upstream NAME=URL.
 func (f *Flags) overrideUpstreams(c *config.Config) error {
 	for _, name := range slices.Concat(c.Upstreams(), gateway.APIs()) {
 		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
@@ -178,8 +174,7 @@ func Explain(err error) error {
 	return ExplainIn(err, "the configuration")
 }
 
-// ExplainIn is [Explain] for another file. It adds the exit code to other errors
-// too.
+// ExplainIn is [Explain] for another file. It adds the exit code to other errors too.
 func ExplainIn(err error, what string) error {
 	if err == nil {
 		return nil

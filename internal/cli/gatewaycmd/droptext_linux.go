@@ -10,10 +10,9 @@ import (
 	"syscall"
 )
 
-// dropText unmaps the pages of the program's code. Three quarters of them are only
-// used at the start; the others are mapped again from the page cache when they
-// run. Failing only costs memory. With a debugger, which writes breakpoints into
-// these pages, it does nothing.
+// dropText unmaps the pages of the program's code. Three quarters of them are only used at the start; the
+// others are mapped again from the page cache when they run. Failing only costs memory. With a debugger,
+// which writes breakpoints into these pages, it does nothing.
 func dropText() {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil || !bytes.Contains(status, []byte("TracerPid:\t0\n")) {

@@ -7,10 +7,9 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// eventQueue collects events of the gateway and handles them a little later, in
-// order. A request's own goroutine does not log and count, since its stack would
-// stay twice as large while thousands of requests wait. Waking another goroutine
-// for each event would cost more than the event.
+// eventQueue collects events of the gateway and handles them a little later, in order. A request's own
+// goroutine does not log and count, since its stack would stay twice as large while thousands of requests
+// wait. Waking another goroutine for each event would cost more than the event.
 type eventQueue struct {
 	handle func(gateway.Event)
 

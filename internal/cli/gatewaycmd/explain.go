@@ -252,8 +252,7 @@ func parseError(text string, status int) sample {
 	return sample{Where: "network", Body: text}
 }
 
-// parseResponse reads a status line, headers and a body, also in the form that
-// tools print ("HTTP/2 529").
+// parseResponse reads a status line, headers and a body, also in the form that tools print ("HTTP/2 529").
 func parseResponse(text string) (e sample, body string, ok bool) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	line, rest, _ := strings.Cut(text, "\n")

@@ -29,8 +29,7 @@ type reloader struct {
 	shown   atomic.Pointer[config.Config] // the configuration in force
 }
 
-// follow applies the configuration whenever its file changes and on SIGHUP, until
-// stop is called or ctx ends.
+// follow applies the configuration whenever its file changes and on SIGHUP, until stop is called or ctx ends.
 func (c *serveCmd) follow(ctx context.Context, g *reloader) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hangup := make(chan os.Signal, 1)

@@ -133,8 +133,7 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	return command.Failed(out.Err())
 }
 
-// find returns the policy of a name, which is in the configuration or the lab, or
-// of a file.
+// find returns the policy of a name, which is in the configuration or the lab, or of a file.
 func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	conf, err := c.from.Read()
 	if err != nil {

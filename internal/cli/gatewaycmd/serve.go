@@ -1,6 +1,5 @@
-// Package gatewaycmd has the commands about the gateway: serve, config, policy,
-// explain and demo. It imports neither agents nor stores, so that a program
-// with the gateway alone can be made of it.
+// Package gatewaycmd has the commands about the gateway: serve, config, policy, explain and demo. It imports
+// neither agents nor stores, so that a program with the gateway alone can be made of it.
 package gatewaycmd
 
 import (
@@ -61,8 +60,7 @@ type serveCmd struct {
 	extension Extension
 }
 
-// Extension adds something to what `serve` serves besides the gateway, such as
-// conversations.
+// Extension adds something to what `serve` serves besides the gateway, such as conversations.
 type Extension interface {
 	AddFlags(*cobra.Command)
 	// Attach adds it; detach ends it once nothing is served any more.

@@ -1,5 +1,4 @@
-// Package outlook describes in plain sentences what a policy does in an endless
-// outage.
+// Package outlook describes in plain sentences what a policy does in an endless outage.
 package outlook
 
 import (

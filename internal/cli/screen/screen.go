@@ -17,9 +17,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// Screen appends lines and, on a terminal, keeps status rows below them that are
-// redrawn in place. Elsewhere there are no status rows. Its methods may run
-// concurrently.
+// Screen appends lines and, on a terminal, keeps status rows below them that are redrawn in place. Elsewhere
+// there are no status rows. Its methods may run concurrently.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -116,8 +115,7 @@ func (s *Screen) Status(status string) {
 	s.Rows(Row{Amber, status})
 }
 
-// Rows replaces the status rows. Text beyond the width is cut off, since a wrapped
-// row could not be redrawn.
+// Rows replaces the status rows. Text beyond the width is cut off, since a wrapped row could not be redrawn.
 func (s *Screen) Rows(rows ...Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -108,8 +108,7 @@ func (c *doctorCmd) report() error {
 	return nil
 }
 
-// configuration checks the configuration of `serve`. If it is wrong, the other
-// checks use the defaults.
+// configuration checks the configuration of `serve`. If it is wrong, the other checks use the defaults.
 func (c *doctorCmd) configuration() configflags.Resolved {
 	t, err := c.settings.Resolve()
 	if all, ok := errors.AsType[config.Errors](err); ok {

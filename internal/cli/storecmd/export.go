@@ -41,8 +41,7 @@ func Export(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// transferCmd is a call of a command that moves conversations out of or into a
-// store.
+// transferCmd is a call of a command that moves conversations out of or into a store.
 type transferCmd struct {
 	storeflags.Flags
 	store   store.Store

@@ -92,8 +92,7 @@ func (c *transferCmd) source(ctx context.Context, name string) (io.ReadCloser, e
 	return r, nil
 }
 
-// takeOne imports a conversation. It returns an error if no other one can be
-// imported either.
+// takeOne imports a conversation. It returns an error if no other one can be imported either.
 func (c *transferCmd) takeOne(ctx context.Context, one archive.Conversation, sum *imported) error {
 	added, err := c.runner.Restore(ctx, one.ID, one.Records)
 	switch {

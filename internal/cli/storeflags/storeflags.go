@@ -20,8 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
-// Flags are the flags about the store. [Flags.AddAll] or [Flags.AddData] adds them
-// to a command.
+// Flags are the flags about the store. [Flags.AddAll] or [Flags.AddData] adds them to a command.
 type Flags struct {
 	Streams command.Streams
 	command *cobra.Command

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The source of what follows: docs.claude.com, "Messages", "Streaming
-// messages", "Errors" and "Rate limits".
+// The source of what follows: docs.claude.com, "Messages", "Streaming messages", "Errors" and "Rate limits".
 
 // anthropic is the Messages API.
 func anthropic() dialect {
@@ -35,8 +34,7 @@ func speaksAnthropic(r *http.Request) bool {
 		r.URL.Path == "/v1/messages" || strings.HasPrefix(r.URL.Path, "/v1/messages/")
 }
 
-// anthropicMessage returns the message object with its content, stop reason and
-// usage.
+// anthropicMessage returns the message object with its content, stop reason and usage.
 func anthropicMessage(c call, content, stop string, out int) string {
 	return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":%s,"content":[%s],`+
 		`"stop_reason":%s,"stop_sequence":null,"usage":{%s,"service_tier":"standard"}}`,
@@ -82,8 +80,7 @@ func anthropicWhole(c call) string {
 	return anthropicMessage(c, strings.Join(content, ","), anthropicStop(c), c.out())
 }
 
-// anthropicBlock returns a whole block. Arguments that are not a JSON object become
-// an empty one.
+// anthropicBlock returns a whole block. Arguments that are not a JSON object become an empty one.
 func anthropicBlock(c call, b block) string {
 	switch {
 	case b.kind == spoken:

@@ -64,8 +64,7 @@ func readAnthropic(r ask) (call, problem) {
 	return c, firstProblem(body.limits, body.tools, body.texts, body.results, body.thoughts)
 }
 
-// view returns how much of the reasoning is shown. Models from 4.7 on omit its text
-// by default.
+// view returns how much of the reasoning is shown. Models from 4.7 on omit its text by default.
 func (a anthropicAsk) view() view {
 	switch on := a.Thinking.Type == "enabled" || a.Thinking.Type == "adaptive"; {
 	case !on:

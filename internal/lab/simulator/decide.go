@@ -29,8 +29,7 @@ func (p *Provider) decide(x *exchange) decision {
 	return d
 }
 
-// choose chooses a reply. A scripted request counts towards the limit and uses up
-// a reply.
+// choose chooses a reply. A scripted request counts towards the limit and uses up a reply.
 func (p *Provider) choose(at time.Duration, scripted bool) decision {
 	d := decision{reply: p.outage(at)}
 	if d.reply == nil && scripted && p.script.Limit.on() {
@@ -86,8 +85,7 @@ func (p *Provider) outage(at time.Duration) Reply {
 	return nil
 }
 
-// upcoming returns the next scripted reply without using it up, or nil for a
-// normal answer.
+// upcoming returns the next scripted reply without using it up, or nil for a normal answer.
 func (p *Provider) upcoming() Reply {
 	if p.next < len(p.script.Replies) {
 		return p.script.Replies[p.next]

@@ -82,8 +82,7 @@ type call struct {
 	blocked bool // gets no answer, which is no error in this API
 }
 
-// cached returns the number of cached prompt tokens: half of them if the prompt
-// repeats an earlier answer.
+// cached returns the number of cached prompt tokens: half of them if the prompt repeats an earlier answer.
 func (c call) cached() int {
 	if c.repeat {
 		return c.prompt / 2

@@ -37,8 +37,7 @@ func speaksGemini(r *http.Request) bool {
 		strings.HasPrefix(r.URL.Path, "/v1/models/") && strings.Contains(r.URL.Path, ":")
 }
 
-// geminiAnswer returns an answer, or a part of one. finish is why it ends, with
-// its comma; "": it goes on.
+// geminiAnswer returns an answer, or a part of one. finish is why it ends, with its comma; "": it goes on.
 func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 	more := ""
 	if thoughts > 0 {
@@ -53,8 +52,7 @@ func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 		parts, finish, c.prompt, out, c.prompt+out+thoughts, more, c.prompt, quote(c.model), c.id)
 }
 
-// geminiStop returns the finish reason. A malformed call ends an answer without the
-// call.
+// geminiStop returns the finish reason. A malformed call ends an answer without the call.
 func geminiStop(c call) string {
 	reason := "STOP"
 	for _, b := range c.blocks() {
@@ -139,8 +137,7 @@ func geminiChunks(c call) (opening string, content []string, ending string) {
 	return geminiAnswer(c, `{"text":""}`, "", 0, 0), content, geminiAnswer(c, last, geminiStop(c), c.thinking(), c.out()-c.thinking())
 }
 
-// geminiEvents is the stream with alt=sse. It has no terminator: the last event has
-// a finishReason.
+// geminiEvents is the stream with alt=sse. It has no terminator: the last event has a finishReason.
 func geminiEvents(c call) stream {
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
 	s := stream{media: "text/event-stream", failure: event(geminiFailure(problem{status: 503}))}
@@ -225,8 +222,7 @@ func geminiWait(quota string, d time.Duration) string {
 // seconds formats a time as google.protobuf.Duration.
 func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }
 
-// geminiError returns the name that goes with a status, and words in which it
-// comes.
+// geminiError returns the name that goes with a status, and words in which it comes.
 func geminiError(status int) (name, message string) {
 	switch status {
 	case 401:

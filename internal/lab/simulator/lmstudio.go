@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The source of what follows: lmstudio.ai, "LM Studio REST API", "Chat with a
-// model", "Streaming events" and "REST API v0", and for the words of errors
-// the reports in lmstudio-ai/lmstudio-bug-tracker.
+// The source of what follows: lmstudio.ai, "LM Studio REST API", "Chat with a model", "Streaming events" and
+// "REST API v0", and for the words of errors the reports in lmstudio-ai/lmstudio-bug-tracker.
 
 // lmStudio is LM Studio's own API, version 1.
 func lmStudio() dialect {
@@ -134,8 +133,7 @@ func lmStudioError(status int) (kind, message string) {
 	return "invalid_request", "Invalid request"
 }
 
-// lmStudioOld is version 0: OpenAI's API with more about the model, and with named
-// error events.
+// lmStudioOld is version 0: OpenAI's API with more about the model, and with named error events.
 func lmStudioOld() dialect {
 	d := openai()
 	d.idHeader = ""

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The source of what follows: docs/api.md, api/types.go and server/routes.go
-// of ollama/ollama.
+// The source of what follows: docs/api.md, api/types.go and server/routes.go of ollama/ollama.
 
 // ollama is Ollama's own API.
 func ollama() dialect {

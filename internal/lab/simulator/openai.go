@@ -38,8 +38,7 @@ func openaiWhole(c call) string {
 		c.id, c.at.Unix(), quote(c.model), openaiMessage(c), openaiStop(c), openaiUsage(c))
 }
 
-// openaiMessage returns the members of a message. Reasoning is a member of compatible
-// servers only.
+// openaiMessage returns the members of a message. Reasoning is a member of compatible servers only.
 func openaiMessage(c call) string {
 	message, calls := "", []string{}
 	for _, b := range c.blocks() {

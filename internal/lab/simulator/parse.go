@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// bodyKey is the name of the body among a status's headers. HTTP has no such
-	// header.
+	// bodyKey is the name of the body among a status's headers. HTTP has no such header.
 	bodyKey = "body"
 
 	// maxReplies bounds the replies of one line.
@@ -55,10 +54,9 @@ func plain(word string) (Reply, bool) {
 // the body. A value with a comma, a semicolon, a star, a plus, a brace, a space or
 // a quote is written as a Go string in double quotes. An empty text has no replies.
 //
-// A Say consists of think, say and call, joined by plus signs. The arguments of a
-// call are a JSON object, or anything as a Go string in double quotes. Further
-// parts are hidden, mixed, no-ids, stop:length, stop:refusal (see Say), and one of
-// cut, drip and silence.
+// A Say consists of think, say and call, joined by plus signs. The arguments of a call are a JSON object, or
+// anything as a Go string in double quotes. Further parts are hidden, mixed, no-ids, stop:length,
+// stop:refusal (see Say), and one of cut, drip and silence.
 func Parse(words string) ([]Reply, error) {
 	if strings.TrimSpace(words) == "" {
 		return nil, nil

@@ -41,8 +41,7 @@ func (s Say) String() string {
 	return strings.Join(words, "+")
 }
 
-// String returns `list{"path":"."}`, the arguments as a Go string if they are no
-// JSON object.
+// String returns `list{"path":"."}`, the arguments as a Go string if they are no JSON object.
 func (c Call) String() string {
 	switch {
 	case c.Arguments == "":
@@ -153,8 +152,7 @@ func isWay(r Reply) bool {
 	return false
 }
 
-// isWord reports whether s is a name for vendors: letters, digits, _ and -, and at
-// most longest bytes.
+// isWord reports whether s is a name for vendors: letters, digits, _ and -, and at most longest bytes.
 func isWord(s string, longest int) bool {
 	return s != "" && len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')

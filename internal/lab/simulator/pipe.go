@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Pipe is an in-memory net.Listener. It accepts the connections of its own
-// DialContext, over net.Pipe, so that a server and its clients can run inside a
-// testing/synctest bubble. Create it there.
+// Pipe is an in-memory net.Listener. It accepts the connections of its own DialContext, over net.Pipe, so
+// that a server and its clients can run inside a testing/synctest bubble. Create it there.
 //
 // A dial of a closed Pipe is refused as by a closed port. A connection that is
 // closed after SetLinger(0) is reset at its other end.

@@ -105,8 +105,7 @@ func (e Ending) finish() {
 	}
 }
 
-// half sends the first half of the JSON body. A dropped one has the Content-Length
-// of the whole.
+// half sends the first half of the JSON body. A dropped one has the Content-Length of the whole.
 func (x *exchange) half(end Ending) {
 	status, body := x.whole()
 	promised := len(body) / 2
@@ -118,8 +117,7 @@ func (x *exchange) half(end Ending) {
 	end.finish()
 }
 
-// answer sends a normal answer with a wait before each word, or before each piece
-// of a JSON body.
+// answer sends a normal answer with a wait before each word, or before each piece of a JSON body.
 func (x *exchange) answer(pace time.Duration) {
 	if x.streams() {
 		s := x.open()

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Provider is a provider of language models that follows a Script. Its methods
-// may run concurrently.
+// Provider is a provider of language models that follows a Script. Its methods may run concurrently.
 type Provider struct {
 	script    Script
 	server    http.Server
@@ -77,9 +76,8 @@ func (p *Provider) serve(l net.Listener) error {
 	return err
 }
 
-// Transport returns a transport that reaches the provider in memory at any http or
-// https address, without TLS. It is always the same one, and closed with the
-// provider.
+// Transport returns a transport that reaches the provider in memory at any http or https address, without
+// TLS. It is always the same one, and closed with the provider.
 func (p *Provider) Transport() *http.Transport {
 	p.inMemory.Do(func() {
 		if !p.hold() {

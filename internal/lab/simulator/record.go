@@ -13,8 +13,7 @@ const (
 	maxKeptBytes = 1 << 28 // bytes of all bodies
 )
 
-// Request is a request that a provider received. A refused connection is one with
-// only its time and Outcome.
+// Request is a request that a provider received. A refused connection is one with only its time and Outcome.
 type Request struct {
 	At      time.Duration // since the provider's start
 	Method  string

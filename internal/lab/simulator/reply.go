@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Reply is the answer to one request: OK, Say, Status, Denial,
-// Refuse, Reset, Silence, ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or
-// Drip.
+// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, ErrorFirst, RoleError,
+// Cut, Empty, HTML, Error200 or Drip.
 //
 // String returns the reply as Parse reads it.
 type Reply interface {
@@ -30,11 +29,10 @@ type Status struct {
 	Body   string      // "": the provider's own error for a status from 400 on, otherwise empty
 }
 
-// Refuse is a refused connection, which uses up the reply. With Transport the dial
-// is refused. On a real listener the client sees a reset: a program cannot refuse
-// what the kernel has accepted. The answer before it closes its connection, so that
-// the next request dials. A request on another open connection gets no answer: the
-// connection is closed.
+// Refuse is a refused connection, which uses up the reply. With Transport the dial is refused. On a real
+// listener the client sees a reset: a program cannot refuse what the kernel has accepted. The answer before
+// it closes its connection, so that the next request dials. A request on another open connection gets no
+// answer: the connection is closed.
 type Refuse struct{}
 
 // Reset breaks the connection before the first byte of an answer.
@@ -45,8 +43,7 @@ type Silence struct {
 	For time.Duration // 0: until the client leaves
 }
 
-// ErrorFirst is a stream whose first event is an error. The JSON counterpart
-// is an error with status 200.
+// ErrorFirst is a stream whose first event is an error. The JSON counterpart is an error with status 200.
 type ErrorFirst struct{}
 
 // RoleError is a stream that opens normally and has an error in place of content.
@@ -142,8 +139,7 @@ func (c Cut) String() string {
 	return word + ":" + c.End.String()
 }
 
-// String returns "429;retry-after=7", with the headers sorted by name and the body
-// last.
+// String returns "429;retry-after=7", with the headers sorted by name and the body last.
 func (s Status) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.Itoa(s.Code))
@@ -170,8 +166,7 @@ func (o Outage) String() string {
 	return word
 }
 
-// outcome returns a reply in short: a status without headers and body, an answer
-// without its text.
+// outcome returns a reply in short: a status without headers and body, an answer without its text.
 func outcome(r Reply) string {
 	switch r := r.(type) {
 	case Status:

@@ -104,8 +104,7 @@ func (n *numbered) event(kind, members string) string {
 	return sse(kind, fmt.Sprintf(`{"type":%s,"sequence_number":%d,%s}`, quote(kind), n.next-1, members))
 }
 
-// responsesObject returns the response with its error, its items and what it has
-// cost.
+// responsesObject returns the response with its error, its items and what it has cost.
 func responsesObject(c call, status, cause, items, usage string) string {
 	_, incomplete := responsesEnd(c)
 	return fmt.Sprintf(`{"id":"resp_%s","object":"response","created_at":%d,"status":%s,"background":false,"error":%s,`+

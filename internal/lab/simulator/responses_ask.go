@@ -90,8 +90,7 @@ func (a responsesAsk) results() problem {
 	return problem{}
 }
 
-// thoughts checks that reasoning is kept by the client or the server, and is
-// followed by its item.
+// thoughts checks that reasoning is kept by the client or the server, and is followed by its item.
 func (a responsesAsk) thoughts() problem {
 	for i, t := range a.Input {
 		if t.Type != "reasoning" {

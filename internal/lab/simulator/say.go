@@ -29,8 +29,7 @@ type Call struct {
 // Stop is why an answer ends.
 type Stop string
 
-// The reasons to stop. The zero Stop is a complete answer, or calls that wait for
-// their results.
+// The reasons to stop. The zero Stop is a complete answer, or calls that wait for their results.
 const (
 	Length  Stop = "length"  // the maximum length
 	Refusal Stop = "refusal" // a filter; Ollama has none

@@ -1,16 +1,13 @@
-// Package simulator is a provider of language models that fails on command: a
-// Script says which request gets an answer, which an error and which nothing
-// at all. The demo, the command `ridethrough simulator` and the project's
-// tests talk to it instead of a vendor.
+// Package simulator is a provider of language models that fails on command: a Script says which request gets
+// an answer, which an error and which nothing at all. The demo, the command `ridethrough simulator` and the
+// project's tests talk to it instead of a vendor.
 //
-// It speaks Anthropic Messages, OpenAI Chat Completions and Responses, Gemini,
-// Ollama and LM Studio's REST API well enough for the vendors' own SDKs, streamed
-// and not, with reasoning and tool calls. Every answer is the same text, or that
-// of a Say. It checks no credentials. Of a request it reads the model's name, the
-// form of the answer, and whether the vendor would accept the conversation. A tool
-// result without its call, for example, gets the vendor's own 400, and a model
-// whose name begins with "no-such" its own 404. OpenAI requests to port 1234 are
-// answered as LM Studio does.
+// It speaks Anthropic Messages, OpenAI Chat Completions and Responses, Gemini, Ollama and LM Studio's REST
+// API well enough for the vendors' own SDKs, streamed and not, with reasoning and tool calls. Every answer is
+// the same text, or that of a Say. It checks no credentials. Of a request it reads the model's name, the form
+// of the answer, and whether the vendor would accept the conversation. A tool result without its call, for
+// example, gets the vendor's own 400, and a model whose name begins with "no-such" its own 404. OpenAI
+// requests to port 1234 are answered as LM Studio does.
 //
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
 // where a reset is a real TCP reset. [Provider.Transport] reaches it in memory, so
@@ -19,9 +16,8 @@ package simulator
 
 import "time"
 
-// Script defines a provider's behaviour. The first that applies decides: an outage,
-// then the limit, then the next of Replies. A malformed request is answered with
-// the provider's own error and uses up no reply.
+// Script defines a provider's behaviour. The first that applies decides: an outage, then the limit, then the
+// next of Replies. A malformed request is answered with the provider's own error and uses up no reply.
 //
 // The zero Script is a healthy provider.
 type Script struct {
@@ -58,9 +54,8 @@ func (o Outage) reply() Reply {
 	return o.Reply
 }
 
-// Limit bounds the requests in each window of a fixed length, counted from the
-// provider's start. A request beyond it gets a 429 that says when the window
-// ends and uses up no reply. The zero Limit allows everything.
+// Limit bounds the requests in each window of a fixed length, counted from the provider's start. A request
+// beyond it gets a 429 that says when the window ends and uses up no reply. The zero Limit allows everything.
 type Limit struct {
 	N     int           // requests in a window; 0: no limit
 	Every time.Duration // the length of a window; 0: no limit

@@ -1,8 +1,7 @@
-// Package archive reads and writes conversations as JSON lines, for backups, for
-// moving them to another store, and for those that are no longer in use. A line is a
-// record with the id of its conversation. The first line has the format, the last one
-// the number of records, so that a truncated file is noticed. Files can be
-// concatenated, and compressed with gzip.
+// Package archive reads and writes conversations as JSON lines, for backups, for moving them to another
+// store, and for those that are no longer in use. A line is a record with the id of its conversation. The
+// first line has the format, the last one the number of records, so that a truncated file is noticed. Files
+// can be concatenated, and compressed with gzip.
 //
 // The package does not interpret records: package conversation validates them.
 package archive

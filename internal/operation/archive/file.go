@@ -24,10 +24,9 @@ type File struct {
 	added bool  // the file has no last line
 }
 
-// OpenFile opens a file for reading and appending. It creates the file, readable
-// by its owner only, and its directory if they do not exist; id is for a new
-// conversation. A line that was cut off when its writer died is ignored. Other
-// damage is an error with its line and leaves the file as it is.
+// OpenFile opens a file for reading and appending. It creates the file, readable by its owner only, and its
+// directory if they do not exist; id is for a new conversation. A line that was cut off when its writer died
+// is ignored. Other damage is an error with its line and leaves the file as it is.
 func OpenFile(name, id string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err

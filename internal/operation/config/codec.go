@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// codec reads, shows and describes the values of a type, so that parser, schema and
-// manual cannot disagree.
+// codec reads, shows and describes the values of a type, so that parser, schema and manual cannot disagree.
 type codec[T any] struct {
 	schema schema
 	read   func(*reader, *node) (T, bool)
@@ -189,8 +188,7 @@ type named[T any] struct {
 	value T
 }
 
-// byName is the codec of a mapping with names that the user chooses. It keeps their
-// order.
+// byName is the codec of a mapping with names that the user chooses. It keeps their order.
 func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[T]] {
 	s := schema{expected: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
 	return codec[[]named[T]]{
@@ -256,15 +254,13 @@ func newField[S, T any](name string, f codec[T], at func(*S) *T, s fieldDoc) fie
 	}
 }
 
-// formerly sets the field's key in an earlier version, which is rejected with the
-// new name.
+// formerly sets the field's key in an earlier version, which is rejected with the new name.
 func (f field[S]) formerly(old string) field[S] {
 	f.old = old
 	return f
 }
 
-// object is the codec of a mapping with known fields. fresh, unless nil, returns
-// the initial value.
+// object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
 func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
 	if s.Additional = false; s.Type == nil {
 		s.Type = orNothing()

@@ -1,11 +1,9 @@
-// Package config reads the configuration of the gateway: a YAML file with
-// upstreams, keys, policies and limits, and the overrides from flags and the
-// environment.
+// Package config reads the configuration of the gateway: a YAML file with upstreams, keys, policies and
+// limits, and the overrides from flags and the environment.
 //
-// The file is optional. All its mistakes are reported at once, with their lines,
-// and a file with a mistake is not used. Each field is described once, by a codec
-// that reads it, shows it, and yields its schema and its part of the manual. The
-// file does not contain keys, only where they are stored.
+// The file is optional. All its mistakes are reported at once, with their lines, and a file with a mistake is
+// not used. Each field is described once, by a codec that reads it, shows it, and yields its schema and its
+// part of the manual. The file does not contain keys, only where they are stored.
 package config
 
 import (
@@ -24,8 +22,7 @@ import (
 // DefaultListen is the default address of the gateway.
 const DefaultListen = "127.0.0.1:8484"
 
-// Config is a configuration: the values of the file, their overrides and the
-// defaults.
+// Config is a configuration: the values of the file, their overrides and the defaults.
 type Config struct {
 	File   string   // its path; "": no file
 	Listen string   // HOST:PORT
@@ -67,8 +64,7 @@ func Load(name string) (Config, error) {
 	return Parse(name, data)
 }
 
-// readFile reads a file. It refuses a pipe, which cannot be read again and may
-// block forever.
+// readFile reads a file. It refuses a pipe, which cannot be read again and may block forever.
 func readFile(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return nil, errors.New("is a pipe; want a regular file, which can be reread when it changes")
@@ -187,8 +183,7 @@ func (c *Config) Policy() string {
 	return c.policy.name
 }
 
-// SetUpstream overrides the base URL of an upstream, or adds the upstream if its
-// name is that of an API.
+// SetUpstream overrides the base URL of an upstream, or adds the upstream if its name is that of an API.
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
 		if !slices.Contains(gateway.APIs(), name) {

@@ -68,8 +68,7 @@ type source struct {
 // maxColumns is the number of characters of a line that are shown.
 const maxColumns = 120
 
-// fault returns an error for a position, which is moved into the text if it is
-// outside.
+// fault returns an error for a position, which is moved into the text if it is outside.
 func (s source) fault(at pos, format string, args ...any) *Error {
 	e := &Error{File: s.name, Line: min(max(at.line, 1), max(len(s.lines), 1)), Message: fault.Scrub(fmt.Sprintf(format, args...))}
 	line := ""
@@ -85,8 +84,7 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 // mappings, which only contain where the secret is.
 var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 
-// redactLine returns a line without tabs, which would move the mark, and without
-// possible credentials.
+// redactLine returns a line without tabs, which would move the mark, and without possible credentials.
 func redactLine(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

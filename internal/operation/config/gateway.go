@@ -158,8 +158,7 @@ func (c *Config) resolve(chosen choice) policy.Policy {
 	return p
 }
 
-// check reports the gateway's errors at the positions of their upstreams or
-// fallbacks.
+// check reports the gateway's errors at the positions of their upstreams or fallbacks.
 func (m *mapper) check(made gateway.Config) {
 	joined, ok := made.Check().(interface{ Unwrap() []error })
 	if !ok {

@@ -204,8 +204,7 @@ func (t *tree) entries(values []*ast.MappingValueNode) []entry {
 	return entries
 }
 
-// anchor converts a value and registers its anchor afterwards, so that no value
-// contains itself.
+// anchor converts a value and registers its anchor afterwards, so that no value contains itself.
 func (t *tree) anchor(n *ast.AnchorNode) *node {
 	before := t.nodes
 	made := t.node(n.Value)

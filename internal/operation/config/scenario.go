@@ -60,8 +60,7 @@ const (
 	Limited   = "limited"
 )
 
-// requiredByKind are the required fields of each kind of outage. No other kind may have
-// them.
+// requiredByKind are the required fields of each kind of outage. No other kind may have them.
 var requiredByKind = map[string][]string{
 	Total:     nil,
 	Partial:   {"share"},
@@ -113,8 +112,7 @@ func printableText(words string) codec[string] {
 	}, itself)
 }
 
-// invisible reports whether r is a control character, of terminals or of text
-// direction.
+// invisible reports whether r is a control character, of terminals or of text direction.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
@@ -258,8 +256,7 @@ func (n *node) item(i int) *node {
 	return n
 }
 
-// checked returns a codec that also checks each value after all its fields were
-// read.
+// checked returns a codec that also checks each value after all its fields were read.
 func checked[T any](f codec[T], check func(*reader, *node, *T, *schema)) codec[T] {
 	read := f.read
 	f.read = func(r *reader, n *node) (T, bool) {

@@ -35,8 +35,7 @@ type schema struct {
 	fieldDoc        // as a field
 }
 
-// fieldDoc describes a field: its purpose, its default, and without a default what
-// applies if it is left out.
+// fieldDoc describes a field: its purpose, its default, and without a default what applies if it is left out.
 type fieldDoc struct{ doc, def, without string }
 
 // property is a field of an object.

@@ -92,8 +92,7 @@ func variable() codec[string] {
 	return f
 }
 
-// open returns a function that returns the current credential; path makes paths
-// absolute.
+// open returns a function that returns the current credential; path makes paths absolute.
 func (s secret) open(path func(string) string, env func(string) string) (func() (string, error), error) {
 	if s.file != "" {
 		f := &secretFile{path: path(s.file)}
@@ -107,8 +106,7 @@ func (s secret) open(path func(string) string, env func(string) string) (func() 
 	return func() (string, error) { return value, nil }, err
 }
 
-// oneLine trims the space around a credential and rejects one that cannot be in a
-// header.
+// oneLine trims the space around a credential and rejects one that cannot be in a header.
 func oneLine(value string) (string, error) {
 	value = strings.TrimSpace(value)
 	switch {

@@ -107,8 +107,7 @@ func (p *printer) add(path, before, value, rest string) {
 	p.lines = append(p.lines, line{path, before + " " + value, value, p.config.originOf(path, rest)})
 }
 
-// originOf returns the source of a value: the origin of its override, a line of the
-// file, or else rest.
+// originOf returns the source of a value: the origin of its override, a line of the file, or else rest.
 func (c *Config) originOf(path, rest string) string {
 	for p := path; p != ""; p = p[:max(0, strings.LastIndexByte(p, '.'))] {
 		if origin := c.origin[p]; origin != "" {

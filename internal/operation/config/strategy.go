@@ -98,8 +98,7 @@ func statuses() codec[int] {
 	return f
 }
 
-// Retries reports whether the strategy retries after the nth failure, which has
-// this status.
+// Retries reports whether the strategy retries after the nth failure, which has this status.
 func (s *Strategy) Retries(status, n int) bool {
 	for _, f := range s.Fewer {
 		if f.Status == status && n > f.Retries {
@@ -134,8 +133,7 @@ func parseRule(name string, data []byte) (rule, error) {
 	return own, r.done()
 }
 
-// LoadPolicy reads a file with the fields of one policy. The text is a warning
-// about it; "": none.
+// LoadPolicy reads a file with the fields of one policy. The text is a warning about it; "": none.
 func LoadPolicy(name string) (policy.Policy, string, error) {
 	data, err := readFile(name)
 	if err != nil {
@@ -148,8 +146,7 @@ func LoadPolicy(name string) (policy.Policy, string, error) {
 	return own.Policy, policyWarning(own.Policy), nil
 }
 
-// Policies returns the names of all policies: the presets, none, and those of the
-// file.
+// Policies returns the names of all policies: the presets, none, and those of the file.
 func (c *Config) Policies() []string { return c.policyNames() }
 
 // baseName returns the name of a file without its directory and extension.

@@ -129,8 +129,7 @@ func (h *History) resume() {
 	}
 }
 
-// Persist writes the file every minute if there are changes, until ctx ends, and
-// then once more.
+// Persist writes the file every minute if there are changes, until ctx ends, and then once more.
 func (h *History) Persist(ctx context.Context) {
 	if h.path == "" {
 		return

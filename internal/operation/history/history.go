@@ -2,9 +2,8 @@
 // totals of the last week, and incidents. A breaker knows the current state of an
 // upstream; an operator asks after an outage how long it was, and for whom.
 //
-// It receives the events of the gateway and of conversations. It is bounded, holds no
-// content of requests, and outlives the process if it has a file. It decides
-// nothing: no wait depends on it.
+// It receives the events of the gateway and of conversations. It is bounded, holds no content of requests,
+// and outlives the process if it has a file. It decides nothing: no wait depends on it.
 package history
 
 import (
@@ -33,12 +32,10 @@ const (
 // separate from an upstream of the gateway with the same name.
 func OfTurns(provider string) string { return "conversations:" + provider }
 
-// upstreamFaults are the kinds of faults that the upstream causes, unlike those of
-// an invalid request.
+// upstreamFaults are the kinds of faults that the upstream causes, unlike those of an invalid request.
 var upstreamFaults = fault.Transient.With(fault.Unknown, fault.Quota)
 
-// History has the measurements and incidents of all upstreams. Its methods may be
-// called concurrently.
+// History has the measurements and incidents of all upstreams. Its methods may be called concurrently.
 type History struct {
 	path string
 	log  *slog.Logger

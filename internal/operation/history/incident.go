@@ -20,8 +20,7 @@ const (
 	messageSize = 300              // bytes of the provider's message
 )
 
-// Incident is a time in which an upstream, or a model of it, failed several tries
-// in a row.
+// Incident is a time in which an upstream, or a model of it, failed several tries in a row.
 type Incident struct {
 	ID        string
 	Upstream  string
@@ -221,8 +220,7 @@ func (in *incident) settle(as *int) {
 	in.Calls = max(in.Calls, in.Held+in.Lost)
 }
 
-// answered ends the run of a model, unless the try was sent before the failures
-// began.
+// answered ends the run of a model, unless the try was sent before the failures began.
 func (u *upstream) answered(m try) {
 	if u.latest != nil && u.latest.Open() {
 		u.latest.Tries++

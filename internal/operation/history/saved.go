@@ -8,8 +8,7 @@ const (
 	parts      = int64(week/partOfWeek) + 1 // the oldest is partly over
 )
 
-// Saved counts the calls of the last week that were answered after tries had failed
-// in an incident.
+// Saved counts the calls of the last week that were answered after tries had failed in an incident.
 type Saved struct {
 	Calls   int
 	Outages int           // incidents that such calls were held through

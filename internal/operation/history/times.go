@@ -32,8 +32,7 @@ func (t *times) add(d time.Duration) {
 	*t = append(*t, size{n, 1})
 }
 
-// sizeOf returns the bucket of a duration: 0 up to a millisecond, the last one from
-// 40 minutes on.
+// sizeOf returns the bucket of a duration: 0 up to a millisecond, the last one from 40 minutes on.
 func sizeOf(d time.Duration) uint8 {
 	if d <= leastTime {
 		return 0

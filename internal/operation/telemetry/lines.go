@@ -8,8 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// report logs one line for each transition of a request, and none for a request that
-// is answered at once.
+// report logs one line for each transition of a request, and none for a request that is answered at once.
 func report(log *slog.Logger, e gateway.Event) {
 	switch e.Type {
 	case gateway.Retrying:
@@ -48,8 +47,7 @@ func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
 	return log.With("retries", e.Wait.Retries(), "waited", e.Wait.Waited.Round(time.Millisecond).String())
 }
 
-// retrying logs a retry. If the first try got no answer it adds advice, because the
-// address may be wrong.
+// retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
 func retrying(log *slog.Logger, e gateway.Event) {
 	n := e.Wait
 	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
@@ -59,8 +57,7 @@ func retrying(log *slog.Logger, e gateway.Event) {
 	log.Warn("provider retry")
 }
 
-// gaveUp logs that there is no further try. A refused request is no error of the
-// gateway.
+// gaveUp logs that there is no further try. A refused request is no error of the gateway.
 func gaveUp(log *slog.Logger, e gateway.Event) {
 	n := e.Wait
 	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {

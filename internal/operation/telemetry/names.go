@@ -8,9 +8,8 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-// The names of the semantic conventions. Those for generative AI are still in
-// development; this is the only file that follows them. See
-// https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and
+// The names of the semantic conventions. Those for generative AI are still in development; this is the only
+// file that follows them. See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ and
 // https://opentelemetry.io/docs/specs/semconv/http/http-spans/.
 const (
 	operationName    = attribute.Key("gen_ai.operation.name")

@@ -10,9 +10,8 @@ import (
 )
 
 // exporterFor returns the exporter that the environment configures; nil: none. See
-// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
-// The exporter reads its own settings, such as headers and timeouts, from
-// there too.
+// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. The exporter reads its
+// own settings, such as headers and timeouts, from there too.
 func exporterFor(ctx context.Context, env func(string) string) (sdktrace.SpanExporter, error) {
 	first := func(names ...string) string {
 		for _, name := range names {

@@ -67,8 +67,7 @@ type Board interface {
 	Upstreams() []gateway.Health
 }
 
-// Show adds gauges of the current waits and outages to the metrics. It must be called
-// at most once.
+// Show adds gauges of the current waits and outages to the metrics. It must be called at most once.
 func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b)) }
 
 // ServeHTTP serves the metrics.

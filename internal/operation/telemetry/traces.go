@@ -22,8 +22,7 @@ import (
 // callBound bounds the calls that are traced concurrently; others are not traced.
 const callBound = 100_000
 
-// traces creates a span for each call, as its client sees it, with a child for each
-// request that was sent.
+// traces creates a span for each call, as its client sees it, with a child for each request that was sent.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -38,8 +37,7 @@ type traced struct {
 	trace.Span
 }
 
-// newTraces returns a traces. The sampler and the batches are as the OTEL_
-// variables say.
+// newTraces returns a traces. The sampler and the batches are as the OTEL_ variables say.
 func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version string, log *slog.Logger) *traces {
 	who, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -148,8 +146,7 @@ func (t *traces) tried(c traced, e gateway.Event) {
 	span.End(trace.WithTimestamp(end))
 }
 
-// failed marks a span with its fault, without the provider's message, which may
-// repeat a part of the prompt.
+// failed marks a span with its fault, without the provider's message, which may repeat a part of the prompt.
 func failed(span trace.Span, f *fault.Error) {
 	span.SetStatus(codes.Error, f.Label())
 	span.SetAttributes(errorType.String(f.Kind.String()))
@@ -158,8 +155,7 @@ func failed(span trace.Span, f *fault.Error) {
 	}
 }
 
-// errorLog logs errors of the export, at most one a minute: an unreachable
-// collector fails each batch.
+// errorLog logs errors of the export, at most one a minute: an unreachable collector fails each batch.
 type errorLog struct {
 	log *slog.Logger
 

@@ -10,8 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Server is a running server that stores the conversations and runs their turns, with or without a
-// terminal.
+// Server is a running server that stores the conversations and runs their turns, with or without a terminal.
 type Server struct {
 	Client client.Client
 	// Override changes the settings of a conversation that is opened; nil keeps them.

@@ -10,9 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
-// summary is what a list shows of a conversation, in a file beside its store. It is valid until the
-// store is opened again, which changes the time of its lock. So it needs no sync: a stale one is
-// recognized.
+// summary is what a list shows of a conversation, in a file beside its store. It is valid until the store is
+// opened again, which changes the time of its lock. So it needs no sync: a stale one is recognized.
 type summary struct {
 	View     conversation.View
 	WorkDir  string    // the working directory in which the conversation was created

@@ -23,9 +23,8 @@ func MemberNames(members []llm.Name) []string {
 	return names
 }
 
-// MemberLine is the line about a member of a council: state, name, time, budget. It takes fewer than
-// width columns: first the short form is used, then the name is cut, then the line is shed from the
-// right.
+// MemberLine is the line about a member of a council: state, name, time, budget. It takes fewer than width
+// columns: first the short form is used, then the name is cut, then the line is shed from the right.
 func MemberLine(name string, m council.Member, width int) string {
 	glyph, forms := memberForms(m)
 	line := func(name string, form []string) string { return glyph + " " + name + strings.Join(form, "") }

@@ -56,8 +56,7 @@ func advice(e turn.Error) string {
 // onThisMachine reports whether a provider runs on the user's machine.
 func onThisMachine(provider string) bool { return provider == "ollama" || provider == "lmstudio" }
 
-// Details are the lines below the headline: the message, the model, the time waited and the request's
-// id.
+// Details are the lines below the headline: the message, the model, the time waited and the request's id.
 func Details(e turn.Error) []string {
 	lines := []string{OneLine(e.Message)}
 	var more []string

@@ -99,8 +99,7 @@ func itemOf(line string) (listItem, bool) {
 // marker is the text before the item's content.
 func (it listItem) marker() string { return strings.Repeat(" ", it.indent) + it.mark + " " }
 
-// interrupts reports whether the item ends a paragraph above it; a number at the end of a sentence
-// does not.
+// interrupts reports whether the item ends a paragraph above it; a number at the end of a sentence does not.
 func (it listItem) interrupts() bool {
 	return !isBlank(it.text) && (len(it.mark) == 1 || it.mark == "1." || it.mark == "1)")
 }

@@ -50,8 +50,7 @@ type Notify struct {
 	Title    bool // the window's title
 }
 
-// ParseNotify reads a list such as "bell,title". Both "all" and "" select everything, "none" selects
-// nothing.
+// ParseNotify reads a list such as "bell,title". Both "all" and "" select everything, "none" selects nothing.
 func ParseNotify(list string) (n Notify, err error) {
 	for _, word := range strings.Split(cmp.Or(list, "all"), ",") {
 		switch strings.TrimSpace(word) {
@@ -89,9 +88,8 @@ func isTerminal(stream any) bool {
 
 var errPanic = errors.New("the terminal program failed; the conversation is kept")
 
-// Run shows a conversation and takes input until the user quits, the input ends or ctx is done.
-// However it ends, the terminal is restored and the conversation is kept. The end of ctx is not an
-// error.
+// Run shows a conversation and takes input until the user quits, the input ends or ctx is done. However it
+// ends, the terminal is restored and the conversation is kept. The end of ctx is not an error.
 func Run(ctx context.Context, c Config) error {
 	if c.Env == nil {
 		c.Env = os.Getenv

@@ -1,8 +1,7 @@
 // Package tui shows a conversation in a terminal, from the first failure of a provider to its
 // recovery. It takes prompts meanwhile and never loses them.
 //
-// Where conversations are stored and which process runs them is up to the [Conversations] it is
-// given.
+// Where conversations are stored and which process runs them is up to the [Conversations] it is given.
 package tui
 
 import (
@@ -25,9 +24,8 @@ type Conversations interface {
 	List(ctx context.Context) iter.Seq2[Entry, error]
 }
 
-// Entry is a conversation in a list. Its View holds what is known without opening it: id, model,
-// title, when it was created and changed, and for local conversations the turn in progress and its
-// wait.
+// Entry is a conversation in a list. Its View holds what is known without opening it: id, model, title, when
+// it was created and changed, and for local conversations the turn in progress and its wait.
 type Entry struct {
 	conversation.View
 	Folder string // the working directory it was created in; "": unknown

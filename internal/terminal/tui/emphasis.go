@@ -2,8 +2,7 @@ package tui
 
 import "slices"
 
-// emphasize pairs the delimiters by the rules of CommonMark and removes the pairs. The others stay
-// as text.
+// emphasize pairs the delimiters by the rules of CommonMark and removes the pairs. The others stay as text.
 func (p *inlineParser) emphasize() {
 	var open []int
 	for i, s := range p.spans {

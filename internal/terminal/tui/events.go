@@ -108,8 +108,7 @@ func (m *model) onTurnStart(id string) {
 	m.foldFailure(false)
 }
 
-// onProgress handles a turn's first sign of life, which may come before its start is known, and ends
-// a wait.
+// onProgress handles a turn's first sign of life, which may come before its start is known, and ends a wait.
 func (m *model) onProgress(id string) {
 	if m.turn.id == "" && id != "" {
 		m.turn = turnState{id: id, started: time.Now()}

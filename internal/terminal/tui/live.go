@@ -102,8 +102,7 @@ func (m *model) closeConversation() error {
 	}
 }
 
-// closeTimeout is how long quitting waits for the conversation to close. What it accepted is stored
-// already.
+// closeTimeout is how long quitting waits for the conversation to close. What it accepted is stored already.
 const closeTimeout = 5 * time.Second
 
 var errCloseTimeout = errors.New("close conversation: timed out; the conversation is kept")
@@ -121,8 +120,7 @@ func (m *model) printFarewell(out io.Writer) {
 	}
 }
 
-// quitMsg asks the program to quit in good order. fenceTimeoutMsg ends the wait for the terminal's
-// answers.
+// quitMsg asks the program to quit in good order. fenceTimeoutMsg ends the wait for the terminal's answers.
 type (
 	quitMsg         struct{}
 	fenceTimeoutMsg struct{}
@@ -145,8 +143,7 @@ func (m *model) finished() bool {
 	return m.quitting && !m.printing && len(m.pending) == 0 && (m.fence.passed || m.fence.timedOut)
 }
 
-// fence is a query to the terminal behind all others: terminals answer in order, so its answer is
-// the last.
+// fence is a query to the terminal behind all others: terminals answer in order, so its answer is the last.
 type fence struct {
 	due              time.Time // when to stop waiting for the answer; zero: not asked yet
 	passed, timedOut bool

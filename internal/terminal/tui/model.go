@@ -220,8 +220,7 @@ func (m *model) maxBatchRows() int { return max(1, m.height/3) }
 // rowCount is how many rows a line takes.
 func rowCount(line string, width int) int { return 1 + max(0, lipgloss.Width(line)-1)/width }
 
-// resize fits the view to the window. In a smaller window the view is drawn before there is room to
-// print.
+// resize fits the view to the window. In a smaller window the view is drawn before there is room to print.
 func (m *model) resize(width, height int) tea.Cmd {
 	if height < m.height || width < m.width {
 		m.printAfter = time.Now().Add(resizeQuiet)

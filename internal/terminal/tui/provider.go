@@ -53,8 +53,7 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 	return nil
 }
 
-// onRetry starts a wait. The first failure of a call is printed; of the others only the last is
-// shown.
+// onRetry starts a wait. The first failure of a call is printed; of the others only the last is shown.
 func (m *model) onRetry(id string, e turn.Retry) {
 	if m.turn.id == "" {
 		m.turn = turnState{id: id, started: time.Now()}

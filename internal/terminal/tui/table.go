@@ -7,8 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// minColumn is the least width of the widest column. In a narrower terminal a table is shown cell by
-// cell.
+// minColumn is the least width of the widest column. In a narrower terminal a table is shown cell by cell.
 const minColumn = 10
 
 // isTable reports whether a table starts there: a row, and below it the line that aligns the

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Lock locks a file for this process, until the file is closed or the process
-// ends.
+// Lock locks a file for this process, until the file is closed or the process ends.
 func Lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

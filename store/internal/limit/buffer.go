@@ -11,8 +11,7 @@ type Buffer[M any] struct {
 	dropped bool // since the last message that was sent
 }
 
-// NewBuffer returns an empty buffer. The message that follows dropped ones is the
-// result of markGap.
+// NewBuffer returns an empty buffer. The message that follows dropped ones is the result of markGap.
 func NewBuffer[M any](markGap func(M) M) *Buffer[M] {
 	return &Buffer[M]{C: make(chan M, Backlog), markGap: markGap}
 }
