@@ -18,7 +18,7 @@ type still struct {
 	now    time.Time
 	timers []*stillTimer
 	rung   int
-	doze   func(wake <-chan struct{})
+	sleep  func(wake <-chan struct{})
 }
 
 type stillTimer struct {
@@ -48,7 +48,7 @@ func (t *stillTimer) Reset(d time.Duration) bool {
 }
 
 func (c *still) SleepOrWake(_ context.Context, _ time.Duration, wake <-chan struct{}) (bool, error) {
-	c.doze(wake)
+	c.sleep(wake)
 	<-wake
 	return true, nil
 }
@@ -88,7 +88,7 @@ func TestBreaker_GoesByItsClock(t *testing.T) {
 	if _, err := other.Acquire(t.Context()); err == nil || err.(*fault.Error).Status != 429 {
 		t.Fatalf("a call inside the stated wait gets %v, want the fault that it shares", err)
 	}
-	clock.doze = func(<-chan struct{}) {
+	clock.sleep = func(<-chan struct{}) {
 		clock.now = clock.now.Add(10 * time.Minute)
 		g.RetryNow()
 	}
@@ -106,7 +106,7 @@ func TestBreaker_RetryTokensGoByItsClock(t *testing.T) {
 	clock := &still{now: time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)}
 	g := &breaker.Breaker{Clock: clock}
 	begun := clock.now
-	clock.doze = func(<-chan struct{}) { clock.next(t) }
+	clock.sleep = func(<-chan struct{}) { clock.next(t) }
 	c := g.Caller(opus)
 	defer c.Close()
 	for range 103 { // the first is no retry, a hundred have a token

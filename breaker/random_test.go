@@ -142,7 +142,7 @@ func nothingLeft(t *testing.T, g *breaker.Breaker) {
 	}
 }
 
-// command gives a command to the breaker or to a call.
+// command sends a command to the breaker or to a call.
 func command(g *breaker.Breaker, c *breaker.Caller, which int) {
 	switch which {
 	case 0:

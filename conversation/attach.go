@@ -12,17 +12,15 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Attach yields what has happened in a conversation behind a number, 0 for
-// all, and then what happens, until ctx ends. A reader who comes late or again with
-// the number of the last event that it has seen misses nothing of what is
-// kept: those events are numbered without regard to what passes by, and what
-// passes by bears the number of the kept one before it.
+// Attach yields what has happened in a conversation behind a number, 0 for all, and then what happens, until
+// ctx ends. A reader who comes late or again with the number of the last event that it has seen misses
+// nothing of what is kept: those events are numbered without regard to what passes by, and what passes by
+// bears the number of the kept one before it.
 //
-// A wait that is in progress is told of as it stands. What passes by is heard
-// from when Attach returns: to see all of a turn, attach before it is begun.
-// The sequence is for ranging over once. It listens until ctx ends, even if it
-// is not ranged over. The error is last: ErrNotFound, a damaged log, or that of
-// the store; the end of ctx is none.
+// A wait that is in progress is told of as it stands. What passes by is heard from when Attach returns: to
+// see all of a turn, attach before it is begun. The sequence is for ranging over once. It listens until ctx
+// ends, even if it is not ranged over. The error is last: ErrNotFound, a damaged log, or that of the store;
+// the end of ctx is none.
 func (h *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &reader{h: h, log: &log{id: conversation}, after: after}
@@ -144,8 +142,7 @@ func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 	}
 }
 
-// waiting yields the current wait of the turn, if there is one; false: the reader
-// has broken off.
+// waiting yields the current wait of the turn, if there is one; false: the reader has broken off.
 func (r *reader) waiting() bool {
 	w := r.log.now.waits
 	if w == nil {

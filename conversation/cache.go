@@ -2,12 +2,10 @@ package conversation
 
 import "sync"
 
-// cached is how many conversations a runner remembers, so that it only has to
-// read what is new in them.
+// cached is how many conversations a runner remembers, so that it only has to read what is new in them.
 const cached = 256
 
-// cache holds conversations that are not in use. A caller of take has one for
-// itself until it calls put.
+// cache holds conversations that are not in use. A caller of take has one for itself until it calls put.
 type cache struct {
 	mu   sync.Mutex
 	logs map[string]*log

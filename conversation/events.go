@@ -50,8 +50,7 @@ func (w *worker) measureEvent(e turn.Event) {
 	w.h.measure(out)
 }
 
-// endWait reports the end of a turn that waited, if it did. stopped: a user or an
-// operator has ended it.
+// endWait reports the end of a turn that waited, if it did. stopped: a user or an operator has ended it.
 func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool) {
 	w, ok := h.dropWait(ctx, conversation)
 	if !ok {
@@ -67,8 +66,7 @@ func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool)
 	h.measure(Event{Conversation: conversation, Turn: w.Turn, Name: w.Name, Event: end})
 }
 
-// turnDone reports the end of a turn that a worker has left, unless it is still in
-// progress.
+// turnDone reports the end of a turn that a worker has left, unless it is still in progress.
 func (h *Runner) turnDone(ctx context.Context, l *log) {
 	if l.now.id == "" {
 		h.endWait(ctx, l.id, l.sealed == turn.Aborted)
@@ -81,8 +79,7 @@ type Upstream struct {
 	Waiting int           // turns that wait for it, on all runners
 }
 
-// Upstreams lists the providers that turns of this runner have asked or that turns
-// wait for, by name.
+// Upstreams lists the providers that turns of this runner have asked or that turns wait for, by name.
 func (h *Runner) Upstreams() (all []Upstream) {
 	waiting := h.waits.counts()
 	for _, s := range h.Breakers.States() {

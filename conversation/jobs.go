@@ -111,8 +111,7 @@ func (l *log) waits(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
 
-// empty reports whether an input that waits says nothing: a model is to be asked
-// again.
+// empty reports whether an input that waits says nothing: a model is to be asked again.
 func (l *log) empty(id string) bool {
 	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
 }

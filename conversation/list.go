@@ -8,10 +8,9 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// List yields the conversations whose id is below before, from the highest id
-// down; "" starts at the highest. Ids that the runner has made up are the newest
-// first. Of each it tells what its first and its last record do: not what is
-// in progress, and of settings that were changed the model and the title.
+// List yields the conversations whose id is below before, from the highest id down; "" starts at the highest.
+// Ids that the runner has made up are the newest first. Of each it tells what its first and its last record
+// do: not what is in progress, and of settings that were changed the model and the title.
 func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
 		for head, err := range h.Store.Conversations(ctx, before) {
@@ -27,8 +26,7 @@ func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 	}
 }
 
-// viewOfHead returns what a head tells of a conversation; false: it is not one of
-// ours.
+// viewOfHead returns what a head tells of a conversation; false: it is not one of ours.
 func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}
 	if head.First.Type == created {
@@ -42,8 +40,7 @@ func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	return View{ID: l.id, Settings: captionedSettings(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
 }
 
-// History yields what is kept of a conversation behind a number, as [Runner.Attach]
-// does, and ends there.
+// History yields what is kept of a conversation behind a number, as [Runner.Attach] does, and ends there.
 func (h *Runner) History(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		r := &reader{h: h, log: &log{id: conversation}, after: after, yield: yield}

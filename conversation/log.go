@@ -147,8 +147,7 @@ func (l *log) open(id string, at time.Time) {
 	}
 }
 
-// begin takes the input of a turn that a worker has taken out of the queue:
-// from here on it does not change.
+// begin takes the input of a turn that a worker has taken out of the queue: from here on it does not change.
 func (l *log) begin(id string) {
 	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
 		l.now.input = l.inputs[i].Text
@@ -166,8 +165,7 @@ func (l *log) waited(at time.Time) {
 	l.now.waits = nil
 }
 
-// spent returns what the turn has taken until a moment, in the midst of a wait
-// too.
+// spent returns what the turn has taken until a moment, in the midst of a wait too.
 func (l *log) spent(at time.Time) turn.Metrics {
 	m, used := l.now.metrics, l.state.Spent()
 	m.Duration, m.InputTokens, m.OutputTokens = at.Sub(l.now.began), used.Input, used.Output

@@ -17,10 +17,9 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Runners share which models are down, by entries of the store. A runner about to
-// try a model that another has just found down takes that fault as its own. So
-// more runners do not mean more requests in an outage. Entries are per model:
-// whether others of the provider are down too, each runner's breaker decides.
+// Runners share which models are down, by entries of the store. A runner about to try a model that another
+// has just found down takes that fault as its own. So more runners do not mean more requests in an outage.
+// Entries are per model: whether others of the provider are down too, each runner's breaker decides.
 const (
 	outagePrefix = "down."
 	fresh        = 15 * time.Second // how long another runner's report counts
@@ -79,8 +78,7 @@ func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool)
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// sharedFault returns the fault of a model that another runner has just met; nil:
-// there is none.
+// sharedFault returns the fault of a model that another runner has just met; nil: there is none.
 func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 	found, _, ok := h.outages.of(name)
 	if !ok || found.Host == h.id || time.Since(found.At) > fresh {
@@ -144,9 +142,8 @@ func (c *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
 	return permit, nil
 }
 
-// onTry reports the outcome of a try to Config.OnEvent and to the other runners. A
-// try that was not sent, one that the caller left, and an answer that broke off
-// say nothing new about the model.
+// onTry reports the outcome of a try to Config.OnEvent and to the other runners. A try that was not sent, one
+// that the caller left, and an answer that broke off say nothing new about the model.
 func (w *worker) onTry(ctx context.Context, t retry.Try) {
 	if t.Shared || t.Stop == policy.Committed || t.Fault != nil && t.Fault.Kind == fault.Canceled {
 		return

@@ -10,17 +10,15 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// A reader who looks at the newest conversations does so again and again. What this
-// runner does with them it notes itself; what other runners do it reads every now
-// and then.
+// A reader who looks at the newest conversations does so again and again. What this runner does with them it
+// notes itself; what other runners do it reads every now and then.
 const (
 	rereadTime = 15 * time.Second
 	forgetTime = time.Minute // after the last call
 )
 
-// Recent returns the conversations of the highest ids, n at the most, the highest
-// first, without what waits in them for its turn. It costs little to ask again.
-// With an error it gives what was known before.
+// Recent returns the conversations of the highest ids, n at the most, the highest first, without what waits
+// in them for its turn. It costs little to ask again. With an error it gives what was known before.
 func (h *Runner) Recent(ctx context.Context, n int) ([]View, error) {
 	r := &h.recent
 	r.reading.Lock()
@@ -91,8 +89,7 @@ func (r *recent) begin() {
 	r.noted, r.read = map[string]bool{}, time.Now()
 }
 
-// fill takes in what was read. What was noted meanwhile is newer, and what is
-// neither is not there any more.
+// fill takes in what was read. What was noted meanwhile is newer, and what is neither is not there any more.
 func (r *recent) fill(read []View, n int) []View {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,8 +130,7 @@ func (r *recent) put(v View) {
 	}
 }
 
-// drop forgets a conversation that was deleted. Another comes into its place
-// when the store is read.
+// drop forgets a conversation that was deleted. Another comes into its place when the store is read.
 func (r *recent) drop(conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

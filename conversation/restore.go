@@ -15,17 +15,15 @@ import (
 // and the last one of each conversation.
 const chunk = 64 << 10
 
-// Restore puts a conversation into the store whose records are from another
-// one, all of them from the first on, and has what was in progress there go on
-// here: a turn that waits does so until the same instant, with what it has
-// waited already. Where it was being worked on, that worker is taken for dead;
-// so stop all runners of the other store before its records are read.
+// Restore puts a conversation into the store whose records are from another one, all of them from the first
+// on, and has what was in progress there go on here: a turn that waits does so until the same instant, with
+// what it has waited already. Where it was being worked on, that worker is taken for dead; so stop all
+// runners of the other store before its records are read.
 //
-// A conversation that is there already is compared. What is missing is added,
-// so that a Restore that broke off can be done again; added is the number of
-// those records, 0 where the conversation has everything, and maybe more. One
-// that is another one is ErrExists, and one that was deleted
-// store.ErrDeleted: nothing is written.
+// A conversation that is there already is compared. What is missing is added, so that a Restore that broke
+// off can be done again; added is the number of those records, 0 where the conversation has everything, and
+// maybe more. One that is another one is ErrExists, and one that was deleted store.ErrDeleted: nothing is
+// written.
 func (h *Runner) Restore(ctx context.Context, conversation string, records []store.Record) (added int, err error) {
 	given, err := unfold(conversation, records)
 	if err != nil {
@@ -112,10 +110,9 @@ func canonical(text json.RawMessage) []byte {
 	return out
 }
 
-// piece tells how many of the records that are missing go into the next
-// append. The first record of a log has one of its own. Where the last one says
-// that the worker is dead, it comes with the one before it: who holds the turn
-// after that is a worker of this store.
+// piece tells how many of the records that are missing go into the next append. The first record of a log has
+// one of its own. Where the last one says that the worker is dead, it comes with the one before it: who holds
+// the turn after that is a worker of this store.
 func piece(missing []store.Record, first, dead bool) int {
 	if first {
 		return 1
@@ -151,9 +148,8 @@ func (h *Runner) resume(ctx context.Context, conversation string) error {
 	return h.Store.Enqueue(ctx, t)
 }
 
-// RecordQueued writes down what was accepted and is only in the queue, as it is where
-// a process has died at that moment. It is for stores without a runner at work, so
-// that their logs tell everything.
+// RecordQueued writes down what was accepted and is only in the queue, as it is where a process has died at
+// that moment. It is for stores without a runner at work, so that their logs tell everything.
 func (h *Runner) RecordQueued(ctx context.Context) (err error) {
 	health, err := h.Store.Health(ctx)
 	if err != nil {

@@ -1,11 +1,9 @@
-// Package conversation runs durable conversations. It accepts the input of users,
-// has one worker at a time work on it, and seals every accepted turn, even if the
-// worker, the process or the machine fails.
+// Package conversation runs durable conversations. It accepts the input of users, has one worker at a time
+// work on it, and seals every accepted turn, even if the worker, the process or the machine fails.
 //
-// A conversation's log is its only state. A worker claims a turn by appending its
-// epoch and records events as it goes. A turn with a long wait is parked: no
-// worker holds it, and any runner resumes it when it is due. Appends are fenced by
-// the end of the log, so that a worker that was thought dead can do no harm.
+// A conversation's log is its only state. A worker claims a turn by appending its epoch and records events as
+// it goes. A turn with a long wait is parked: no worker holds it, and any runner resumes it when it is due.
+// Appends are fenced by the end of the log, so that a worker that was thought dead can do no harm.
 //
 // The package works with any [store.Store]. Config.Agent returns the agent, and
 // with it the model and the tools, of a conversation.
@@ -31,9 +29,8 @@ import (
 type Config struct {
 	Store store.Store
 
-	// Agent returns the agent for the turns of a conversation. The runner sets its
-	// Persist, Steering, SpreadWait, Breaker and Prior, and the Start, Sleep and OnTry
-	// of its Retry.
+	// Agent returns the agent for the turns of a conversation. The runner sets its Persist, Steering,
+	// SpreadWait, Breaker and Prior, and the Start, Sleep and OnTry of its Retry.
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
 	Breakers   *breaker.Set  // of the providers; nil: the runner has a set of its own

@@ -14,9 +14,8 @@ import (
 // ErrAnswered is returned where no input is left to answer.
 var ErrAnswered = errors.New("nothing is left to answer there")
 
-// Change changes the settings of a conversation. Turns that begin from here on are
-// made with them; the one in progress keeps what it has, also where another worker
-// resumes it. To change nothing leaves no trace.
+// Change changes the settings of a conversation. Turns that begin from here on are made with them; the one in
+// progress keeps what it has, also where another worker resumes it. To change nothing leaves no trace.
 func (h *Runner) Change(ctx context.Context, conversation string, s Settings) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {
@@ -89,10 +88,9 @@ func captionedSettings(s Settings, last store.Record) Settings {
 	return s
 }
 
-// RetryTurn starts a turn without input that answers what the last turn, failed or
-// stopped, has left unanswered. id is that of the new turn; "": one is made up. A
-// second call with the same id changes nothing. The error is ErrAnswered while a
-// turn is in progress, and when there is nothing to answer.
+// RetryTurn starts a turn without input that answers what the last turn, failed or stopped, has left
+// unanswered. id is that of the new turn; "": one is made up. A second call with the same id changes nothing.
+// The error is ErrAnswered while a turn is in progress, and when there is nothing to answer.
 func (h *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
 	return h.accept(ctx, conversation, id, payload{Again: true}, func(l *log) error {
 		if !l.idle() || !l.state.Unanswered() {

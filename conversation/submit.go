@@ -47,9 +47,8 @@ func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, err
 	return id, err
 }
 
-// Submit accepts a user's input. Its turn begins when those before it are sealed.
-// id is the turn's; "": one is made up. The input is durable when Submit returns.
-// A second call with the same id changes nothing.
+// Submit accepts a user's input. Its turn begins when those before it are sealed. id is the turn's; "": one
+// is made up. The input is durable when Submit returns. A second call with the same id changes nothing.
 func (h *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
 	if err := checkText(text); err != nil {
 		return "", err
@@ -148,8 +147,7 @@ func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
 	return h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
 }
 
-// Delete deletes a conversation for good. A turn in progress ends, and so does
-// what readers have attached.
+// Delete deletes a conversation for good. A turn in progress ends, and so does what readers have attached.
 func (h *Runner) Delete(ctx context.Context, conversation string) error {
 	l, err := h.load(ctx, conversation)
 	if err != nil {

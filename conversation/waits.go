@@ -28,9 +28,8 @@ type Wait struct {
 	turn.Retry             // the model and the wait
 }
 
-// Waits returns the oldest turns that wait on the runner's store, n at most,
-// and the number of all. They may be turns of other runners. It costs little to
-// call again, however many wait.
+// Waits returns the oldest turns that wait on the runner's store, n at most, and the number of all. They may
+// be turns of other runners. It costs little to call again, however many wait.
 func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }
 
 // waits are the turns that wait, as far as this runner has read in their logs or
@@ -45,8 +44,7 @@ type waits struct {
 	asked  int    // for how many
 }
 
-// packedWait is a Wait in a form of which there may be very many: most wait
-// for the same reason.
+// packedWait is a Wait in a form of which there may be very many: most wait for the same reason.
 type packedWait struct {
 	turn, title          string
 	cause                unique.Handle[waitCause]
@@ -271,8 +269,7 @@ func (t *waits) of(provider string) (all []Wait) {
 // waitTopic is where runners tell each other which turns wait.
 const waitTopic = "waits"
 
-// waitNews tells other runners of a turn: that it waits, or, without Park, that
-// it does not.
+// waitNews tells other runners of a turn: that it waits, or, without Park, that it does not.
 type waitNews struct {
 	Runner       string
 	Conversation string

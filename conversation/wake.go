@@ -8,13 +8,11 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// recoveries is the topic on which runners announce that an upstream answers
-// again.
+// recoveries is the topic on which runners announce that an upstream answers again.
 const recoveries = "upstreams"
 
-// parkedTurns are the turns that wait for an upstream without a worker, as far as
-// this runner has parked them or found them when it began. It serves only to wake
-// them early: any other turn resumes when it is due.
+// parkedTurns are the turns that wait for an upstream without a worker, as far as this runner has parked them
+// or found them when it began. It serves only to wake them early: any other turn resumes when it is due.
 type parkedTurns struct {
 	mu    sync.Mutex
 	turns map[string]map[string]string // upstream -> conversation -> turn
@@ -90,9 +88,8 @@ func (h *Runner) findParked(ctx context.Context) {
 	all = true
 }
 
-// waitOf returns the wait that a conversation's turn is in, and whether a worker
-// holds it; false: in none. The log is read only if another record has been
-// appended since the turn was parked.
+// waitOf returns the wait that a conversation's turn is in, and whether a worker holds it; false: in none.
+// The log is read only if another record has been appended since the turn was parked.
 func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
 	switch last := head.Last; {
 	case last.Type == parked:

@@ -39,8 +39,7 @@ type worker struct {
 	stop context.CancelCauseFunc
 }
 
-// work claims the turn and resumes it until it is sealed, parked or
-// handed back.
+// work claims the turn and resumes it until it is sealed, parked or handed back.
 func (w *worker) work(ctx context.Context) error {
 	if w.log.now.abort {
 		w.epoch = w.log.now.epoch
@@ -77,8 +76,7 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
 }
 
-// claim takes the turn: from here on other workers' appends are refused. It
-// returns the events to begin with.
+// claim takes the turn: from here on other workers' appends are refused. It returns the events to begin with.
 func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	seen := w.log.now.epoch
 	free := func(l *log) error {
@@ -356,8 +354,7 @@ func (w *worker) setRetryRequested(now bool) {
 	w.retryAsked = now
 }
 
-// retryRequested reports whether a user has asked for the next try since its wait was
-// told of.
+// retryRequested reports whether a user has asked for the next try since its wait was told of.
 func (w *worker) retryRequested() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// rejection is the cause of a fault that came as a response. It keeps the
-// response for the caller, in case there is no other try. Package retry closes it
-// before a wait.
+// rejection is the cause of a fault that came as a response. It keeps the response for the caller, in case
+// there is no other try. Package retry closes it before a wait.
 type rejection struct {
 	status string
 	resp   *http.Response // nil: closed
@@ -46,9 +45,8 @@ func (r *rejection) Close() error {
 	return body.Close()
 }
 
-// setErrorStatus gives an error that came with status 200 the status of its
-// fault. SDKs look only at the status: they would return it as an answer without
-// text.
+// setErrorStatus replaces the status 200 of an error with the status of its fault. SDKs look only at the
+// status: they would return it as an answer without text.
 func setErrorStatus(resp *http.Response, k fault.Kind) {
 	resp.StatusCode = http.StatusBadGateway
 	switch k {
@@ -81,8 +79,7 @@ func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 	return r.resp
 }
 
-// unanswered returns a response where none has come: a 503 with an error in the
-// dialect's form.
+// unanswered returns a response where none has come: a 503 with an error in the dialect's form.
 func (c *call) unanswered(f *fault.Error) *http.Response {
 	d := c.dialect
 	if d == nil {

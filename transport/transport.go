@@ -1,12 +1,10 @@
-// Package transport is an [http.RoundTripper] that lets another vendor's SDK ride
-// through its provider's outages. Put a [Transport] under the SDK's http.Client:
-// it tries a request for an answer again, as the policy says, until its first
-// content has come.
+// Package transport is an [http.RoundTripper] that lets another vendor's SDK ride through its provider's
+// outages. Put a [Transport] under the SDK's http.Client: it tries a request for an answer again, as the
+// policy says, until its first content has come.
 //
-// It reads an answer ahead up to the first content. So it finds an error inside a
-// 200 or behind a role chunk while the caller has seen nothing, and then replays
-// the bytes unchanged. When it gives up it returns the provider's own response
-// with X-Should-Retry: false, so that the SDK does not start over.
+// It reads an answer ahead up to the first content. So it finds an error inside a 200 or behind a role chunk
+// while the caller has seen nothing, and then replays the bytes unchanged. When it gives up it returns the
+// provider's own response with X-Should-Retry: false, so that the SDK does not start over.
 package transport
 
 import (
@@ -26,14 +24,12 @@ const (
 	idempotency = "Idempotency-Key"         // of a request: the server recognizes repetitions by it
 )
 
-// Transport sends requests and tries them again. The zero Transport sends each
-// request once. It may be used by many goroutines at the same time if its parts
-// may, and must not be changed meanwhile.
+// Transport sends requests and tries them again. The zero Transport sends each request once. It may be used
+// by many goroutines at the same time if its parts may, and must not be changed meanwhile.
 //
-// A request is tried again if it asks for an answer, changes nothing, or carries
-// an Idempotency-Key. It is sent once, and its outcome returned as it is, if its
-// body cannot be read again (GetBody is nil), if it is part of a run of package
-// retry already, or if the SDK says that it is a retry.
+// A request is tried again if it asks for an answer, changes nothing, or carries an Idempotency-Key. It is
+// sent once, and its outcome returned as it is, if its body cannot be read again (GetBody is nil), if it is
+// part of a run of package retry already, or if the SDK says that it is a retry.
 //
 // The policy's Deadline bounds the time to the first content, not the answer.
 // Limits bounds the silence of a try in both.
@@ -52,18 +48,15 @@ type Transport struct {
 	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
 
-	// Resent treats a request that an SDK has sent before like any other. That is
-	// for a gateway: the earlier one may have ended with its last process. False:
-	// such requests are sent once.
+	// Resent treats a request that an SDK has sent before like any other. That is for a gateway: the earlier
+	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
 }
 
-// RoundTrip sends the request until it is answered, the policy gives up, or the
-// request's context ends: then the error is context.Cause of that context. When
-// it gives up, it returns the last response with X-Should-Retry: false. Without
-// one it returns a 503 with the reason in its body, since an error would make the
-// SDKs start over. An error that came with status 200, and not as a stream, gets
-// the status of its fault.
+// RoundTrip sends the request until it is answered, the policy gives up, or the request's context ends: then
+// the error is context.Cause of that context. When the policy gives up, it returns the last response with
+// X-Should-Retry: false. Without one it returns a 503 with the reason in its body, since an error would make
+// the SDKs start over. An error that came with status 200, and not as a stream, gets the status of its fault.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := dialect.Of(req.Method, req.URL.Path)
 	if !t.retries(req, d) {
@@ -115,10 +108,9 @@ func (t *Transport) retries(req *http.Request, d *dialect.Dialect) bool {
 	return !retry.Nested(req.Context())
 }
 
-// sharesContext reports whether a try may have the request's own context, which
-// saves a copy of the request. A try's context ends earlier only with a Deadline
-// or a limit; the mark of the run, which it has besides, is of no use to an
-// http.Transport.
+// sharesContext reports whether a try may have the request's own context, which saves a copy of the request.
+// A try's context ends earlier only with a Deadline or a limit; the mark of the run, which it has besides, is
+// of no use to an http.Transport.
 func (t *Transport) sharesContext() bool {
 	_, ok := t.base().(*http.Transport)
 	return ok && t.Retry.Policy.Deadline == 0 && t.Limits == (Limits{})

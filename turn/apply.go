@@ -6,9 +6,8 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Apply returns the state after an event. A transient event changes nothing.
-// Like append it may use the memory of s: continue with the result, or with a
-// [State.Clone].
+// Apply returns the state after an event. A transient event changes nothing. Like append it may use the
+// memory of s: continue with the result, or with a [State.Clone].
 func (s State) Apply(e Event) State {
 	switch e := e.(type) {
 	case Start:
@@ -84,8 +83,7 @@ func (s State) addAnswer(e AssistantMessage) State {
 	return s
 }
 
-// updateCall changes the first call without a result that matches. The last
-// result ends the step.
+// updateCall changes the first call without a result that matches. The last result ends the step.
 func (s State) updateCall(matches func(*Call) bool, change func(*Call)) State {
 	i := 0
 	for i < len(s.calls) && (s.calls[i].Result != nil || !matches(&s.calls[i])) {
@@ -101,10 +99,9 @@ func (s State) updateCall(matches func(*Call) bool, change func(*Call)) State {
 	return s
 }
 
-// closeCalls ends a step of tool calls: the results go into the history in the
-// order of the calls, and after them what the user has said meanwhile. A call
-// without a result gets the text as one, since no provider takes a call
-// without a result.
+// closeCalls ends a step of tool calls: the results go into the history in the order of the calls, and after
+// them what the user has said meanwhile. A call without a result gets the text as one, since no provider
+// takes a call without a result.
 func (s State) closeCalls(text string) State {
 	if len(s.calls) > 0 {
 		results := make([]llm.ToolResult, len(s.calls))

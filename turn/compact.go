@@ -10,11 +10,10 @@ import (
 // small is the size in bytes up to which an output is not worth leaving out.
 const small = 256
 
-// Compaction returns what to leave out so that half of the history remains.
-// outputs are the ids of calls whose outputs go, the oldest first. messages are
-// the oldest messages without those outputs, which a summary replaces; none: no
-// summary is needed. The outputs of the last step stay, unless they are too
-// much by themselves. Both are empty if nothing can be left out.
+// Compaction returns what to leave out so that half of the history remains. outputs are the ids of calls
+// whose outputs go, the oldest first. messages are the oldest messages without those outputs, which a summary
+// replaces; none: no summary is needed. The outputs of the last step stay, unless they are too much by
+// themselves. Both are empty if nothing can be left out.
 func (s State) Compaction() (outputs []string, messages []llm.Message) {
 	total := size(s.history)
 	goal := total / 2
@@ -49,9 +48,8 @@ func oldest(history []llm.Message, bytes int) []string {
 	return ids
 }
 
-// cut returns how many of the oldest messages go, so that the rest has at most
-// so many bytes, but at least one message. The rest begins with an answer or a
-// user message: results must not stand without their calls.
+// cut returns how many of the oldest messages go, so that the rest has at most so many bytes, but at least
+// one message. The rest begins with an answer or a user message: results must not stand without their calls.
 func cut(history []llm.Message, bytes int) int {
 	first, total := len(history), 0
 	for i := len(history) - 1; i > 0; i-- {
@@ -81,8 +79,7 @@ func (s State) compact(e Compacted) State {
 	return s
 }
 
-// without returns a history without some of its outputs. The messages that
-// change are copies.
+// without returns a history without some of its outputs. The messages that change are copies.
 func without(history []llm.Message, ids []string) []llm.Message {
 	history = slices.Clone(history)
 	if len(ids) == 0 {

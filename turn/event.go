@@ -11,9 +11,8 @@ import (
 // Event is something that happens in a turn, or in a call to a provider. Only
 // this package has events. [Marshal] writes one as JSON.
 //
-// These are kept, and a [State] is their sum: [Start], [UserMessage],
-// [AssistantMessage], [ToolCall], [ToolResult], [Usage], [Compacted],
-// [Switched], [Restarted], [Error] and [Sealed]. These are transient:
+// These are kept, and a [State] is their sum: [Start], [UserMessage], [AssistantMessage], [ToolCall],
+// [ToolResult], [Usage], [Compacted], [Switched], [Restarted], [Error] and [Sealed]. These are transient:
 // [TextDelta], [ReasoningDelta], [Retry], [Waiting] and [Recovered].
 type Event interface {
 	kind() string
@@ -27,15 +26,13 @@ type Start struct {
 	ID string `json:"id,omitzero"` // the turn's; "": it has none
 }
 
-// UserMessage is what the user says: at the beginning of a turn, or in the
-// middle of one to steer it.
+// UserMessage is what the user says: at the beginning of a turn, or in the middle of one to steer it.
 type UserMessage struct {
 	Text string `json:"text"`
 	ID   string `json:"inputId,omitzero"` // of the queued input that steers the turn; "": it is the turn's own
 }
 
-// AssistantMessage is a model's whole answer, or the part that arrived of one
-// that broke off.
+// AssistantMessage is a model's whole answer, or the part that arrived of one that broke off.
 type AssistantMessage struct {
 	llm.Name             // the model
 	Content  llm.Content `json:"content"`
@@ -43,8 +40,7 @@ type AssistantMessage struct {
 	Partial  bool        `json:"partial,omitzero"` // it broke off: only its text is here
 }
 
-// ToolCall means that a tool is about to be run: whether it was is not known
-// until its result is there.
+// ToolCall means that a tool is about to be run: whether it was is not known until its result is there.
 type ToolCall struct{ llm.ToolCall }
 
 // ToolResult is a tool's output, or why it was not run.
@@ -56,16 +52,14 @@ type Usage struct {
 	llm.Usage
 }
 
-// Compacted means that the history was made smaller, because it did not fit
-// into the model.
+// Compacted means that the history was made smaller, because it did not fit into the model.
 type Compacted struct {
 	Outputs  []string `json:"outputs,omitzero"`  // the calls whose outputs were left out, by id
 	Messages int      `json:"messages,omitzero"` // how many of the oldest messages the summary replaces; 0: none
 	Summary  string   `json:"summary,omitzero"`
 }
 
-// Switched means that the call goes on at the next upstream, or with the next
-// model.
+// Switched means that the call goes on at the next upstream, or with the next model.
 type Switched struct {
 	llm.Name        // the call's; zero: From and To name the models
 	Upstream string `json:"upstream,omitzero"`
@@ -136,8 +130,7 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
-// Retry means that a try has failed and another follows after a wait, which
-// begins now.
+// Retry means that a try has failed and another follows after a wait, which begins now.
 type Retry struct {
 	llm.Name           // the model
 	Upstream    string // the configured name of the upstream; "": none is configured

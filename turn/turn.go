@@ -1,7 +1,6 @@
-// Package turn is an agent's loop as a state machine: the events of a
-// conversation add up to a [State], and the state says what is needed next.
-// It asks no model, runs no tool, stores nothing and has no clock; package
-// agent does what is needed and applies the events that follow.
+// Package turn is an agent's loop as a state machine: the events of a conversation add up to a [State], and
+// the state says what is needed next. It asks no model, runs no tool, stores nothing and has no clock;
+// package agent does what is needed and applies the events that follow.
 //
 // A live run and a replay of its kept events are the same thing here: both
 // fold events into a State. So another process can resume a conversation in
@@ -14,8 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// State is a conversation as far as its kept events tell. The zero State is
-// an empty conversation.
+// State is a conversation as far as its kept events tell. The zero State is an empty conversation.
 type State struct {
 	history  []llm.Message // what a model is shown
 	open     bool          // a turn is in progress
@@ -112,8 +110,7 @@ func (s State) missing() []Call {
 // Messages returns the conversation as a model is shown it.
 func (s State) Messages() []llm.Message { return s.history }
 
-// Unanswered reports whether a model would have something to answer in another
-// turn without a new message.
+// Unanswered reports whether a model would have something to answer in another turn without a new message.
 func (s State) Unanswered() bool {
 	_, ask := s.Clone().Apply(Start{}).Next().(Ask)
 	return ask
@@ -125,8 +122,7 @@ func (s State) Steps() int { return s.steps }
 // Switches returns the number of models that this turn has left behind.
 func (s State) Switches() int { return s.switches }
 
-// Compacted reports whether the history was made smaller since the last
-// answer: once is enough for a step.
+// Compacted reports whether the history was made smaller since the last answer: once is enough for a step.
 func (s State) Compacted() bool { return s.compacted }
 
 // Spent returns the tokens that the answers of this turn have cost.

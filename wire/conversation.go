@@ -16,8 +16,7 @@ type Settings struct {
 	Title    string   `json:"title,omitzero"`      // shown in lists
 }
 
-// ConversationChanged changes the settings of a conversation, with which its next
-// turns are made.
+// ConversationChanged changes the settings of a conversation, with which its next turns are made.
 type ConversationChanged struct {
 	ConversationID string `json:"conversationId"`
 	Settings

@@ -16,8 +16,7 @@ type CouncilStart struct {
 	CapMs         int64    `json:"capMs"`
 }
 
-// CouncilMember is the state of a member of a council: sent on each change and
-// every 30 seconds in between.
+// CouncilMember is the state of a member of a council: sent on each change and every 30 seconds in between.
 type CouncilMember struct {
 	Ref
 	llm.Name

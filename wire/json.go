@@ -24,8 +24,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return join(envelope{V: version, Seq: e.Seq, TS: e.Time.UTC().Truncate(time.Millisecond), Type: e.Body.kind()}, body)
 }
 
-// UnmarshalJSON reads an event. One whose type is not known here has the body
-// [Unknown].
+// UnmarshalJSON reads an event. One whose type is not known here has the body [Unknown].
 func (e *Event) UnmarshalJSON(text []byte) error {
 	var h envelope
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -52,8 +51,7 @@ func Marshal(b Body) ([]byte, error) {
 	return join(t.Ref, event)
 }
 
-// join writes the members of a struct, which has some, and then those of an
-// object.
+// join writes the members of a struct, which has some, and then those of an object.
 func join(first any, second []byte) ([]byte, error) {
 	text, err := json.Marshal(first)
 	if err != nil || string(second) == "{}" {
@@ -63,8 +61,7 @@ func join(first any, second []byte) ([]byte, error) {
 	return append(text, second[1:]...), nil
 }
 
-// Unmarshal reads a body of a type from a JSON object that has its members,
-// perhaps among others.
+// Unmarshal reads a body of a type from a JSON object that has its members, perhaps among others.
 func Unmarshal(kind string, text []byte) (Body, error) {
 	switch kind {
 	case InputQueued{}.kind():

@@ -1,11 +1,10 @@
 // Package wire is the public vocabulary of events as JSON, the same on every
 // surface: server-sent events, NDJSON, the web page, the terminal.
 //
-// Names are in camelCase, types in kebab-case, durations in whole milliseconds
-// and instants in RFC 3339. More types and members will be added: a reader
-// ignores those that it does not know. The package has no clock: the caller
-// knows when an event happened. Packages server and cli write events, and
-// other programs read them.
+// Names are in camelCase, types in kebab-case, durations in whole milliseconds and instants in RFC 3339. More
+// types and members will be added: a reader ignores those that it does not know. The package has no clock:
+// the caller knows when an event happened. Packages server and cli write events, and other programs read
+// them.
 package wire
 
 import (
@@ -14,8 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// version is of the vocabulary. It changes when a reader that follows the
-// rules above would misread an event.
+// version is of the vocabulary. It changes when a reader that follows the rules above would misread an event.
 const version = 1
 
 // Event is one event in its envelope. It is one JSON object: the members of
@@ -26,9 +24,8 @@ type Event struct {
 	Body Body
 }
 
-// Body is the content of an event: one of [Turn], [InputQueued],
-// [InputRemoved], [ConversationChanged], [CouncilStart], [CouncilMember],
-// [CouncilQuorum], [CouncilEnd], [Reset], [Exit], [ConnectionLost],
+// Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged],
+// [CouncilStart], [CouncilMember], [CouncilQuorum], [CouncilEnd], [Reset], [Exit], [ConnectionLost],
 // [ConnectionBack] and [Unknown]. Only this package has bodies.
 type Body interface {
 	kind() string
@@ -87,8 +84,7 @@ type Exit struct {
 	Saved    string `json:"saved,omitzero"`   // the file with the conversation, to continue it
 }
 
-// Unknown is an event of a type that this package does not know: a reader
-// skips it. Its members are not kept.
+// Unknown is an event of a type that this package does not know: a reader skips it. Its members are not kept.
 type Unknown struct {
 	Name string `json:"-"`
 }

@@ -29,7 +29,7 @@ func says(all ...doctor.Finding) string {
 	return b.String()
 }
 
-// patient is an engine of which somebody says how it does.
+// patient is a store whose health the test chooses.
 type patient struct {
 	store.Store
 	health store.Health
