@@ -74,7 +74,7 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 		w.asked = e.Name
 		w.setRetryRequested(false)
 	case turn.Recovered:
-		w.h.dropWait(ctx, w.log.id)
+		w.h.dropWait(ctx, w.log.id, w.turn)
 		w.h.announceRecovery(ctx, e.Provider)
 	}
 	w.measureEvent(e)

@@ -50,9 +50,9 @@ func (w *worker) measureEvent(e turn.Event) {
 	w.h.measure(out)
 }
 
-// endWait reports the end of a turn that waited, if it did. stopped: a user or an operator has ended it.
-func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool) {
-	w, ok := h.dropWait(ctx, conversation)
+// endWait reports the end of a turn that waited, if it did; turnID "": whichever it is. stopped: a user or an operator has ended it.
+func (h *Runner) endWait(ctx context.Context, conversation, turnID string, stopped bool) {
+	w, ok := h.dropWait(ctx, conversation, turnID)
 	if !ok {
 		return
 	}
@@ -67,9 +67,9 @@ func (h *Runner) endWait(ctx context.Context, conversation string, stopped bool)
 }
 
 // turnDone reports the end of a turn that a worker has left, unless it is still in progress.
-func (h *Runner) turnDone(ctx context.Context, l *log) {
+func (h *Runner) turnDone(ctx context.Context, l *log, turnID string) {
 	if l.now.id == "" {
-		h.endWait(ctx, l.id, l.sealed == turn.Aborted)
+		h.endWait(ctx, l.id, turnID, l.sealed == turn.Aborted)
 	}
 }
 

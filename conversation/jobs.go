@@ -147,7 +147,7 @@ func (h *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	}
 	err := w.work(ctx)
 	if !errors.Is(err, errElsewhere) {
-		h.turnDone(ctx, l)
+		h.turnDone(ctx, l, e.Turn)
 	}
 	if err != nil && !errors.Is(err, errOver) {
 		return err

@@ -157,7 +157,7 @@ func (h *Runner) Delete(ctx context.Context, conversation string) error {
 		return err
 	}
 	h.recent.drop(conversation)
-	h.endWait(ctx, conversation, true)
+	h.endWait(ctx, conversation, "", true)
 	err = h.Store.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
 		return err

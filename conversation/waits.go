@@ -164,9 +164,12 @@ func (t *waits) remove(conversation string) *packedWait {
 }
 
 // drop forgets the turn of a conversation; false: it was not there.
-func (t *waits) drop(conversation string) (w Wait, ok bool) {
+func (t *waits) drop(conversation, turn string) (w Wait, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if there := t.turns[conversation]; turn != "" && there != nil && there.unpack(conversation).Turn != turn {
+		return w, false // the next turn waits already
+	}
 	if t.news != nil {
 		t.news[conversation] = true
 	}
@@ -309,10 +312,10 @@ func (h *Runner) noteTry(ctx context.Context, conversation string) {
 	}
 }
 
-// dropWait notes that the turn of a conversation does not wait any more. It
+// dropWait notes that the turn of a conversation does not wait any more; turn "": whichever it is. It
 // returns the wait that the turn was in; false: in none.
-func (h *Runner) dropWait(ctx context.Context, conversation string) (w Wait, ok bool) {
-	if w, ok = h.waits.drop(conversation); ok {
+func (h *Runner) dropWait(ctx context.Context, conversation, turn string) (w Wait, ok bool) {
+	if w, ok = h.waits.drop(conversation, turn); ok {
 		h.announce(ctx, conversation, nil)
 	}
 	return w, ok
@@ -330,7 +333,7 @@ func (h *Runner) followWaits(ctx context.Context, messages <-chan store.Message)
 		case n.Park != nil:
 			h.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Began, n.Park.Retry})
 		default:
-			h.waits.drop(n.Conversation)
+			h.waits.drop(n.Conversation, "")
 		}
 	}
 }

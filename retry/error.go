@@ -21,7 +21,7 @@ type Error struct {
 func (e *Error) Error() string {
 	switch {
 	case e.Stop == policy.GivenUp && e.Last == nil:
-		return ErrGivenUp.Error()
+		return fmt.Sprint(ErrGivenUp)
 	case e.Stop == policy.GivenUp:
 		return fmt.Sprintf("%v: %v", ErrGivenUp, e.Last)
 	case e.Tries <= 1:

@@ -161,7 +161,7 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
 		p := newConversationServerOn(t, server.Config{History: h}, store.Memory())
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: history.OfTurns("acme")}, Try: retry.Try{Start: time.Now()}})
+		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: history.ConversationUpstream("acme")}, Try: retry.Try{Start: time.Now()}})
 		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{Start: time.Now()}})
 		r := p.read("/-/live")
 		defer r.close()

@@ -65,6 +65,7 @@ type Error struct {
 	Code int
 }
 
+// Error returns the text of Err.
 func (e Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error without its exit code.
@@ -93,11 +94,13 @@ func Misconfigured(variable string, err error) error {
 // Interrupted is the cause of a context that a signal has canceled.
 type Interrupted struct{ Signal syscall.Signal }
 
+// Error returns the name of the signal.
 func (i Interrupted) Error() string { return i.Signal.String() }
 
 // Reported is an error that the command has shown already.
 type Reported struct{ Message string }
 
+// Error returns the message that was shown.
 func (r Reported) Error() string { return r.Message }
 
 // Outcome returns the exit code of an error, and the message that was not shown yet; "": there is none.

@@ -19,7 +19,7 @@ import (
 type State string
 
 const (
-	OK      State = "ok"
+	OK      State = "ok"      // nothing to do
 	Warning State = "warning" // works, but needs attention
 	Problem State = "problem" // does not work
 )

@@ -28,9 +28,9 @@ const (
 	callBound     = 65536 // waiting calls; further ones belong to no incident
 )
 
-// OfTurns returns the name of a provider as an upstream of conversations, which is
+// ConversationUpstream returns the name of a provider as an upstream of conversations, which is
 // separate from an upstream of the gateway with the same name.
-func OfTurns(provider string) string { return "conversations:" + provider }
+func ConversationUpstream(provider string) string { return "conversations:" + provider }
 
 // upstreamFaults are the kinds of faults that the upstream causes, unlike those of an invalid request.
 var upstreamFaults = fault.Transient.With(fault.Unknown, fault.Quota)
@@ -118,7 +118,7 @@ func callerOf(c gateway.Call) string {
 
 // WatchTurns records an event of a turn.
 func (h *History) WatchTurns(e conversation.Event) {
-	id, name := callID{conversation: e.Conversation, turn: e.Turn}, OfTurns(e.Name.Provider)
+	id, name := callID{conversation: e.Conversation, turn: e.Turn}, ConversationUpstream(e.Name.Provider)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try != nil {

@@ -204,7 +204,7 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 		if got := w.Upstream("acme", time.Now()); got.Strip != nil {
 			t.Errorf("%+v", got)
 		}
-		if got := w.Names(); len(got) != 1 || got[0] != history.OfTurns("acme") {
+		if got := w.Names(); len(got) != 1 || got[0] != history.ConversationUpstream("acme") {
 			t.Errorf("%q", got)
 		}
 	})

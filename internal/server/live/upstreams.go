@@ -96,7 +96,7 @@ func (l *Live) loadUpstreams() []upstream {
 	}
 	for _, u := range l.providers() {
 		add(upstream{
-			Name: history.OfTurns(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: turnActions,
+			Name: history.ConversationUpstream(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: turnActions,
 		}, u.Breaker)
 	}
 	return all
@@ -113,7 +113,7 @@ func (l *Live) providers() []conversation.Upstream {
 		return all
 	}
 	for _, name := range l.History.Names() {
-		provider, ok := strings.CutPrefix(name, history.OfTurns(""))
+		provider, ok := strings.CutPrefix(name, history.ConversationUpstream(""))
 		if ok && !slices.ContainsFunc(all, func(u conversation.Upstream) bool { return u.Breaker.Name == provider }) {
 			all = append(all, conversation.Upstream{Breaker: breaker.State{Name: provider}})
 		}

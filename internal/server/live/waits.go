@@ -124,7 +124,7 @@ func (l *Live) loadTurns() []turnWait {
 func viewTurn(w *conversation.Wait, now time.Time) turnWait {
 	v := turnWait{
 		Conversation: w.Conversation, Title: w.Title, Turn: w.Turn, State: "waiting", Provider: w.Name.Provider, Model: w.Name.Model,
-		Upstream: history.OfTurns(w.Name.Provider), waitView: viewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
+		Upstream: history.ConversationUpstream(w.Name.Provider), waitView: viewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
 	}
 	v.Code = w.Fault.ShortCode()
 	if w.Trying {
