@@ -163,11 +163,11 @@ func (t *waits) remove(conversation string) *packedWait {
 	return p
 }
 
-// drop forgets the turn of a conversation; false: it was not there.
+// drop forgets a turn of a conversation; turn "": whichever it is; false: it was not there.
 func (t *waits) drop(conversation, turn string) (w Wait, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if there := t.turns[conversation]; turn != "" && there != nil && there.unpack(conversation).Turn != turn {
+	if there := t.turns[conversation]; turn != "" && there != nil && there.turn != turn {
 		return w, false // the next turn waits already
 	}
 	if t.news != nil {
