@@ -110,12 +110,14 @@ var house = []row{
 		floor: 3, path: "internal/server",
 		uses: "internal/dialect fault fault/classify policy council conversation internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
+	{floor: 3, path: "internal/operation/logging"},
+	{floor: 3, path: "internal/operation/watchdog"},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy wire",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
-	{floor: 3, path: "internal/cli/command", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
@@ -123,8 +125,8 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
-			"internal/lab/simulator internal/operation/config internal/operation/history internal/operation/telemetry internal/server " +
-			"internal/server/feed internal/server/web internal/terminal/display policy retry turn",
+			"internal/lab/simulator internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
+			"internal/operation/watchdog internal/server internal/server/feed internal/server/web internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -137,7 +139,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
-			"internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
+			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
 			"llm policy store tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},
@@ -149,7 +151,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli",
-		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/terminal/display",
+		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/logging internal/terminal/display",
 		parts: "github.com/spf13/cobra",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
@@ -220,6 +222,7 @@ var clocks = []clock{
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/operation/config", "NewTicker", "looks whether the file has changed"},
 	{"internal/operation/history", "NewTicker", "writes what was measured into its file"},
+	{"internal/operation/logging", "NewTimer", "writes again what could not be written, and ends the last write"},
 	{"internal/server/conversations", "NewTicker", "checks that a client of a WebSocket is still there"},
 	{"internal/server/feed", "AfterFunc", "publishes that a request still waits"},
 	{"internal/server/live", "NewTicker", "refreshes a list that has readers"},
@@ -227,7 +230,7 @@ var clocks = []clock{
 	{"internal/server/client", "AfterFunc", "ends a connection of which nothing is heard"},
 	{"internal/terminal/tui", "After", "quits though the conversation does not close"},
 	{"internal/cli/gatewaycmd", "AfterFunc", "handles events a little later, and drops the code of the start"},
-	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left"},
+	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left, and looks for frozen loops"},
 	{"internal/cli/agentcmd", "AfterFunc", "bounds how long a server may take to stop a turn"},
 	{"internal/cli/agentcmd", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},

@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
+	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
@@ -50,9 +51,9 @@ func Run(ctx context.Context, args []string, s command.Streams) int {
 	switch _, coded := errors.AsType[command.Error](err); {
 	case message == "":
 	case coded:
-		fmt.Fprintf(s.Err, "ridethrough: %s\n", display.Sanitize(message))
+		logging.Print(s.Err, "ridethrough: "+display.Sanitize(message)+"\n")
 	default:
-		fmt.Fprintf(s.Err, "ridethrough: %s (see %s --help)\n", message, cmd.CommandPath())
+		logging.Print(s.Err, fmt.Sprintf("ridethrough: %s (see %s --help)\n", display.Sanitize(message), cmd.CommandPath()))
 	}
 	return code
 }

@@ -3,10 +3,15 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
@@ -78,5 +83,72 @@ func TestServe_RequiresToken(t *testing.T) {
 	cancel()
 	if c := <-code; c != 0 {
 		t.Errorf("exit code %d", c)
+	}
+}
+
+// The pipe has no buffer and no reader.
+func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
+	_, unread := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--then", "401")
+	upstream := provider.waitForLog(t, "simulating a provider")["url"].(string)
+	go func() {
+		for range provider.lines { // the other lines
+		}
+	}()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	addr := taken.Addr().String()
+	if err := taken.Close(); err != nil {
+		t.Fatalf("close the listener: %v", err)
+	}
+	code := make(chan int, 1)
+	go func() {
+		code <- cli.Run(ctx, []string{"serve", "--listen", addr, "--upstream", "openai=" + upstream + "/v1"}, command.Streams{
+			Out: io.Discard, Err: unread, Env: lookup(nil),
+		})
+	}()
+	const logged = 3000 // more than fit into the queue of events, and a line for each
+	for i := range logged {
+		if got := postUntilUp(t, "http://"+addr+"/v1/chat/completions"); got != 401 {
+			t.Fatalf("status of request %d of %d with an unread log: got %d, want 401", i+1, logged, got)
+		}
+	}
+	if status, body := get(t, "http://"+addr+"/-/livez"); status != 200 {
+		t.Errorf("livez with an unread log: got %d %s, want 200", status, body)
+	}
+	cancel()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code of serve with an unread log: got %d, want 0", got)
+	}
+}
+
+// postUntilUp posts a request for an answer and returns its status. The server may not listen yet.
+func postUntilUp(t *testing.T, url string) (status int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for ; ; runtime.Gosched() {
+		r, _ := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(`{"model":"m","messages":[]}`))
+		resp, err := http.DefaultClient.Do(r)
+		if errors.Is(err, syscall.ECONNREFUSED) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("post: %v", err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+}
+
+// A log that takes nothing must not keep a command from ending.
+func TestCLI_UnreadErrorEndsCommand(t *testing.T) {
+	_, unread := io.Pipe()
+	if got := cli.Run(t.Context(), []string{"ride"}, command.Streams{Out: io.Discard, Err: unread, Env: lookup(nil)}); got != 2 {
+		t.Errorf("exit code: got %d, want 2", got)
 	}
 }

@@ -19,7 +19,7 @@ func (s *Server) route() {
 		{Path: "/-/", Methods: shows, What: "this list", Serve: s.index},
 		{Path: "/-/policies", Methods: shows, What: "the policies, and when each retries", Serve: s.servePolicies},
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
-		{Path: "/-/livez", Methods: shows, What: "whether the process runs", Serve: s.livez, Public: true},
+		{Path: "/-/livez", Methods: shows, What: "whether the process runs and none of its loops is frozen", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
 		{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: text("application/json", description.OpenAPI())},
 		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: text("application/schema+json", description.Events())},
@@ -98,16 +98,21 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 // status is the answer of livez and readyz.
 type status struct {
 	Status string `json:"status"`
+	Reason string `json:"reason,omitzero"`
 }
 
 func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
-	rest.Answer(w, http.StatusOK, status{"ok"})
+	if frozen := s.config.Frozen(); frozen != "" {
+		rest.Answer(w, http.StatusServiceUnavailable, status{"frozen", frozen})
+		return
+	}
+	rest.Answer(w, http.StatusOK, status{Status: "ok"})
 }
 
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if s.readers.IsDraining() {
-		rest.Answer(w, http.StatusServiceUnavailable, status{"draining"})
+		rest.Answer(w, http.StatusServiceUnavailable, status{Status: "draining"})
 		return
 	}
-	rest.Answer(w, http.StatusOK, status{"ok"})
+	rest.Answer(w, http.StatusOK, status{Status: "ok"})
 }

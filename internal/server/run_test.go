@@ -229,3 +229,22 @@ func TestRun_BoundsHeaders(t *testing.T) {
 		}
 	})
 }
+
+func TestLivez_NamesFrozenLoop(t *testing.T) {
+	frozen := ""
+	s := server.New(server.Config{Gateway: &fake{}, Frozen: func() string { return frozen }})
+	for _, tt := range []struct {
+		frozen, body string
+		status       int
+	}{
+		{"", `{"status":"ok"}`, 200},
+		{"the loop has not moved for 30s", `{"status":"frozen","reason":"the loop has not moved for 30s"}`, 503},
+		{"", `{"status":"ok"}`, 200},
+	} {
+		frozen = tt.frozen
+		got := ask(s, request("GET", "/-/livez", ""))
+		if got.Code != tt.status || strings.TrimSpace(got.Body.String()) != tt.body {
+			t.Errorf("livez while frozen is %q: got %d %s, want %d %s", tt.frozen, got.Code, got.Body, tt.status, tt.body)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type Config struct {
 	Policies func() []Policy  // what /-/policies shows; nil: nothing
 	Metrics  http.Handler     // answers /-/metrics; nil: there are none
 	History  *history.History // what was measured; nil: nothing is
+	Frozen   func() string    // names the loops of the program that have frozen, for /-/livez; "" and nil: none
 	Page     fs.FS            // the files of the page at /-/ui/, with an index.html; nil: there is none
 
 	Conversations *conversation.Runner // nil: there are none
@@ -82,6 +83,9 @@ func New(c Config) *Server {
 	}
 	if c.Policies == nil {
 		c.Policies = func() []Policy { return nil }
+	}
+	if c.Frozen == nil {
+		c.Frozen = func() string { return "" }
 	}
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second

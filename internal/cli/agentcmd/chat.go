@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -164,7 +165,21 @@ func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
 	if err != nil {
 		return nil, nil, command.Failed(err)
 	}
-	return slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})), file, nil
+	log := logging.New(file, func(w io.Writer) slog.Handler {
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+	})
+	return log.Logger, logFile{file, log}, nil
+}
+
+// logFile is the file of a log, which is closed after it.
+type logFile struct {
+	*os.File
+	log *logging.Log
+}
+
+func (f logFile) Close() error {
+	f.log.Close()
+	return f.File.Close()
 }
 
 // discardFile is the file of a log that is off.

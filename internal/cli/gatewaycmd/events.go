@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
 )
 
 // eventQueue collects events of the gateway and handles them a little later, in order. A request's own
@@ -12,6 +13,7 @@ import (
 // wait. Waking another goroutine for each event would cost more than the event.
 type eventQueue struct {
 	handle func(gateway.Event)
+	loop   *watchdog.Loop // nil: none
 
 	mu     sync.Mutex
 	space  sync.Cond
@@ -28,8 +30,8 @@ const (
 	queueLimit = 1024                  // queued events; then requests wait for the handler
 )
 
-func newEventQueue(open func(gateway.Event)) *eventQueue {
-	b := &eventQueue{handle: open, handling: make(chan struct{}, 1)}
+func newEventQueue(open func(gateway.Event), loop *watchdog.Loop) *eventQueue {
+	b := &eventQueue{handle: open, loop: loop, handling: make(chan struct{}, 1)}
 	b.space.L = &b.mu
 	return b
 }
@@ -52,6 +54,8 @@ func (b *eventQueue) Watch(e gateway.Event) {
 func (b *eventQueue) flush() {
 	b.handling <- struct{}{}
 	defer func() { <-b.handling }()
+	b.loop.Begin()
+	defer b.loop.End()
 	b.mu.Lock()
 	all := b.queued
 	b.queued, b.spare, b.due = b.spare[:0], nil, false

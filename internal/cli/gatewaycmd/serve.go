@@ -20,7 +20,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
+	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/web"
@@ -58,6 +60,10 @@ func Serve(s command.Streams, extension Extension) *cobra.Command {
 type serveCmd struct {
 	configflags.Flags
 	extension Extension
+
+	log   *logging.Log
+	level *slog.LevelVar // of the log
+	dog   watchdog.Watchdog
 }
 
 // Extension adds something to what `serve` serves besides the gateway, such as conversations.
@@ -76,28 +82,32 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	}
 	var level slog.LevelVar
 	level.Set(t.Level)
-	log := command.Logger(c.Streams.Err, &level)
-	logWarnings(log, &t.Config)
+	log := command.ServerLog(c.Streams.Err, &level)
+	defer log.Close()
+	logWarnings(log.Logger, &t.Config)
 	served := server.Config{
-		Feed: feed.New(), History: history.Open("", log), Token: t.Token, Hosts: t.Config.Hosts, Log: log,
+		Feed: feed.New(), History: history.Open("", log.Logger), Token: t.Token, Hosts: t.Config.Hosts, Log: log.Logger,
 		Version: command.Version(), Page: web.Files(),
 	}
 	end, err := c.extension.Attach(ctx, &served, &t.Config)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	err = c.serve(ctx, l, t, served, &level)
+	c.level, c.log = &level, log
+	err = c.serve(ctx, l, t, served)
 	end()
 	log.Info("stopped")
 	return err
 }
 
 // serve serves the gateway and the extension until ctx ends.
-func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config, level *slog.LevelVar) error {
+func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config) error {
 	log := served.Log
 	tell := c.telemetry(ctx, log)
 	defer flush(ctx, tell)
-	events := newEventQueue(func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) })
+	events := newEventQueue(
+		func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
+		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
 	t.Gateway.OnEvent = events.Watch
 	g, err := start(l.Addr().String(), t)
@@ -112,14 +122,39 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: level}
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: c.level}
 	following.shown.Store(&t.Config)
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
 	served.Gateway, served.Metrics, served.Policies = g, tell, following.policies
+	defer c.watch(ctx, &served)()
 	return server.New(served).Run(ctx, l)
+}
+
+// watch watches the loops and the locks of what is served, for /-/livez, until stop is called. Loops that wait for
+// a disk are not among them: a restart would end waiting requests and free no disk.
+func (c *serveCmd) watch(ctx context.Context, served *server.Config) (stop func()) {
+	g, host := served.Gateway, served.Conversations
+	c.dog.Probe("the list of waiting requests", func() { g.Act(0, gateway.RetryNow) }) // there is no request 0
+	c.dog.Probe("a circuit breaker of the gateway", func() { g.Upstreams() })
+	c.dog.Probe("the list of events", func() { served.Feed.CallEnd(0) })
+	if host != nil {
+		c.dog.Probe("a circuit breaker of the conversations", func() { host.Upstreams() })
+	}
+	served.Frozen = c.dog.Frozen
+	ctx, cancel := context.WithCancel(ctx)
+	ticker, ended := time.NewTicker(watchdog.Interval), make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.dog.Run(ctx, ticker.C)
+	}()
+	return func() {
+		cancel()
+		ticker.Stop()
+		<-ended
+	}
 }
 
 // startTime is the time after which the code of the start is no longer used.
@@ -148,7 +183,7 @@ func noLoop(addr string, c gateway.Config) error {
 // telemetry returns the metrics and spans of the gateway. Spans that cannot be
 // exported as the environment asks are left out.
 func (c *serveCmd) telemetry(ctx context.Context, log *slog.Logger) *telemetry.Telemetry {
-	t, err := telemetry.New(ctx, telemetry.Config{Log: log, Version: command.Version(), Env: c.Streams.Env})
+	t, err := telemetry.New(ctx, telemetry.Config{Log: log, Dropped: c.log.Dropped, Version: command.Version(), Env: c.Streams.Env})
 	if err != nil {
 		log.Warn("spans are not exported", "error", err.Error())
 	}

@@ -129,8 +129,9 @@ func simulate(ctx context.Context, s command.Streams, addr string, script simula
 	if err != nil {
 		return err
 	}
-	log := command.Logger(s.Err, nil)
-	script.OnRequest = func(r simulator.Request) { reportReply(log, r) }
+	log := command.ServerLog(s.Err, nil)
+	defer log.Close()
+	script.OnRequest = func(r simulator.Request) { reportReply(log.Logger, r) }
 	p := simulator.New(script)
 	base := "http://" + l.Addr().String()
 	log.Info("simulating a provider", "url", base)

@@ -20,6 +20,7 @@ import (
 // Config has the outputs of telemetry.
 type Config struct {
 	Log     *slog.Logger          // nil: no log
+	Dropped func() int64          // how many lines of the log were dropped; nil: none ever is
 	Version string                // of the program
 	Env     func(string) string   // for the OTEL_ variables, which configure spans; nil: none are set
 	Spans   sdktrace.SpanExporter // used instead of Env's; nil: as Env says
@@ -39,6 +40,11 @@ type Telemetry struct {
 func New(ctx context.Context, c Config) (*Telemetry, error) {
 	t := &Telemetry{log: c.Log, registry: prometheus.NewRegistry()}
 	t.metrics = newMetrics(t.registry, c.Version)
+	if c.Dropped != nil {
+		t.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Namespace: "ridethrough", Name: "log_lines_dropped_total", Help: "Log lines dropped because the log could not be written in time.",
+		}, func() float64 { return float64(c.Dropped()) }))
+	}
 	t.page = promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	exporter, err := c.Spans, error(nil)
 	if exporter == nil && c.Env != nil {

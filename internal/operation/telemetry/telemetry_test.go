@@ -376,3 +376,19 @@ func BenchmarkWatch_AnsweredAtOnce(b *testing.B) {
 		}
 	}
 }
+
+func TestTelemetry_CountsDroppedLogLines(t *testing.T) {
+	dropped := int64(7)
+	tel, err := telemetry.New(t.Context(), telemetry.Config{Dropped: func() int64 { return dropped }})
+	if err != nil {
+		t.Fatalf("New: got %v, want no error", err)
+	}
+	for _, want := range []int64{7, 9} {
+		dropped = want
+		const name = "ridethrough_log_lines_dropped_total"
+		text := fmt.Sprintf("# HELP %[1]s Log lines dropped because the log could not be written in time.\n# TYPE %[1]s counter\n%[1]s %[2]d\n", name, want)
+		if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(text), name); err != nil {
+			t.Errorf("metric with %d dropped lines: %v", want, err)
+		}
+	}
+}
