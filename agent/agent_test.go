@@ -359,8 +359,8 @@ func TestAgent_LimitReportsEarlierTries(t *testing.T) {
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Fails(busy), llmtest.Hangs(llm.Reasoning{Text: "hm"})), Retry: patient()}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "hello")...)
 		e, ok := p.events[len(p.events)-2].(turn.Error)
-		if !ok || !e.Committed || e.Retries != 1 || e.Waited != 5*time.Second {
-			t.Errorf("error: committed %v, %d retries, waited %v; want true, 1, 5s", e.Committed, e.Retries, e.Waited)
+		if !ok || !e.Committed() || e.Retries != 1 || e.Waited != 5*time.Second {
+			t.Errorf("error: committed %v, %d retries, waited %v; want true, 1, 5s", e.Committed(), e.Retries, e.Waited)
 		}
 	})
 }

@@ -55,7 +55,10 @@ func (a *attempt) errorEvent(f *fault.Error) turn.Error {
 	name, retries := a.model.Name(), max(0, a.last.N-1)
 	a.log(slog.LevelError, "turn failed", "provider", name.Provider, "model", name.Model, "kind", f.Kind.String(), "retries", retries)
 	e := turn.NewError(f, retries, a.last.Waited)
-	e.Name, e.Committed = name, a.committed
+	e.Name, e.Stop = name, a.stop
+	if a.committed {
+		e.Stop = policy.Committed
+	}
 	return e
 }
 

@@ -17,10 +17,10 @@ import (
 // try, or an event of the turn. It contains nothing of the conversation's text.
 type Event struct {
 	At           time.Time
-	Conversation string     // "" of a try
-	Turn         string     // "" of a try
-	Name         llm.Name   // the model
-	Try          *retry.Try // a request that no user has stopped has its outcome; nil: see Event
+	Conversation string    // "" of a try
+	Turn         string    // "" of a try
+	Name         llm.Name  // the model
+	Try          retry.Try // a request that no user has stopped has its outcome; N 0: see Event
 
 	// Event is turn.Retry for a wait, turn.Recovered for an answer after a wait, and
 	// turn.Sealed for a turn that ended without an answer after it had waited: then

@@ -151,6 +151,6 @@ func (w *worker) onTry(ctx context.Context, t retry.Try) {
 	w.mu.Lock()
 	name := w.caller.name
 	w.mu.Unlock()
-	w.h.measure(Event{Name: name, Try: &t})
+	w.h.measure(Event{Name: name, Try: t})
 	w.h.shareOutcome(context.WithoutCancel(ctx), name, t.Fault)
 }

@@ -79,7 +79,7 @@ func (r *run) runAggregator(ctx context.Context, room int) error {
 		case turn.AssistantMessage:
 			last = e
 		case turn.Error:
-			if failed = e.Fault; failed.Kind == fault.TooLong && !e.Committed && room > minRoom {
+			if failed = e.Fault; failed.Kind == fault.TooLong && !e.Committed() && room > minRoom {
 				return errTooLong
 			}
 		case turn.Sealed:

@@ -44,7 +44,6 @@ func (c *call) forward(resp *http.Response) {
 // resume continues after the keepalive has sent the headers: with the answer, or
 // with the error that a status can no longer report.
 func (c *call) resume(resp *http.Response) {
-	c.status = http.StatusOK
 	whole := resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Encoding") == ""
 	form := dialect.JSON
 	if w, ok := resp.Body.(transport.Watched); ok {

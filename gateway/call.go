@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // call is one client's request for an answer.
@@ -35,6 +36,7 @@ type call struct {
 	outcome       policy.Wait // the shared request's last, once it is finished
 	status        int         // of the answer; 0: none, or the connection is cut
 	writeDeadline time.Time   // until when the client may read nothing; zero: nothing has been sent
+	end           turn.Status // "": done so far
 	answering     bool        // part of an answer is out
 	unreadable    bool        // the encoding of its body is unknown, and so is the form of its answer
 
@@ -80,12 +82,12 @@ func (c *call) refusedBefore() bool {
 // begin prepares for a wait.
 func (c *call) begin() {
 	c.keepalive = newKeepalive(c)
-	c.emit(Event{Type: Began})
+	c.emit(Event{Event: turn.Start{}})
 }
 
 // finish releases what the call holds.
 func (c *call) finish() {
-	c.emit(Event{Type: Ended, Status: c.status})
+	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
 	if !c.writeDeadline.IsZero() {
@@ -122,7 +124,7 @@ func (c *call) takePart() bool {
 
 // await waits for the shared request that the call has joined.
 func (c *call) await() {
-	c.emit(Event{Type: Joined})
+	c.emit(Event{Joined: c.shared.leader.info.ID})
 	c.body.Compress()
 	c.shared.catchUp(c)
 	select {
@@ -135,9 +137,14 @@ func (c *call) await() {
 func (c *call) clientLeft() {
 	s := c.shared
 	s.mu.Lock()
-	last := s.overall()
+	c.outcome = s.overall()
 	s.mu.Unlock()
-	c.emit(Event{Type: Left, Wait: last})
+	left := &fault.Error{Kind: fault.Canceled, Message: errLeft.Error()}
+	if c.outcome.Fault != nil {
+		left.Err = c.outcome.Fault
+	}
+	c.emitError(left, "")
+	c.end = turn.Aborted
 	c.cut()
 }
 
@@ -204,9 +211,10 @@ func (c *call) parse() dialect.Request {
 func (c *call) answer(resp *http.Response, err error) {
 	c.gateway.waits.remove(c)
 	committed := c.keepalive.stop()
-	if c.outcome.Verdict.Stop != "" {
-		c.gaveUp()
+	if committed {
+		c.status = http.StatusOK
 	}
+	c.emitFailure(err)
 	switch {
 	case resp == nil:
 		c.unanswered(err, committed)
@@ -219,10 +227,18 @@ func (c *call) answer(resp *http.Response, err error) {
 	}
 }
 
-// gaveUp reports that there is no other try.
-func (c *call) gaveUp() {
+// emitFailure reports that the shared request has found no answer, if it has not. Its leader does for all.
+func (c *call) emitFailure(err error) {
+	stop, f := c.outcome.Verdict.Stop, c.outcome.Fault
+	switch {
+	case errors.Is(err, errClosing):
+		stop, f = "", closingFault
+	case stop == "":
+		return
+	}
+	c.end = turn.Failed
 	if c.shared.leader == c {
-		c.emit(Event{Type: GaveUp, Wait: c.outcome})
+		c.emitError(f, stop)
 	}
 }
 

@@ -1,42 +1,34 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Type is the type of an event.
-type Type string
-
-// The types of events, in the order in which one request may have them.
-const (
-	Began     Type = "began"     // a request for an answer has arrived
-	Joined    Type = "joined"    // it is the re-send of a request in progress, and waits with that one
-	Tried     Type = "tried"     // a try has passed or failed: see Try
-	Retrying  Type = "retrying"  // a try failed, and another follows after a wait: see Wait
-	Switched  Type = "switched"  // the request goes on at another upstream: see From
-	Recovered Type = "recovered" // a try passed after others had failed: see Wait
-	GaveUp    Type = "gave-up"   // no other try follows: see Wait
-	BrokeOff  Type = "broke-off" // an answer failed after its first content: see Wait
-	Left      Type = "left"      // the client disconnected before it had its answer: see Wait
-	Ended     Type = "ended"     // the request is over: see Status
-)
-
-// Event is something that happens to a request for an answer. It has no prompt, no
-// answer and no credential in it.
+// Event is something that happens to a request for an answer: a try, an event in the words that turns have
+// too, or that it joins another request. It has no prompt, no answer and no credential in it.
 type Event struct {
-	Type   Type
-	At     time.Time
-	Call   Call        // whose
-	Wait   policy.Wait // with a Stop if no wait follows, without a Fault if a try has passed
-	Try    retry.Try   // its N counts over all upstreams
-	From   string      // the upstream before Call.Upstream
-	Status int         // of the answer; 0: the client left, or its connection was cut
+	At   time.Time
+	Call Call      // whose
+	Try  retry.Try // a try has passed or failed; its N counts over all upstreams. N 0: see Event
+
+	// Event is turn.Start for a request that has arrived, turn.Retry for a wait, turn.Switched for a failover,
+	// turn.Recovered for an answer after failed tries, turn.Error for a request or an answer that has failed, and
+	// turn.Sealed for the end: then its Metrics have the retries and their delay. nil: see Try and Joined.
+	//
+	// Without a Stop, a turn.Error says that the client has left ([turn.Error.Left]) or that the gateway is closed.
+	Event turn.Event
+
+	Joined int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
+	Status int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 }
 
 // Call identifies a request for an answer.
@@ -51,6 +43,9 @@ type Call struct {
 	Began    time.Time // when it arrived
 	Parent   string    // the client's traceparent header (W3C Trace Context); "": none
 }
+
+// name returns the model of a call, as events have it.
+func (c Call) name() llm.Name { return llm.Name{Provider: c.API, Model: c.Model} }
 
 // idBound is how much is kept of what a client sends about itself.
 const idBound = 128
@@ -91,10 +86,28 @@ func (c *call) emit(e Event) {
 	c.setup.onEvent(e)
 }
 
+// emitError reports the fault that has ended the call, and why no other try follows.
+func (c *call) emitError(f *fault.Error, stop policy.Stop) {
+	c.end = turn.Failed
+	if c.setup.onEvent == nil {
+		return
+	}
+	e := turn.NewError(f, c.outcome.Retries(), c.outcome.Waited)
+	e.Name, e.Upstream, e.Stop = c.info.name(), c.shared.upstreamName(), stop
+	c.emit(Event{Event: e})
+}
+
 // emitBrokeOff reports a fault that is not retried because part of the answer is out.
-func (c *call) emitBrokeOff(f *fault.Error) {
-	last := c.outcome
-	last.Run.Tries++
-	last.Fault, last.Verdict = f, policy.Verdict{Stop: policy.Committed}
-	c.emit(Event{Type: BrokeOff, Wait: last})
+func (c *call) emitBrokeOff(f *fault.Error) { c.emitError(f, policy.Committed) }
+
+// emitEnd reports that the call is over.
+func (c *call) emitEnd() {
+	e := Event{Event: turn.Sealed{Status: turn.Done}, Status: c.status} // a constant, so that most requests allocate nothing
+	if retries := c.outcome.Retries(); retries > 0 || c.end != "" {
+		e.Event = turn.Sealed{
+			Status:  cmp.Or(c.end, turn.Done),
+			Metrics: turn.Metrics{RetryCount: retries, TotalRetryDelay: c.outcome.Waited},
+		}
+	}
+	c.emit(e)
 }

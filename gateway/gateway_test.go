@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 const (
@@ -35,7 +36,8 @@ type harness struct {
 	provider *simulator.Provider
 	gateway  *gateway.Gateway
 	mu       sync.Mutex
-	events   []gateway.Event
+	all      []gateway.Event
+	events   []turn.Event // of faults and what follows them
 	begun    time.Time
 }
 
@@ -75,15 +77,28 @@ func newHarnessWith(t *testing.T, c gateway.Config) *harness {
 	return w
 }
 
-// onEvent keeps the events of faults and their ends.
+// watch keeps the events.
 func (w *harness) watch(e gateway.Event) {
-	switch e.Type {
-	case gateway.Began, gateway.Tried, gateway.Ended:
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, e)
+	switch e.Event.(type) {
+	case nil, turn.Start, turn.Sealed:
 	default:
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.events = append(w.events, e)
+		w.events = append(w.events, e.Event)
 	}
+}
+
+// failure returns the only event that there must be, of a failure.
+func (w *harness) failure() turn.Error {
+	w.t.Helper()
+	if len(w.events) == 1 {
+		if e, ok := w.events[0].(turn.Error); ok {
+			return e
+		}
+	}
+	w.t.Fatalf("events %+v, want one turn.Error", w.events)
+	return turn.Error{}
 }
 
 // newGateway returns a gateway, whose configuration must be valid.
@@ -224,7 +239,7 @@ func TestGateway_CutAfterContentIsReportedNotRetried(t *testing.T) {
 				if (err != nil) != api.cuts {
 					t.Errorf("%s, %s: the body ends with %v", api.path, cut, err)
 				}
-				if n := len(w.provider.Requests()); n != 1 || len(w.events) != 1 || w.events[0].Wait.Verdict.Stop != policy.Committed {
+				if n := len(w.provider.Requests()); n != 1 || w.failure().Stop != policy.Committed {
 					t.Errorf("%s, %s: %d requests, events %+v", api.path, cut, n, w.events)
 				}
 			})

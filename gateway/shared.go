@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // What ends a shared request besides its faults.
@@ -189,7 +190,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 	if s.setup.onEvent != nil {
 		numbered := t
 		numbered.N = s.tries
-		s.leader.emit(Event{Type: Tried, Try: numbered})
+		s.leader.emit(Event{Try: numbered})
 	}
 	switch {
 	case t.Stop != "":
@@ -202,7 +203,8 @@ func (s *sharedRequest) onTry(t retry.Try) {
 // recovered notes and reports that a try passed after others had failed.
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
-	s.leader.emit(Event{Type: Recovered, Wait: s.overall()})
+	all := s.overall()
+	s.emit(turn.Recovered{Name: s.leader.info.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
 }
 
 // onWait notes and reports a wait, as much of it as the request stays for.
@@ -212,7 +214,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.leader.emit(Event{Type: Retrying, Wait: s.overall()})
+	s.emit(turn.Retry{Name: s.leader.info.name(), Upstream: s.upstreamName(), Wait: s.overall()})
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
@@ -275,8 +277,13 @@ func (s *sharedRequest) switchTo(next *upstream) {
 	s.upstream, s.last = next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
-	s.leader.emit(Event{Type: Switched, From: from.Name})
+	s.emit(turn.Switched{
+		Name: s.leader.info.name(), Upstream: next.Name, From: from.Name, To: next.Name, Why: s.last.Fault.Redacted(),
+	})
 }
+
+// emit reports an event of the request, which is its leader's.
+func (s *sharedRequest) emit(e turn.Event) { s.leader.emit(Event{Event: e}) }
 
 // callsWaiting lists the connected calls among the waiting ones, and returns them.
 func (s *sharedRequest) callsWaiting() []*call {

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 const (
@@ -92,8 +93,8 @@ func TestKeepalive_ForwardsOnlyTheRequestedForm(t *testing.T) {
 			if err != nil || strings.HasSuffix(got, stream) != tt.answer || strings.Contains(got, "without the stream") == tt.answer {
 				t.Errorf("%s: got %q, error %v", tt.name, got, err)
 			}
-			if last := w.events[len(w.events)-1].Wait; (last.Fault == nil) != tt.answer {
-				t.Errorf("%s: the last event has %+v", tt.name, last)
+			if _, recovered := w.events[len(w.events)-1].(turn.Recovered); recovered != tt.answer {
+				t.Errorf("%s: events %+v, want turn.Recovered as the last: %v", tt.name, w.events, tt.answer)
 			}
 		})
 	}
@@ -106,8 +107,8 @@ func TestGateway_ReportsProviderErrorAfterContent(t *testing.T) {
 		if err != nil || got != messageStart+messageHi+messageError {
 			t.Errorf("got %q, error %v", got, err)
 		}
-		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Overloaded || w.events[0].Wait.Verdict.Stop != policy.Committed {
-			t.Errorf("events: %+v", w.events)
+		if e := w.failure(); e.Fault.Kind != fault.Overloaded || !e.Committed() {
+			t.Errorf("event %+v, want overloaded and committed", e)
 		}
 	})
 }
@@ -120,8 +121,8 @@ func TestGateway_ZeroPolicyReportsTheFault(t *testing.T) {
 		if err != nil || resp.StatusCode != 503 || !strings.Contains(got, "no answer from anthropic at http://provider.test") {
 			t.Errorf("status %d, got %q, error %v; want no error, status 503, text with \"no answer from anthropic at http://provider.test\"", resp.StatusCode, got, err)
 		}
-		if len(w.events) != 1 || w.events[0].Wait.Fault.Kind != fault.Unavailable {
-			t.Errorf("events: %+v", w.events)
+		if e := w.failure(); e.Fault.Kind != fault.Unavailable {
+			t.Errorf("event %+v, want unavailable", e)
 		}
 	})
 }
@@ -165,8 +166,9 @@ func TestGateway_ReportsClientThatLeaves(t *testing.T) {
 			t.Fatalf("ask: %v", err)
 		}
 		synctest.Wait()
-		if last := w.events[len(w.events)-1]; last.Type != gateway.Left || last.Wait.Run.Tries != 2 {
-			t.Errorf("events: %+v", last)
+		last, ok := w.events[len(w.events)-1].(turn.Error)
+		if faulty, _ := errors.AsType[*fault.Error](last.Fault.Err); !ok || !last.Left() || last.Retries != 1 || faulty == nil || faulty.Status != 529 {
+			t.Errorf("last event %+v, want turn.Error of a client that left after 1 retry and HTTP 529", last)
 		}
 	})
 }

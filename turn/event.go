@@ -82,8 +82,8 @@ type Error struct {
 	RequestID string        `json:"requestId,omitzero"` // the provider's, for its support
 	Retries   int           `json:"retries"`
 	Waited    time.Duration `json:"waitedMs"`
-	Committed bool          `json:"committed,omitzero"` // some of the answer had arrived, so it was not asked again
-	Fault     *fault.Error  `json:"-"`                  // read from JSON: as much of it as JSON has
+	Stop      policy.Stop   `json:"-"` // why there was no other try; "": not the policy ended it. JSON says whether it is policy.Committed
+	Fault     *fault.Error  `json:"-"` // read from JSON: as much of it as JSON has
 }
 
 // NewError returns the event for a fault that ends a call.
@@ -93,6 +93,12 @@ func NewError(f *fault.Error, retries int, waited time.Duration) Error {
 		Retries: retries, Waited: waited, Fault: f,
 	}
 }
+
+// Committed reports whether some of the answer had arrived, so that it was not asked for again.
+func (e Error) Committed() bool { return e.Stop == policy.Committed }
+
+// Left reports whether the call ended because its caller left, and not by a provider's fault.
+func (e Error) Left() bool { return e.Stop == "" && e.Fault != nil && e.Fault.Kind == fault.Canceled }
 
 // Status is how a turn has ended.
 type Status string

@@ -93,14 +93,18 @@ type errorForm struct {
 }
 
 func (e Error) form() any {
-	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), e.Committed}
+	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), e.Committed()}
 }
 
 func (f errorForm) event() Event {
-	return Error{
-		f.Name, f.Upstream, f.Message, f.Kind, f.Code, f.RequestID, f.Retries, f.Waited.duration(), f.Committed,
-		readFault(f.Kind, f.Code, f.Message, f.RequestID),
+	e := Error{
+		Name: f.Name, Upstream: f.Upstream, Message: f.Message, Kind: f.Kind, Code: f.Code, RequestID: f.RequestID,
+		Retries: f.Retries, Waited: f.Waited.duration(), Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
 	}
+	if f.Committed {
+		e.Stop = policy.Committed
+	}
+	return e
 }
 
 type sealedForm struct {

@@ -40,7 +40,7 @@ func examples() map[string]turn.Event {
 		`{"provider":"anthropic","model":"claude","upstream":"work","from":"work","to":"spare"}`: turn.Switched{Name: who, Upstream: "work", From: "work", To: "spare"},
 		`{}`: turn.Restarted{},
 		`{"provider":"anthropic","model":"claude","upstream":"work","message":"HTTP 529: busy","kind":"overloaded","code":"529","requestId":"req_1","retries":3,"waitedMs":22000,"committed":true}`: turn.Error{
-			Name: who, Upstream: "work", Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, Waited: 22 * time.Second, Committed: true,
+			Name: who, Upstream: "work", Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, Waited: 22 * time.Second, Stop: policy.Committed,
 			Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy", RequestID: "req_1"},
 		},
 		`{"status":"failed","retryCount":3,"totalRetryDelayMs":22000,"timeToFirstTokenMs":1,"durationMs":2,"inputTokens":3,"outputTokens":4}`: turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{

@@ -28,7 +28,7 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify breaker policy retry transport internal/http1 internal/route internal/spool"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/http1 internal/route internal/spool"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -96,7 +96,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
-	{floor: 3, path: "internal/server/feed", uses: "fault gateway conversation llm policy turn wire internal/server/stream"},
+	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
@@ -113,7 +113,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/watchdog"},
 	{
-		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy wire",
+		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy turn",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},

@@ -13,7 +13,9 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -22,18 +24,38 @@ var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloade
 
 // retrying is the event of a call's try that failed and is followed by another.
 func retrying(id int64, tries int, wait time.Duration) gateway.Event {
-	return gateway.Event{Type: gateway.Retrying, At: time.Now(), Call: caller(id), Wait: policy.Wait{
+	return happens(id, turn.Retry{Name: claude, Upstream: "work", Wait: policy.Wait{
 		Run: policy.Run{Tries: tries}, Fault: busy, Verdict: policy.Verdict{Wait: wait}, Due: time.Now().Add(wait), Limit: 10, Waited: time.Duration(tries-1) * time.Minute,
-	}}
+	}})
 }
+
+var claude = llm.Name{Provider: "anthropic", Model: "claude"}
 
 func caller(id int64) gateway.Call {
 	return gateway.Call{ID: id, Session: "s-1", API: "anthropic", Upstream: "work", Model: "claude"}
 }
 
-func happens(kind gateway.Type, id int64, n policy.Wait) gateway.Event {
-	return gateway.Event{Type: kind, At: time.Now(), Call: caller(id), Wait: n}
+// happens is an event of a call.
+func happens(id int64, e turn.Event) gateway.Event {
+	return gateway.Event{At: time.Now(), Call: caller(id), Event: e}
 }
+
+// tried is a try of a call that has passed.
+func tried(id int64) gateway.Event {
+	return gateway.Event{At: time.Now(), Call: caller(id), Try: retry.Try{N: 1}}
+}
+
+// fails is the end of a call whose tries have failed.
+func fails(id int64, f *fault.Error, stop policy.Stop, retries int) gateway.Event {
+	e := turn.NewError(f, retries, 22*time.Second)
+	e.Stop = stop
+	return happens(id, e)
+}
+
+var (
+	sealed = turn.Sealed{Status: turn.Done}
+	left   = &fault.Error{Kind: fault.Canceled, Message: "the client has left"}
+)
 
 // bodies reads events as the public does.
 func bodies(t *testing.T, all []event) (read []wire.Event) {
@@ -86,15 +108,15 @@ func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		for _, e := range []gateway.Event{
-			happens(gateway.Began, 1, policy.Wait{}), happens(gateway.Tried, 1, policy.Wait{}), happens(gateway.Ended, 1, policy.Wait{}),
-			retrying(2, 1, 5*time.Second), happens(gateway.Tried, 2, policy.Wait{}), retrying(2, 2, 10*time.Second),
-			{Type: gateway.Switched, At: time.Now(), Call: caller(2), From: "first"},
-			happens(gateway.Recovered, 2, policy.Wait{Run: policy.Run{Tries: 2}, Waited: 15 * time.Second}), happens(gateway.Ended, 2, policy.Wait{}),
-			retrying(3, 1, time.Second), happens(gateway.GaveUp, 3, policy.Wait{Run: policy.Run{Tries: 3}, Fault: busy}), happens(gateway.Ended, 3, policy.Wait{}),
-			happens(gateway.BrokeOff, 4, policy.Wait{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Truncated}}), happens(gateway.Ended, 4, policy.Wait{}),
-			retrying(5, 1, time.Second), happens(gateway.Left, 5, policy.Wait{}), happens(gateway.Ended, 5, policy.Wait{}),
-			retrying(6, 1, time.Second), happens(gateway.Ended, 6, policy.Wait{}), // the gateway is closed
-			happens(gateway.Left, 7, policy.Wait{}),
+			happens(1, turn.Start{}), tried(1), happens(1, sealed),
+			retrying(2, 1, 5*time.Second), tried(2), retrying(2, 2, 10*time.Second),
+			happens(2, turn.Switched{From: "first", To: "work", Why: busy.Redacted()}),
+			happens(2, turn.Recovered{Retries: 2, Waited: 15 * time.Second}), happens(2, sealed),
+			retrying(3, 1, time.Second), fails(3, busy, policy.Exhausted, 2), happens(3, sealed),
+			fails(4, &fault.Error{Kind: fault.Truncated}, policy.Committed, 0), happens(4, sealed),
+			retrying(5, 1, time.Second), fails(5, left, "", 0), happens(5, sealed),
+			retrying(6, 1, time.Second), fails(6, busy, "", 0), happens(6, sealed), // the gateway is closed
+			fails(7, left, "", 0), happens(8, turn.Recovered{}), // before a try has failed
 		} {
 			f.Watch(e)
 		}
@@ -128,7 +150,7 @@ func TestFeed_RemindsOfLongWaits(t *testing.T) {
 		}
 		f.Watch(retrying(1, 6, time.Hour))
 		time.Sleep(45 * time.Second)
-		f.Watch(happens(gateway.Tried, 1, policy.Wait{})) // a client sent "now"
+		f.Watch(tried(1)) // a client sent "now"
 		time.Sleep(time.Hour)
 		if got, want := describeAll(bodies(t, r.seen())), "6 retry 5 in 3600000; 7 waiting 3570000; "; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -315,7 +337,7 @@ func TestReaders_AreBounded(t *testing.T) {
 
 func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
 	f := feed.New()
-	events := []gateway.Event{happens(gateway.Began, 1, policy.Wait{}), happens(gateway.Tried, 1, policy.Wait{}), happens(gateway.Ended, 1, policy.Wait{})}
+	events := []gateway.Event{happens(1, turn.Start{}), tried(1), happens(1, sealed)}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {

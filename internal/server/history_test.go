@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -16,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // measured is a server whose history knows of some failures of the upstream
@@ -24,7 +24,7 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 	h := history.Open("", slog.New(slog.DiscardHandler))
 	tried := func(took time.Duration, e gateway.Event) {
 		time.Sleep(time.Second)
-		e.Type, e.At, e.Call = gateway.Tried, time.Now(), caller(1)
+		e.At, e.Call, e.Try.N = time.Now(), caller(1), 1
 		e.Call.Stream, e.Call.Client = true, "claude-cli/2.1.329"
 		e.Try.Start, e.Try.Took = e.At.Add(-took), took
 		h.Watch(e)
@@ -37,7 +37,7 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 		tried(500*time.Millisecond, gateway.Event{})
 	}
 	if answered > 0 {
-		h.Watch(happens(gateway.Recovered, 1, policy.Wait{Waited: time.Minute}))
+		h.Watch(happens(1, turn.Recovered{Waited: time.Minute}))
 	}
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
 }
@@ -144,11 +144,11 @@ func TestLive_SendsGrowingIncident(t *testing.T) {
 		}
 		var told []string
 		for range 4 {
-			h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: retry.Try{Fault: busy}})
+			h.Watch(gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Fault: busy}})
 			time.Sleep(300 * time.Millisecond)
 			told = append(told, of(r.seen(), "incident")...)
 		}
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: caller(1), Try: retry.Try{Start: time.Now()}})
+		h.Watch(gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Start: time.Now()}})
 		time.Sleep(300 * time.Millisecond)
 		told = append(told, of(r.seen(), "incident")...)
 		if len(told) != 3 || !strings.Contains(told[0], `"open":true`) || !strings.Contains(told[1], `"failures":4`) || !strings.Contains(told[2], `"recoveredMs":1200`) {
@@ -161,8 +161,8 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
 		p := newConversationServerOn(t, server.Config{History: h}, store.Memory())
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: history.ConversationUpstream("acme")}, Try: retry.Try{Start: time.Now()}})
-		h.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{Start: time.Now()}})
+		h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: history.ConversationUpstream("acme")}, Try: retry.Try{N: 1, Start: time.Now()}})
+		h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{N: 1, Start: time.Now()}})
 		r := p.read("/-/live")
 		defer r.close()
 		all := of(r.seen(), "upstreams")

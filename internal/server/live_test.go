@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // names returns the names of events, without beats.
@@ -240,15 +241,15 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Feed: f}).read("/-/live")
 		defer r.close()
 		r.seen()
-		n := policy.Wait{Run: policy.Run{Tries: 4}, Waited: 22 * time.Second, Fault: busy}
-		f.Watch(happens(gateway.Recovered, 0, n))
-		f.Watch(happens(gateway.BrokeOff, 0, n)) // its answer, later: the wait had ended well
-		f.Watch(happens(gateway.GaveUp, 1, n))
-		f.Watch(happens(gateway.Left, 2, n))
-		f.Watch(happens(gateway.Ended, 3, n))
+		recovered := turn.Recovered{Retries: 3, Waited: 22 * time.Second}
+		f.Watch(happens(0, recovered))
+		f.Watch(fails(0, busy, policy.Committed, 3)) // its answer, later: the wait had ended well
+		f.Watch(fails(1, busy, policy.Exhausted, 3))
+		f.Watch(fails(2, left, "", 0))
+		f.Watch(happens(3, turn.Sealed{Status: turn.Failed}))
 		g.show(nil, nil)
 		time.Sleep(300 * time.Millisecond)
-		f.Watch(happens(gateway.Recovered, 5, n)) // told of later than it was seen to be gone
+		f.Watch(happens(5, recovered)) // told of later than it was seen to be gone
 		time.Sleep(250 * time.Millisecond)
 		var got []string
 		for _, e := range r.seen() {
@@ -257,7 +258,7 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		want := []string{
 			`gone {"how":"recovered","retries":3,"wait":0,"waitedMs":22000}`,
 			`gone {"how":"failed","retries":3,"wait":1,"waitedMs":22000}`,
-			`gone {"how":"left","retries":0,"wait":2,"waitedMs":0}`,
+			`gone {"how":"left","retries":0,"wait":2,"waitedMs":22000}`,
 			`gone {"how":"failed","retries":0,"wait":3,"waitedMs":0}`,
 			`gone {"wait":4}`,
 			`gone {"how":"recovered","retries":3,"wait":5,"waitedMs":22000}`,

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // answer is the healthy provider's answer.
@@ -141,12 +142,16 @@ func (w *fixture) bare(call string) result {
 	return w.of(done)
 }
 
-// until waits for an event.
-func (w *fixture) until(kind gateway.Type) {
+// until waits for an event of a request.
+func (w *fixture) until(what string, is func(turn.Event) bool) {
 	w.t.Helper()
-	for within(w.t, w.events, string(kind)).Type != kind {
+	for !is(within(w.t, w.events, what).Event) {
 	}
 }
+
+func waits(e turn.Event) bool { _, ok := e.(turn.Retry); return ok }
+
+func left(e turn.Event) bool { failed, ok := e.(turn.Error); return ok && failed.Left() }
 
 // of waits for a result, but not for ever.
 func (w *fixture) of(done <-chan result) result {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -34,12 +33,12 @@ func TestGateway_LeavingEndsTheWait(t *testing.T) {
 			patient.Backoff = policy.Backoff{Steps: []time.Duration{time.Hour}}
 			w := newFixture(t, patient, simulator.Script{Then: simulator.Status{Code: 529}})
 			done, abort := w.node.call(t, c.name, w.url, false)
-			w.until(gateway.Retrying)
+			w.until("a wait", waits)
 			abort()
 			if got := w.of(done); got.Error == "" || got.Text+got.Stop != "" {
 				t.Errorf("call result %+v", got)
 			}
-			w.until(gateway.Left)
+			w.until("the client to have left", left)
 			w.check(1, "529")
 		})
 	}

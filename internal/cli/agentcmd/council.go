@@ -16,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -151,7 +152,11 @@ func (c *councilCmd) verdict(ctx context.Context, err error) error {
 	}
 	code := c.shortfall()
 	if v := c.ended.Aggregator; v.State != "" {
-		code = exitOf(turn.Error{Kind: v.Fault.Kind.String(), Fault: v.Fault, Committed: v.Text != ""})
+		failed := turn.Error{Kind: v.Fault.Kind.String(), Fault: v.Fault}
+		if v.Text != "" {
+			failed.Stop = policy.Committed
+		}
+		code = exitOf(failed)
 	}
 	return command.WithCode(command.Reported{Message: err.Error()}, code)
 }

@@ -214,7 +214,7 @@ func exitOf(e turn.Error) int {
 	switch {
 	case e.Kind == fault.Auth.String():
 		return command.ExitNoAuth
-	case e.Committed || e.Fault == nil:
+	case e.Committed() || e.Fault == nil:
 		return command.ExitFailed
 	case e.Fault.Kind == fault.Quota || fault.Transient.Has(e.Fault.Kind):
 		return command.ExitExhausted

@@ -153,31 +153,28 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 
 // watch shows an event of the gateway.
 func (d *demo) watch(e gateway.Event) {
-	n := e.Wait
-	switch e.Type {
-	case gateway.Recovered:
+	switch e := e.Event.(type) {
+	case turn.Recovered:
 		d.latest.Store(nil)
 		d.screen.Status("")
-		d.screen.Print(screen.Green, "%s", display.Recovered(n.Retries(), n.Waited))
+		d.screen.Print(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
 		d.screen.Print("", "")
-	case gateway.GaveUp, gateway.BrokeOff:
+	case turn.Error:
+		if e.Left() {
+			return
+		}
 		d.latest.Store(nil)
 		d.screen.Status("")
-		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(failureOf(n)), n.Fault)
-	case gateway.Retrying:
-		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), n.Fault)
-		w := &n
+		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(e), e.Fault)
+	case turn.Retry:
+		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), e.Fault)
+		w := &e.Wait
 		if !d.screen.Live {
 			d.screen.Print("", "%s", display.WaitLine(*w, time.Now(), d.screen.Columns()))
 		}
 		d.latest.Store(w)
 		d.show()
 	}
-}
-
-// failureOf returns the failure of a call in the form of a turn's error.
-func failureOf(n policy.Wait) turn.Error {
-	return turn.Error{Kind: n.Fault.Kind.String(), Fault: n.Fault, Retries: n.Retries(), Committed: n.Verdict.Stop == policy.Committed}
 }
 
 // tick redraws the countdown.

@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // What a request costs that passes at once: its try and its end.
 func BenchmarkWatch(b *testing.B) {
 	w := newWorld(nil, "")
-	tried := gateway.Event{Type: gateway.Tried, At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{Start: time.Now(), Took: time.Second}}
-	ended := gateway.Event{Type: gateway.Ended, At: time.Now(), Call: w.call(1, "m")}
+	tried := gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: time.Now(), Took: time.Second}}
+	ended := gateway.Event{At: time.Now(), Call: w.call(1, "m"), Event: turn.Sealed{Status: turn.Done}}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.Watch(tried)
@@ -28,9 +28,9 @@ func BenchmarkUpstream(b *testing.B) {
 	now := time.Now()
 	for i := range 96 * 50 {
 		at := now.Add(-time.Duration(i/50) * 15 * time.Minute)
-		w.Watch(gateway.Event{Type: gateway.Tried, At: at, Call: w.call(1, "m"), Try: retry.Try{Start: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
+		w.Watch(gateway.Event{At: at, Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
 	}
-	w.tell(gateway.Ended, 1, "m", policy.Wait{})
+	w.end(1, "m")
 	b.ReportAllocs()
 	for b.Loop() {
 		w.Upstream("work", now)

@@ -16,8 +16,8 @@ func ExampleHistory_Incidents() {
 	h := history.Open("", slog.Default())
 	at := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
 	for n := range 4 {
-		e := gateway.Event{Type: gateway.Tried, At: at.Add(time.Duration(n) * time.Minute), Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus"}}
-		e.Try = retry.Try{Start: e.At}
+		e := gateway.Event{At: at.Add(time.Duration(n) * time.Minute), Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus"}}
+		e.Try = retry.Try{N: 1, Start: e.At}
 		if n < 3 {
 			e.Try.Fault = &fault.Error{Kind: fault.Overloaded, Status: 529}
 		}
@@ -33,8 +33,8 @@ func ExampleHistory_Upstream() {
 	h := history.Open("", slog.Default())
 	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
 	h.Watch(gateway.Event{
-		Type: gateway.Tried, At: now, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus", Stream: true},
-		Try: retry.Try{Start: now.Add(-time.Second), Took: time.Second},
+		At: now, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus", Stream: true},
+		Try: retry.Try{N: 1, Start: now.Add(-time.Second), Took: time.Second},
 	})
 	m := h.Upstream("anthropic", now)
 	fmt.Println(m.Samples, m.Strip[history.Cells-1].OK, m.Failing)

@@ -87,20 +87,19 @@ func (h *History) Watch(e gateway.Event) {
 	id := callID{number: e.Call.ID}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch e.Type {
-	case gateway.Tried:
-		if !e.Try.Shared {
-			h.tried(try{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
-		}
-	case gateway.Retrying:
+	if e.Try.N > 0 && !e.Try.Shared {
+		h.tried(try{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
+	}
+	switch event := e.Event.(type) {
+	case turn.Retry:
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})
-	case gateway.Recovered:
-		h.recovered(id, e.Call.Upstream, e.Wait.Retries(), e.Wait.Waited, e.At)
-	case gateway.Switched:
+	case turn.Recovered:
+		h.recovered(id, e.Call.Upstream, event.Retries, event.Waited, e.At)
+	case turn.Switched:
 		if c := h.calls[id]; c != nil {
 			c.at = e.Call.Upstream
 		}
-	case gateway.GaveUp, gateway.Left, gateway.Ended:
+	case turn.Sealed:
 		h.lost(h.calls[id], id, e.At)
 	}
 }
@@ -121,14 +120,14 @@ func (h *History) WatchTurns(e conversation.Event) {
 	id, name := callID{conversation: e.Conversation, turn: e.Turn}, ConversationUpstream(e.Name.Provider)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.Try != nil {
+	if e.Try.N > 0 {
 		h.tried(try{name, e.Name.Model, e.Try.Start, e.At, e.Try.Took, true, e.Try.Fault})
 	}
-	switch end := e.Event.(type) {
+	switch event := e.Event.(type) {
 	case turn.Retry:
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
 	case turn.Recovered:
-		h.recovered(id, name, end.Retries, end.Waited, e.At)
+		h.recovered(id, name, event.Retries, event.Waited, e.At)
 	case turn.Sealed:
 		h.lost(h.known(id, name), id, e.At)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,7 +59,7 @@ func TestIncident_BeginsAndEnds(t *testing.T) {
 				case 'c':
 					w.try(int64(i), "m", 0, &fault.Error{Kind: fault.Canceled})
 				case 's':
-					w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{Fault: busy, Shared: true}})
+					w.Watch(gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Fault: busy, Shared: true}})
 				}
 				time.Sleep(time.Minute)
 			}
@@ -100,7 +99,7 @@ func TestIncident_WaitingCallKeepsItOpen(t *testing.T) {
 		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
 			t.Errorf("got %v, want %s", got, "work 0 to open, 3 of 3 failed")
 		}
-		w.tell(gateway.Left, 1, "m", policy.Wait{})
+		w.end(1, "m")
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
 			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
 		}
@@ -117,11 +116,11 @@ func TestIncident_CountsCallersAndClients(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		for id := range int64(20) {
 			w.recover(id, "m", 3, 10*time.Minute)
-			w.tell(gateway.Ended, id, "m", policy.Wait{})
+			w.end(id, "m")
 		}
-		w.tell(gateway.GaveUp, 20, "m", policy.Wait{Fault: busy})
-		w.tell(gateway.Left, 21, "m", policy.Wait{})
-		w.tell(gateway.Ended, 22, "m", policy.Wait{})
+		w.end(20, "m")
+		w.end(21, "m")
+		w.end(22, "m")
 		all := w.Incidents(time.Now())
 		want := []history.Incident{{
 			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute), Ended: time.Now(), Recovered: true,
@@ -157,9 +156,9 @@ func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 		}
 		spare := w.call(1, "m")
 		spare.Upstream = "spare"
-		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
-		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: spare, Try: retry.Try{Start: time.Now()}})
-		w.Watch(gateway.Event{Type: gateway.Recovered, At: time.Now(), Call: spare, Wait: policy.Wait{}})
+		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
+		w.Watch(gateway.Event{At: time.Now(), Call: spare, Try: retry.Try{N: 1, Start: time.Now()}})
+		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Recovered{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -177,7 +176,7 @@ func TestIncident_SwitchedCallDoesNotKeepItOpen(t *testing.T) {
 		}
 		spare := w.call(1, "m")
 		spare.Upstream = "spare"
-		w.Watch(gateway.Event{Type: gateway.Switched, At: time.Now(), Call: spare, From: "work"})
+		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
 		time.Sleep(time.Hour)
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" {
 			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
@@ -231,7 +230,7 @@ func TestHistory_IsBounded(t *testing.T) {
 			for range 3 {
 				w.fail(int64(i), model)
 			}
-			w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: gateway.Call{ID: 1, Upstream: model}, Try: retry.Try{Fault: busy}})
+			w.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: model}, Try: retry.Try{N: 1, Fault: busy}})
 		}
 		if n := len(w.Incidents(time.Now())[0].Models); n > 65 {
 			t.Errorf("%d models", n)
@@ -271,7 +270,7 @@ func (w *world) live(all []step) (failed, answered int) {
 			w.recover(s.id, s.model, 1, time.Second)
 			answered++
 		case 4:
-			w.tell(gateway.Ended, s.id, s.model, policy.Wait{})
+			w.end(s.id, s.model)
 		case 5:
 			time.Sleep(s.pause)
 		}

@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 
 	"pgregory.net/rapid"
@@ -25,7 +24,7 @@ func TestUpstream_StripIsTheLastDay(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		w.recover(2, "m", 1, 15*time.Minute)
 		w.fail(3, "m")
-		w.tell(gateway.Left, 3, "m", policy.Wait{})
+		w.end(3, "m")
 		time.Sleep(time.Hour)
 		got := w.Upstream("work", time.Now())
 		if len(got.Strip) != history.Cells || got.Samples != 0 {
@@ -88,7 +87,7 @@ func TestUpstream_UnstreamedAnswerHasNoFirstContent(t *testing.T) {
 		w := newWorld(t, "")
 		c := w.call(1, "m")
 		c.Stream = false
-		w.Watch(gateway.Event{Type: gateway.Tried, At: time.Now(), Call: c, Try: retry.Try{Start: time.Now(), Took: time.Minute}})
+		w.Watch(gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now(), Took: time.Minute}})
 		if got := w.Upstream("work", time.Now()).Strip[95]; got != (history.Cell{OK: 1}) {
 			t.Errorf("%+v", got)
 		}

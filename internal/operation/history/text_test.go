@@ -7,12 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ridethrough/ridethrough/policy"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/gateway"
 )
 
 func TestIncident_Text(t *testing.T) {
@@ -28,7 +25,7 @@ func TestIncident_Text(t *testing.T) {
 		}
 		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
 		w.recover(1, "claude-opus-4-5", 3, 38*time.Minute)
-		w.tell(gateway.Left, 2, "claude-opus-4-5", policy.Wait{})
+		w.end(2, "claude-opus-4-5")
 		want := `Incident at work
 ================
 

@@ -37,25 +37,28 @@ func (w *world) call(id int64, model string) gateway.Call {
 // try tells of a try that took so long; f nil: it was answered.
 func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) {
 	now := time.Now()
-	w.Watch(gateway.Event{Type: gateway.Tried, At: now, Call: w.call(id, model), Try: retry.Try{
-		Start: now.Add(-took), Took: took, Fault: f,
+	w.Watch(gateway.Event{At: now, Call: w.call(id, model), Try: retry.Try{
+		N: 1, Start: now.Add(-took), Took: took, Fault: f,
 	}})
 }
 
 // fail tells of a try that failed, and of the wait behind it.
 func (w *world) fail(id int64, model string) {
 	w.try(id, model, time.Second, busy)
-	w.tell(gateway.Retrying, id, model, policy.Wait{Fault: busy})
+	w.tell(id, model, turn.Retry{Wait: policy.Wait{Fault: busy}})
 }
 
 // recover tells of a try that passed behind others.
 func (w *world) recover(id int64, model string, retries int, waited time.Duration) {
 	w.try(id, model, time.Second, nil)
-	w.tell(gateway.Recovered, id, model, policy.Wait{Run: policy.Run{Tries: retries}, Waited: waited})
+	w.tell(id, model, turn.Recovered{Retries: retries, Waited: waited})
 }
 
-func (w *world) tell(kind gateway.Type, id int64, model string, n policy.Wait) {
-	w.Watch(gateway.Event{Type: kind, At: time.Now(), Call: w.call(id, model), Wait: n})
+// end tells of the end of a request.
+func (w *world) end(id int64, model string) { w.tell(id, model, turn.Sealed{Status: turn.Failed}) }
+
+func (w *world) tell(id int64, model string, e turn.Event) {
+	w.Watch(gateway.Event{At: time.Now(), Call: w.call(id, model), Event: e})
 }
 
 // turn reports an event of a turn.
@@ -65,7 +68,7 @@ func (w *world) turn(conversationID string, e turn.Event) {
 
 // turnTry reports a try of a turn; nil: it passed.
 func (w *world) turnTry(f *fault.Error) {
-	w.WatchTurns(conversation.Event{At: time.Now(), Name: acmeLarge, Try: &retry.Try{Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}})
+	w.WatchTurns(conversation.Event{At: time.Now(), Name: acmeLarge, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}})
 }
 
 var acmeLarge = llm.Name{Provider: "acme", Model: "large"}

@@ -1,84 +1,101 @@
 package telemetry
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // report logs one line for each transition of a request, and none for a request that is answered at once.
 func report(log *slog.Logger, e gateway.Event) {
-	switch e.Type {
-	case gateway.Retrying:
-		retrying(about(log, e), e)
-	case gateway.Recovered:
-		waited(about(log, e), e).Info("provider recovered")
-	case gateway.Switched:
-		about(log, e).Warn("failover to another upstream", "from", e.From)
-	case gateway.Joined:
-		about(log, e).Info("joined an identical request in progress")
-	case gateway.BrokeOff:
-		about(log, e).Warn("answer broke off")
-	case gateway.GaveUp:
-		gaveUp(about(log, e), e)
-	case gateway.Left:
-		if e.Wait.Run.Tries > 0 {
-			waited(about(log, e), e).Info("client left")
+	switch event := e.Event.(type) {
+	case turn.Retry:
+		retrying(about(log, e.Call, event.Fault), e.Call, event)
+	case turn.Recovered:
+		waited(about(log, e.Call, nil), event.Retries, event.Waited).Info("provider recovered")
+	case turn.Switched:
+		about(log, e.Call, nil).Warn("failover to another upstream", "from", event.From)
+	case turn.Error:
+		failure(log, e, event)
+	case nil:
+		if e.Joined != 0 {
+			about(log, e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
 		}
 	}
 }
 
-// about adds the request and its fault.
-func about(log *slog.Logger, e gateway.Event) *slog.Logger {
-	log = log.With("request", e.Call.ID, "upstream", e.Call.Upstream, "model", e.Call.Model)
-	if e.Call.Session != "" {
-		log = log.With("session", e.Call.Session)
+// about adds the request and its fault; nil: it has none.
+func about(log *slog.Logger, c gateway.Call, f *fault.Error) *slog.Logger {
+	log = log.With("request", c.ID, "upstream", c.Upstream, "model", c.Model)
+	if c.Session != "" {
+		log = log.With("session", c.Session)
 	}
-	if f := e.Wait.Fault; f != nil {
+	if f != nil {
 		log = log.With("kind", f.Kind.String(), "error", f.Redacted())
 	}
 	return log
 }
 
 // waited adds the retries and the waited time.
-func waited(log *slog.Logger, e gateway.Event) *slog.Logger {
-	return log.With("retries", e.Wait.Retries(), "waited", e.Wait.Waited.Round(time.Millisecond).String())
+func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
+	return log.With("retries", retries, "waited", waited.Round(time.Millisecond).String())
 }
 
 // retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
-func retrying(log *slog.Logger, e gateway.Event) {
-	n := e.Wait
-	log = log.With("attempt", n.Run.Tries, "delay", n.Verdict.Wait.Round(time.Millisecond).String())
-	if n.Fault.Status == 0 && n.Run.Tries == 1 {
-		log = log.With("do", advice(e))
+func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
+	log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
+	if r.Fault.Status == 0 && r.Run.Tries == 1 {
+		log = log.With("do", checkAddress(c))
 	}
 	log.Warn("provider retry")
 }
 
-// gaveUp logs that there is no further try. A refused request is no error of the gateway.
-func gaveUp(log *slog.Logger, e gateway.Event) {
-	n := e.Wait
-	if n.Verdict.Stop == policy.Final && n.Fault.Status != 0 {
-		log.Info("request refused", "status", n.Fault.Status)
+// failure logs that a request or an answer has failed. A refused request is no error of the gateway.
+func failure(log *slog.Logger, e gateway.Event, failed turn.Error) {
+	if failed.Left() {
+		left(log, e.Call, failed)
 		return
 	}
-	if n.Verdict.Stop == policy.GivenUp {
-		waited(log, e).Warn("given up by the operator")
-		return
+	log = about(log, e.Call, failed.Fault)
+	switch stop := failed.Stop; {
+	case stop == "": // the gateway is closed
+	case stop == policy.Committed:
+		log.Warn("answer broke off")
+	case stop == policy.GivenUp:
+		waited(log, failed.Retries, failed.Waited).Warn("given up by command")
+	case stop == policy.Final && failed.Fault.Status != 0:
+		log.Info("request refused", "status", failed.Fault.Status)
+	default:
+		waited(log, failed.Retries, failed.Waited).Error("gave up", "reason", string(stop), "do", advice(e, failed))
 	}
-	waited(log, e).Error("gave up", "reason", string(n.Verdict.Stop), "do", advice(e))
+}
+
+// left logs that the client has left, with the fault for which it had waited. A client that leaves a request
+// without one is nothing to note.
+func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
+	last, _ := errors.AsType[*fault.Error](failed.Fault.Err)
+	if last != nil || failed.Retries > 0 {
+		waited(about(log, c, last), failed.Retries, failed.Waited).Info("client left")
+	}
 }
 
 // advice returns what the operator or the client can do about a failing call.
-func advice(e gateway.Event) string {
-	f := e.Wait.Fault
-	switch wait := f.RetryAfter(e.At); {
-	case f.Status == 0:
-		return "check that the provider is reachable, or set another address with --upstream " + e.Call.Upstream + "=URL"
-	case e.Wait.Verdict.Stop == policy.RetryAfterTooLong:
+func advice(e gateway.Event, failed turn.Error) string {
+	switch wait := failed.Fault.RetryAfter(e.At); {
+	case failed.Fault.Status == 0:
+		return checkAddress(e.Call)
+	case failed.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"
+}
+
+// checkAddress is the advice for an upstream that does not answer.
+func checkAddress(c gateway.Call) string {
+	return "check that the provider is reachable, or set another address with --upstream " + c.Upstream + "=URL"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Clients choose the names of models, so their number and length are bounded.
@@ -84,26 +85,37 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 // watch records an event.
 func (m *metrics) watch(e gateway.Event) {
 	s, p := m.find(e.Call.Upstream, e.Call.Model)
-	switch e.Type {
-	case gateway.Began:
-		s.requests.Inc()
-	case gateway.Tried:
+	if e.Try.N > 0 {
 		m.tried(e, s, p)
-	case gateway.Retrying:
-		m.retries.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
-	case gateway.Switched:
+	}
+	switch event := e.Event.(type) {
+	case turn.Start:
+		s.requests.Inc()
+	case turn.Retry:
+		m.retries.WithLabelValues(p.upstream, p.model, kind(event.Fault)).Inc()
+	case turn.Switched:
 		m.switched.WithLabelValues(p.upstream, p.model).Inc()
-	case gateway.Recovered:
+	case turn.Recovered:
 		m.recovered.WithLabelValues(p.upstream, p.model).Inc()
-		s.waited.Observe(e.Wait.Waited.Seconds())
-	case gateway.GaveUp:
-		m.gaveUp.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
-		m.observe(e, s)
-	case gateway.BrokeOff:
-		m.brokeOff.WithLabelValues(p.upstream, p.model, kind(e.Wait.Fault)).Inc()
-	case gateway.Left:
+		s.waited.Observe(event.Waited.Seconds())
+	case turn.Error:
+		m.failed(event, s, p)
+	}
+}
+
+// failed counts a request or an answer that has failed, and the wait of a request without an answer.
+func (m *metrics) failed(e turn.Error, s *series, p pair) {
+	switch {
+	case e.Committed():
+		m.brokeOff.WithLabelValues(p.upstream, p.model, kind(e.Fault)).Inc()
+		return
+	case e.Left():
 		m.left.WithLabelValues(p.upstream, p.model).Inc()
-		m.observe(e, s)
+	case e.Stop != "": // else the gateway is closed
+		m.gaveUp.WithLabelValues(p.upstream, p.model, kind(e.Fault)).Inc()
+	}
+	if e.Waited > 0 {
+		s.waited.Observe(e.Waited.Seconds())
 	}
 }
 
@@ -118,13 +130,6 @@ func (m *metrics) tried(e gateway.Event, s *series, p pair) {
 	default:
 		s.answered.Inc()
 		s.content.Observe(try.Start.Add(try.Took).Sub(e.Call.Began).Seconds())
-	}
-}
-
-// observe records the wait of a request without an answer.
-func (m *metrics) observe(e gateway.Event, s *series) {
-	if e.Wait.Waited > 0 {
-		s.waited.Observe(e.Wait.Waited.Seconds())
 	}
 }
 

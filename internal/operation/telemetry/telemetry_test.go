@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 var (
@@ -39,21 +40,40 @@ var (
 func outage(c gateway.Call) []gateway.Event {
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	tried := func(n, s int, f *fault.Error, shared bool) gateway.Event {
-		return gateway.Event{Type: gateway.Tried, At: at(s + 1), Call: c, Try: retry.Try{N: n, Start: at(s), Took: time.Second, Fault: f, Shared: shared}}
+		return gateway.Event{At: at(s + 1), Call: c, Try: retry.Try{N: n, Start: at(s), Took: time.Second, Fault: f, Shared: shared}}
 	}
 	retrying := func(n, s int) gateway.Event {
-		return gateway.Event{Type: gateway.Retrying, At: at(s), Call: c, Wait: policy.Wait{Run: policy.Run{Tries: n}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: 10}}
+		return gateway.Event{At: at(s), Call: c, Event: waits(busy, n, 5*time.Second)}
 	}
 	return []gateway.Event{
-		{Type: gateway.Began, At: at(0), Call: c},
+		{At: at(0), Call: c, Event: turn.Start{}},
 		tried(1, 0, busy, false), retrying(1, 1),
 		tried(2, 6, busy, false), retrying(2, 7),
 		tried(3, 12, busy, true), retrying(3, 13),
 		tried(4, 18, nil, false),
-		{Type: gateway.Recovered, At: at(19), Call: c, Wait: policy.Wait{Run: policy.Run{Tries: 3}, Waited: 15 * time.Second}},
-		{Type: gateway.Ended, At: at(20), Call: c, Status: 200},
+		{At: at(19), Call: c, Event: turn.Recovered{Retries: 3, Waited: 15 * time.Second}},
+		{At: at(20), Call: c, Event: turn.Sealed{Status: turn.Done}, Status: 200},
 	}
 }
+
+// waits is the wait after a failed try.
+func waits(f *fault.Error, tries int, delay time.Duration) turn.Retry {
+	return turn.Retry{Wait: policy.Wait{Run: policy.Run{Tries: tries}, Fault: f, Verdict: policy.Verdict{Wait: delay}, Limit: 10}}
+}
+
+// fails is the end of a request without an answer.
+func fails(f *fault.Error, stop policy.Stop, retries int, waited time.Duration) turn.Error {
+	e := turn.NewError(f, retries, waited)
+	e.Stop = stop
+	return e
+}
+
+// leaves is the end of a request whose client has left after a fault; nil: after none.
+func leaves(after error, retries int) turn.Error {
+	return fails(&fault.Error{Kind: fault.Canceled, Message: "the client has left", Err: after}, "", retries, 0)
+}
+
+var sealed = turn.Sealed{Status: turn.Done}
 
 // board is a gateway as the gauges see it.
 type board struct{}
@@ -121,10 +141,10 @@ ridethrough_waiting_requests{upstream="work"} 2
 }
 
 func TestMetrics_NamesPassLint(t *testing.T) {
-	failed := gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy, Waited: time.Second}}
-	broke := gateway.Event{Type: gateway.BrokeOff, Call: call, Wait: policy.Wait{Fault: busy}}
+	failed := gateway.Event{Call: call, Event: fails(busy, policy.Exhausted, 0, time.Second)}
+	broke := gateway.Event{Call: call, Event: fails(busy, policy.Committed, 0, 0)}
 	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
-		gateway.Event{Type: gateway.Left, Call: call}, gateway.Event{Type: gateway.Switched, Call: call})...)
+		gateway.Event{Call: call, Event: leaves(nil, 0)}, gateway.Event{Call: call, Event: turn.Switched{}})...)
 	tel.Show(board{})
 	problems, err := testutil.GatherAndLint(tel.Gather())
 	if err != nil || len(problems) > 0 {
@@ -152,9 +172,9 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 func TestMetrics_SeriesAreBounded(t *testing.T) {
 	tel := watching(t, telemetry.Config{})
 	for i := range 1000 {
-		tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
+		tel.Watch(gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
 	}
-	tel.Watch(gateway.Event{Type: gateway.Began, Call: gateway.Call{Upstream: "work", Model: "other"}})
+	tel.Watch(gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: "other"}})
 	n, err := testutil.GatherAndCount(tel.Gather(), "ridethrough_requests_total")
 	if n != 51 || err != nil {
 		t.Errorf("%d series for 1000 models, %v", n, err)
@@ -254,22 +274,22 @@ func TestTraces_FailuresHaveStatusAndKind(t *testing.T) {
 		event gateway.Event
 		want  string
 	}{
-		{gateway.Event{Type: gateway.GaveUp, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 4}, Waited: time.Minute}}, "ridethrough.retries=3 ridethrough.waited=60 error.type=overloaded http.response.status_code=529"},
-		{gateway.Event{Type: gateway.Left}, "error.type=canceled"},
-		{gateway.Event{Type: gateway.Switched, From: "a"}, "ridethrough.upstream=g"},
-		{gateway.Event{Type: gateway.Joined}, "ridethrough.upstream=g"},
+		{gateway.Event{Event: fails(busy, policy.Exhausted, 3, time.Minute)}, "ridethrough.retries=3 ridethrough.waited=60 error.type=overloaded http.response.status_code=529"},
+		{gateway.Event{Event: leaves(nil, 0)}, "error.type=canceled"},
+		{gateway.Event{Event: turn.Switched{From: "a", To: "g"}}, "ridethrough.upstream=g"},
+		{gateway.Event{Joined: 7}, "ridethrough.upstream=g"},
 	} {
 		c.event.Call = gemini
-		spans := spansOf(t, gateway.Event{Type: gateway.Began, Call: gemini}, c.event, gateway.Event{Type: gateway.Ended, Call: gemini, At: noon.Add(1)})
+		spans := spansOf(t, gateway.Event{Event: turn.Start{}, Call: gemini}, c.event, gateway.Event{Event: sealed, Call: gemini, At: noon.Add(1)})
 		if len(spans) != 1 || spans[0].Name != "generate_content" || !strings.HasSuffix(attributes(spans[0]), c.want) {
-			t.Errorf("%s: %+v", c.event.Type, spans)
+			t.Errorf("%+v: spans %+v, want one that ends in %s", c.event.Event, spans, c.want)
 		}
 	}
 }
 
 func TestTraces_OmitProviderMessages(t *testing.T) {
-	spans := spansOf(t, append(outage(call), gateway.Event{Type: gateway.Began, Call: call},
-		gateway.Event{Type: gateway.GaveUp, Call: call, Wait: policy.Wait{Fault: busy}}, gateway.Event{Type: gateway.Ended, Call: call})...)
+	spans := spansOf(t, append(outage(call), gateway.Event{Event: turn.Start{}, Call: call},
+		gateway.Event{Call: call, Event: fails(busy, policy.Exhausted, 0, 0)}, gateway.Event{Event: sealed, Call: call})...)
 	if text := fmt.Sprintf("%+v", spans); strings.Contains(text, "say hi") {
 		t.Errorf("spans contain the provider's message: %s", text)
 	}
@@ -297,7 +317,7 @@ func TestTraces_ExporterFollowsTheEnvironment(t *testing.T) {
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %v", c.env, err)
 		}
-		tel.Watch(gateway.Event{Type: gateway.Retrying, Call: call, Wait: policy.Wait{Fault: busy}}) // an error leaves the rest in order
+		tel.Watch(gateway.Event{Call: call, Event: waits(busy, 1, 0)}) // an error leaves the rest in order
 		if err := tel.Close(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.env, err)
 		}
@@ -325,7 +345,7 @@ func lines(t *testing.T, events ...gateway.Event) []string {
 func TestLog_OneLinePerTransition(t *testing.T) {
 	at := gateway.Call{ID: 17, Upstream: "work", Model: "gpt-5"}
 	stop := func(s policy.Stop, f *fault.Error) gateway.Event {
-		return gateway.Event{Type: gateway.GaveUp, At: noon, Call: at, Wait: policy.Wait{Fault: f, Run: policy.Run{Tries: 3}, Waited: 22 * time.Second, Verdict: policy.Verdict{Stop: s}}}
+		return gateway.Event{At: noon, Call: at, Event: fails(f, s, 2, 22*time.Second)}
 	}
 	far := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 3 * time.Hour}
 	gone := &fault.Error{Kind: fault.Unavailable, Err: errors.New("refused sk-ant-api03-aaaaaaaaaaaa")}
@@ -333,17 +353,19 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		event gateway.Event
 		want  string
 	}{
-		{gateway.Event{Type: gateway.Began}, ""},
-		{gateway.Event{Type: gateway.Tried}, ""},
-		{gateway.Event{Type: gateway.Ended}, ""},
-		{gateway.Event{Type: gateway.Left}, ""},
-		{gateway.Event{Type: gateway.Left, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 2}}}, `"client left","request":17,"retries":1`},
-		{gateway.Event{Type: gateway.Joined}, `"joined an identical request in progress"`},
-		{gateway.Event{Type: gateway.Switched, From: "a"}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream"`},
-		{gateway.Event{Type: gateway.BrokeOff, Wait: policy.Wait{Fault: busy}}, `"msg":"answer broke off"`},
-		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: busy, Run: policy.Run{Tries: 1}, Verdict: policy.Verdict{Wait: 5 * time.Second}}}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
-		{gateway.Event{Type: gateway.Retrying, Wait: policy.Wait{Fault: gone, Run: policy.Run{Tries: 1}}}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},
-		{stop("given up", busy), `"level":"WARN","model":"gpt-5","msg":"given up by the operator"`},
+		{gateway.Event{Event: turn.Start{}}, ""},
+		{gateway.Event{Try: retry.Try{N: 1}}, ""},
+		{gateway.Event{Event: sealed}, ""},
+		{gateway.Event{Event: leaves(nil, 0)}, ""},
+		{stop("", busy), ""},
+		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
+		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
+		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
+		{gateway.Event{Event: turn.Switched{From: "a"}}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream"`},
+		{stop(policy.Committed, busy), `"msg":"answer broke off"`},
+		{gateway.Event{Event: waits(busy, 1, 5*time.Second)}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
+		{gateway.Event{Event: waits(gone, 1, 0)}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},
+		{stop(policy.GivenUp, busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
 		{stop(policy.RetryAfterTooLong, far), `"do":"send the request again in 3h0m0s, as the provider asks"`},
@@ -351,7 +373,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		c.event.Call = at
 		got := lines(t, c.event)
 		if c.want == "" && len(got) != 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
-			t.Errorf("%s: %q, want %s", c.event.Type, got, c.want)
+			t.Errorf("lines of %+v: %q, want %s", c.event, got, c.want)
 		}
 	}
 	if got := lines(t, outage(call)...); len(got) != 4 || !strings.Contains(got[3], `"provider recovered","request":17,"retries":3,"session":"s-1"`) {
@@ -365,9 +387,9 @@ func BenchmarkWatch_AnsweredAtOnce(b *testing.B) {
 		b.Fatalf("new: %v", err)
 	}
 	events := []gateway.Event{
-		{Type: gateway.Began, Call: call},
-		{Type: gateway.Tried, Call: call, Try: retry.Try{N: 1, Start: noon, Took: time.Second}},
-		{Type: gateway.Ended, Call: call, Status: 200},
+		{Event: turn.Start{}, Call: call},
+		{Call: call, Try: retry.Try{N: 1, Start: noon, Took: time.Second}},
+		{Event: sealed, Call: call, Status: 200},
 	}
 	b.ReportAllocs()
 	for b.Loop() {

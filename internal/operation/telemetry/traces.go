@@ -17,6 +17,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // callBound bounds the calls that are traced concurrently; others are not traced.
@@ -59,13 +60,13 @@ func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version stri
 
 // watch adds an event to its call's span.
 func (t *traces) watch(e gateway.Event) {
-	if e.Type == gateway.Began {
+	if _, ok := e.Event.(turn.Start); ok {
 		t.begin(e.Call)
 		return
 	}
 	t.mu.Lock()
 	c, ok := t.calls[e.Call.ID]
-	if e.Type == gateway.Ended {
+	if _, ended := e.Event.(turn.Sealed); ended {
 		delete(t.calls, e.Call.ID)
 	}
 	t.mu.Unlock()
@@ -98,30 +99,36 @@ func (t *traces) begin(c gateway.Call) {
 
 // add adds an event to the span of its call.
 func (t *traces) add(c traced, e gateway.Event) {
-	n := e.Wait
-	switch at := trace.WithTimestamp(e.At); e.Type {
-	case gateway.Tried:
-		t.tried(c, e)
-	case gateway.Joined:
-		c.AddEvent("joined", at)
-	case gateway.Retrying:
-		c.AddEvent("retry", at, trace.WithAttributes(errorType.String(kind(n.Fault)), retryDelay.Float64(n.Verdict.Wait.Seconds())))
-	case gateway.Switched:
-		c.AddEvent("switched", at, trace.WithAttributes(switchedFrom.String(e.From), upstreamName.String(e.Call.Upstream)))
-		c.SetAttributes(upstreamName.String(e.Call.Upstream))
-	case gateway.Recovered:
-		c.SetAttributes(retryCount.Int(n.Retries()), waitedTime.Float64(n.Waited.Seconds()))
-	case gateway.GaveUp, gateway.BrokeOff:
-		c.SetAttributes(retryCount.Int(n.Retries()), waitedTime.Float64(n.Waited.Seconds()))
-		failed(c, n.Fault)
-	case gateway.Left:
-		failed(c, &fault.Error{Kind: fault.Canceled})
-	case gateway.Ended:
+	at := trace.WithTimestamp(e.At)
+	switch event := e.Event.(type) {
+	case turn.Retry:
+		delay := retryDelay.Float64(event.Verdict.Wait.Seconds())
+		c.AddEvent("retry", at, trace.WithAttributes(errorType.String(kind(event.Fault)), delay))
+	case turn.Switched:
+		c.AddEvent("switched", at, trace.WithAttributes(switchedFrom.String(event.From), upstreamName.String(event.To)))
+		c.SetAttributes(upstreamName.String(event.To))
+	case turn.Recovered:
+		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
+	case turn.Error:
+		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
+		failed(c, event.Fault)
+	case turn.Sealed:
 		if e.Status != 0 {
 			c.SetAttributes(statusCode.Int(e.Status))
 		}
 		c.End(at)
+	case nil:
+		t.addStep(c, e)
 	}
+}
+
+// addStep adds a try, or that the request has joined another, to the span of its call.
+func (t *traces) addStep(c traced, e gateway.Event) {
+	if e.Joined != 0 {
+		c.AddEvent("joined", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Joined)))
+		return
+	}
+	t.tried(c, e)
 }
 
 // tried creates the span of a request that was sent.

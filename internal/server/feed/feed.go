@@ -13,11 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -49,7 +46,7 @@ type Feed struct {
 // call is a call that has failed and has not ended.
 type call struct {
 	gateway.Call
-	wait   policy.Wait
+	retry  turn.Retry  // the latest
 	remind *time.Timer // nil: none is set
 }
 
@@ -69,14 +66,14 @@ func (f *Feed) Boot() string { return f.boot }
 
 // Watch publishes an event of the gateway: it is for gateway.Config.OnEvent.
 func (f *Feed) Watch(e gateway.Event) {
-	switch e.Type {
-	case gateway.Retrying, gateway.BrokeOff, gateway.GaveUp:
-	case gateway.Tried, gateway.Recovered, gateway.Switched, gateway.Left, gateway.Ended:
+	switch e.Event.(type) {
+	case turn.Start:
+		return
+	case turn.Retry, turn.Error:
+	default:
 		if f.waiting.Load() == 0 {
 			return // it has not failed before
 		}
-	default:
-		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,60 +82,60 @@ func (f *Feed) Watch(e gateway.Event) {
 
 // watch publishes an event of the gateway. c is nil for a call that has not failed before.
 func (f *Feed) watch(e gateway.Event, c *call) {
-	switch {
-	case e.Type == gateway.Retrying:
-		f.retry(e, c)
-	case e.Type == gateway.GaveUp || e.Type == gateway.BrokeOff:
-		f.end(e, c, "failed", e.Wait)
-	case c == nil:
-	case e.Type == gateway.Tried:
+	switch event := e.Event.(type) {
+	case turn.Retry:
+		f.retry(e, c, event)
+	case turn.Error:
+		if c == nil && event.Stop == "" {
+			return // the client has left, or the gateway is closed, before a try has failed
+		}
+		how := "failed"
+		if event.Left() {
+			how = "left"
+		}
+		f.publish(e)
+		f.end(e.Call.ID, c, how, event.Retries, event.Waited)
+	case turn.Recovered:
+		if c != nil {
+			f.publish(e)
+			f.end(e.Call.ID, c, "recovered", event.Retries, event.Waited)
+		}
+	case turn.Sealed:
+		if c != nil {
+			f.end(e.Call.ID, c, "failed", event.RetryCount, event.TotalRetryDelay)
+		}
+	case turn.Switched:
+		if c != nil {
+			f.publish(e)
+		}
+	case nil:
 		c.stop()
-	case e.Type == gateway.Switched:
-		f.publish(e.At, e.Call, turn.Switched{
-			Name: modelOf(e.Call), Upstream: e.Call.Upstream, From: e.From, To: e.Call.Upstream, Why: c.wait.Fault.Redacted(),
-		})
-	case e.Type == gateway.Recovered:
-		f.end(e, c, "recovered", e.Wait)
-	case e.Type == gateway.Left:
-		w := c.wait
-		e.Call, w.Fault = c.Call, &fault.Error{Kind: fault.Canceled, Message: "the client has left"}
-		f.end(e, c, "left", w)
-	case e.Type == gateway.Ended:
-		e.Call = c.Call
-		f.end(e, c, "failed", c.wait)
 	}
 }
 
 // retry publishes the begin of a wait.
-func (f *Feed) retry(e gateway.Event, c *call) {
+func (f *Feed) retry(e gateway.Event, c *call, r turn.Retry) {
 	if c == nil {
 		c = new(call)
 		f.calls[e.Call.ID] = c
 		f.waiting.Add(1)
 	}
 	c.stop()
-	c.Call, c.wait = e.Call, e.Wait
-	f.publish(e.At, c.Call, turn.Retry{Name: modelOf(c.Call), Upstream: c.Upstream, Wait: c.wait})
-	if c.wait.Verdict.Wait > remindTime {
+	c.Call, c.retry = e.Call, r
+	f.publish(e)
+	if r.Verdict.Wait > remindTime {
 		f.startReminders(c)
 	}
 }
 
-// end publishes how a call's waiting ended, keeps it, and forgets the call.
-func (f *Feed) end(e gateway.Event, c *call, how string, w policy.Wait) {
-	f.callEnds.add(e.Call.ID, how, w.Retries(), w.Waited)
+// end keeps how a call's waiting ended, and forgets the call.
+func (f *Feed) end(id int64, c *call, how string, retries int, waited time.Duration) {
+	f.callEnds.add(id, how, retries, waited)
 	if c != nil {
 		c.stop()
-		delete(f.calls, e.Call.ID)
+		delete(f.calls, id)
 		f.waiting.Add(-1)
 	}
-	if how == "recovered" {
-		f.publish(e.At, e.Call, turn.Recovered{Name: modelOf(e.Call), Upstream: e.Call.Upstream, Retries: w.Retries(), Waited: w.Waited})
-		return
-	}
-	failed := turn.NewError(w.Fault, w.Retries(), w.Waited)
-	failed.Name, failed.Upstream = modelOf(e.Call), e.Call.Upstream
-	f.publish(e.At, e.Call, failed)
 }
 
 // startReminders publishes a reminder of a wait every remindTime until it is over.
@@ -148,11 +145,12 @@ func (f *Feed) startReminders(c *call) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		now := time.Now()
-		left := c.wait.Due.Sub(now)
+		left := c.retry.Due.Sub(now)
 		if c.remind != t || left <= 0 {
 			return // that wait is over
 		}
-		f.publish(now, c.Call, turn.Waiting{Name: modelOf(c.Call), Upstream: c.Upstream, Retry: c.wait.Retry(), Remaining: left})
+		reminder := turn.Waiting{Name: c.retry.Name, Upstream: c.retry.Upstream, Retry: c.retry.Wait.Retry(), Remaining: left}
+		f.publish(gateway.Event{At: now, Call: c.Call, Event: reminder})
 		if left > remindTime {
 			t.Reset(remindTime)
 		}
@@ -168,17 +166,15 @@ func (c *call) stop() {
 	}
 }
 
-func modelOf(c gateway.Call) llm.Name { return llm.Name{Provider: c.API, Model: c.Model} }
-
 // publish numbers an event of a call, keeps it and wakes the readers.
-func (f *Feed) publish(at time.Time, c gateway.Call, e turn.Event) {
+func (f *Feed) publish(e gateway.Event) {
 	f.seq++
 	to := &f.kept
-	if _, ok := e.(turn.Waiting); ok {
+	if _, ok := e.Event.(turn.Waiting); ok {
 		to = &f.reminders
 	}
-	body := wire.Turn{Ref: wire.Ref{ConversationID: c.Session, TurnID: strconv.FormatInt(c.ID, 10)}, Event: e}
-	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: at, Body: body})})
+	body := wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: strconv.FormatInt(e.Call.ID, 10)}, Event: e.Event}
+	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: e.At, Body: body})})
 	close(f.news)
 	f.news = make(chan struct{})
 }

@@ -145,7 +145,10 @@ func ends() (all []example) {
 func ended(f *fault.Error, provider string, retries int, committed bool) example {
 	e := turn.Error{
 		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: "steps", Message: "no",
-		Retries: retries, Committed: committed, Waited: time.Duration(retries) * 40 * time.Second,
+		Retries: retries, Waited: time.Duration(retries) * 40 * time.Second,
+	}
+	if committed {
+		e.Stop = policy.Committed
 	}
 	code := ""
 	if f != nil {

@@ -11,7 +11,7 @@ import (
 // Headline is the first line about a failed turn.
 func Headline(e turn.Error) string {
 	text := "Failed after " + plural(e.Retries, "retry attempt", "retry attempts")
-	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed; {
+	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed(); {
 	case e.Retries == 0:
 		text = "Failed: " + cause(e)
 	case !outage:
@@ -28,7 +28,7 @@ func cause(e turn.Error) string {
 	if e.Fault != nil {
 		label = cmp.Or(e.Fault.Label(), label)
 	}
-	if e.Committed {
+	if e.Committed() {
 		return "the answer broke off (" + label + ")"
 	}
 	return label
@@ -45,7 +45,7 @@ func advice(e turn.Error) string {
 		return "It opens again at " + e.Fault.ResetAt.Local().Format("15:04 on Jan 2") + "."
 	case e.Fault.Kind == fault.Quota:
 		return "Check the account at " + e.Provider + " and try again."
-	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed && fault.Transient.Has(e.Fault.Kind):
+	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed() && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
 	case fault.Transient.Has(e.Fault.Kind):
 		return "Check your connection and try again."

@@ -9,12 +9,17 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 func TestHeadline_AdvisesTheUser(t *testing.T) {
 	failed := func(f fault.Error, provider string, retries int, committed bool) turn.Error {
-		return turn.Error{Name: llm.Name{Provider: provider, Model: "m"}, Fault: &f, Kind: f.Kind.String(), Retries: retries, Committed: committed}
+		e := turn.Error{Name: llm.Name{Provider: provider, Model: "m"}, Fault: &f, Kind: f.Kind.String(), Retries: retries}
+		if committed {
+			e.Stop = policy.Committed
+		}
+		return e
 	}
 	for _, tt := range []struct {
 		failure turn.Error

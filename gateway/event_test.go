@@ -1,0 +1,128 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// describe returns an event in a few words.
+func describe(e gateway.Event) string {
+	switch event := e.Event.(type) {
+	case turn.Start:
+		return "start"
+	case turn.Retry:
+		return fmt.Sprintf("retry %d in %v", event.Wait.Retry(), event.Verdict.Wait)
+	case turn.Recovered:
+		return fmt.Sprintf("recovered after %d", event.Retries)
+	case turn.Error:
+		return fmt.Sprintf("error %s (%s) after %d", event.Kind, event.Stop, event.Retries)
+	case turn.Sealed:
+		return fmt.Sprintf("%s after %d in %v with %d", event.Status, event.RetryCount, event.TotalRetryDelay, e.Status)
+	}
+	if e.Joined != 0 {
+		return fmt.Sprintf("joined %d", e.Joined)
+	}
+	if e.Try.Fault != nil {
+		return fmt.Sprintf("try %d %s", e.Try.N, e.Try.Fault.Kind)
+	}
+	return fmt.Sprintf("try %d", e.Try.N)
+}
+
+// story returns what has happened to a request.
+func (w *harness) story(id int64) string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, e := range w.all {
+		if e.Call.ID == id {
+			all = append(all, describe(e))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestOnEvent_CourseOfARequest(t *testing.T) {
+	twice := policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Second}}}
+	const failing = "start, try 1 overloaded, retry 1 in 5s, try 2 overloaded, retry 2 in 5s"
+	for _, tt := range []struct {
+		name, replies, want string
+		do                  func(w *harness, leave func())
+	}{
+		{"answered at once", "", "start, try 1, done after 0 in 0s with 200", nil},
+		{"answered after a retry", "529", "start, try 1 overloaded, retry 1 in 5s, try 2, recovered after 1, done after 1 in 5s with 200", nil},
+		{
+			"exhausted", "529, 529, 529",
+			failing + ", try 3 overloaded, error overloaded (exhausted) after 2, failed after 2 in 10s with 200", nil,
+		},
+		{"refused", "401", "start, try 1 auth, error auth (final) after 0, failed after 0 in 0s with 401", nil},
+		{
+			"broken off", "cut:3",
+			"start, try 1, error truncated (committed) after 0, failed after 0 in 0s with 200", nil,
+		},
+		{
+			"left", "529, 529, silence", failing + ", try 3 canceled, error canceled () after 1, aborted after 1 in 5s with 0",
+			func(_ *harness, leave func()) { leave() },
+		},
+		{
+			"closed", "529, 529, silence", failing + ", try 3 canceled, error overloaded () after 1, failed after 1 in 5s with 200",
+			func(w *harness, _ func()) { w.gateway.Close() },
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, twice, simulator.Script{Replies: replies(t, tt.replies)})
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			if tt.do != nil {
+				time.AfterFunc(12*time.Second, func() { tt.do(w, leave) })
+			}
+			if resp, err := w.ask(ctx, "/v1/messages", claude); err == nil {
+				defer resp.Body.Close()
+				_, _ = io.Copy(io.Discard, resp.Body)
+			}
+			if got := w.story(1); got != tt.want {
+				t.Errorf("%s: events\n got %s\nwant %s", tt.name, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOnEvent_JoiningRequestHasTheOthersID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Patient(), outage(time.Hour))
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _ = w.ask(ctx, "/v1/messages", whole(claude)) }()
+		time.Sleep(time.Minute)
+		go func() { _, _ = w.ask(ctx, "/v1/messages", whole(claude), "X-Stainless-Retry-Count", "1") }()
+		time.Sleep(time.Second)
+		leave()
+		if got, want := w.story(2), "start, joined 1, error canceled () after 3, aborted after 3 in 45s with 0"; got != want {
+			t.Errorf("events of the request that joined: got %s, want %s", got, want)
+		}
+	})
+}
+
+// A request that is answered at once, as most are, costs no allocation more if its events are watched.
+func TestOnEvent_AllocatesNothing(t *testing.T) {
+	measure := func(onEvent func(gateway.Event)) float64 {
+		g := newGateway(t, gateway.Config{Upstreams: everything(address("provider.test")), Base: says(200, messageStart+messageHi+messageStop), OnEvent: onEvent})
+		return testing.AllocsPerRun(200, func() {
+			g.ServeHTTP(&recorder{header: map[string][]string{}}, httptest.NewRequest("POST", "/v1/messages", strings.NewReader(claude)))
+		})
+	}
+	var last gateway.Event
+	if without, with := measure(nil), measure(func(e gateway.Event) { last = e }); with > without+0.5 || last.Status != 200 {
+		t.Errorf("allocations: %v with OnEvent, want %v as without; status %d, want 200", with, without, last.Status)
+	}
+}
