@@ -10,23 +10,23 @@ import (
 
 // load reads a conversation. It is the caller's own until it is put back into
 // the cache; one that has become untrue, by an error, is not.
-func (h *Runner) load(ctx context.Context, id string) (*log, error) {
-	l := h.cache.take(id)
-	if err := h.catchUp(ctx, l); err != nil {
+func (r *Runner) load(ctx context.Context, id string) (*log, error) {
+	l := r.cache.take(id)
+	if err := r.catchUp(ctx, l); err != nil {
 		return nil, err
 	}
 	return l, l.check()
 }
 
 // catchUp reads what has been appended since.
-func (h *Runner) catchUp(ctx context.Context, l *log) error {
-	records, end, err := store.Load(ctx, h.Store, l.id, l.at.N)
+func (r *Runner) catchUp(ctx context.Context, l *log) error {
+	records, end, err := store.Load(ctx, r.Store, l.id, l.at.N)
 	if err != nil {
 		return err
 	}
-	for _, r := range records {
-		if err := l.fold(r); err != nil {
-			return &store.Damage{Conversation: l.id, N: r.N, Why: err.Error()}
+	for _, rec := range records {
+		if err := l.fold(rec); err != nil {
+			return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
 		}
 	}
 	l.at = end
@@ -36,7 +36,7 @@ func (h *Runner) catchUp(ctx context.Context, l *log) error {
 // append adds records to a conversation as it stands. Where another writer was
 // first, it reads what that was, asks may whether it is still to be done, and
 // tries again: no writer waits for another, so one of them always succeeds.
-func (h *Runner) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]store.Record, error)) error {
+func (r *Runner) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]store.Record, error)) error {
 	for {
 		if err := may(l); err != nil {
 			return err
@@ -49,24 +49,24 @@ func (h *Runner) append(ctx context.Context, l *log, may func(*log) error, recor
 		if err != nil {
 			return err
 		}
-		end, err := h.Store.Append(ctx, l.id, l.at, added...)
+		end, err := r.Store.Append(ctx, l.id, l.at, added...)
 		switch {
 		case errors.Is(err, store.ErrConflict):
-			if err := h.catchUp(ctx, l); err != nil {
+			if err := r.catchUp(ctx, l); err != nil {
 				return err
 			}
 			continue
 		case err != nil:
 			return err
 		}
-		for i, r := range added {
-			r.N = l.at.N + 1 + int64(i)
-			if err := l.fold(r); err != nil {
+		for i, rec := range added {
+			rec.N = l.at.N + 1 + int64(i)
+			if err := l.fold(rec); err != nil {
 				return err
 			}
 		}
 		l.at = end
-		h.recent.see(l)
+		r.recent.see(l)
 		return nil
 	}
 }

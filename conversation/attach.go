@@ -21,25 +21,25 @@ import (
 // see all of a turn, attach before it is begun. The sequence is for ranging over once. It listens until ctx
 // ends, even if it is not ranged over. The error is last: ErrNotFound, a damaged log, or that of the store;
 // the end of ctx is none.
-func (h *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
+func (r *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{h: h, log: &log{id: conversation}, after: after}
+	f := &reader{runner: r, log: &log{id: conversation}, after: after}
 	var past []store.Record
-	heard, err := h.Store.Subscribe(ctx, conversation) // first: what comes meanwhile is not missed
+	heard, err := r.Store.Subscribe(ctx, conversation) // first: what comes meanwhile is not missed
 	if err == nil {
-		past, r.log.at, err = store.Load(ctx, h.Store, conversation, 0)
+		past, f.log.at, err = store.Load(ctx, r.Store, conversation, 0)
 	}
 	return func(yield func(wire.Event, error) bool) {
 		defer cancel()
-		r.yield = yield
+		f.yield = yield
 		if err == nil {
-			err = r.take(past)
+			err = f.take(past)
 		}
 		if err == nil {
-			err = r.log.check()
+			err = f.log.check()
 		}
 		if err == nil {
-			err = r.follow(ctx, heard)
+			err = f.follow(ctx, heard)
 		}
 		if err != nil && err != errUnread && ctx.Err() == nil {
 			yield(wire.Event{}, err)
@@ -49,11 +49,11 @@ func (h *Runner) Attach(ctx context.Context, conversation string, after int64) i
 
 // reader follows a conversation for one caller of Attach.
 type reader struct {
-	h     *Runner
-	log   *log
-	after int64 // what the reader has seen
-	yield func(wire.Event, error) bool
-	works int64 // the number of the last record of a worker: what passed by before it is stale
+	runner *Runner
+	log    *log
+	after  int64 // what the reader has seen
+	yield  func(wire.Event, error) bool
+	works  int64 // the number of the last record of a worker: what passed by before it is stale
 }
 
 // errUnread ends an iteration that its reader has broken off.
@@ -61,7 +61,7 @@ var errUnread = errors.New("the reader has broken off")
 
 // read yields the records behind those that were read.
 func (r *reader) read(ctx context.Context) error {
-	records, end, err := store.Load(ctx, r.h.Store, r.log.id, r.log.at.N)
+	records, end, err := store.Load(ctx, r.runner.Store, r.log.id, r.log.at.N)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func control(conversation, turnID string) string {
 // listenForCommands listens to what is said to the worker, until ctx ends; then it closes
 // over. What was said before is in the log.
 func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, err error) {
-	words, err := w.h.Store.Subscribe(ctx, control(w.log.id, w.turn))
+	words, err := w.runner.Store.Subscribe(ctx, control(w.log.id, w.turn))
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, e
 func (w *worker) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.h.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
-		w.h.Log.Warn("log not read", "conversation", w.log.id, "error", err)
+	if err := w.runner.catchUp(ctx, w.log); err != nil && ctx.Err() == nil {
+		w.runner.Log.Warn("log not read", "conversation", w.log.id, "error", err)
 	}
 	_ = w.checkEpoch(w.log) // another worker's turn is noticed at the next append
 }
@@ -74,8 +74,8 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 		w.asked = e.Name
 		w.setRetryRequested(false)
 	case turn.Recovered:
-		w.h.dropWait(ctx, w.log.id, w.turn)
-		w.h.announceRecovery(ctx, e.Provider)
+		w.runner.dropWait(ctx, w.log.id, w.turn)
+		w.runner.announceRecovery(ctx, e.Provider)
 	}
 	w.measureEvent(e)
 	if r, ok := e.(turn.Retry); ok {
@@ -115,17 +115,17 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 	w.mu.Unlock()
 	line, err := json.Marshal(wire.Event{Seq: seq, Time: time.Now(), Body: wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}})
 	if err == nil {
-		err = w.h.Store.Publish(ctx, w.log.id, line)
+		err = w.runner.Store.Publish(ctx, w.log.id, line)
 	}
 	if err != nil && ctx.Err() == nil {
-		w.h.Log.Warn("event not published", "type", turn.Type(e), "error", err)
+		w.runner.Log.Warn("event not published", "type", turn.Type(e), "error", err)
 	}
 }
 
 // Stop ends the turn in progress: it is sealed as aborted. turnID "" means
 // whichever it is. What waits behind it comes next.
-func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
@@ -138,24 +138,23 @@ func (h *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 		}
 		return nil
 	}
-	err = h.append(ctx, l, underWay, func(now time.Time) ([]store.Record, error) {
-		r, err := record(abortRequested, l.now.id, struct{}{}, now)
-		return []store.Record{r}, err
+	err = r.append(ctx, l, underWay, func(now time.Time) ([]store.Record, error) {
+		rec, err := record(abortRequested, l.now.id, struct{}{}, now)
+		return []store.Record{rec}, err
 	})
 	switch {
 	case err != nil && !errors.Is(err, ErrStopped):
 		return err
 	case l.now.held: // its worker ends it, or the next one if it has died
-		return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
+		return errors.Join(err, r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
 	}
 	// Again if it was stopped before: that caller may have died before this.
-	// A parking in the past has room where an offer has none.
-	return errors.Join(err, h.Store.Schedule(ctx, newJob(conversation, l.now.id, "", payload{}), time.Now()))
+	return errors.Join(err, r.Store.Enqueue(ctx, newJob(conversation, l.now.id, payload{})))
 }
 
 // RetryNow ends the wait that the turn in progress is in: it tries at once.
-func (h *Runner) RetryNow(ctx context.Context, conversation string) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
+	l, err := r.load(ctx, conversation)
 	switch {
 	case err != nil:
 		return err
@@ -164,9 +163,9 @@ func (h *Runner) RetryNow(ctx context.Context, conversation string) error {
 	}
 	if l.now.held {
 		id := l.now.id
-		err := h.Store.Publish(ctx, control(conversation, id), []byte(sayNow))
+		err := r.Store.Publish(ctx, control(conversation, id), []byte(sayNow))
 		if err == nil {
-			err = h.catchUp(ctx, l)
+			err = r.catchUp(ctx, l)
 		}
 		if err != nil || l.now.id != id || l.now.held {
 			return err
@@ -174,5 +173,5 @@ func (h *Runner) RetryNow(ctx context.Context, conversation string) error {
 	} // else its worker has parked it before it could hear
 	// The parking stays until another takes its place: who took it away, and then
 	// died, would take the turn away.
-	return h.Store.Enqueue(ctx, newJob(conversation, l.now.id, "", payload{Woken: true, Now: true}))
+	return r.Store.Enqueue(ctx, newJob(conversation, l.now.id, payload{Woken: true, Now: true}))
 }

@@ -29,10 +29,10 @@ type Event struct {
 }
 
 // measure reports an event to Config.OnEvent.
-func (h *Runner) measure(e Event) {
-	if h.OnEvent != nil {
+func (r *Runner) measure(e Event) {
+	if r.OnEvent != nil {
 		e.At = time.Now()
-		h.OnEvent(e)
+		r.OnEvent(e)
 	}
 }
 
@@ -47,12 +47,12 @@ func (w *worker) measureEvent(e turn.Event) {
 	default:
 		return
 	}
-	w.h.measure(out)
+	w.runner.measure(out)
 }
 
 // endWait reports the end of a turn that waited, if it did; turnID "": whichever it is. stopped: a user or an operator has ended it.
-func (h *Runner) endWait(ctx context.Context, conversation, turnID string, stopped bool) {
-	w, ok := h.dropWait(ctx, conversation, turnID)
+func (r *Runner) endWait(ctx context.Context, conversation, turnID string, stopped bool) {
+	w, ok := r.dropWait(ctx, conversation, turnID)
 	if !ok {
 		return
 	}
@@ -63,13 +63,13 @@ func (h *Runner) endWait(ctx context.Context, conversation, turnID string, stopp
 	case w.Trying:
 		end.RetryCount++ // the wait is from before that
 	}
-	h.measure(Event{Conversation: conversation, Turn: w.Turn, Name: w.Name, Event: end})
+	r.measure(Event{Conversation: conversation, Turn: w.Turn, Name: w.Name, Event: end})
 }
 
 // turnDone reports the end of a turn that a worker has left, unless it is still in progress.
-func (h *Runner) turnDone(ctx context.Context, l *log, turnID string) {
+func (r *Runner) turnDone(ctx context.Context, l *log, turnID string) {
 	if l.now.id == "" {
-		h.endWait(ctx, l.id, turnID, l.sealed == turn.Aborted)
+		r.endWait(ctx, l.id, turnID, l.sealed == turn.Aborted)
 	}
 }
 
@@ -80,9 +80,9 @@ type Upstream struct {
 }
 
 // Upstreams lists the providers that turns of this runner have asked or that turns wait for, by name.
-func (h *Runner) Upstreams() (all []Upstream) {
-	waiting := h.waits.counts()
-	for _, s := range h.Breakers.States() {
+func (r *Runner) Upstreams() (all []Upstream) {
+	waiting := r.waits.counts()
+	for _, s := range r.Breakers.States() {
 		all = append(all, Upstream{s, waiting[s.Name]})
 		delete(waiting, s.Name)
 	}
@@ -95,15 +95,15 @@ func (h *Runner) Upstreams() (all []Upstream) {
 
 // RetryAll ends the waits of all turns that wait for a provider: a few try at
 // once, and more and more if they pass.
-func (h *Runner) RetryAll(ctx context.Context, provider string) {
-	h.Breakers.Of(provider).RetryNow()
-	h.announceRecovery(ctx, provider)
+func (r *Runner) RetryAll(ctx context.Context, provider string) {
+	r.Breakers.Of(provider).RetryNow()
+	r.announceRecovery(ctx, provider)
 }
 
 // StopAll ends the turns that wait for a provider: they are sealed as aborted.
-func (h *Runner) StopAll(ctx context.Context, provider string) error {
-	for _, p := range h.waits.of(provider) {
-		err := h.Stop(ctx, p.Conversation, p.Turn)
+func (r *Runner) StopAll(ctx context.Context, provider string) error {
+	for _, p := range r.waits.of(provider) {
+		err := r.Stop(ctx, p.Conversation, p.Turn)
 		if err != nil && !errors.Is(err, ErrIdle) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrNotFound) {
 			return err
 		}

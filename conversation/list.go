@@ -11,9 +11,9 @@ import (
 // List yields the conversations whose id is below before, from the highest id down; "" starts at the highest.
 // Ids that the runner has made up are the newest first. Of each it tells what its first and its last record
 // do: not what is in progress, and of settings that were changed the model and the title.
-func (h *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
+func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
-		for head, err := range h.Store.Conversations(ctx, before) {
+		for head, err := range r.Store.Conversations(ctx, before) {
 			var v View
 			ok := true
 			if err == nil {
@@ -41,12 +41,12 @@ func viewOfHead(head store.Head) (v View, ok bool, err error) {
 }
 
 // History yields what is kept of a conversation behind a number, as [Runner.Attach] does, and ends there.
-func (h *Runner) History(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
+func (r *Runner) History(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		r := &reader{h: h, log: &log{id: conversation}, after: after, yield: yield}
-		err := r.read(ctx)
+		f := &reader{runner: r, log: &log{id: conversation}, after: after, yield: yield}
+		err := f.read(ctx)
 		if err == nil {
-			err = r.log.check()
+			err = f.log.check()
 		}
 		if err != nil && err != errUnread {
 			yield(wire.Event{}, err)

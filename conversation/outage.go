@@ -42,13 +42,13 @@ type outages struct {
 }
 
 // followOutages keeps the outages up to date until ctx ends.
-func (h *Runner) followOutages(ctx context.Context) error {
-	for f, err := range h.Store.Watch(ctx) {
+func (r *Runner) followOutages(ctx context.Context) error {
+	for f, err := range r.Store.Watch(ctx) {
 		if err != nil {
 			return err
 		}
 		if strings.HasPrefix(f.Key, outagePrefix) {
-			h.outages.set(f)
+			r.outages.set(f)
 		}
 	}
 	return nil
@@ -79,9 +79,9 @@ func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool)
 }
 
 // sharedFault returns the fault of a model that another runner has just met; nil: there is none.
-func (h *Runner) sharedFault(name llm.Name) *fault.Error {
-	found, _, ok := h.outages.of(name)
-	if !ok || found.Host == h.id || time.Since(found.At) > fresh {
+func (r *Runner) sharedFault(name llm.Name) *fault.Error {
+	found, _, ok := r.outages.of(name)
+	if !ok || found.Host == r.id || time.Since(found.At) > fresh {
 		return nil
 	}
 	return &fault.Error{
@@ -92,25 +92,25 @@ func (h *Runner) sharedFault(name llm.Name) *fault.Error {
 
 // shareOutcome reports the outcome of a try to the other runners; nil: it passed. An
 // outage is reported once this runner's own breaker has found it: one fault is none.
-func (h *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
-	_, entry, known := h.outages.of(name)
+func (r *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
+	_, entry, known := r.outages.of(name)
 	entry.Key = downKey(name)
 	switch {
 	case f == nil && known:
 		entry.Value = nil
-	case f != nil && fault.Transient.Has(f.Kind) && h.Breakers.Of(name.Provider).Degraded():
+	case f != nil && fault.Transient.Has(f.Kind) && r.Breakers.Of(name.Provider).Degraded():
 		entry.Value, _ = json.Marshal(outageReport{ // strings and numbers always have a form in JSON
-			Host: h.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Redacted(),
+			Host: r.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Redacted(),
 		})
 	default:
 		return
 	}
-	now, err := h.Store.Put(ctx, entry, 2*fresh)
+	now, err := r.Store.Put(ctx, entry, 2*fresh)
 	switch {
 	case err == nil:
-		h.outages.set(now)
+		r.outages.set(now)
 	case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil: // another runner has published it
-		h.Log.Warn("outage not shared with other runners", "provider", name.Provider, "model", name.Model, "error", err)
+		r.Log.Warn("outage not shared with other runners", "provider", name.Provider, "model", name.Model, "error", err)
 	}
 }
 
@@ -151,6 +151,6 @@ func (w *worker) onTry(ctx context.Context, t retry.Try) {
 	w.mu.Lock()
 	name := w.caller.name
 	w.mu.Unlock()
-	w.h.measure(Event{Name: name, Try: t})
-	w.h.shareOutcome(context.WithoutCancel(ctx), name, t.Fault)
+	w.runner.measure(Event{Name: name, Try: t})
+	w.runner.shareOutcome(context.WithoutCancel(ctx), name, t.Fault)
 }

@@ -418,7 +418,11 @@ func TestSubmit_DeletedConversation(t *testing.T) {
 		m := h.hookStore()
 		runner := conversation.New(h.config)
 		c := h.create(runner)
-		m.offer = func(store.Job) error { return h.engine.Delete(t.Context(), c) }
+		m.before = once("input-queued", 1, func() {
+			if err := h.engine.Delete(t.Context(), c); err != nil {
+				t.Errorf("delete: %v", err)
+			}
+		})
 		if _, err := runner.Submit(t.Context(), c, "", "hello"); !errors.Is(err, store.ErrDeleted) {
 			t.Errorf("submit: %v", err)
 		}

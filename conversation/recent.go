@@ -19,27 +19,26 @@ const (
 
 // Recent returns the conversations of the highest ids, n at the most, the highest first, without what waits
 // in them for its turn. It costs little to ask again. With an error it gives what was known before.
-func (h *Runner) Recent(ctx context.Context, n int) ([]View, error) {
-	r := &h.recent
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	known, ok := r.get(n)
+func (r *Runner) Recent(ctx context.Context, n int) ([]View, error) {
+	r.recent.reading.Lock()
+	defer r.recent.reading.Unlock()
+	known, ok := r.recent.get(n)
 	if ok {
 		return known, nil
 	}
-	r.begin()
-	read, err := h.newest(ctx, n)
+	r.recent.begin()
+	read, err := r.newest(ctx, n)
 	if err != nil {
-		r.stale()
+		r.recent.stale()
 		return known, err
 	}
-	return r.fill(read, n), nil
+	return r.recent.fill(read, n), nil
 }
 
 // newest reads the conversations of the highest ids. Only where the last record
 // does not say that nothing is in progress, the log has to be read.
-func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
-	for head, err := range h.Store.Conversations(ctx, "") {
+func (r *Runner) newest(ctx context.Context, n int) (all []View, err error) {
+	for head, err := range r.Store.Conversations(ctx, "") {
 		if len(all) == n {
 			break
 		}
@@ -53,7 +52,7 @@ func (h *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 		case !ok:
 			continue
 		case head.Last.Type != created && head.Last.Type != turn.Type(turn.Sealed{}):
-			if now, err := h.Get(ctx, v.ID); err == nil { // else it is gone, or its own Get returns the error
+			if now, err := r.Get(ctx, v.ID); err == nil { // else it is gone, or its own Get returns the error
 				v = now
 			}
 		}

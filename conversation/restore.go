@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -24,12 +23,12 @@ const chunk = 64 << 10
 // off can be done again; added is the number of those records, 0 where the conversation has everything, and
 // maybe more. One that is another one is ErrExists, and one that was deleted store.ErrDeleted: nothing is
 // written.
-func (h *Runner) Restore(ctx context.Context, conversation string, records []store.Record) (added int, err error) {
+func (r *Runner) Restore(ctx context.Context, conversation string, records []store.Record) (added int, err error) {
 	given, err := unfold(conversation, records)
 	if err != nil {
 		return 0, err
 	}
-	there, end, err := store.Load(ctx, h.Store, conversation, 0)
+	there, end, err := store.Load(ctx, r.Store, conversation, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -39,24 +38,24 @@ func (h *Runner) Restore(ctx context.Context, conversation string, records []sto
 	}
 	added = len(missing)
 	if added > 0 && given.now.held {
-		r, err := record(released, given.now.id, struct{}{}, time.Now().UTC())
+		rec, err := record(released, given.now.id, struct{}{}, time.Now().UTC())
 		if err != nil {
 			return 0, err
 		}
-		missing = append(missing[:added:added], r)
+		missing = append(missing[:added:added], rec)
 		if err := given.addCaption(missing); err != nil {
 			return 0, err
 		}
 	}
 	for len(missing) > 0 {
 		n := piece(missing, end.N == 0, given.now.held)
-		if end, err = h.Store.Append(ctx, conversation, end, missing[:n]...); err != nil {
+		if end, err = r.Store.Append(ctx, conversation, end, missing[:n]...); err != nil {
 			return 0, err
 		}
 		missing = missing[n:]
 	}
-	h.recent.stale()
-	return added, h.resume(ctx, conversation)
+	r.recent.stale()
+	return added, r.resume(ctx, conversation)
 }
 
 // unfold reads records that are said to be the whole log of a conversation.
@@ -128,65 +127,22 @@ func piece(missing []store.Record, first, dead bool) int {
 }
 
 // resume enqueues the job of the turn that is in progress or comes next. One that a worker of this store has, has one.
-func (h *Runner) resume(ctx context.Context, conversation string) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) resume(ctx context.Context, conversation string) error {
+	l, err := r.load(ctx, conversation)
 	switch {
 	case err != nil:
 		return err
 	case l.idle():
-		return h.enqueueNext(ctx, l)
+		return r.enqueueNext(ctx, l)
 	case l.now.held:
 		return nil
 	}
 	if w := l.now.waits; w != nil {
-		h.parked.add(w.Name.Provider, conversation, l.now.id)
+		r.parked.add(w.Name.Provider, conversation, l.now.id)
 	}
-	t := newJob(conversation, l.now.id, "", payload{})
+	t := newJob(conversation, l.now.id, payload{})
 	if due := l.due(); !due.IsZero() && !l.now.abort {
-		return h.Store.Schedule(ctx, t, due)
+		return r.Store.Schedule(ctx, t, due)
 	}
-	return h.Store.Enqueue(ctx, t)
-}
-
-// RecordQueued writes down what was accepted and is only in the queue, as it is where a process has died at
-// that moment. It is for stores without a runner at work, so that their logs tell everything.
-func (h *Runner) RecordQueued(ctx context.Context) (err error) {
-	health, err := h.Store.Health(ctx)
-	if err != nil {
-		return err
-	}
-	var held []store.Lease
-	defer func() {
-		for _, c := range held {
-			err = errors.Join(err, c.Nack(0))
-		}
-	}()
-	for range health.Due {
-		c, err := h.Store.Take(ctx)
-		if err != nil {
-			return err
-		}
-		held = append(held, c)
-		if err := h.recordQueued(ctx, c.Job()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordQueued writes down what a job carries.
-func (h *Runner) recordQueued(ctx context.Context, t store.Job) error {
-	var e payload
-	if err := json.Unmarshal(t.Body, &e); err != nil {
-		return fmt.Errorf("read job: %w", err)
-	}
-	l, err := h.load(ctx, t.Conversation)
-	_, damaged := errors.AsType[*store.Damage](err)
-	switch {
-	case errors.Is(err, ErrNotFound), errors.Is(err, store.ErrDeleted), damaged:
-		return nil // nothing can be written there
-	case err != nil:
-		return err
-	}
-	return h.recordInput(ctx, l, e)
+	return r.Store.Enqueue(ctx, t)
 }

@@ -228,36 +228,6 @@ func TestRestore_RefusesIncompleteOrOtherConversation(t *testing.T) {
 	})
 }
 
-func TestRecordQueued_WritesAcceptedInputs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newFixture(t, llmtest.Says("hi"))
-		idle := conversation.New(h.config)
-		c := h.create(idle)
-		h.config.Store = &counting{dyingStore: &dyingStore{Store: h.engine}}
-		h.say(conversation.New(h.config), c, "hello") // its process dies before it shows
-		if v, err := idle.Get(t.Context(), c); err != nil || len(v.Inputs) != 0 {
-			t.Errorf("%+v, %v", v, err)
-		}
-		for range 2 {
-			if err := idle.RecordQueued(t.Context()); err != nil {
-				t.Errorf("record queued: %v", err)
-			}
-			if v, err := idle.Get(t.Context(), c); err != nil || len(v.Inputs) != 1 || v.Inputs[0].Text != "hello" {
-				t.Errorf("%+v, %v", v, err)
-			}
-		}
-		h.config.Store = h.engine
-		runner, _ := h.runner()
-		expect(t, mute(follow(t, runner, c, 0, 1)), `
-			queued: hello
-			turn-start
-			user: hello
-			model: hi
-			usage
-			sealed done, 0 retries, 0ms`)
-	})
-}
-
 func TestRestore_OtherRecordFormat(t *testing.T) {
 	r := conversation.New(conversation.Config{Store: store.Memory()})
 	defer r.Store.Close(context.Background())

@@ -92,18 +92,18 @@ func New(c Config) *Runner {
 
 // Run works on turns until ctx ends. It then hands back the turns in progress, which
 // any runner may resume, and returns.
-func (h *Runner) Run(ctx context.Context) error {
-	free := make(chan struct{}, h.Workers)
+func (r *Runner) Run(ctx context.Context) error {
+	free := make(chan struct{}, r.Workers)
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() {
-		if err := h.followOutages(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Warn("outage feed lost, using local detection", "error", err)
+		if err := r.followOutages(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("outage feed lost, using local detection", "error", err)
 		}
 	})
 	all.Go(func() {
-		if err := h.followUpstreams(ctx); err != nil && ctx.Err() == nil {
-			h.Log.Warn("recovery feed lost, parked turns resume when they are due", "error", err)
+		if err := r.followUpstreams(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("recovery feed lost, parked turns resume when they are due", "error", err)
 		}
 	})
 	for {
@@ -112,13 +112,13 @@ func (h *Runner) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		claim, err := h.Store.Take(ctx)
+		claim, err := r.Store.Take(ctx)
 		if err != nil {
 			<-free
 			if ctx.Err() != nil {
 				return nil
 			}
-			h.Log.Error("claim next turn failed", "error", err)
+			r.Log.Error("claim next turn failed", "error", err)
 			if retry.Sleep(ctx, time.Second) != nil {
 				return nil
 			}
@@ -126,17 +126,17 @@ func (h *Runner) Run(ctx context.Context) error {
 		}
 		all.Go(func() {
 			defer func() { <-free }()
-			h.serve(ctx, claim)
+			r.serve(ctx, claim)
 		})
 	}
 }
 
 // serve executes a leased job.
-func (h *Runner) serve(ctx context.Context, c store.Lease) {
+func (r *Runner) serve(ctx context.Context, c store.Lease) {
 	done := make(chan struct{})
 	var beat sync.WaitGroup
 	beat.Go(func() { extendLease(c, done) })
-	err := h.handle(ctx, c.Job())
+	err := r.handle(ctx, c.Job())
 	close(done)
 	beat.Wait()
 	switch {
@@ -149,11 +149,11 @@ func (h *Runner) serve(ctx context.Context, c store.Lease) {
 	case errors.Is(err, store.ErrDeleted):
 		err = c.Ack() // the conversation is gone
 	default:
-		h.Log.Error("turn failed", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
+		r.Log.Error("turn failed", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
 		err = c.Nack(nackDelay)
 	}
 	if err != nil {
-		h.Log.Warn("job not acknowledged", "error", err)
+		r.Log.Warn("job not acknowledged", "error", err)
 	}
 }
 

@@ -16,8 +16,8 @@ var ErrAnswered = errors.New("nothing is left to answer there")
 
 // Change changes the settings of a conversation. Turns that begin from here on are made with them; the one in
 // progress keeps what it has, also where another worker resumes it. To change nothing leaves no trace.
-func (h *Runner) Change(ctx context.Context, conversation string, s Settings) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) Change(ctx context.Context, conversation string, s Settings) error {
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
@@ -27,14 +27,14 @@ func (h *Runner) Change(ctx context.Context, conversation string, s Settings) er
 		}
 		return nil
 	}
-	err = h.append(ctx, l, differ, func(now time.Time) ([]store.Record, error) {
-		r, err := record(changed, "", wire.ConversationChanged{ConversationID: l.id, Settings: s}, now)
-		return []store.Record{r}, err
+	err = r.append(ctx, l, differ, func(now time.Time) ([]store.Record, error) {
+		rec, err := record(changed, "", wire.ConversationChanged{ConversationID: l.id, Settings: s}, now)
+		return []store.Record{rec}, err
 	})
 	if err != nil && !errors.Is(err, errKnown) {
 		return err
 	}
-	h.cache.put(l)
+	r.cache.put(l)
 	return nil
 }
 
@@ -91,8 +91,8 @@ func captionedSettings(s Settings, last store.Record) Settings {
 // RetryTurn starts a turn without input that answers what the last turn, failed or stopped, has left
 // unanswered. id is that of the new turn; "": one is made up. A second call with the same id changes nothing.
 // The error is ErrAnswered while a turn is in progress, and when there is nothing to answer.
-func (h *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
-	return h.accept(ctx, conversation, id, payload{Again: true}, func(l *log) error {
+func (r *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
+	return r.accept(ctx, conversation, id, "", func(l *log) error {
 		if !l.idle() || !l.state.Unanswered() {
 			return ErrAnswered
 		}

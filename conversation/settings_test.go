@@ -186,23 +186,3 @@ func TestRetryTurn_AnswersFailedTurn(t *testing.T) {
 		}
 	})
 }
-
-// The job of a turn is on the disk before its record is.
-func TestRetryTurn_OutlastsProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newFixture(t, llmtest.Fails(&fault.Error{Kind: fault.Invalid, Message: "no"}), llmtest.Says("hi"))
-		runner, end := h.runner()
-		c := h.create(runner)
-		h.say(runner, c, "hello")
-		follow(t, runner, c, 0, 1)
-		end()
-		killed := &dyingStore{Store: h.engine}
-		h.config.Store = &hookStore{Store: killed, before: once("input-queued", 1, func() { killed.dead.Store(true) })}
-		_, _ = conversation.New(h.config).RetryTurn(t.Context(), c, "again")
-		h.config.Store = h.engine
-		runner, _ = h.runner()
-		if got := follow(t, runner, c, 0, 2); got[len(got)-1] != "sealed done, 0 retries, 0ms" {
-			t.Errorf("%q", got)
-		}
-	})
-}

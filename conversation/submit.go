@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -33,27 +34,27 @@ func NewID() string {
 }
 
 // Create makes a conversation; id "": one is made up.
-func (h *Runner) Create(ctx context.Context, id string, s Settings) (string, error) {
+func (r *Runner) Create(ctx context.Context, id string, s Settings) (string, error) {
 	id = cmp.Or(id, NewID())
-	r, err := CreatedRecord(s, time.Now().UTC())
+	rec, err := CreatedRecord(s, time.Now().UTC())
 	if err != nil {
 		return "", err
 	}
-	_, err = h.Store.Append(ctx, id, store.Position{}, r)
+	_, err = r.Store.Append(ctx, id, store.Position{}, rec)
 	if errors.Is(err, store.ErrConflict) {
 		err = ErrExists
 	}
-	h.recent.stale()
+	r.recent.stale()
 	return id, err
 }
 
 // Submit accepts a user's input. Its turn begins when those before it are sealed. id is the turn's; "": one
 // is made up. The input is durable when Submit returns. A second call with the same id changes nothing.
-func (h *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
+func (r *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
 	if err := checkText(text); err != nil {
 		return "", err
 	}
-	return h.accept(ctx, conversation, id, payload{Text: text}, func(l *log) error {
+	return r.accept(ctx, conversation, id, text, func(l *log) error {
 		if len(l.inputs) >= MaxQueue {
 			return fmt.Errorf("%w: %d", ErrQueueFull, len(l.inputs))
 		}
@@ -61,11 +62,14 @@ func (h *Runner) Submit(ctx context.Context, conversation, id, text string) (str
 	})
 }
 
-// accept takes an input, if it may be taken.
-func (h *Runner) accept(ctx context.Context, conversation, id string, e payload, may func(*log) error) (string, error) {
+// inputDelay is how long a worker waits for the input of a job that it has.
+const inputDelay = 10 * time.Second
+
+// accept puts an input into the log, if it may be taken. Its job comes first, and waits for the input for a
+// while: so an input that is in the log has a job, whenever the process dies.
+func (r *Runner) accept(ctx context.Context, conversation, id, text string, may func(*log) error) (string, error) {
 	id = cmp.Or(id, NewID())
-	e.Turn = id
-	l, err := h.load(ctx, conversation)
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return "", err
 	}
@@ -75,20 +79,67 @@ func (h *Runner) accept(ctx context.Context, conversation, id string, e payload,
 	if err := may(l); err != nil {
 		return "", err
 	}
-	if err := h.Store.Enqueue(ctx, newJob(conversation, id, id, e)); err != nil {
+	began := time.Now()
+	if err := r.Store.Enqueue(ctx, newJob(conversation, id, payload{})); err != nil {
 		return "", err
 	}
-	// From here on it is taken; that it shows at once is for those who watch.
-	switch err := h.recordInput(ctx, l, e); {
-	case errors.Is(err, store.ErrDeleted):
+	if err := r.recordInput(ctx, l, id, text, may); err != nil {
 		return "", err
-	case err != nil:
-		h.Log.Warn("accepted input not recorded yet", "conversation", conversation, "error", err)
-		return id, nil
 	}
-	h.cache.put(l)
+	if time.Since(began) > inputDelay/2 { // its job may not have waited so long
+		if err := r.Store.Enqueue(context.WithoutCancel(ctx), newJob(conversation, id, payload{})); err != nil {
+			return "", err
+		}
+	}
+	r.cache.put(l)
 	return id, nil
 }
+
+// recordInput appends an input to the log, if it is not there yet and may be taken.
+func (r *Runner) recordInput(ctx context.Context, l *log, id, text string, may func(*log) error) error {
+	missing := func(l *log) error {
+		if l.known[id] {
+			return errKnown
+		}
+		return may(l)
+	}
+	err := r.append(ctx, l, missing, func(now time.Time) ([]store.Record, error) {
+		rec, err := record(inputQueued, id, wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text}, now)
+		return []store.Record{rec}, err
+	})
+	if errors.Is(err, errKnown) {
+		return nil
+	}
+	return err
+}
+
+// awaitInput waits until the input of a turn is in the log: its job was enqueued first. An input that does
+// not come was never accepted.
+func (r *Runner) awaitInput(ctx context.Context, l *log, turnID string) error {
+	if l.known[turnID] {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, inputDelay)
+	defer cancel()
+	appended, err := r.Store.Subscribe(waiting, l.id)
+	if err != nil {
+		return err
+	}
+	for err = r.catchUp(ctx, l); err == nil && !l.known[turnID]; err = r.catchUp(ctx, l) {
+		select {
+		case <-appended:
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return retry.ErrParked // the next runner waits for it
+			}
+			return nil
+		}
+	}
+	return err
+}
+
+// errKnown: it is in the log already.
+var errKnown = errors.New("known")
 
 // checkText returns an error for a text that is not accepted.
 func checkText(text string) error {
@@ -104,8 +155,8 @@ func checkText(text string) error {
 }
 
 // changeInput appends a record about an input that waits.
-func (h *Runner) changeInput(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) changeInput(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
@@ -115,54 +166,54 @@ func (h *Runner) changeInput(ctx context.Context, conversation, input, kind stri
 		}
 		return nil
 	}
-	return h.append(ctx, l, waiting, func(now time.Time) ([]store.Record, error) {
-		r, err := record(kind, input, body(wire.Ref{ConversationID: conversation, TurnID: input}), now)
-		return []store.Record{r}, err
+	return r.append(ctx, l, waiting, func(now time.Time) ([]store.Record, error) {
+		rec, err := record(kind, input, body(wire.Ref{ConversationID: conversation, TurnID: input}), now)
+		return []store.Record{rec}, err
 	})
 }
 
 // Edit replaces the text of an input that waits.
-func (h *Runner) Edit(ctx context.Context, conversation, input, text string) error {
+func (r *Runner) Edit(ctx context.Context, conversation, input, text string) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
-	return h.changeInput(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
+	return r.changeInput(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
 }
 
 // Remove removes an input that waits.
-func (h *Runner) Remove(ctx context.Context, conversation, input string) error {
-	return h.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
+func (r *Runner) Remove(ctx context.Context, conversation, input string) error {
+	return r.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
 }
 
 // Steer lets the turn in progress take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
-func (h *Runner) Steer(ctx context.Context, conversation, input string) error {
-	if err := h.changeInput(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
+func (r *Runner) Steer(ctx context.Context, conversation, input string) error {
+	if err := r.changeInput(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
 		return err
 	}
-	l, err := h.load(ctx, conversation)
+	l, err := r.load(ctx, conversation)
 	if err != nil || l.idle() {
 		return err
 	}
-	return h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
+	return r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
 }
 
 // Delete deletes a conversation for good. A turn in progress ends, and so does what readers have attached.
-func (h *Runner) Delete(ctx context.Context, conversation string) error {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) Delete(ctx context.Context, conversation string) error {
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
-	if err := h.Store.Delete(ctx, conversation); err != nil {
+	if err := r.Store.Delete(ctx, conversation); err != nil {
 		return err
 	}
-	h.recent.drop(conversation)
-	h.endWait(ctx, conversation, "", true)
-	err = h.Store.Publish(ctx, conversation, []byte(sayGone))
+	r.recent.drop(conversation)
+	r.endWait(ctx, conversation, "", true)
+	err = r.Store.Publish(ctx, conversation, []byte(sayGone))
 	if l.idle() {
 		return err
 	}
-	return errors.Join(err, h.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), h.Store.Unschedule(ctx, jobID(conversation, l.now.id)))
+	return errors.Join(err, r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)), r.Store.Unschedule(ctx, jobID(conversation, l.now.id)))
 }
 
 // View is the state of a conversation.
@@ -178,12 +229,12 @@ type View struct {
 }
 
 // Get returns the state of a conversation.
-func (h *Runner) Get(ctx context.Context, conversation string) (View, error) {
-	l, err := h.load(ctx, conversation)
+func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
+	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return View{}, err
 	}
-	defer h.cache.put(l)
+	defer r.cache.put(l)
 	v := l.view()
 	v.Inputs = slices.Clone(l.inputs)
 	return v, nil

@@ -30,7 +30,7 @@ type Wait struct {
 
 // Waits returns the oldest turns that wait on the runner's store, n at most, and the number of all. They may
 // be turns of other runners. It costs little to call again, however many wait.
-func (h *Runner) Waits(n int) (oldest []Wait, all int) { return h.waits.list(n) }
+func (r *Runner) Waits(n int) (oldest []Wait, all int) { return r.waits.list(n) }
 
 // waits are the turns that wait, as far as this runner has read in their logs or
 // other runners have announced.
@@ -285,55 +285,55 @@ type waitNews struct {
 
 // announce tells other runners of a turn; nil: it does not wait. A runner that
 // misses it shows an old state until the next news of that turn.
-func (h *Runner) announce(ctx context.Context, conversation string, w *Wait) {
-	n := waitNews{Runner: h.id, Conversation: conversation}
+func (r *Runner) announce(ctx context.Context, conversation string, w *Wait) {
+	n := waitNews{Runner: r.id, Conversation: conversation}
 	if w != nil {
 		n.Title, n.Turn, n.Trying, n.Began, n.Park = w.Title, w.Turn, w.Trying, w.Began, &park{Retry: w.Retry}
 	}
 	text, err := json.Marshal(n)
 	if err == nil {
-		err = h.Store.Publish(context.WithoutCancel(ctx), waitTopic, text)
+		err = r.Store.Publish(context.WithoutCancel(ctx), waitTopic, text)
 	}
 	if err != nil && ctx.Err() == nil {
-		h.Log.Warn("wait not announced to other runners", "conversation", conversation, "error", err)
+		r.Log.Warn("wait not announced to other runners", "conversation", conversation, "error", err)
 	}
 }
 
 // noteWait notes that the turn of a conversation waits, as its log says.
-func (h *Runner) noteWait(ctx context.Context, w Wait) {
-	h.waits.put(w)
-	h.announce(ctx, w.Conversation, &w)
+func (r *Runner) noteWait(ctx context.Context, w Wait) {
+	r.waits.put(w)
+	r.announce(ctx, w.Conversation, &w)
 }
 
 // noteTry notes that a turn that has waited tries again.
-func (h *Runner) noteTry(ctx context.Context, conversation string) {
-	if w, ok := h.waits.try(conversation); ok {
-		h.announce(ctx, conversation, &w)
+func (r *Runner) noteTry(ctx context.Context, conversation string) {
+	if w, ok := r.waits.try(conversation); ok {
+		r.announce(ctx, conversation, &w)
 	}
 }
 
 // dropWait notes that the turn of a conversation does not wait any more; turn "": whichever it is. It
 // returns the wait that the turn was in; false: in none.
-func (h *Runner) dropWait(ctx context.Context, conversation, turn string) (w Wait, ok bool) {
-	if w, ok = h.waits.drop(conversation, turn); ok {
-		h.announce(ctx, conversation, nil)
+func (r *Runner) dropWait(ctx context.Context, conversation, turn string) (w Wait, ok bool) {
+	if w, ok = r.waits.drop(conversation, turn); ok {
+		r.announce(ctx, conversation, nil)
 	}
 	return w, ok
 }
 
 // followWaits takes in the news of other runners, until ctx ends.
-func (h *Runner) followWaits(ctx context.Context, messages <-chan store.Message) {
+func (r *Runner) followWaits(ctx context.Context, messages <-chan store.Message) {
 	for m := range messages {
 		if m.Gap {
-			h.findParked(ctx)
+			r.findParked(ctx)
 		}
 		var n waitNews
 		switch {
-		case json.Unmarshal(m.Data, &n) != nil || n.Runner == h.id:
+		case json.Unmarshal(m.Data, &n) != nil || n.Runner == r.id:
 		case n.Park != nil:
-			h.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Began, n.Park.Retry})
+			r.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Began, n.Park.Retry})
 		default:
-			h.waits.drop(n.Conversation, "")
+			r.waits.drop(n.Conversation, "")
 		}
 	}
 }

@@ -65,24 +65,24 @@ func (w *parkedTurns) some(upstream string, n int) map[string]string {
 }
 
 // findParked notes the turns that were parked before this runner was there.
-func (h *Runner) findParked(ctx context.Context) {
+func (r *Runner) findParked(ctx context.Context) {
 	all := false
-	h.waits.search()
-	defer func() { h.waits.searched(all) }()
-	for head, err := range h.Store.Conversations(ctx, "") {
+	r.waits.search()
+	defer func() { r.waits.searched(all) }()
+	for head, err := range r.Store.Conversations(ctx, "") {
 		if err != nil {
 			if ctx.Err() == nil {
-				h.Log.Warn("search for waiting turns failed", "error", err)
+				r.Log.Warn("search for waiting turns failed", "error", err)
 			}
 			return
 		}
-		p, held, ok := h.waitOf(ctx, head)
+		w, held, ok := r.waitOf(ctx, head)
 		if !ok {
 			continue
 		}
-		h.waits.found(p)
+		r.waits.found(w)
 		if !held {
-			h.parked.add(p.Name.Provider, head.ID, p.Turn)
+			r.parked.add(w.Name.Provider, head.ID, w.Turn)
 		}
 	}
 	all = true
@@ -90,7 +90,7 @@ func (h *Runner) findParked(ctx context.Context) {
 
 // waitOf returns the wait that a conversation's turn is in, and whether a worker holds it; false: in none.
 // The log is read only if another record has been appended since the turn was parked.
-func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
+func (r *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok bool) {
 	switch last := head.Last; {
 	case last.Type == parked:
 		var p park
@@ -103,11 +103,11 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 	case last.Type != released && (last.Type == created || !byOthers(last.Type)):
 		return w, false, false
 	}
-	l, err := h.load(ctx, head.ID)
+	l, err := r.load(ctx, head.ID)
 	if err != nil {
 		return w, false, false // Get returns the error
 	}
-	defer h.cache.put(l)
+	defer r.cache.put(l)
 	if l.wait() == nil {
 		return w, false, false
 	}
@@ -115,44 +115,44 @@ func (h *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 }
 
 // announceRecovery announces to all runners that an upstream answers again.
-func (h *Runner) announceRecovery(ctx context.Context, upstream string) {
-	if err := h.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
-		h.Log.Warn("recovery not announced to other runners", "upstream", upstream, "error", err)
+func (r *Runner) announceRecovery(ctx context.Context, upstream string) {
+	if err := r.Store.Publish(ctx, recoveries, []byte(upstream)); err != nil && ctx.Err() == nil {
+		r.Log.Warn("recovery not announced to other runners", "upstream", upstream, "error", err)
 	}
 }
 
 // followUpstreams wakes the turns that wait for an upstream when it answers again, and
 // keeps the list of waiting turns up to date.
-func (h *Runner) followUpstreams(ctx context.Context) error {
-	heard, err := h.Store.Subscribe(ctx, recoveries)
+func (r *Runner) followUpstreams(ctx context.Context) error {
+	heard, err := r.Store.Subscribe(ctx, recoveries)
 	if err != nil {
 		return err
 	}
-	said, err := h.Store.Subscribe(ctx, waitTopic)
+	said, err := r.Store.Subscribe(ctx, waitTopic)
 	if err != nil {
 		return err
 	}
-	h.findParked(ctx)
+	r.findParked(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
-	all.Go(func() { h.followWaits(ctx, said) })
+	all.Go(func() { r.followWaits(ctx, said) })
 	for news := range heard {
-		all.Go(func() { h.wakeAll(ctx, string(news.Data)) })
+		all.Go(func() { r.wakeAll(ctx, string(news.Data)) })
 	}
 	return nil
 }
 
 // wakeAll wakes the parked turns that wait for an upstream, in a slow start.
-func (h *Runner) wakeAll(ctx context.Context, upstream string) {
-	if !h.parked.any(upstream) {
+func (r *Runner) wakeAll(ctx context.Context, upstream string) {
+	if !r.parked.any(upstream) {
 		return
 	}
-	h.Breakers.Of(upstream).SlowStart(ctx, func(n int) int {
-		turns := h.parked.some(upstream, n)
+	r.Breakers.Of(upstream).SlowStart(ctx, func(n int) int {
+		turns := r.parked.some(upstream, n)
 		for conversation, id := range turns {
-			err := h.Store.Enqueue(ctx, newJob(conversation, id, "", payload{Woken: true}))
+			err := r.Store.Enqueue(ctx, newJob(conversation, id, payload{Woken: true}))
 			if err != nil && ctx.Err() == nil {
-				h.Log.Warn("parked turn not woken", "turn", id, "error", err)
+				r.Log.Warn("parked turn not woken", "turn", id, "error", err)
 			}
 		}
 		return len(turns)

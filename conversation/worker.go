@@ -23,7 +23,7 @@ import (
 
 // worker works on one turn.
 type worker struct {
-	h          *Runner
+	runner     *Runner
 	log        *log
 	turn       string
 	job        string // the id of the job that it executes
@@ -49,7 +49,7 @@ func (w *worker) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.log.now.failed.Tries > w.h.Supervisor.Retries {
+	if w.log.now.failed.Tries > w.runner.Supervisor.Retries {
 		return w.giveUp(ctx, errors.New("too many workers have died"))
 	}
 	err = w.run(ctx, input)
@@ -58,7 +58,7 @@ func (w *worker) work(ctx context.Context) error {
 	case errors.As(err, &f):
 		return w.supervise(ctx, f)
 	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
-		return w.h.Store.Enqueue(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, "", payload{Woken: true, Now: true}))
+		return w.runner.Store.Enqueue(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
 		return nil
 	case errors.Is(err, retry.ErrParked):
@@ -88,10 +88,10 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 		}
 		return nil
 	}
-	err = w.h.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
+	err = w.runner.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
 		var start, failed policy.Run
 		input, start, failed = w.resumePoint(now) // each time anew: the log may have gone on
-		r, err := record(running, w.turn, run{Epoch: w.epoch, Job: w.job, Worker: w.h.Name, Run: start, Failed: failed}, now)
+		r, err := record(running, w.turn, run{Epoch: w.epoch, Job: w.job, Worker: w.runner.Name, Run: start, Failed: failed}, now)
 		return []store.Record{r}, err
 	})
 	return input, err
@@ -110,7 +110,7 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 		start.Slept -= max(0, min(start.Slept, wait.Due.Sub(now)))
 	}
 	if l.now.held { // no record says how it ended
-		failed, _ = w.h.Supervisor.Next(failed, errDied, false, now, 0)
+		failed, _ = w.runner.Supervisor.Next(failed, errDied, false, now, 0)
 	}
 	if l.state.Next() == nil {
 		return w.beginning(), start, failed
@@ -149,7 +149,7 @@ func (w *worker) resumption() []turn.Event {
 func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.h.Log.Error("a worker panicked", "turn", w.turn, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			w.runner.Log.Error("a worker panicked", "turn", w.turn, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = &failed{fmt.Errorf("panic: %v", p)}
 		}
 	}()
@@ -163,7 +163,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return err
 	}
 	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
-	a, err := w.h.Agent(ctx, w.log.now.with)
+	a, err := w.runner.Agent(ctx, w.log.now.with)
 	if err != nil {
 		return &failed{err}
 	}
@@ -210,7 +210,7 @@ func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
-	return w.h.append(ctx, w.log, may, func(now time.Time) ([]store.Record, error) {
+	return w.runner.append(ctx, w.log, may, func(now time.Time) ([]store.Record, error) {
 		records := make([]store.Record, len(events))
 		for i, e := range events {
 			var err error
@@ -249,7 +249,7 @@ func (l *log) steered(events []turn.Event) error {
 func (w *worker) appendRecord(ctx context.Context, kind string, body any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.h.append(ctx, w.log, w.checkEpoch, func(now time.Time) ([]store.Record, error) {
+	return w.runner.append(ctx, w.log, w.checkEpoch, func(now time.Time) ([]store.Record, error) {
 		r, err := record(kind, w.turn, body, now)
 		return []store.Record{r}, err
 	})
@@ -272,7 +272,7 @@ func (w *worker) steering() []turn.UserMessage {
 func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 	err := w.waitOrPark(ctx, n)
 	if err == nil {
-		w.h.noteTry(ctx, w.log.id)
+		w.runner.noteTry(ctx, w.log.id)
 	}
 	return err
 }
@@ -281,7 +281,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	if w.isParked(n) {
 		return w.caller.Wait(ctx, n.Verdict.Wait) // continues after an early probe
 	}
-	stays := n.Verdict.Wait <= w.h.ParkAfter
+	stays := n.Verdict.Wait <= w.runner.ParkAfter
 	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
 	w.flushDeferred(context.WithoutCancel(ctx))
 	if err != nil {
@@ -305,7 +305,7 @@ func (w *worker) announceWait(ctx context.Context) {
 	wait := w.log.wait()
 	w.mu.Unlock()
 	if wait != nil {
-		w.h.noteWait(ctx, *wait)
+		w.runner.noteWait(ctx, *wait)
 	}
 }
 
@@ -319,16 +319,16 @@ func (w *worker) isParked(n policy.Wait) bool {
 
 // park hands the turn back until it is due.
 func (w *worker) park(ctx context.Context, due time.Time) error {
-	if err := w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due); err != nil {
+	if err := w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due); err != nil {
 		return err
 	}
-	w.h.parked.add(w.asked.Provider, w.log.id, w.turn)
+	w.runner.parked.add(w.asked.Provider, w.log.id, w.turn)
 	return errParked
 }
 
 // acquireBreaker returns a caller of the breaker of a model's provider.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
-	c := &sharedCaller{Caller: w.h.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), runner: w.h, name: name}
+	c := &sharedCaller{Caller: w.runner.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), runner: w.runner, name: name}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.caller == nil && w.now {
@@ -387,8 +387,8 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 		run = policy.Run{}
 	}
 	now := time.Now()
-	next, verdict := w.h.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, now, rand.Float64())
-	w.h.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
+	next, verdict := w.runner.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, now, rand.Float64())
+	w.runner.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
 	if verdict.Stop != "" {
 		return w.giveUp(ctx, f)
 	}
@@ -396,7 +396,7 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 	if err := w.appendRecord(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
 		return err
 	}
-	return w.h.Store.Schedule(ctx, newJob(w.log.id, w.turn, "", payload{}), due)
+	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due)
 }
 
 // giveUp ends a turn whose workers keep failing.

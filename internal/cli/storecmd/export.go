@@ -61,11 +61,6 @@ func (c *transferCmd) with(ctx context.Context, open func(context.Context, *slog
 		}
 	}()
 	c.runner = conversation.New(conversation.Config{Store: c.store, Log: log})
-	if c.URL() == "" { // no other process uses it
-		if err := c.runner.RecordQueued(ctx); err != nil {
-			return command.Failed(stopped(ctx, err))
-		}
-	}
 	if err := do(ctx); err != nil {
 		return command.Failed(stopped(ctx, err))
 	}

@@ -111,10 +111,7 @@ func (l *local) closeOnce() error {
 // closeStore closes the store, in which nothing runs any more, and writes the summary.
 func (l *local) closeStore(ctx context.Context) (s summary, err error) {
 	s = summary{WorkDir: l.workDir, Opened: lastOpened(l.folder.path(l.id))}
-	err = l.runner.RecordQueued(ctx) // inputs that were accepted may have no record yet
-	if err == nil {
-		s.View, s.HasInput, err = l.state(ctx)
-	}
+	s.View, s.HasInput, err = l.state(ctx)
 	if err := errors.Join(err, l.store.Close(ctx)); err != nil {
 		return s, err
 	}
