@@ -76,17 +76,20 @@ func TestUsual_IsTheRatePerSecond(t *testing.T) {
 
 func TestBatches_DoubleUntilTheMost(t *testing.T) {
 	tests := []struct {
-		name  string
-		calls int
-		fault bool
-		want  []float64
+		name    string
+		calls   int
+		usual   float64
+		faultAt int // 0: none
+		want    []float64
 	}{
-		{"two calls go within a second", 2, false, []float64{1, 0.08, 0.08, 0.08, 0.08}},
-		{"a hundred thousand go within twenty seconds", 100_000, false, []float64{1, 125, 125, 125, 125}},
-		{"a fault slows down a few", 100, true, []float64{1, 0.125, 0.125, 0.125, 0.125}},
+		{"two calls go within a second", 2, 0, 0, []float64{1, 0.08, 0.08, 0.08, 0.08}},
+		{"a hundred thousand go within twenty seconds", 100_000, 0, 0, []float64{1, 125, 125, 125, 125}},
+		{"a fault slows down a few", 100, 0, 3, []float64{1, 0.125, 0.125, 0.125, 0.125}},
+		{"at least as many as usual, at most twice as many", 1000, 400, 0, []float64{1, 10, 10, 10, 16, 20, 20}},
+		{"a fault halves them for good", 1000, 400, 5, []float64{1, 10, 10, 10, 16, 16, 16}},
 	}
 	for _, tt := range tests {
-		got := breaker.Batches(tt.calls, len(tt.want), tt.fault)
+		got := breaker.Batches(tt.calls, len(tt.want), tt.faultAt, tt.usual)
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 		if !slices.EqualFunc(got, tt.want, near) {
 			t.Errorf("%s: batches are %v, want %v", tt.name, got, tt.want)

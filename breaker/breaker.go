@@ -55,8 +55,8 @@ type Breaker struct {
 	traffic   traffic
 	budget    budget
 	answered  time.Time // the latest success
-	faults    uint64    // about the upstream
 	batches   bool      // SlowStart is in progress
+	faulted   bool      // there was a fault about the upstream since it began
 
 	pausedAt time.Time // zero: it is not
 	pausedBy string

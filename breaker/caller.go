@@ -159,7 +159,6 @@ func (p *permit) Report(f *fault.Error) {
 	c.breaker.mu.Lock()
 	defer c.breaker.mu.Unlock()
 	c.breaker.report(c, f, c.breaker.now())
-	c.detached = c.in == nil
 }
 
 // Wait sleeps for d as retry.Sleep does. It returns earlier when the upstream is
@@ -186,10 +185,10 @@ func (c *Caller) Wait(ctx context.Context, d time.Duration) error {
 func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 	now := b.now()
 	c.asleep, c.sleptAt = true, now.UnixNano()
-	if !c.resumes || d > c.wait {
-		c.wait = d
+	if !c.resumes {
+		c.wait = 0
 	}
-	c.resumes = false
+	c.wait, c.resumes = max(c.wait, d), false
 	ci := b.outage(c)
 	if ci == nil && c.last != nil && levelOf(c.last.Kind) != none {
 		ci = b.circuit(c.key(levelOf(c.last.Kind)), now)

@@ -146,10 +146,8 @@ func (b *Breaker) all() []*circuit {
 // of returns the circuits that a call is in, the widest first; nil where there
 // is nothing to remember.
 func (b *Breaker) of(c *Caller) (all [levels]*circuit) {
-	if len(b.circuits) > 0 {
-		for l := range levels {
-			all[l] = b.circuits[c.key(l)]
-		}
+	for l := range levels {
+		all[l] = b.circuits[c.key(l)]
 	}
 	return all
 }
@@ -224,9 +222,6 @@ func (ci *circuit) coolsDown(now time.Time) bool { return now.Round(0).Before(ci
 // a stated wait.
 func (ci *circuit) sharedFault(now time.Time) *fault.Error {
 	f := *ci.latest
-	f.Wait = 0
-	if left := ci.resetAt.Sub(now.Round(0)); left > 0 {
-		f.Wait = left
-	}
+	f.Wait = max(0, ci.resetAt.Sub(now.Round(0)))
 	return &f
 }

@@ -71,6 +71,7 @@ func TestBreaker_EarlyRetryGoesWhileOthersAreAnswered(t *testing.T) {
 		{"only those of another model are", errBusy, time.Hour, 1, 10 * time.Minute, other, time.Hour},
 		{"the host is the same", errBroken, time.Hour, 1, time.Minute, other, 30 * time.Second},
 		{"short wait", errBusy, time.Minute, 1, 10 * time.Minute, opus, time.Minute},
+		{"a stated wait that is over", &fault.Error{Kind: fault.Overloaded, Wait: 30 * time.Second}, time.Hour, 1, time.Minute, opus, 30 * time.Second},
 		{"a limit of our own", errExpired, time.Hour, 1, 10 * time.Minute, opus, time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,6 +84,21 @@ func TestBreaker_EarlyRetryGoesWhileOthersAreAnswered(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestBreaker_AnswerAtTheMomentOfARefusalSendsNoEarlyRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		_, other, _ := enter(t, &g, opus)
+		u := down(time.Second, errBusy)
+		ended := make(chan error, 1)
+		go func() { ended <- ask(t.Context(), &g, thrice(time.Hour), opus, u) }()
+		synctest.Wait()
+		other.Report(nil) // it proves nothing about what came after
+		if err := <-ended; err != nil || time.Since(u.from) != time.Hour {
+			t.Errorf("call: %v after %v, want an answer after its wait of an hour", err, time.Since(u.from))
+		}
+	})
 }
 
 func TestBreaker_StatedWaitIsNotCutShort(t *testing.T) {

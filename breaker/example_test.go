@@ -3,6 +3,9 @@ package breaker_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -67,6 +70,42 @@ func ExampleBreaker_Pause() {
 	// <nil>
 }
 
+// A new upstream has nothing against it; the first stated wait changes that.
+func ExampleBreaker_Degraded() {
+	g, ctx := breaker.New("anthropic"), context.Background()
+	fmt.Println(g.Degraded())
+	c := g.Caller(breaker.Scope{Model: "opus"})
+	defer c.Close()
+	pass, _ := c.Acquire(ctx)
+	pass.Report(&fault.Error{Kind: fault.RateLimited, Wait: time.Hour})
+	fmt.Println(g.Degraded())
+	// Output:
+	// false
+	// true
+}
+
+// Jobs in a store have waited for the upstream. The first goes alone; two, four
+// and eight would follow, had the worker no other reason to stop.
+func ExampleBreaker_SlowStart() {
+	ctx, stop := context.WithCancel(context.Background())
+	breaker.New("anthropic").SlowStart(ctx, func(n int) int {
+		fmt.Println("started", n)
+		stop()
+		return n
+	})
+	// Output: started 1
+}
+
+// The user does not want to wait for an hour: the upstream is asked at once.
+func ExampleBreaker_RetryNow() {
+	g := breaker.New("anthropic")
+	c := g.Caller(breaker.Scope{})
+	defer c.Close()
+	time.AfterFunc(10*time.Millisecond, g.RetryNow)
+	fmt.Println(c.Wait(context.Background(), time.Hour))
+	// Output: <nil>
+}
+
 // The user does not want to wait for the five seconds of the policy.
 func ExampleCaller_RetryNow() {
 	c := breaker.New("anthropic").Caller(breaker.Scope{})
@@ -123,6 +162,19 @@ func ExampleCaller_GiveUp() {
 	})
 	fmt.Println(err)
 	// Output: given up: HTTP 529: Overloaded
+}
+
+// Two requests with the same key are one caller to the upstream, and the name
+// does not reveal it.
+func ExampleCredential() {
+	key := http.Header{"X-Api-Key": {"sk-ant-secret"}}
+	u, _ := url.Parse("https://api.anthropic.com/v1/messages")
+	name := breaker.Credential(key, u)
+	fmt.Println(name == breaker.Credential(key, u), name == breaker.Credential(http.Header{}, u))
+	fmt.Println(strings.Contains(name, "secret"))
+	// Output:
+	// true false
+	// false
 }
 
 // Programs that talk to many upstreams keep a Set.

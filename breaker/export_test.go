@@ -80,13 +80,14 @@ func (b *Breaker) Traffic() (current, usual, peak float64) {
 	return b.traffic.current, b.traffic.usual(), b.traffic.peak
 }
 
-// Batches returns the first batches of a slow start of so many calls; one that
-// slows down at a fault after the third does so where fault is true.
-func Batches(calls, n int, fault bool) []float64 {
-	ci := circuit{breaker: &Breaker{}, slowStart: slowStart{on: true, batch: 1, entered: calls}}
+// Batches returns the first batches of a slow start of so many calls, beside so
+// many usual calls per second. It slows down at a fault before batch faultAt.
+func Batches(calls, n, faultAt int, usual float64) []float64 {
+	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds(), weight: 1}}
+	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls}}
 	var all []float64
 	for i := range n {
-		if i == 3 && fault {
+		if i == faultAt && faultAt > 0 {
 			ci.slowStart.slowDown()
 		}
 		all = append(all, ci.batch())

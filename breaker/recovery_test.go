@@ -92,6 +92,9 @@ func TestBreaker_NewCallsQueueBehindTheSlowStart(t *testing.T) {
 		for u.since(u.to) < 2 {
 			time.Sleep(time.Millisecond)
 		}
+		if st := g.State(); len(st.Outages) != 1 || !st.Outages[0].Recovering || st.Outages[0].Waiting != st.Waiting || st.Waiting < 90 {
+			t.Errorf("in a slow start of 100 calls, of which two went: %+v", st)
+		}
 		var why atomic.Value
 		c := g.Caller(opus)
 		defer c.Close()

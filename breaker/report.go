@@ -11,20 +11,16 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	if !c.inFlight {
 		return
 	}
-	c.inFlight = false
+	c.inFlight, c.detached = false, true
 	b.traffic.roll(now, b.degraded > 0)
 	if c.tries++; c.tries == 1 {
 		b.budget.give()
-		if b.noToken.n > 0 {
-			b.spend(now)
-		}
+		b.spend(now)
 	}
 	switch {
 	case f == nil:
 		b.answered = now
-		if len(b.circuits) > 0 {
-			b.success(c, now)
-		}
+		b.success(c, now)
 	default:
 		bare := *f
 		bare.Err = nil // it may hold something open, or much
@@ -53,20 +49,22 @@ func (b *Breaker) endProbe(c *Caller, now time.Time) {
 // success closes the circuits of the call.
 func (b *Breaker) success(c *Caller, now time.Time) {
 	var free []*Caller
-	widest := key{level: levels}
+	var widest *circuit
 	for _, ci := range b.of(c) {
 		if ci == nil || ci.open && !ci.cooldown.IsZero() && c.cooldown < ci.cooldownFrom {
 			continue // an answer to a call from before the cooldown
 		}
-		if ci.open && ci.level < widest.level {
-			widest = ci.key
+		if ci.open && widest == nil {
+			widest = ci
 		}
 		if c.resumes {
 			ci.earlyRetryGap /= 2
 		}
 		free = append(free, ci.recover(now)...)
 	}
-	b.release(free, widest, now)
+	if widest != nil {
+		b.release(free, widest.key, now)
+	}
 }
 
 // recover closes the circuit and returns the calls that waited for that.
@@ -76,9 +74,7 @@ func (ci *circuit) recover(now time.Time) (free []*Caller) {
 		ci.close()
 		free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...)
 	}
-	if ci.sleeping.n > 0 {
-		ci.setTimer(now)
-	}
+	ci.setTimer(now)
 	ci.forget()
 	return free
 }
@@ -92,7 +88,7 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 	if l == none {
 		return
 	}
-	b.faults++
+	b.faulted = true
 	for _, ci := range b.of(c) {
 		if ci != nil {
 			ci.slowStart.slowDown()
@@ -123,10 +119,7 @@ func (ci *circuit) count(f *fault.Error, now time.Time) {
 	}
 	ci.faults++
 	ci.changed = now
-	ci.latest, ci.resetAt = f, time.Time{}
-	if wait := f.RetryAfter(now); wait > 0 {
-		ci.resetAt = now.Add(wait).Round(0)
-	}
+	ci.latest, ci.resetAt = f, now.Add(f.RetryAfter(now)).Round(0)
 }
 
 // probeFault shares a probe's fault with the calls that wait for its outcome.

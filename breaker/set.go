@@ -66,5 +66,6 @@ func (s *Set) prune() {
 func (b *Breaker) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.closed() && !b.batches && b.paused.n+b.noToken.n+b.sleeping.n == 0
+	waits := slices.ContainsFunc(b.queues(), func(q *queue) bool { return q.head != nil })
+	return b.closed() && !b.batches && !waits
 }

@@ -17,25 +17,26 @@ const (
 // less than it was asked for, another fault of the upstream is reported, or ctx
 // ends. A second call at the same time returns at once.
 func (b *Breaker) SlowStart(ctx context.Context, start func(n int) (started int)) {
-	faults, ok := b.beginBatches()
-	if !ok {
+	if !b.beginBatches() {
 		return
 	}
 	defer b.endBatches()
 	for n := 1; start(n) == n; n *= 2 {
-		if _, err := clock.Or(b.Clock).SleepOrWake(ctx, batchInterval, nil); err != nil || b.faultCount() != faults {
+		if _, err := clock.Or(b.Clock).SleepOrWake(ctx, batchInterval, nil); err != nil || b.batchesFaulted() {
 			return
 		}
 	}
 }
 
-// beginBatches returns the number of faults so far; false: a SlowStart is in
-// progress.
-func (b *Breaker) beginBatches() (faults uint64, ok bool) {
+// beginBatches reports whether a SlowStart may begin: no other is in progress.
+func (b *Breaker) beginBatches() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ok, b.batches = !b.batches, true
-	return b.faults, ok
+	if b.batches {
+		return false
+	}
+	b.batches, b.faulted = true, false
+	return true
 }
 
 func (b *Breaker) endBatches() {
@@ -44,10 +45,11 @@ func (b *Breaker) endBatches() {
 	b.batches = false
 }
 
-func (b *Breaker) faultCount() uint64 {
+// batchesFaulted reports whether a fault of the upstream has ended the SlowStart.
+func (b *Breaker) batchesFaulted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.faults
+	return b.faulted
 }
 
 // slowStart is how fast a circuit that has closed lets calls go.
@@ -102,8 +104,9 @@ func (ci *circuit) startBatch(now time.Time) {
 	if !p.slowed {
 		p.batch *= 2
 	}
-	for p.credit > 1-1e-6 && ci.starting.n > 0 { // a sum of fractions
-		p.credit--
+	n := min(int(p.credit+1e-6), ci.starting.n) // a sum of fractions
+	p.credit -= float64(n)
+	for range n {
 		c := ci.starting.head
 		c.dequeue()
 		ci.breaker.admit(c, now, true)
@@ -114,7 +117,7 @@ func (ci *circuit) startBatch(now time.Time) {
 // fault it is as much as comes usually.
 func (ci *circuit) batch() float64 {
 	p, most := &ci.slowStart, ci.maxBatch()
-	if p.entered > 0 && p.batch == 1 && !p.slowed {
+	if p.batch == 1 && !p.slowed {
 		return 1
 	}
 	least := max(float64(p.entered)/20, ci.breaker.traffic.usual()) * startInterval.Seconds()

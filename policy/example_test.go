@@ -61,3 +61,22 @@ func ExamplePolicy_Forecast() {
 	// 3 4s 7s
 	// exhausted 7s
 }
+
+// A gateway says until when a call may wait at most.
+func ExamplePolicy_LatestWait() {
+	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+	p := policy.Policy{Retries: 5, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Minute}}, MaxWait: time.Hour}
+	fmt.Println(p.LatestWait(policy.Run{}, now).Format(time.TimeOnly))
+	// Output: 21:50:00
+}
+
+// Programs let their users choose a policy by its name.
+func ExamplePreset() {
+	p, ok := policy.Preset("interactive")
+	fmt.Println(p.Retries, ok)
+	_, ok = policy.Preset("hopeful")
+	fmt.Println(ok, policy.Presets())
+	// Output:
+	// 10 true
+	// false [patient interactive worker simple council]
+}

@@ -90,3 +90,23 @@ func ExampleError() {
 	}
 	// Output: 3 exhausted overloaded
 }
+
+// Code that retries by itself sends once where its caller retries already.
+func ExampleNested() {
+	_, _ = retry.Do(context.Background(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {
+		fmt.Println(retry.Nested(ctx))
+		return 0, nil
+	})
+	fmt.Println(retry.Nested(context.Background()))
+	// Output:
+	// true
+	// false
+}
+
+// A sleep ends with its context.
+func ExampleSleep() {
+	ctx, stop := context.WithCancelCause(context.Background())
+	stop(errors.New("the user left"))
+	fmt.Println(retry.Sleep(ctx, time.Hour))
+	// Output: the user left
+}

@@ -15,18 +15,16 @@ const small = 256
 // replaces; none: no summary is needed. The outputs of the last step stay, unless they are too much by
 // themselves. Both are empty if nothing can be left out.
 func (s State) Compaction() (outputs []string, messages []llm.Message) {
-	total := size(s.history)
+	total, last := size(s.history), max(0, len(s.history)-1)
 	goal := total / 2
-	outputs = oldest(s.history[:max(0, len(s.history)-1)], total-goal)
+	outputs = oldest(s.history[:last], total-goal)
 	rest := without(s.history, outputs)
 	gone := 0
 	if size(rest) > goal {
 		gone = cut(rest, goal/2)
 	}
-	if over := size(rest[gone:]) - goal; over > 0 {
-		outputs = append(outputs, oldest(rest[len(rest)-1:], over)...)
-		rest = without(s.history, outputs)
-	}
+	outputs = append(outputs, oldest(rest[last:], size(rest[gone:])-goal)...)
+	rest = without(s.history, outputs)
 	if gone == 0 || size(rest) <= goal {
 		return outputs, nil
 	}

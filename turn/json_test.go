@@ -123,3 +123,23 @@ func ExampleMarshal() {
 	// {"provider":"openai","model":"gpt-5","retries":3,"waitedMs":22000}
 	// 22s
 }
+
+// A log keeps the conversation, not how it went over the wire.
+func ExampleKept() {
+	for _, e := range []turn.Event{turn.UserMessage{Text: "hi"}, turn.TextDelta{Text: "hel"}, turn.Retry{}, turn.Sealed{}} {
+		fmt.Println(turn.Type(e), turn.Kept(e))
+	}
+	// Output:
+	// user-message true
+	// text-delta false
+	// provider-retry false
+	// turn-sealed true
+}
+
+// Replaying what a log has kept returns the state, and with it what is next.
+func ExampleReplay() {
+	s := turn.Replay(turn.Begin("t1", "What is the time?")...)
+	ask := s.Next().(turn.Ask)
+	fmt.Println(ask.Messages[0].Text())
+	// Output: What is the time?
+}

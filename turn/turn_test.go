@@ -368,6 +368,20 @@ func Example() {
 	// <nil>
 }
 
+// A prompt has grown too long for the model: the oldest output goes first.
+func ExampleState_Compaction() {
+	s := turn.Replay(append(turn.Begin("t1", "Which of the logs has the error?"),
+		calls("1"), result("1", strings.Repeat("a", 5000)),
+		calls("2"), result("2", strings.Repeat("b", 3000)))...)
+	outputs, messages := s.Compaction()
+	fmt.Println(outputs, len(messages))
+	s = s.Apply(turn.Compacted{Outputs: outputs})
+	fmt.Println(s.Messages()[2].Content[0].(llm.ToolResult).Output)
+	// Output:
+	// [1] 0
+	// [5000 bytes were left out here to make room; run the tool again if you need them]
+}
+
 func TestState_NextChangesNothing(t *testing.T) {
 	for n := range 9 { // one of them leaves room behind the history
 		s := turn.State{}

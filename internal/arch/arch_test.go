@@ -137,7 +137,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/agentcmd",
-		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd " +
+		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
 			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
 			"llm policy store tool tool/mcp turn wire",

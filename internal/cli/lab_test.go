@@ -42,7 +42,7 @@ func TestLab_FileWithSeveralPolicies(t *testing.T) {
 		t.Errorf("the picture is %.40q, %v", svg, err)
 	}
 	if _, again, _ := run(t, nil, args...); again != out {
-		t.Error("the second play says something else")
+		t.Error("the second simulation says something else")
 	}
 	if _, other, _ := run(t, nil, append(args, "--seed", "5")...); other == out {
 		t.Error("another seed says the same")
@@ -53,6 +53,27 @@ func TestLab_FileWithSeveralPolicies(t *testing.T) {
 	_, ascii, _ := run(t, []string{"LANG=C"}, args...)
 	if i := strings.IndexFunc(ascii, func(r rune) bool { return r > '~' }); i >= 0 {
 		t.Errorf("no letters of ASCII's: %.30q", ascii[i:])
+	}
+}
+
+func TestLab_PoliciesAreInColumns(t *testing.T) {
+	_, out, _ := run(t, nil, "lab", "--policies")
+	column, rows := 0, 0
+	for line := range strings.Lines(out) {
+		name, rest, _ := strings.Cut(line, " ")
+		if name == "" {
+			continue // about the policy above
+		}
+		at := len(line) - len(strings.TrimLeft(rest, " "))
+		if column == 0 {
+			column = at
+		}
+		if rows++; at != column || !strings.HasPrefix(rest, " ") {
+			t.Errorf("the title of %s is in column %d, want %d after two spaces", name, at, column)
+		}
+	}
+	if want := len(lab.All()); rows != want {
+		t.Errorf("%d policies, want %d", rows, want)
 	}
 }
 

@@ -3,6 +3,7 @@
 package agentcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -72,10 +74,11 @@ type runCmd struct {
 	noSave                 bool
 	server                 string
 
-	view  view
-	ended turn.Sealed // how the turn has ended; zero: it has not
-	cause turn.Error  // why it failed
-	saved string      // the file to continue from; "": none
+	view      view
+	unlimited policy.Policy // without --max-wait; zero: that limits nothing
+	ended     turn.Sealed   // how the turn has ended; zero: it has not
+	cause     turn.Error    // why it failed
+	saved     string        // the file to continue from; "": none
 }
 
 // modelFlags are the flags about models.
@@ -247,6 +250,6 @@ func (c *runCmd) finish(err error) error {
 	if status == "" {
 		status = turn.Failed
 	}
-	c.view.end(status, code, message, c.saved)
+	c.view.end(status, code, cmp.Or(message, c.waitLimit(c.cause)), c.saved)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
@@ -100,7 +101,25 @@ func (c *runCmd) policy() (policy.Policy, error) {
 		return policy.Policy{}, err
 	}
 	wait, err := c.maxTotalWait()
-	return capped(conf.Retry(), wait), err
+	p := conf.Retry()
+	limited := capped(p, wait)
+	if limited.MaxWait != p.MaxWait {
+		c.unlimited, c.maxWait = p, wait
+	}
+	return limited, err
+}
+
+// waitLimit says that --max-wait has ended the turn; "": something else has.
+func (c *runCmd) waitLimit(e turn.Error) string {
+	if e.Fault == nil {
+		return ""
+	}
+	now := time.Now()
+	run := policy.Run{Tries: e.Retries, Slept: e.Waited, Started: now.Add(-e.Waited)}
+	if _, v := c.unlimited.Next(run, e.Fault, e.Committed(), now, 0); v.Stop != "" {
+		return ""
+	}
+	return "the next retry would exceed --max-wait " + outlook.Duration(c.maxWait)
 }
 
 // maxTotalWait returns the longest total wait; 0: the policy's limit.

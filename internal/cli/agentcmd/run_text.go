@@ -22,7 +22,7 @@ func (c *runCmd) newView(unread func()) view {
 	onErr.Out = c.streams.Err
 	return &textView{
 		out: c.streams.Out, screen: screen.New(onErr, c.plain), clean: command.IsTerminal(c.streams.Out), shared: command.IsTerminal(c.streams.Out) && command.IsTerminal(c.streams.Err),
-		reasoning: c.reasoning, unread: unread, continueCommand: c.continueCommand,
+		reasoning: c.reasoning, unread: unread, continueCommand: c.continueCommand, waitLimit: c.waitLimit,
 	}
 }
 
@@ -35,6 +35,7 @@ type textView struct {
 	reasoning       bool
 	unread          func()
 	continueCommand func() string
+	waitLimit       func(turn.Error) string
 
 	open     bool   // the last line of the answer is incomplete
 	streamed string // the text of the message in progress so far
@@ -102,6 +103,9 @@ func (v *textView) showProvider(e turn.Event) {
 		v.finishLine()
 		v.note(screen.Red, "%s", display.Headline(e))
 		v.note("", "  %s", strings.Join(display.Details(e), "\n  "))
+		if limit := v.waitLimit(e); limit != "" {
+			v.note("", "  %s", limit)
+		}
 	case turn.Sealed:
 		v.stopCountdown()
 		v.finishLine()

@@ -63,8 +63,8 @@ func (c *labCmd) flags(cmd *cobra.Command) {
 	f.StringVar(&c.folder, "gallery", "", "simulate the whole gallery and write outages.md with its charts to a directory")
 	cmd.MarkFlagsMutuallyExclusive(instead[:]...)
 	for _, flag := range instead {
-		for _, play := range []string{"policy", "callers", "seed", "json", "svg"} {
-			cmd.MarkFlagsMutuallyExclusive(flag, play)
+		for _, of := range []string{"policy", "callers", "seed", "json", "svg"} {
+			cmd.MarkFlagsMutuallyExclusive(flag, of)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.play(ctx, scenario, all)
+	r, err := c.simulate(ctx, scenario, all)
 	if err != nil {
 		return command.Failed(err)
 	}
@@ -208,17 +208,17 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	return lab.OwnStrategy(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
 }
 
-// play simulates, and shows the progress on a terminal.
-func (c *labCmd) play(ctx context.Context, s config.Scenario, all []lab.Strategy) (lab.Report, error) {
+// simulate runs the simulation, and shows the progress on a terminal.
+func (c *labCmd) simulate(ctx context.Context, s config.Scenario, all []lab.Strategy) (lab.Report, error) {
 	looks := c.s
 	looks.Out = c.s.Err
 	out := screen.New(looks, false)
 	out.Status(fmt.Sprintf("simulating %s with %d policies …", s.Name, len(all)))
 	defer out.Status("")
 	return promptly(ctx, func() (lab.Report, error) {
-		return lab.Run(ctx, s, all, func(played int) {
+		return lab.Run(ctx, s, all, func(done int) {
 			if ctx.Err() == nil {
-				out.Status(fmt.Sprintf("simulating %s: %d of %d policies …", s.Name, played, len(all)))
+				out.Status(fmt.Sprintf("simulating %s: %d of %d policies …", s.Name, done, len(all)))
 			}
 		})
 	})
@@ -281,8 +281,12 @@ func (c *labCmd) file() error {
 func (c *labCmd) sources() error {
 	out := screen.New(c.s, false)
 	width := min(out.Columns(), 100)
+	names := 0
 	for _, s := range lab.All() {
-		out.Print("", "%-18s %s: %s", s.Name, s.Title, outlook.Summary(s.Policy, s.Policy.Forecast(outlook.MaxRetries)))
+		names = max(names, len(s.Name))
+	}
+	for _, s := range lab.All() {
+		out.Print("", "%-*s  %s: %s", names, s.Name, s.Title, outlook.Summary(s.Policy, s.Policy.Forecast(outlook.MaxRetries)))
 		for _, line := range []struct{ name, text string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
 			if line.text != "" {
 				out.Print(screen.Faint, "    %s", strings.Join(screen.Fold(line.name+line.text, max(20, width-4)), "\n    "))
