@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +18,7 @@ import (
 )
 
 const (
-	requestTimeout = 15 * time.Second       // three times what a cluster needs to elect a leader
+	requestTimeout = 15 * time.Second       // of an operation: three times what a cluster needs to elect a leader
 	retryDelay     = 200 * time.Millisecond // before a request that found no server is repeated
 )
 
@@ -28,6 +30,9 @@ type backend struct {
 	lifetime      context.Context // ends with ErrClosed
 	end           context.CancelCauseFunc
 	server        *embeddedServer // nil: the servers are remote
+	log           *slog.Logger
+	link          *link
+	streams       streamStates
 	takers        takers
 	subscriptions subscriptions
 	goroutines    sync.WaitGroup // end with lifetime
@@ -40,7 +45,11 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embedded
 		return nil, err
 	}
 	lifetime, end := context.WithCancelCause(context.Background())
-	b := &backend{nc: nc, js: js, options: o, lifetime: lifetime, end: end, server: s, takers: takers{reset: make(chan struct{}, 1)}}
+	b := &backend{
+		nc: nc, js: js, options: o, lifetime: lifetime, end: end, server: s, log: o.log, link: newLink(o.log, o.timeout),
+		streams: streamStates{recheck: make(chan struct{}, 1)}, takers: takers{reset: make(chan struct{}, 1)},
+	}
+	b.followConnection()
 	err = b.createStreams(ctx)
 	if err == nil && s != nil {
 		err = b.checkWatermarks(ctx)
@@ -49,8 +58,23 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embedded
 		end(store.ErrClosed)
 		return nil, err
 	}
-	nc.SetReconnectHandler(func(*nats.Conn) { b.subscriptions.markGaps(); b.takers.refetch() })
+	b.goroutines.Go(b.keepStreams)
 	return b, nil
+}
+
+// followConnection reacts when the connection is lost and when there is another.
+func (b *backend) followConnection() {
+	b.nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if b.lifetime.Err() == nil {
+			b.link.lost(err)
+		}
+	})
+	b.nc.SetReconnectHandler(func(*nats.Conn) {
+		b.link.restored()
+		b.subscriptions.markGaps()
+		b.takers.refetch()
+		b.streams.checkAgain()
+	})
 }
 
 // begin begins an operation with valid arguments, bounded by the life of the back
@@ -70,36 +94,63 @@ func (b *backend) begin(ctx context.Context, invalid error) (context.Context, fu
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// publish stores a message and returns its sequence number. It waits for the election of a leader.
-func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
-	defer cancel()
-	opts = append(opts, jetstream.WithRetryWait(retryDelay), jetstream.WithRetryAttempts(int(requestTimeout/retryDelay)))
-	ack, err := b.js.PublishMsg(ctx, m, opts...)
-	switch {
-	case err != nil && b.server != nil && b.server.log.writeFailed.Load():
-		return 0, fmt.Errorf("%w: a write has failed", store.ErrFull)
-	case err != nil:
-		return 0, translate(ctx, err)
-	case b.server != nil:
-		b.server.watermarks.raise(ack.Stream, ack.Sequence)
-	}
-	return ack.Sequence, nil
-}
-
-// request sends a request and returns the answer. It waits for the election of a leader.
-func (b *backend) request(ctx context.Context, subject string, data []byte) (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
+// attempt calls do until it ends otherwise than by the loss of the connection or the lack of a server that is
+// responsible, as during the election of a leader: for the timeout at most. So do may run several times.
+func (b *backend) attempt(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
 	defer cancel()
 	for {
-		m, err := b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: data})
-		if err == nil {
-			return m, nil
-		}
-		if !errors.Is(err, nats.ErrNoResponders) || !sleep(ctx, retryDelay) {
-			return nil, translate(ctx, err)
+		err := b.link.while(ctx, do)
+		again := isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+		if err == nil || !again || !sleep(ctx, retryDelay) {
+			return translate(ctx, err)
 		}
 	}
+}
+
+// publish stores a message and returns its sequence number. A message that is sent again because the
+// acknowledgement was lost is stored once if it has an id, replaces the former, or names the sequence number
+// that it follows. The last then ends with ErrConflict.
+func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
+	return b.store(ctx, func(ctx context.Context) (*jetstream.PubAck, error) { return b.send(ctx, m, opts...) })
+}
+
+// send sends a message once and waits for the acknowledgement.
+func (b *backend) send(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return b.js.PublishMsg(ctx, m, append(opts, jetstream.WithRetryAttempts(0))...)
+}
+
+// store attempts to send something, and returns the sequence number in the acknowledgement.
+func (b *backend) store(ctx context.Context, send func(context.Context) (*jetstream.PubAck, error)) (seq uint64, err error) {
+	err = b.attempt(ctx, func(ctx context.Context) error {
+		ack, err := send(ctx)
+		if err == nil {
+			seq = ack.Sequence
+			b.noteAck(ack)
+		}
+		return err
+	})
+	if err != nil && b.server != nil && b.server.log.writeFailed.Load() {
+		return 0, fmt.Errorf("%w: a write has failed", store.ErrFull)
+	}
+	return seq, err
+}
+
+// noteAck notes an acknowledged sequence number.
+func (b *backend) noteAck(ack *jetstream.PubAck) {
+	b.streams.raise(ack.Stream, ack.Sequence)
+	if b.server != nil {
+		b.server.watermarks.raise(ack.Stream, ack.Sequence)
+	}
+}
+
+// request sends a request and returns the answer. It may be sent several times.
+func (b *backend) request(ctx context.Context, subject string, data []byte) (answer *nats.Msg, err error) {
+	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+		answer, err = b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: data})
+		return err
+	})
+	return answer, err
 }
 
 // api sends a request to the JetStream API, in JSON.
@@ -145,10 +196,8 @@ func translate(ctx context.Context, err error) error {
 		return translateAPI(api)
 	}
 	switch {
-	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
-		return store.ErrClosed
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
-		errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting):
+		errors.Is(err, nats.ErrTimeout), errors.Is(err, os.ErrDeadlineExceeded), isDisconnected(err):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err

@@ -1,6 +1,9 @@
 package jetstream
 
 import (
+	"context"
+	"time"
+
 	"github.com/nats-io/nats.go"
 
 	"github.com/ridethrough/ridethrough/store"
@@ -25,6 +28,11 @@ func SetFreeBytes(s store.Store, free int64) {
 // FailWrite makes the embedded server look like one whose disk has failed.
 func FailWrite(s store.Store) {
 	s.(*backend).server.log.Errorf("Critical write error: %s", "no space left")
+}
+
+// DialWithTimeout is Dial with another timeout of operations.
+func DialWithTimeout(ctx context.Context, r Remote, timeout time.Duration) (store.Store, error) {
+	return r.dial(ctx, timeout)
 }
 
 // The unexported functions under test.

@@ -19,11 +19,16 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 		return store.Health{}, err
 	}
 	defer done()
-	h := store.Health{Mode: b.mode(), Server: b.nc.ConnectedServerVersion()}
-	for _, add := range []func(context.Context, *store.Health) error{b.addLogs, b.addJobs} {
-		if err := add(ctx, &h); err != nil {
-			return h, fmt.Errorf("read health: %w", translate(ctx, err))
+	var h store.Health
+	err = b.attempt(ctx, func(ctx context.Context) error {
+		h = store.Health{Mode: b.mode(), Server: b.nc.ConnectedServerVersion(), Warnings: b.streams.warnings()}
+		if err := b.addLogs(ctx, &h); err != nil {
+			return err
 		}
+		return b.addJobs(ctx, &h)
+	})
+	if err != nil {
+		return h, fmt.Errorf("read health: %w", err)
 	}
 	if b.server != nil {
 		b.server.addHealth(&h)

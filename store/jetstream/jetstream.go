@@ -60,8 +60,9 @@ type Remote struct {
 	URL         string        // "nats://host:4222", or several with commas
 	Credentials string        // name of a credentials file; "": only those in the URL
 	TLS         *tls.Config   // nil: as the URL and the servers require
-	Replicas    int           // of everything; 0: as it is, and 1 for what is new
+	Replicas    int           // of everything; 0: one on each server, up to 3, and never fewer than there are
 	Lease       time.Duration // how long a lease lasts without Extend; 0: 30 s
+	Log         *slog.Logger  // for the state of the connection and what servers have lost; nil: none
 }
 
 // Open opens the store in a directory, or creates it. A second process gets store.ErrInUse.
@@ -80,7 +81,9 @@ func Open(ctx context.Context, c Config) (store.Store, error) {
 
 // connect returns a back end on the embedded server.
 func (s *embeddedServer) connect(ctx context.Context, c Config) (*backend, error) {
-	options := streamOptions{lease: cmp.Or(c.Lease, limit.Lease), standalone: c.Cluster == nil}
+	options := streamOptions{
+		replicas: 1, lease: cmp.Or(c.Lease, limit.Lease), timeout: requestTimeout, standalone: c.Cluster == nil, log: orDiscard(c.Log),
+	}
 	connection := append(connectionOptions(), nats.InProcessServer(s))
 	if c.Cluster != nil {
 		options.replicas = cmp.Or(c.Cluster.Replicas, 3)
@@ -100,7 +103,11 @@ func (s *embeddedServer) connect(ctx context.Context, c Config) (*backend, error
 
 // Dial uses the store on remote servers, or creates it there.
 func Dial(ctx context.Context, r Remote) (store.Store, error) {
-	options := connectionOptions()
+	return r.dial(ctx, requestTimeout)
+}
+
+func (r Remote) dial(ctx context.Context, timeout time.Duration) (store.Store, error) {
+	options := append(connectionOptions(), remoteOptions(timeout)...)
 	if r.Credentials != "" {
 		options = append(options, nats.UserCredentials(r.Credentials))
 	}
@@ -111,7 +118,7 @@ func Dial(ctx context.Context, r Remote) (store.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	b, err := r.connect(ctx, nc)
+	b, err := r.connect(ctx, nc, timeout)
 	if err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("open store on NATS servers: %w", err)
@@ -119,20 +126,36 @@ func Dial(ctx context.Context, r Remote) (store.Store, error) {
 	return b, nil
 }
 
-func (r Remote) connect(ctx context.Context, nc *nats.Conn) (*backend, error) {
+func (r Remote) connect(ctx context.Context, nc *nats.Conn, timeout time.Duration) (*backend, error) {
 	if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
 		return nil, err
 	}
-	return newBackend(ctx, nc, streamOptions{replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease)}, nil)
+	return newBackend(ctx, nc, streamOptions{
+		replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease), timeout: timeout, log: orDiscard(r.Log),
+	}, nil)
 }
 
-// connectionOptions make a connection reconnect forever. The empty error handler
-// keeps the library from writing to standard error.
+// orDiscard returns a logger that is never nil.
+func orDiscard(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}
+
+// connectionOptions make a connection reconnect forever, even if credentials are refused meanwhile. Without a
+// connection nothing is kept for later: what failed must not be sent after all. The empty error handler keeps
+// the library from writing to standard error.
 func connectionOptions() []nats.Option {
 	return []nats.Option{
-		nats.Name("ridethrough"), nats.MaxReconnects(-1), nats.ReconnectWait(retryDelay),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+		nats.Name("ridethrough"), nats.MaxReconnects(-1), nats.ReconnectWait(retryDelay), nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(-1), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
+}
+
+// remoteOptions notice within a timeout that servers no longer answer.
+func remoteOptions(timeout time.Duration) []nats.Option {
+	return []nats.Option{nats.PingInterval(timeout / 3), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(timeout / 3)}
 }
 
 // checkVersion refuses servers without the features that the streams need.

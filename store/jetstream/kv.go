@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,53 +72,4 @@ func (b *backend) put(ctx context.Context, e store.Entry, revision uint64, ttl t
 		seq = 0
 	}
 	return store.Entry{Key: e.Key, Value: e.Value, Revision: seq}, nil
-}
-
-func (b *backend) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		err := b.watch(ctx, func(e store.Entry) bool { return yield(e, nil) })
-		if !errors.Is(err, errStopped) {
-			yield(store.Entry{}, fmt.Errorf("watch entries: %w", err))
-		}
-	}
-}
-
-// watch yields entries. It returns errStopped if yield does not want more.
-func (b *backend) watch(ctx context.Context, yield func(store.Entry) bool) error {
-	ctx, done, err := b.begin(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer done()
-	consumer, err := b.js.OrderedConsumer(ctx, kvStream, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{kvPrefix + ">"}, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
-	})
-	if err != nil {
-		return translate(ctx, err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return translate(ctx, err)
-	}
-	defer messages.Stop()
-	seen := map[string]bool{}
-	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return translate(ctx, err)
-		}
-		e := store.Entry{Key: strings.TrimPrefix(m.Subject(), kvPrefix)}
-		if !isDeletion(m.Headers()) {
-			meta, err := m.Metadata()
-			if err != nil {
-				return translate(ctx, err)
-			}
-			e.Value, e.Revision = m.Data(), meta.Sequence.Stream
-		} else if !seen[e.Key] {
-			continue
-		}
-		if seen[e.Key] = e.Value != nil; !yield(e) {
-			return errStopped
-		}
-	}
 }

@@ -52,22 +52,25 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 	return end, nil
 }
 
-// publishBatch stores several messages, all or none.
+// publishBatch stores several messages, all or none. Each attempt is a batch of its own.
 func (b *backend) publishBatch(ctx context.Context, parts []*nats.Msg, after uint64) (uint64, error) {
-	id := rand.Text()
+	last := len(parts) - 1
 	parts[0].Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
-	for i, m := range parts {
-		m.Header.Set("Nats-Batch-Id", id)
-		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
-		if i == len(parts)-1 {
-			m.Header.Set("Nats-Batch-Commit", "1")
-			return b.publish(ctx, m)
+	parts[last].Header.Set("Nats-Batch-Commit", "1")
+	return b.store(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+		id := rand.Text()
+		for i, m := range parts {
+			m.Header.Set("Nats-Batch-Id", id)
+			m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
+			if i == last {
+				break
+			}
+			if err := b.nc.PublishMsg(m); err != nil {
+				return nil, err
+			}
 		}
-		if err := b.nc.PublishMsg(m); err != nil {
-			return 0, translate(ctx, err)
-		}
-	}
-	return 0, errNoMessage
+		return b.send(ctx, parts[last])
+	})
 }
 
 // resolveAppend reads the outcome of an append that was not acknowledged: only
@@ -76,7 +79,7 @@ func (b *backend) resolveAppend(ctx context.Context, conversation string, want s
 	if ctx.Err() != nil {
 		return want, failure
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout/3, store.ErrUnavailable)
+	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout/3, store.ErrUnavailable)
 	defer cancel()
 	got, err := b.readEnd(ctx, conversation)
 	switch {
@@ -232,13 +235,16 @@ func (b *backend) ids(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer done()
-	stream, err := b.js.Stream(ctx, logStream)
+	var info *jetstream.StreamInfo
+	err = b.attempt(ctx, func(ctx context.Context) error {
+		stream, err := b.js.Stream(ctx, logStream)
+		if err == nil {
+			info, err = stream.Info(ctx, jetstream.WithSubjectFilter(logPrefix+">"))
+		}
+		return err
+	})
 	if err != nil {
-		return nil, translate(ctx, err)
-	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(logPrefix+">"))
-	if err != nil {
-		return nil, translate(ctx, err)
+		return nil, err
 	}
 	ids := slices.Collect(maps.Keys(info.State.Subjects))
 	for i, sub := range ids {

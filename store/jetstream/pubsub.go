@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 
@@ -14,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
-// subscriptions are all current ones. After a reconnection each may have missed messages.
+// subscriptions are all current ones. After a reconnection each may have missed messages, even its last.
 type subscriptions struct {
 	mu      sync.Mutex
 	current map[*subscription]bool
@@ -35,12 +34,15 @@ func (s *subscriptions) remove(one *subscription) {
 	delete(s.current, one)
 }
 
-// markGaps marks a gap before the next message of every subscription.
+// markGaps has every subscription send a gap.
 func (s *subscriptions) markGaps() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.current {
-		one.disconnected.Store(true)
+		select {
+		case one.reconnected <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -54,7 +56,11 @@ func (b *backend) Publish(ctx context.Context, topic string, data []byte) error 
 	if b.lifetime.Err() != nil {
 		return store.ErrClosed
 	}
-	if err := b.nc.Publish(subject(publishPrefix, topic), data); err != nil {
+	err := b.link.check()
+	if err == nil {
+		err = b.nc.Publish(subject(publishPrefix, topic), data)
+	}
+	if err != nil {
 		return fmt.Errorf("publish: %w", translate(ctx, err))
 	}
 	return nil
@@ -83,7 +89,7 @@ func (b *backend) Subscribe(ctx context.Context, topic string) (<-chan store.Mes
 func (b *backend) subscribe(ctx context.Context, topic string) (*subscription, error) {
 	s := &subscription{
 		out: limit.NewBuffer(func(m store.Message) store.Message { m.Gap = true; return m }),
-		in:  make(chan *nats.Msg, 4*limit.Backlog),
+		in:  make(chan *nats.Msg, 4*limit.Backlog), reconnected: make(chan struct{}, 1),
 	}
 	for _, prefix := range []string{publishPrefix, republishPrefix} {
 		sub, err := b.nc.ChanSubscribe(subject(prefix, topic), s.in)
@@ -93,24 +99,22 @@ func (b *backend) subscribe(ctx context.Context, topic string) (*subscription, e
 		}
 		s.subs = append(s.subs, sub)
 	}
-	flushCtx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
-	defer cancel()
-	if err := b.nc.FlushWithContext(flushCtx); err != nil {
+	if err := b.attempt(ctx, b.nc.FlushWithContext); err != nil {
 		s.unsubscribe()
-		return nil, translate(flushCtx, err)
+		return nil, err
 	}
 	return s, nil
 }
 
 // subscription forwards messages from the servers to a subscriber.
 type subscription struct {
-	out          *limit.Buffer[store.Message]
-	in           chan *nats.Msg
-	subs         []*nats.Subscription
-	disconnected atomic.Bool // since the last message
-	dropped      int         // by the NATS client, in all
-	parts        joiner
-	last         int64 // number of the last record
+	out         *limit.Buffer[store.Message]
+	in          chan *nats.Msg
+	reconnected chan struct{} // has an element after a reconnection
+	subs        []*nats.Subscription
+	dropped     int // by the NATS client, in all
+	parts       joiner
+	last        int64 // number of the last record
 }
 
 // forward forwards messages until ctx ends.
@@ -118,16 +122,19 @@ func (s *subscription) forward(ctx context.Context) {
 	defer close(s.out.C)
 	defer s.unsubscribe()
 	for {
-		received, err := receive(ctx, s.in)
-		if err != nil {
+		select {
+		case <-ctx.Done():
 			return
-		}
-		m, ok := s.decode(received)
-		if s.lost() {
-			m.Gap = true
-		}
-		if ok || m.Gap {
-			s.out.Send(m)
+		case <-s.reconnected:
+			s.out.Send(store.Message{Gap: true})
+		case received := <-s.in:
+			m, ok := s.decode(received)
+			if s.lost() {
+				m.Gap = true
+			}
+			if ok || m.Gap {
+				s.out.Send(m)
+			}
 		}
 	}
 }
@@ -165,5 +172,5 @@ func (s *subscription) lost() bool {
 	}
 	more := dropped > s.dropped
 	s.dropped = dropped
-	return s.disconnected.Swap(false) || more
+	return more
 }

@@ -1,7 +1,9 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,9 +24,7 @@ const (
 
 func (b *backend) Enqueue(ctx context.Context, j store.Job) error {
 	m := jobMessage(j, duePrefix)
-	if j.Key != "" {
-		m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+j.Key)
-	}
+	m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+cmp.Or(j.Key, rand.Text()))
 	return annotate("enqueue job", b.publishJob(ctx, newWork, j, m))
 }
 
@@ -165,8 +165,11 @@ func (b *backend) keepFetching() bool {
 // fetchJob requests one job, and returns nil if none becomes due for a while. It needs an inbox of its own: a
 // job arrives under its own subject, so the library cannot match it with a request.
 func (b *backend) fetchJob(inbox string, jobs <-chan *nats.Msg) (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeout(b.lifetime, fetchExpiry+requestTimeout/3)
+	ctx, cancel := context.WithTimeout(b.lifetime, fetchExpiry+b.options.timeout/3)
 	defer cancel()
+	if _, err := b.link.await(ctx); err != nil {
+		return nil, err
+	}
 	request := fmt.Appendf(nil, `{"batch":1,"expires":%d}`, fetchExpiry)
 	if err := b.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+jobStream+"."+consumerName, inbox, request); err != nil {
 		return nil, err
@@ -235,7 +238,11 @@ func (l *lease) respond(operation, text string) error {
 	if l.b.lifetime.Err() != nil {
 		return store.ErrClosed
 	}
-	if err := l.b.nc.Publish(l.reply, []byte(text)); err != nil {
+	err := l.b.link.check()
+	if err == nil {
+		err = l.b.nc.Publish(l.reply, []byte(text))
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", operation, translate(l.b.lifetime, err))
 	}
 	return nil

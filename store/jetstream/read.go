@@ -11,8 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ridethrough/ridethrough/store"
 )
 
 const (
@@ -201,31 +199,29 @@ func (b *backend) count(ctx context.Context, subject string) (int, error) {
 
 // readPage returns the messages of one request, and how many follow them.
 func (b *backend) readPage(ctx context.Context, subject string, from uint64, batch int) (page []storedMessage, pending uint64, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, store.ErrUnavailable)
-	defer cancel()
-	ch := make(chan *nats.Msg, batch+2)
-	inbox := b.nc.NewInbox()
-	sub, err := b.nc.ChanSubscribe(inbox, ch)
-	if err != nil {
-		return nil, 0, translate(ctx, err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
 	request, err := json.Marshal(getRequest{Seq: max(from, 1), Next: subject, Batch: batch, Bytes: pageBytes})
 	if err != nil {
 		return nil, 0, err
 	}
-	for {
-		if err := b.nc.PublishRequest("$JS.API.DIRECT.GET."+logStream, inbox, request); err != nil {
-			return nil, 0, translate(ctx, err)
-		}
-		page, pending, err = receivePage(ctx, ch)
-		if err == nil {
-			return page, pending, nil
-		}
-		if !errors.Is(err, nats.ErrNoResponders) || !sleep(ctx, retryDelay) {
-			return nil, 0, translate(ctx, err)
-		}
+	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+		page, pending, err = b.requestPage(ctx, request, batch)
+		return err
+	})
+	return page, pending, err
+}
+
+func (b *backend) requestPage(ctx context.Context, request []byte, batch int) (page []storedMessage, pending uint64, err error) {
+	ch := make(chan *nats.Msg, batch+2)
+	inbox := b.nc.NewInbox()
+	sub, err := b.nc.ChanSubscribe(inbox, ch)
+	if err != nil {
+		return nil, 0, err
 	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := b.nc.PublishRequest("$JS.API.DIRECT.GET."+logStream, inbox, request); err != nil {
+		return nil, 0, err
+	}
+	return receivePage(ctx, ch)
 }
 
 // receivePage receives the messages of a page.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -34,15 +35,18 @@ const (
 const (
 	partitions  = 16
 	maxMessage  = 1 << 20
+	maxReplicas = 3               // without an option
 	setupTry    = 2 * time.Second // a cluster without a leader does not answer at all
 	formatField = "ridethrough-format"
 )
 
 // streamOptions are the options of all streams.
 type streamOptions struct {
-	replicas   int // of each; 0: as they are, or 1
+	replicas   int // of each; 0: one on each server, up to maxReplicas
 	lease      time.Duration
-	standalone bool // the server that answers knows everything, and has no other client
+	timeout    time.Duration // of an operation
+	standalone bool          // the server that answers knows everything, and has no other client
+	log        *slog.Logger
 }
 
 // subject returns the subject of an id.
@@ -55,18 +59,29 @@ func subject(prefix, id string) string {
 
 // createStreams creates or updates the streams and the consumer.
 func (b *backend) createStreams(ctx context.Context) error {
-	configs := []jetstream.StreamConfig{jobConfig(), logConfig(), kvConfig()}
-	for _, c := range configs {
+	for _, c := range streamConfigs() {
 		if err := b.untilLeader(ctx, func(ctx context.Context) error { return b.checkStream(ctx, c.Name) }); err != nil {
 			return err
 		}
 	}
-	for _, c := range configs {
-		if err := b.untilLeader(ctx, func(ctx context.Context) error { return b.createStream(ctx, c) }); err != nil {
+	for _, c := range streamConfigs() {
+		create := func(ctx context.Context) error {
+			stream, err := b.createStream(ctx, c)
+			if err == nil {
+				b.streams.replace(c.Name, stream.CachedInfo())
+			}
+			return err
+		}
+		if err := b.untilLeader(ctx, create); err != nil {
 			return err
 		}
 	}
-	return b.untilLeader(ctx, b.createConsumer)
+	return b.untilLeader(ctx, b.resetConsumer)
+}
+
+// streamConfigs configure all streams.
+func streamConfigs() []jetstream.StreamConfig {
+	return []jetstream.StreamConfig{jobConfig(), logConfig(), kvConfig()}
 }
 
 // logConfig configures the stream of the logs, which holds the truth.
@@ -117,33 +132,49 @@ func (b *backend) checkStream(ctx context.Context, name string) error {
 	return nil
 }
 
-// createStream creates or updates a stream. Without an option it leaves the
-// number of replicas of an existing stream alone.
-func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) error {
+// createStream creates or updates a stream. Without an option it has as many replicas as there are servers,
+// up to maxReplicas, and never fewer than it has.
+func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Metadata = map[string]string{formatField: strconv.Itoa(format)}
-	c.Replicas = max(b.options.replicas, 1)
-	if b.options.replicas == 0 {
-		existing, err := b.js.Stream(ctx, c.Name)
-		switch {
-		case err == nil:
-			c.Replicas = existing.CachedInfo().Config.Replicas
-		case !errors.Is(err, jetstream.ErrStreamNotFound):
-			return err
+	if c.Replicas = b.options.replicas; c.Replicas > 0 {
+		return b.js.CreateOrUpdateStream(ctx, c)
+	}
+	least := 1
+	existing, err := b.js.Stream(ctx, c.Name)
+	switch {
+	case err == nil:
+		least = existing.CachedInfo().Config.Replicas
+	case !errors.Is(err, jetstream.ErrStreamNotFound):
+		return nil, err
+	}
+	for c.Replicas = max(maxReplicas, least); ; c.Replicas-- {
+		stream, err := b.js.CreateOrUpdateStream(ctx, c)
+		if c.Replicas == least || !lacksServers(err) {
+			return stream, err
 		}
 	}
-	_, err := b.js.CreateOrUpdateStream(ctx, c)
-	return err
 }
 
-// createConsumer creates the consumer of the workers. In standalone mode the
-// holders of all leases are dead, so it makes their jobs due again.
-func (b *backend) createConsumer(ctx context.Context) error {
+// lacksServers reports whether there are fewer servers than replicas.
+func lacksServers(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (api.ErrorCode == 10005 || api.ErrorCode == 10074)
+}
+
+// resetConsumer creates or updates the consumer of the workers. In standalone mode the holders of all leases
+// are dead, so it makes their jobs due again.
+func (b *backend) resetConsumer(ctx context.Context) error {
 	if b.options.standalone {
 		err := b.js.DeleteConsumer(ctx, jobStream, consumerName)
 		if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return err
 		}
 	}
+	return b.createConsumer(ctx)
+}
+
+// createConsumer creates or updates the consumer of the workers.
+func (b *backend) createConsumer(ctx context.Context) error {
 	_, err := b.js.CreateOrUpdateConsumer(ctx, jobStream, jetstream.ConsumerConfig{
 		Durable: consumerName, FilterSubject: duePrefix + ">",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.options.lease,

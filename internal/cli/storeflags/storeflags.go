@@ -77,7 +77,7 @@ func (o *Flags) Dir() (string, error) {
 // if conversations are not stored.
 func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error) {
 	if url := o.URL(); url != "" {
-		e, err := o.dial(ctx, url)
+		e, err := o.dial(ctx, url, log)
 		return e, command.Failed(err)
 	}
 	dir, err := o.Dir()
@@ -110,8 +110,8 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 }
 
 // dial connects to the NATS servers.
-func (o *Flags) dial(ctx context.Context, url string) (store.Store, error) {
-	r := jetstream.Remote{URL: url, Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS"))}
+func (o *Flags) dial(ctx context.Context, url string, log *slog.Logger) (store.Store, error) {
+	r := jetstream.Remote{URL: url, Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS")), Log: log}
 	if file := cmp.Or(o.ca, o.Streams.Env("RIDETHROUGH_NATS_CA")); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -1,0 +1,474 @@
+package jetstream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/storetest"
+)
+
+// natsServer is a NATS server that comes and goes at one address.
+type natsServer struct {
+	t       *testing.T
+	options server.Options
+	running *server.Server // nil: it is away
+}
+
+func newNATSServer(t *testing.T) *natsServer {
+	t.Helper()
+	host, port, err := net.SplitHostPort(freeAddresses(t, 1)[0])
+	if err != nil {
+		t.Fatalf("split address: %v", err)
+	}
+	number, err := net.LookupPort("tcp", port)
+	if err != nil {
+		t.Fatalf("read port: %v", err)
+	}
+	n := &natsServer{t: t, options: server.Options{
+		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
+	}}
+	t.Cleanup(n.stop)
+	n.start()
+	return n
+}
+
+func (n *natsServer) start() {
+	n.t.Helper()
+	options := n.options
+	s, err := server.NewServer(&options)
+	if err != nil {
+		n.t.Fatalf("make a NATS server: %v", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		n.t.Fatal("the NATS server is not ready after 10 s")
+	}
+	n.running = s
+}
+
+func (n *natsServer) stop() {
+	if n.running != nil {
+		n.running.Shutdown()
+		n.running.WaitForShutdown()
+		n.running = nil
+	}
+}
+
+func (n *natsServer) url() string {
+	return "nats://" + net.JoinHostPort(n.options.Host, strconv.Itoa(n.options.Port))
+}
+
+// syncBuffer is a buffer for several goroutines.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// dialLogged uses servers until the test ends, and returns what is logged.
+func dialLogged(t *testing.T, url string, timeout time.Duration) (store.Store, *syncBuffer) {
+	t.Helper()
+	logged := &syncBuffer{}
+	r := jetstream.Remote{URL: url, Lease: shortLease, Log: slog.New(slog.NewTextHandler(logged, nil))}
+	s, err := jetstream.DialWithTimeout(t.Context(), r, timeout)
+	if err != nil {
+		t.Fatalf("dial %s: %v", url, err)
+	}
+	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
+	return s, logged
+}
+
+// watchAll returns the entries that a watch yields until the test ends.
+func watchAll(t *testing.T, ctx context.Context, s store.Store) (entries <-chan store.Entry, ended <-chan error) {
+	t.Helper()
+	all, end := make(chan store.Entry, 100), make(chan error, 1)
+	go func() {
+		for e, err := range s.Watch(ctx) {
+			if err != nil {
+				end <- err
+				return
+			}
+			all <- e
+		}
+	}()
+	return all, end
+}
+
+// next receives within ten seconds.
+func next[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: nothing within 10 s", what)
+	}
+	return got
+}
+
+// eventually waits until something is true, for ten seconds at most.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(10 * time.Second); !is(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+// putNew creates an entry.
+func putNew(t *testing.T, s store.KV, key, value string) {
+	t.Helper()
+	if _, err := s.Put(t.Context(), store.Entry{Key: key, Value: []byte(value)}, time.Minute); err != nil {
+		t.Fatalf("put %s: %v", key, err)
+	}
+}
+
+func TestDial_SharingSurvivesRestartsOfTheServer(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	s, logged := dialLogged(t, n.url(), 10*time.Second)
+	entries, _ := watchAll(t, t.Context(), s)
+	at := store.Position{}
+	for i, key := range []string{"first", "second", "third"} {
+		putNew(t, s, key, "down")
+		if e := next(t, "watch", entries); e.Key != key || string(e.Value) != "down" {
+			t.Fatalf("watch: got %s %q, want %s %q", e.Key, e.Value, key, "down")
+		}
+		at = storetest.Append(t, s, "c1", at, key)
+		n.stop()
+		n.start()
+		if e := next(t, "watch after restart", entries); e.Key != key || e.Value != nil {
+			t.Errorf("watch after restart %d: got %s %q, want the deletion of %s", i+1, e.Key, e.Value, key)
+		}
+	}
+	want := append(append(storetest.Numbered(1, "first"), storetest.Numbered(2, "second")...), storetest.Numbered(3, "third")...)
+	storetest.WantLog(t, s, "c1", 0, want...)
+	eventually(t, "three warnings", func() bool { return strings.Count(logged.String(), "stream=ENTRIES") == 3 })
+	if text := logged.String(); strings.Contains(text, "CONVERSATIONS") || strings.Contains(text, "TURNS") {
+		t.Errorf("log: got %s, want warnings about ENTRIES only", text)
+	}
+	if h, err := s.Health(t.Context()); err != nil || len(h.Warnings) != 3 || !strings.Contains(h.Warnings[0], "the outages that processes share") {
+		t.Errorf("health: got warnings %q, error %v; want three about shared outages", h.Warnings, err)
+	}
+}
+
+func TestDial_OperationsOutlastARestart(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	s, _ := dialLogged(t, n.url(), 10*time.Second)
+	at := storetest.Append(t, s, "c1", store.Position{}, "a")
+	taken := make(chan store.Lease, 1)
+	go func() {
+		if l, err := s.Take(t.Context()); err == nil {
+			taken <- l
+		}
+	}()
+	n.stop()
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, err := s.Append(t.Context(), "c1", at, storetest.Records("b")...); err != nil {
+			t.Errorf("append: %v", err)
+		}
+	})
+	all.Go(func() {
+		if _, err := s.Append(t.Context(), "c2", store.Position{}, storetest.Records(strings.Repeat("large", 300<<10))...); err != nil {
+			t.Errorf("append in parts: %v", err)
+		}
+	})
+	all.Go(func() {
+		if _, err := s.End(t.Context(), "c1"); err != nil {
+			t.Errorf("end: %v", err)
+		}
+	})
+	all.Go(func() {
+		if err := s.Enqueue(t.Context(), store.Job{Conversation: "c1", Turn: "t1"}); err != nil {
+			t.Errorf("enqueue: %v", err)
+		}
+	})
+	all.Go(func() {
+		if _, err := s.Subscribe(t.Context(), "c1"); err != nil {
+			t.Errorf("subscribe: %v", err)
+		}
+	})
+	time.AfterFunc(300*time.Millisecond, func() { n.start() })
+	all.Wait()
+	storetest.WantLog(t, s, "c1", 0, append(storetest.Numbered(1, "a"), storetest.Numbered(2, "b")...)...)
+	storetest.WantLog(t, s, "c2", 0, storetest.Numbered(1, strings.Repeat("large", 300<<10))...)
+	if l := next(t, "take", taken); l.Job().Turn != "t1" || l.Ack() != nil {
+		t.Errorf("take: got turn %s, want t1 and an acknowledgement", l.Job().Turn)
+	}
+	storetest.WantNoJob(t, subject(s))
+}
+
+// The last message may be the one that was missed.
+func TestDial_SubscribersSeeAGapAfterARestart(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	s, _ := dialLogged(t, n.url(), 10*time.Second)
+	messages := storetest.Subscribe(t, t.Context(), s, "c1")
+	n.stop()
+	n.start()
+	if m := next(t, "subscription", messages); !m.Gap || m.Data != nil || m.Records != nil {
+		t.Errorf("subscription: got %+v, want only a gap", m)
+	}
+	storetest.Append(t, s, "c1", store.Position{}, "a")
+	if m := next(t, "subscription", messages); m.Gap || len(m.Records) != 1 {
+		t.Errorf("subscription: got %+v, want a record and no gap", m)
+	}
+}
+
+func TestDial_LostStreamsAreMadeAnewAndReported(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	s, logged := dialLogged(t, n.url(), 10*time.Second)
+	storetest.Append(t, s, "c1", store.Position{}, "a")
+	storetest.Enqueue(t, s, storetest.Job("t1"))
+	n.stop()
+	n.options.StoreDir = t.TempDir()
+	n.start()
+	eventually(t, "warnings", func() bool {
+		h, err := s.Health(t.Context())
+		return err == nil && len(h.Warnings) == 2
+	})
+	for _, want := range []string{
+		`stream=CONVERSATIONS contents="records of conversations" lost="all of it, up to message 1"`,
+		`stream=TURNS contents="jobs of turns" lost="all of it, up to message 1"`,
+	} {
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("log: got %s, want %s", logged.String(), want)
+		}
+	}
+	storetest.WantLog(t, s, "c1", 0)
+	storetest.Append(t, s, "c2", store.Position{}, "b")
+	storetest.Enqueue(t, s, storetest.Job("t2"))
+	if l := storetest.Take(t, subject(s)); l.Job().Turn != "t2" {
+		t.Errorf("take: got turn %s, want t2", l.Job().Turn)
+	}
+}
+
+// goroutines returns how often functions of the NATS client and of this package are on stacks.
+func goroutines() int {
+	stacks := make([]byte, 1<<20)
+	text := string(stacks[:runtime.Stack(stacks, true)])
+	return strings.Count(text, "nats.(*Conn)") + strings.Count(text, "nats-io/nats.go/jetstream") + strings.Count(text, "store/jetstream.(")
+}
+
+func TestDial_CloseWithoutServerLeavesNothing(t *testing.T) { // not parallel: it counts goroutines
+	n := newNATSServer(t)
+	before := goroutines()
+	s, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: n.url()})
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	entries, ended := watchAll(t, ctx, s)
+	putNew(t, s, "k", "v")
+	next(t, "watch", entries)
+	taken := make(chan error, 1)
+	go func() {
+		_, err := s.Take(t.Context())
+		taken <- err
+	}()
+	messages := storetest.Subscribe(t, t.Context(), s, "c1")
+	n.stop()
+	n.start()
+	next(t, "watch after restart", entries)
+	n.stop()
+	cancel()
+	if err := next(t, "end of the watch", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("watch: got error %v, want %v", err, context.Canceled)
+	}
+	began := time.Now()
+	if err := s.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if d := time.Since(began); d > 3*time.Second {
+		t.Errorf("close took %v, want at most 3 s", d)
+	}
+	storetest.WantError(t, "take", next(t, "end of take", taken), store.ErrClosed)
+	for range messages { // until it is closed
+		continue
+	}
+	eventually(t, "end of all goroutines", func() bool { return goroutines() <= before })
+}
+
+func TestDial_LongAbsenceFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	const timeout = 500 * time.Millisecond
+	s, logged := dialLogged(t, n.url(), timeout)
+	n.stop()
+	_, err := s.End(t.Context(), "c1")
+	storetest.WantError(t, "end", err, store.ErrUnavailable)
+	began := time.Now()
+	_, err = s.End(t.Context(), "c1")
+	storetest.WantError(t, "end", err, store.ErrUnavailable)
+	storetest.WantError(t, "publish", s.Publish(t.Context(), "c1", []byte("x")), store.ErrUnavailable)
+	if _, err := s.Health(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("health: got error %v, want %v", err, store.ErrUnavailable)
+	}
+	if d := time.Since(began); d > timeout/2 {
+		t.Errorf("three operations took %v, want an error at once", d)
+	}
+	n.start()
+	eventually(t, "end of log", func() bool { _, err := s.End(t.Context(), "c1"); return err == nil })
+	if text := logged.String(); strings.Count(text, "connection with the NATS servers lost") != 1 || strings.Count(text, "restored") != 1 {
+		t.Errorf("log: got %s, want one loss and one restoration of the connection", text)
+	}
+}
+
+// A server that refuses the credentials while it starts does not end the use of it.
+func TestDial_RefusalsAreNotFinal(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	s, _ := dialLogged(t, n.url(), 10*time.Second)
+	n.stop()
+	n.options.Authorization = "a token that the client does not have"
+	n.start()
+	eventually(t, "two refusals", func() bool { return n.running.NumClients() == 0 && refusals(n.running) >= 2 })
+	n.stop()
+	n.options.Authorization = ""
+	n.start()
+	if _, err := s.End(t.Context(), "c1"); err != nil {
+		t.Errorf("end: got error %v, want none", err)
+	}
+}
+
+// refusals is how often a server has refused clients.
+func refusals(s *server.Server) uint64 {
+	v, err := s.Varz(nil)
+	if err != nil {
+		return 0
+	}
+	return v.TotalConnections
+}
+
+// proxy passes bytes on until it is paused: then connections stay open and nothing is answered.
+type proxy struct {
+	net.Listener
+	to string
+
+	mu     sync.Mutex
+	paused chan struct{} // closed: it is not paused
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	p := &proxy{Listener: l, to: to, paused: make(chan struct{})}
+	close(p.paused)
+	t.Cleanup(func() { _ = l.Close(); p.pause(false) })
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", p.to)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go p.copy(from, to)
+			go p.copy(to, from)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) pause(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.paused:
+		if on {
+			p.paused = make(chan struct{})
+		}
+	default:
+		if !on {
+			close(p.paused)
+		}
+	}
+}
+
+// copy copies bytes while it is not paused.
+func (p *proxy) copy(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	_, _ = io.Copy(to, readerFunc(func(b []byte) (int, error) {
+		n, err := from.Read(b)
+		p.mu.Lock()
+		paused := p.paused
+		p.mu.Unlock()
+		<-paused
+		return n, err
+	}))
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+func TestDial_PausedServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	n := newNATSServer(t)
+	p := newProxy(t, n.url()[len("nats://"):])
+	const timeout = 1500 * time.Millisecond
+	s, logged := dialLogged(t, "nats://"+p.Addr().String(), timeout)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	entries, ended := watchAll(t, ctx, s)
+	putNew(t, s, "k", "v")
+	next(t, "watch", entries)
+	p.pause(true)
+	began := time.Now()
+	_, err := s.End(t.Context(), "c1")
+	storetest.WantError(t, "end", err, store.ErrUnavailable)
+	if d := time.Since(began); d > 2*timeout {
+		t.Errorf("end took %v, want %v", d, timeout)
+	}
+	eventually(t, "loss of the connection", func() bool { return strings.Contains(logged.String(), "connection with the NATS servers lost") })
+	cancel()
+	next(t, "end of the watch", ended)
+	p.pause(false)
+	eventually(t, "end of log", func() bool { _, err := s.End(t.Context(), "c1"); return err == nil })
+	p.pause(true)
+	began = time.Now()
+	if err := s.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("close took %v, want at most 5 s", d)
+	}
+}
