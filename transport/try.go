@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -100,6 +99,7 @@ func (c *call) send(out *http.Request) (*http.Response, error) {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
+	decodeUnasked(resp, out.Header)
 	resp.Request = c.req // whose context is the caller's; that of the try has the mark of the run
 	return resp, nil
 }
@@ -109,16 +109,10 @@ func (c *call) check(resp *http.Response) (*http.Response, error) {
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		return nil, c.errorStatus(resp)
-	case c.dialect == nil || resp.StatusCode != http.StatusOK || encoded(resp.Header):
+	case c.dialect == nil || resp.StatusCode != http.StatusOK || contentCoding(resp.Header) != "":
 		return unlimited(resp), nil
 	}
 	return c.readAhead(resp)
-}
-
-// encoded reports whether a body has a content coding.
-func encoded(h http.Header) bool {
-	coding := h["Content-Encoding"]
-	return len(coding) > 0 && !strings.EqualFold(coding[0], "identity")
 }
 
 // errorStatus returns the fault of a response with an error status. A slow body is
@@ -127,9 +121,11 @@ func (c *call) errorStatus(resp *http.Response) error {
 	a := &ahead{src: resp.Body}
 	late := time.AfterFunc(errorBodyLimit, func() { _ = a.release() })
 	a.fillUp(maxErrorBody)
-	late.Stop()
-	f := c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
-	return reject(f, resp, a)
+	read := c.Faults.FromResponse
+	if inTime := late.Stop(); inTime && a.err != nil && a.err != io.EOF {
+		read = c.Faults.FromPartialResponse
+	}
+	return reject(read(resp.StatusCode, resp.Header, decoded(resp.Header, a.buf), time.Now()), resp, a)
 }
 
 // readAhead reads an answer up to its first content and returns the response that

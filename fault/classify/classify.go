@@ -27,6 +27,7 @@ type Ruling struct {
 	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
+	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
 }
 
 // Classifier classifies failed tries. The zero value works. It is safe for concurrent use if its judges are.
@@ -62,6 +63,15 @@ func Broken(err error, now time.Time) *fault.Error { return Classifier{}.Broken(
 // FromResponse is like the function [FromResponse], with the classifier's judges.
 func (c Classifier) FromResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
 	return c.classify(responseEvidence(status, header, body, now))
+}
+
+// FromPartialResponse classifies a response whose body broke off: what is left of it counts as for
+// FromResponse, but a status such as 400, which leaves the reason to the body, is not final, since the reason
+// may be in the part that is lost.
+func (c Classifier) FromPartialResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
+	e := responseEvidence(status, header, body, now)
+	e.partial = true
+	return c.classify(e)
 }
 
 // FromEvent is like the function [FromEvent], with the classifier's judges.

@@ -194,7 +194,7 @@ func TestFromResponse_WebPages(t *testing.T) {
 		{200, nginx, fault.Unavailable, "502 Bad Gateway · nginx/1.27"},
 		{403, challenge, fault.Refused, "Just a moment... · Checking"},
 		{503, challenge, fault.Refused, "Just a moment... · Checking"},
-		{200, "<html><title>Log in</title></html>", fault.Unknown, "Log in"},
+		{200, "<html><title>Log in</title></html>", fault.Unavailable, "Log in"},
 		{524, "error code: 524", fault.UpstreamTimeout, "error code: 524"},
 		{429, "error code: 1015", fault.RateLimited, "error code: 1015"},
 		{503, "no healthy upstream", fault.Overloaded, "no healthy upstream"},

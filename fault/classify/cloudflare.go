@@ -6,6 +6,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // Source: developers.cloudflare.com/workers-ai/platform/errors.
 var workersAI = table{
 	vendor: "workers-ai",
+	shape:  func(l Layer) bool { return l.within == "errors" && l.Type == "" },
 	names: []row{
 		{name: "3006", kind: fault.TooLong, reason: "bytes"},
 		{name: "3007", kind: fault.UpstreamTimeout, reason: "the model took too long"},

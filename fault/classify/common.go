@@ -2,16 +2,21 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
+// topic is how much a row proves that only names what a text is about, in percent: "credit balance" is also
+// in the name of a service that is down.
+const topic = 60
+
 // commonTexts are used by many vendors. They decide where no name, no status with one meaning and no
 // vendor's own table does. "Try again" is not among them: it proves nothing.
 var commonTexts = table{
 	vendor: "common",
+	sure:   90,
 	texts: []row{
 		// One request that is larger than all that is granted in a minute: waiting never helps.
 		{text: "request too large * per min", kind: fault.Invalid, reason: "larger than the whole budget of a minute"},
 
 		// A parameter that asks for a longer answer than the model allows.
-		{text: "max tokens must be", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
+		{text: "max tokens must be", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives", sure: topic},
 		{text: "maximum value for max tokens", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "maximum tokens you requested", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "max tokens is too large", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
@@ -48,7 +53,7 @@ var commonTexts = table{
 		{text: "per minute", kind: fault.RateLimited, reason: "a window of at most minutes, whatever is advertised beside it"},
 
 		// The account is spent.
-		{text: "credit balance", kind: fault.Quota, reason: "the account is spent"},
+		{text: "credit balance", kind: fault.Quota, reason: "the account is spent", sure: topic},
 		{text: "insufficient credit", kind: fault.Quota, reason: "the account is spent"},
 		{text: "insufficient credits", kind: fault.Quota, reason: "the account is spent"},
 		{text: "insufficient balance", kind: fault.Quota, reason: "the account is spent"},
@@ -59,31 +64,31 @@ var commonTexts = table{
 		{text: "out of credits", kind: fault.Quota, reason: "the account is spent"},
 		{text: "no credit left", kind: fault.Quota, reason: "the account is spent"},
 		{text: "exceeded your current quota", kind: fault.Quota, window: true, reason: "the account is spent"},
-		{text: "billing hard limit", kind: fault.Quota, reason: "the account is spent"},
-		{text: "spending limit", kind: fault.Quota, reason: "the account is spent"},
-		{text: "spend limit", kind: fault.Quota, reason: "the account is spent"},
-		{text: "spending cap", kind: fault.Quota, reason: "the account is spent"},
+		{text: "billing hard limit", kind: fault.Quota, reason: "the account is spent", sure: topic},
+		{text: "spending limit", kind: fault.Quota, reason: "the account is spent", sure: topic},
+		{text: "spend limit", kind: fault.Quota, reason: "the account is spent", sure: topic},
+		{text: "spending cap", kind: fault.Quota, reason: "the account is spent", sure: topic},
 		{text: "payment required", kind: fault.Quota, reason: "the account is spent"},
 		{text: "payment is past due", kind: fault.Quota, reason: "the account is spent"},
 		{text: "payment method is required", kind: fault.Quota, reason: "the account is spent"},
-		{text: "past due", kind: fault.Quota, reason: "the account is spent"},
+		{text: "past due", kind: fault.Quota, reason: "the account is spent", sure: topic},
 
 		// A long window is used up.
-		{text: "usage limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
+		{text: "usage limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "used all your * usage", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "monthly limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "weekly limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "daily limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "daily * limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "weekly * limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "monthly * limit", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "monthly quota", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "weekly quota", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "daily quota", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "per day", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "per week", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "per month", kind: fault.Quota, window: true, reason: "a long window is used up"},
-		{text: "5 hour", kind: fault.Quota, window: true, reason: "a long window is used up"},
+		{text: "monthly limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "weekly limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "daily limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "daily * limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "weekly * limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "monthly * limit", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "monthly quota", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "weekly quota", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "daily quota", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per day", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per week", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per month", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "5 hour", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "quota exhausted", kind: fault.Quota, window: true, reason: "a long window is used up"},
 		{text: "quota exceeded", kind: fault.Quota, window: true, reason: "a long window is used up"},
 
@@ -106,12 +111,12 @@ var commonTexts = table{
 		{text: "24h", status: 429, kind: fault.Quota, window: true, reason: "a 429 that names a long window; one that states a short wait is a throttle all the same"},
 
 		// Plan, policy, geography.
-		{text: "content policy", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "content filter", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "content management policy", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "usage policy", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "usage policies", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "safety system", kind: fault.Refused, reason: "plan, policy, geography"},
+		{text: "content policy", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "content filter", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "content management policy", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "usage policy", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "usage policies", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "safety system", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
 		{text: "location is not supported", kind: fault.Refused, reason: "plan, policy, geography"},
 		{text: "country, region, or territory not supported", kind: fault.Refused, reason: "plan, policy, geography"},
 		{text: "not available in your country", kind: fault.Refused, reason: "plan, policy, geography"},

@@ -29,6 +29,9 @@ type Evidence struct {
 
 	hint hint
 	id   string // the body's request id
+	page bool   // the body is a web page
+
+	partial bool // the body broke off
 }
 
 // Layer is one level of an error. A relay's error has two: its own and, further in, that of the provider
@@ -44,6 +47,7 @@ type Layer struct {
 	folded string // Message and quotas, folded
 	quotas string // the quotas that explain the message
 	quoted bool   // found inside a string of another error, or in a sentence
+	within string // the member that holds it, such as "errors"; "": none
 }
 
 // Named reports whether any layer has the name as its type, code or reason, compared without case and
@@ -66,7 +70,7 @@ func (e Evidence) Says(text string) bool {
 func responseEvidence(status int, header http.Header, body []byte, now time.Time) Evidence {
 	e := Evidence{Status: status, Header: header, Body: body[:min(len(body), bodyLimit)], Now: now}
 	text := string(bytes.TrimSpace(e.Body))
-	if isPage(text, header) {
+	if e.page = isPage(text, header); e.page {
 		text = pageText(text)
 	}
 	e.extract(text)

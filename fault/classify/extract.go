@@ -98,7 +98,7 @@ func (g *extractor) object(c *cursor, l Layer, depth int) {
 func (g *extractor) member(c *cursor, l *Layer, key string, depth int) {
 	switch first := c.s[c.i]; {
 	case (first == '{' || first == '[') && depth < maxDepth && holdsCause(key):
-		g.nested(c, depth+1, l.quoted)
+		g.nested(c, Layer{quoted: l.quoted, within: key}, depth+1)
 	case first == '{' && depth < maxDepth && strings.HasSuffix(key, "Exception"):
 		g.object(c, Layer{Type: key, quoted: l.quoted}, depth+1) // an event of AWS: the key is the error's name
 	case first == '{' || first == '[':
@@ -108,10 +108,10 @@ func (g *extractor) member(c *cursor, l *Layer, key string, depth int) {
 	}
 }
 
-// nested adds the object at the cursor, or all objects of the list there.
-func (g *extractor) nested(c *cursor, depth int, quoted bool) {
+// nested adds the object at the cursor, or all objects of the list there; l is what is known of each.
+func (g *extractor) nested(c *cursor, l Layer, depth int) {
 	if c.s[c.i] == '{' {
-		g.object(c, Layer{quoted: quoted}, depth)
+		g.object(c, l, depth)
 		return
 	}
 	c.i++ // the bracket
@@ -120,7 +120,7 @@ func (g *extractor) nested(c *cursor, depth int, quoted bool) {
 		case c.s[c.i] == ',':
 			c.i++
 		case c.s[c.i] == '{' && depth < maxDepth:
-			g.object(c, Layer{quoted: quoted}, depth+1)
+			g.object(c, l, depth+1)
 		case c.s[c.i] == '{' || c.s[c.i] == '[':
 			c.skip()
 		default:
@@ -215,12 +215,11 @@ func (l *Layer) putStatus(value string) {
 
 // add keeps a layer that is not empty.
 func (g *extractor) add(l Layer) {
-	quoted := l.quoted
-	l.quoted = false
-	if l == (Layer{}) || l == (Layer{Type: "error"}) || len(g.layers) >= maxLayers {
+	said := l
+	said.quoted, said.within = false, ""
+	if said == (Layer{}) || said == (Layer{Type: "error"}) || len(g.layers) >= maxLayers {
 		return
 	}
-	l.quoted = quoted
 	g.layers = append(g.layers, l)
 }
 

@@ -11,6 +11,9 @@ import "github.com/ridethrough/ridethrough/fault"
 var gemini = table{
 	vendor: "gemini",
 	names: []row{
+		{name: "userRateLimitExceeded", kind: fault.RateLimited, reason: "403 of Google's older APIs"},
+		{name: "rateLimitExceeded", status: 403, kind: fault.RateLimited, reason: "403 of Google's older APIs"},
+		{name: "dailyLimitExceeded", kind: fault.Quota, window: true, reason: "403 of Google's older APIs"},
 		{name: "QUOTA_EXHAUSTED", kind: fault.Quota, window: true, reason: "Code Assist: the window of the plan is used up"},
 		{name: "MODEL_CAPACITY_EXHAUSTED", kind: fault.Overloaded, reason: "Code Assist: the model has no capacity, for any account"},
 		{name: "INSUFFICIENT_G1_CREDITS_BALANCE", kind: fault.Quota, reason: "the credits of the subscription are spent"},

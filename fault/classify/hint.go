@@ -2,6 +2,8 @@ package classify
 
 import (
 	"bytes"
+	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,7 +12,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// maxHint bounds every hint. A longer, negative, past or unparsable one is ignored.
+// maxHint bounds every hint. A longer Retry-After is cut to it, which no budget allows; any other longer,
+// negative, past or unparsable value is ignored.
 const maxHint = 400 * 24 * time.Hour
 
 // hint is how long a provider asks to wait: as a duration, an instant, or both.
@@ -48,7 +51,7 @@ func (e Evidence) findHint(fields hint) hint {
 	return h.or(fields)
 }
 
-// headerHint reads, in this order: retry-after-ms (milliseconds); retry-after (seconds, possibly with a
+// headerHint reads, in this order: retry-after-ms and Azure's x-ms-retry-after-ms (milliseconds); retry-after (seconds, possibly with a
 // fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
 // and the reset of every rate limit with nothing remaining. Instants are moved by the difference between
 // the provider's clock (Date) and ours.
@@ -60,7 +63,9 @@ func headerHint(h http.Header, now time.Time) hint {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		clock = date
 	}
-	return hint{wait: parseMillis(h.Get("Retry-After-Ms"))}.
+	return hint{wait: parseRetryAfter(h.Get("Retry-After-Ms"), time.Millisecond)}.
+		or(hint{wait: parseRetryAfter(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond)}).
+		or(hint{wait: parseRetryAfter(h.Get("Retry-After"), time.Second)}).
 		or(parseTime(h.Get("Retry-After"), clock, now)).
 		or(spentLimits(h, clock, now))
 }
@@ -113,7 +118,7 @@ func parseTime(v string, clock, now time.Time) hint {
 		switch {
 		case n > 1e12: // Unix milliseconds
 			return hint{at: localInstant(unixTime(n/1000), clock, now)}
-		case n > 1e9: // Unix seconds
+		case n > unixFloor: // Unix seconds
 			return hint{at: localInstant(unixTime(n), clock, now)}
 		}
 		return hint{wait: boundedWait(n)}
@@ -235,13 +240,21 @@ func unitSeconds(unit string) (float64, bool) {
 	return 0, false
 }
 
-// parseMillis parses a number of milliseconds.
-func parseMillis(s string) time.Duration {
+// unixFloor is the least number of seconds that is read as an instant, and not as a wait.
+const unixFloor = 1e9
+
+// parseRetryAfter parses a wait in a unit. A number too large for a wait, even for a float, is one of maxHint:
+// a server that asks for eternity is not asked again at once. Unix time and "Inf" are no waits.
+func parseRetryAfter(s string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
-	if err != nil {
+	seconds := n * unit.Seconds()
+	switch {
+	case errors.Is(err, strconv.ErrRange) && n > 0, seconds > maxUnix && !math.IsInf(n, 1), seconds > maxHint.Seconds() && seconds < unixFloor:
+		return maxHint
+	case err != nil:
 		return 0
 	}
-	return boundedWait(n / 1000)
+	return boundedWait(seconds)
 }
 
 // boundedWait converts seconds to a wait; an absurd value becomes 0. NaN fails both comparisons.
@@ -252,9 +265,12 @@ func boundedWait(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
+// maxUnix is above every Unix time that is meant, in milliseconds as in seconds.
+const maxUnix = 1e14
+
 // unixTime returns the instant of a Unix time within bounds.
 func unixTime(seconds float64) time.Time {
-	if !(seconds < 1e11) {
+	if !(seconds < maxUnix) {
 		return time.Time{}
 	}
 	return time.Unix(int64(seconds), 0)

@@ -34,10 +34,11 @@ func TestFromResponse_WaitFromHeaders(t *testing.T) {
 		{headers("retry-after", "-7"), 0},
 		{headers("retry-after", "NaN"), 0},
 		{headers("retry-after", "Inf"), 0},
-		{headers("retry-after", "1e300"), 0},
-		{headers("retry-after", "99999999"), 0},
+		{headers("retry-after", "-1e1000"), 0},
 		{headers("retry-after", "soon"), 0},
 		{headers("retry-after-ms", "NaN"), 0},
+		{headers("x-ms-retry-after-ms", "1500", "retry-after", "9"), 1500 * ms},
+		{headers("x-ms-retry-after-ms", "soon", "retry-after", "9"), 9 * s},
 		{headers("anthropic-ratelimit-requests-remaining", "0", "anthropic-ratelimit-requests-reset", "2026-11-02T21:00:09Z"), 9 * s},
 		{headers("anthropic-ratelimit-tokens-remaining", "9", "anthropic-ratelimit-tokens-reset", "2026-11-02T21:00:09Z"), 0},
 		{headers("anthropic-ratelimit-unified-status", "allowed", "anthropic-ratelimit-unified-reset", "1793653230"), 0},
@@ -128,5 +129,22 @@ func TestFromResponse_QuotaResetAt(t *testing.T) {
 	f = classify.FromResponse(http.StatusBadRequest, nil, []byte(body), start)
 	if want := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC); f.Kind != fault.Quota || !f.ResetAt.Equal(want) {
 		t.Errorf("kind %v, reset at %v, want quota, %v", f.Kind, f.ResetAt, want)
+	}
+}
+
+// openai-go refuses to wait for these too, instead of asking again at once.
+func TestFromResponse_OverflowingRetryAfterIsTheLongestWait(t *testing.T) {
+	for _, header := range []http.Header{
+		headers("retry-after", "1e100"),
+		headers("retry-after", "1e1000"),
+		headers("retry-after", "99999999"),
+		headers("retry-after", "99999999999999999999"),
+		headers("retry-after-ms", "1e1000"),
+		headers("retry-after-ms", "1e100", "retry-after", "1"),
+	} {
+		f := classify.FromResponse(http.StatusTooManyRequests, header, nil, start)
+		if want := 400 * 24 * time.Hour; f.RetryAfter(start) != want || f.Kind != fault.Quota {
+			t.Errorf("header %v: kind %v, wait %v; want quota, %v", header, f.Kind, f.RetryAfter(start), want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package classify
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -48,7 +49,7 @@ func judgeName(e Evidence) (Ruling, bool) {
 // cause that a relay quotes.
 func judgeBroadName(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := byName(allRules().broadNames, e, l); ok {
+		if r, ok := byName(allRules().broadNames, e, l); ok && !e.contradicts(r.Kind) {
 			return r, true
 		}
 		if e.Status >= 400 && !l.quoted {
@@ -71,7 +72,7 @@ func byName(in map[string][]rule, e Evidence, l Layer) (Ruling, bool) {
 		if name == "" {
 			continue
 		}
-		if r, ok := lookUp(in, name, e.Status, l.folded); ok {
+		if r, ok := lookUp(in, name, e.Status, l); ok {
 			return r, true
 		}
 	}
@@ -82,10 +83,10 @@ func byName(in map[string][]rule, e Evidence, l Layer) (Ruling, bool) {
 }
 
 // lookUp returns the ruling of the first rule under the name whose conditions hold.
-func lookUp(in map[string][]rule, name string, status int, folded string) (Ruling, bool) {
+func lookUp(in map[string][]rule, name string, status int, l Layer) (Ruling, bool) {
 	rules := rulesNamed(in, name)
 	for i := range rules {
-		if r := &rules[i]; r.matches(status, folded) {
+		if r := &rules[i]; r.matches(status, l) {
 			return r.ruling(), true
 		}
 	}
@@ -102,7 +103,7 @@ func byNameWithin(in map[string][]rule, status int, l Layer) (Ruling, bool) {
 		n := nameLen(s[i:])
 		if n >= 8 && isCompound(s[i:i+n]) {
 			names++
-			if r, ok := lookUp(in, s[i:i+n], status, l.folded); ok {
+			if r, ok := lookUp(in, s[i:i+n], status, l); ok {
 				return r, true
 			}
 		}
@@ -198,10 +199,35 @@ func (e Evidence) accepts(l Layer, r *rule) bool {
 		return e.Err != nil
 	case r.exceptStatus != nil && r.exceptStatus(e.Status):
 		return false
+	case r.sure < e.proof(r.kind):
+		return false
 	case l.Param != "" && isClientError(e.Status) && e.Status != 429:
 		return !fault.Transient.Has(r.kind)
 	}
 	return true
+}
+
+// proof returns how much a text must prove, in percent, to overrule the status. A 5xx says that the failure
+// passes, and a 429 mostly does: a text that calls it final has to be the vendor's own sentence, or for a 429
+// at least about money or a window.
+func (e Evidence) proof(kind fault.Kind) int {
+	final := !fault.Transient.Has(kind) && kind != fault.Unknown && kind != fault.TooLong
+	switch status := e.Status; {
+	case status >= 500 && final:
+		return 80
+	case status == http.StatusTooManyRequests && final:
+		return 40
+	case e.contradicts(kind):
+		return 100
+	}
+	return 0
+}
+
+// contradicts reports whether a kind that passes by itself contradicts a status that refuses the caller. No
+// word alone makes a 401 or 403 pass; a stated wait beside the word is more than a word.
+func (e Evidence) contradicts(kind fault.Kind) bool {
+	refused := e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	return refused && fault.Transient.Has(kind) && e.hint == (hint{})
 }
 
 // isClientError reports whether a status is a 4xx: a response, so not a broken connection.

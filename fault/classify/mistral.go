@@ -6,6 +6,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // Sources: docs.mistral.ai/resources/error-glossary and the bodies that it sends.
 var mistral = table{
 	vendor: "mistral",
+	shape:  func(l Layer) bool { return l.Type != "" },
 	names: []row{
 		{name: "service_tier_capacity_exceeded", kind: fault.Overloaded, reason: "429, but the capacity of the tier, not of the account"},
 		{name: "3505", kind: fault.Overloaded, reason: "the number of service_tier_capacity_exceeded"},

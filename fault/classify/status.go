@@ -55,6 +55,12 @@ func judgeStatus(e Evidence) (Ruling, bool) {
 	if ok && r.Kind == fault.Invalid && e.Header.Get("X-Should-Retry") == "true" {
 		return Ruling{Kind: fault.Unavailable, Rule: "header/x-should-retry"}, true
 	}
+	if ok && r.Kind == fault.Invalid && e.partial {
+		return Ruling{Kind: fault.Unavailable, Rule: "status/partial", Reason: "the reason broke off with the body"}, true
+	}
+	if !ok && e.page {
+		return Ruling{Kind: fault.Unavailable, Rule: "page/in place of an answer", Reason: "a web page with a good status: of a proxy, a login or a maintenance"}, true
+	}
 	return r, ok
 }
 

@@ -1,6 +1,11 @@
 package classify
 
-import "github.com/ridethrough/ridethrough/fault"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
 
 // row is one known error of a vendor: what it matches, its kind, and why. An exception is a row with more
 // conditions.
@@ -12,13 +17,16 @@ type row struct {
 	reason string
 	window bool // see Ruling.Window
 	final  bool // see Ruling.Final
+	sure   int  // see table; 0: the table's
 }
 
 // table holds the known errors of one vendor, by how much each match proves.
 type table struct {
 	vendor       string
 	exceptStatus func(status int) bool // the statuses with which its texts prove nothing; nil: none
+	shape        func(Layer) bool      // the form of its errors: a name that is a number counts in no other; nil: any
 	guessed      bool                  // its rows infer a kind from words near each other
+	sure         int                   // how much its texts prove, in percent; 0: 100, the vendor's own sentence
 	headers      []row                 // a header (name) and its value (text)
 	names        []row                 // with one meaning: they decide before any text
 	texts        []row                 // they decide where no name and no status has, in this order
@@ -31,6 +39,7 @@ type rule struct {
 	row
 	phrases      []phrase              // text, folded and split at its wildcards
 	exceptStatus func(status int) bool // see table
+	shape        func(Layer) bool      // see table; nil: any
 	guessed      bool                  // see table
 	id           string
 }
@@ -48,15 +57,16 @@ type index struct {
 func newIndex(tables ...table) *index {
 	x := &index{names: map[string][]rule{}, broadNames: map[string][]rule{}, weakNames: map[string][]rule{}, texts: phraseIndex{lists: make([][]phraseRule, 1)}}
 	for _, t := range tables {
-		addNames(x.names, t.vendor, t.names)
-		addNames(x.broadNames, t.vendor, t.broadNames)
-		addNames(x.weakNames, t.vendor, t.weakNames)
+		t.addNames(x.names, t.names)
+		t.addNames(x.broadNames, t.broadNames)
+		t.addNames(x.weakNames, t.weakNames)
 		for _, r := range t.headers {
 			x.headers = append(x.headers, rule{row: r, id: t.vendor + "/" + r.name + " " + r.text})
 		}
 	}
 	for _, t := range tables {
 		for _, r := range t.texts {
+			r.sure = cmp.Or(r.sure, t.sure, 100)
 			x.texts.add(&rule{row: r, phrases: splitPhrases(r.text), exceptStatus: t.exceptStatus, guessed: t.guessed, id: t.vendor + "/" + r.text})
 		}
 	}
@@ -64,14 +74,17 @@ func newIndex(tables ...table) *index {
 }
 
 // addNames files rows under their names, those with conditions first.
-func addNames(into map[string][]rule, vendor string, rows []row) {
+func (t table) addNames(into map[string][]rule, rows []row) {
 	for _, conditional := range []bool{true, false} {
 		for _, r := range rows {
 			if (r.text != "" || r.status != 0) != conditional {
 				continue
 			}
 			key := canonicalName(r.name)
-			added := rule{row: r, id: vendor + "/" + r.name}
+			added := rule{row: r, id: t.vendor + "/" + r.name}
+			if isNumber(r.name) {
+				added.shape = t.shape
+			}
 			if r.text != "" {
 				added.phrases, added.id = splitPhrases(r.text), added.id+" "+r.text
 			}
@@ -91,12 +104,18 @@ func insertRule(rules []rule, r rule, conditional bool) []rule {
 }
 
 func (r *rule) ruling() Ruling {
-	return Ruling{Kind: r.kind, Rule: r.id, Reason: r.reason, Window: r.window, Guessed: r.guessed, Final: r.final}
+	return Ruling{Kind: r.kind, Rule: r.id, Reason: r.reason, Window: r.window, Guessed: r.guessed, Final: r.final, Sure: r.sure}
 }
 
 // matches reports whether the rule's conditions beside its name hold.
-func (r *rule) matches(status int, folded string) bool {
-	return (r.status == 0 || r.status == status) && (len(r.phrases) == 0 || containsPhrases(folded, r.phrases))
+func (r *rule) matches(status int, l Layer) bool {
+	return (r.status == 0 || r.status == status) && (r.shape == nil || r.shape(l)) &&
+		(len(r.phrases) == 0 || containsPhrases(l.folded, r.phrases))
+}
+
+// isNumber reports whether a name is a number: vendors count independently of each other.
+func isNumber(name string) bool {
+	return name != "" && strings.Trim(name, "0123456789") == ""
 }
 
 // canonicalName returns a name without case and separators: RateLimitReached and rate_limit_reached are the

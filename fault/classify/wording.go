@@ -2,11 +2,15 @@ package classify
 
 import "github.com/ridethrough/ridethrough/fault"
 
+// advertised is how much a row proves that asks for money, in percent: throttles of free plans do so too.
+const advertised = 30
+
 // wordingTexts infer the kind of a text that no table has: a noun of money near a verb of spending, a size
 // near a comparison. They are asked after all other texts, in this order.
 var wordingTexts = table{
 	vendor:  "wording",
 	guessed: true,
+	sure:    50,
 	texts: []row{
 		// A window of at most minutes.
 		{text: "tpm", kind: fault.RateLimited, reason: "tokens per minute"},
@@ -84,10 +88,10 @@ var wordingTexts = table{
 		{text: "credit ~ limit", kind: fault.Quota, reason: "spent"},
 		{text: "credit ~ insufficient", kind: fault.Quota, reason: "spent"},
 		{text: "credit ~ too low", kind: fault.Quota, reason: "spent"},
-		{text: "add ~ credits", kind: fault.Quota, reason: "asks for money"},
-		{text: "purchase ~ credits", kind: fault.Quota, reason: "asks for money"},
-		{text: "buy ~ credits", kind: fault.Quota, reason: "asks for money"},
-		{text: "top up", kind: fault.Quota, reason: "asks for money"},
+		{text: "add ~ credits", kind: fault.Quota, reason: "asks for money", sure: advertised},
+		{text: "purchase ~ credits", kind: fault.Quota, reason: "asks for money", sure: advertised},
+		{text: "buy ~ credits", kind: fault.Quota, reason: "asks for money", sure: advertised},
+		{text: "top up", kind: fault.Quota, reason: "asks for money", sure: advertised},
 		{text: "balance ~ exhausted", kind: fault.Quota, reason: "spent"},
 		{text: "balance ~ depleted", kind: fault.Quota, reason: "spent"},
 		{text: "balance ~ insufficient", kind: fault.Quota, reason: "spent"},
@@ -120,7 +124,7 @@ var wordingTexts = table{
 		{text: "billing ~ not active", kind: fault.Quota, reason: "a bill"},
 		{text: "billing ~ disabled", kind: fault.Quota, reason: "a bill"},
 		{text: "billing ~ limit", kind: fault.Quota, reason: "a cap on money"},
-		{text: "enable billing", kind: fault.Quota, reason: "asks for money"},
+		{text: "enable billing", kind: fault.Quota, reason: "asks for money", sure: advertised},
 		{text: "free trial ~ ended", kind: fault.Quota, reason: "the trial is over"},
 		{text: "trial ~ expired", kind: fault.Quota, reason: "the trial is over"},
 		{text: "subscription ~ expired", kind: fault.Quota, reason: "the plan has ended"},

@@ -45,6 +45,7 @@ func wordPairs() table {
 	return table{
 		vendor:  "word-pairs",
 		guessed: true,
+		sure:    50,
 		texts: slices.Concat(
 			combine(fault.Quota, true, "a long window", windowAdjectives, limitNouns),
 			combine(fault.Quota, true, "a long window", countedNouns, windowPhrases),
@@ -59,7 +60,7 @@ func wordPairs() table {
 			[]row{
 				{text: "used up", kind: fault.Quota, window: true, reason: "spent"},
 				{text: "used all", kind: fault.Quota, window: true, reason: "spent"},
-				{text: "recharge", kind: fault.Quota, reason: "asks for money"},
+				{text: "recharge", kind: fault.Quota, reason: "asks for money", sure: advertised},
 				{text: "subscription ~ inactive", kind: fault.Quota, reason: "the plan has ended"},
 				{text: "subscription ~ ended", kind: fault.Quota, reason: "the plan has ended"},
 				{text: "subscription ~ cancel", kind: fault.Quota, reason: "the plan has ended"},

@@ -6,6 +6,7 @@ import "github.com/ridethrough/ridethrough/fault"
 // Source: docs.bigmodel.cn/cn/api/api-code and docs.z.ai/api-reference/api-code.
 var zhipu = table{
 	vendor: "zhipu",
+	shape:  func(l Layer) bool { return l.within != "errors" && (l.Type == "" || isNumber(l.Type)) },
 	names: []row{
 		{name: "1000", kind: fault.Auth, reason: "no authentication"},
 		{name: "1001", kind: fault.Auth, reason: "no key in the header"},

@@ -1,0 +1,73 @@
+package transport
+
+import (
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// contentCoding returns the content coding of a body in lower case; "": none.
+func contentCoding(h http.Header) string {
+	coding := h["Content-Encoding"]
+	if len(coding) == 0 || strings.EqualFold(coding[0], "identity") {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSpace(coding[0]))
+}
+
+// decoders are the content codings that the standard library reads.
+var decoders = map[string]func(io.Reader) (io.Reader, error){
+	"gzip":    func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	"x-gzip":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	"deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+}
+
+// decodeUnasked makes a response plain whose coding the request does not accept: some servers compress in
+// spite of "identity", and neither this transport nor its caller could read such an answer.
+func decodeUnasked(resp *http.Response, accepted http.Header) {
+	coding := contentCoding(resp.Header)
+	open := decoders[coding]
+	if open == nil || strings.Contains(strings.ToLower(strings.Join(accepted["Accept-Encoding"], ",")), coding) {
+		return
+	}
+	resp.Body = &decodedBody{src: resp.Body, open: open}
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	resp.ContentLength, resp.Uncompressed = -1, true
+}
+
+// decodedBody decodes a body as it comes. The decoder is made by the first Read, since it waits for bytes.
+type decodedBody struct {
+	src   io.ReadCloser
+	open  func(io.Reader) (io.Reader, error)
+	plain io.Reader
+	err   error // of open
+}
+
+func (b *decodedBody) Read(p []byte) (int, error) {
+	if b.plain == nil && b.err == nil {
+		b.plain, b.err = b.open(b.src)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.plain.Read(p)
+}
+
+func (b *decodedBody) Close() error { return b.src.Close() }
+
+// decoded returns a body as far as it can be decoded; one without a known coding is returned as it is.
+func decoded(h http.Header, body []byte) []byte {
+	open := decoders[contentCoding(h)]
+	if open == nil {
+		return body
+	}
+	r, err := open(strings.NewReader(string(body)))
+	if err != nil {
+		return body
+	}
+	plain, _ := io.ReadAll(io.LimitReader(r, maxErrorBody)) // a cut body is read as far as it goes
+	return plain
+}
