@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +21,17 @@ const clientStallTimeout = 10 * time.Minute
 
 // forward sends a response to the client, from its status line on.
 func (c *call) forward(resp *http.Response) {
+	dropHop(resp.Header) // not of h: its Connection could name a header that the server has set
 	h := c.w.Header()
 	for name, values := range resp.Header {
-		if !strings.HasPrefix(name, headerPrefix) { // perhaps of another gateway
+		switch {
+		case strings.HasPrefix(name, headerPrefix) || rulesOrigin(name): // the prefix: perhaps of another gateway
+		case h[name] != nil:
+			h[name] = append(slices.Clip(h[name]), values...) // Vary
+		default:
 			h[name] = values
 		}
 	}
-	dropHop(h)
 	if w, watched := resp.Body.(transport.Watched); watched {
 		c.parsed.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added

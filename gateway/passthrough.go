@@ -43,9 +43,10 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
 			Limits: up.Limits.perTry(),
 		},
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
-		Rewrite:       func(*httputil.ProxyRequest) {}, // passThrough has done it
+		FlushInterval:  -1,
+		ErrorLog:       log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
+		Rewrite:        func(*httputil.ProxyRequest) {}, // passThrough has done it
+		ModifyResponse: dropOriginHeaders,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // the client has left
@@ -77,7 +78,7 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 	if dialect.Safe(r.Method, to.path) {
 		bufferBody(out)
 	}
-	u.proxy.ServeHTTP(w, out)
+	u.proxy.ServeHTTP(newFinalWriter(w), out)
 }
 
 // bufferBody keeps the body of a request for another try. A body that is too large is sent once.

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
@@ -35,21 +34,6 @@ func hostname(host string) string {
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	return strings.TrimSuffix(host, ".")
-}
-
-// isForeign reports whether a page of another site has made the request. Such a page spends the gateway's own
-// key even if it cannot read the answer. Programs send no Origin, and apps that do have a scheme of their
-// own.
-func (s *Server) isForeign(r *http.Request) bool {
-	origins := r.Header["Origin"]
-	if len(origins) == 0 { // a GET for an image has no Origin, but names its site
-		return r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate"
-	}
-	u, err := url.Parse(origins[0])
-	if err != nil || u.Scheme == "" {
-		return true // "null": a page that hides its origin
-	}
-	return (u.Scheme == "http" || u.Scheme == "https") && !s.isNamed(u.Host, r)
 }
 
 // refuseHost answers a request for another host.

@@ -128,30 +128,6 @@ func TestServer_WithoutTokenForwardsCredentials(t *testing.T) {
 	}
 }
 
-func TestServer_RefusesPagesOfOtherSites(t *testing.T) {
-	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Hosts: []string{"gate.example"}})
-	for origin, want := range map[string]int{
-		"http://localhost:3000": 200, "https://127.0.0.1": 200, "https://gate.example": 200,
-		"app://obsidian.md": 200, "vscode-webview://x": 200, "file://": 200,
-		"https://evil.example": 403, "http://gate.example.evil:1": 403, "null": 403, "": 403, "http://[": 403, "HTTPS://evil.example": 403,
-	} {
-		if w := ask(s, request("POST", messages, "{}", "Origin", origin)); w.Code != want {
-			t.Errorf("Origin %q: %d, want %d", origin, w.Code, want)
-		}
-	}
-	for mode, want := range map[string]int{"no-cors": 403, "navigate": 200} { // an image of theirs, and a link
-		if w := ask(s, request("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", mode)); w.Code != want {
-			t.Errorf("%s from another site: %d, want %d", mode, w.Code, want)
-		}
-	}
-	for _, headers := range [][]string{{"Origin", "http://evil.example"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
-		headers = append(headers, "Content-Type", "application/json")
-		if w := ask(s, request("POST", "/-/waits/17", `{"do":"now"}`, headers...)); w.Code != 403 {
-			t.Errorf("%q below /-/: %d", headers, w.Code)
-		}
-	}
-}
-
 func TestServer_RefusesInTheFormOfTheAPI(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Token: "t"})
 	for target, want := range map[string]string{

@@ -25,16 +25,6 @@ const pagePath = "/-/ui/"
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// setPageGuards sets the headers of every answer that is not an upstream's, so that nothing in it runs in a
-// browser or becomes part of a page.
-func setPageGuards(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-}
-
 // hashed matches a name that changes with the file, as bundlers make it.
 var hashed = regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z.]+$`)
 
@@ -147,10 +137,10 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// isBrowser reports whether a browser opens the server's address. No API serves HTML there, so it gets the
-// page.
+// isBrowser reports whether a browser opens the server's address, or /-/. No API serves HTML there, so it gets
+// the page.
 func (s *Server) isBrowser(r *http.Request) bool {
-	return len(s.page) > 0 && r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+	return len(s.page) > 0 && (r.URL.Path == "/" || r.URL.Path == "/-/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 

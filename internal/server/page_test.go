@@ -61,13 +61,7 @@ func TestRoutes_AnswersRunNoScripts(t *testing.T) {
 		for _, token := range []string{"", "t0ken"} {
 			r := request("GET", path, "")
 			r.Header.Set("Accept", "text/html")
-			h := ask(paged(token), r).Header()
-			if got := h.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'") || strings.Contains(got, "self") || !strings.Contains(got, "frame-ancestors 'none'") {
-				t.Errorf("%s: %q", path, got)
-			}
-			if h.Get("Referrer-Policy") != "no-referrer" {
-				t.Errorf("%s: %v", path, h)
-			}
+			checkGuards(t, path, ask(paged(token), r).Header())
 		}
 	}
 	r := request("GET", "/-/ui/", "")
@@ -184,8 +178,10 @@ func TestPage_BrowserIsRedirected(t *testing.T) {
 	}{
 		{"GET", "/", html, true},
 		{"HEAD", "/", html, true},
+		{"GET", "/-/", html, true},
 		{"GET", "/", "*/*", false}, // an SDK that checks the server
 		{"GET", "/", "", false},
+		{"GET", "/-/", "*/*", false},
 		{"POST", "/", html, false},
 		{"GET", "/v1/models", html, false},
 	} {

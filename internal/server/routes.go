@@ -71,8 +71,6 @@ func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request)
 	case !slices.Contains(rt.Methods, r.Method):
 		w.Header().Set("Allow", strings.Join(rt.Methods, ", "))
 		rest.Refuse(w, http.StatusMethodNotAllowed, "%s takes %s", rest.Clip(r.URL.Path), strings.Join(rt.Methods, ", "))
-	case s.origins.Check(r) != nil:
-		rest.Refuse(w, http.StatusForbidden, "requests from pages of other sites are refused")
 	default:
 		rt.Serve(w, r)
 	}

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -50,6 +51,7 @@ type Config struct {
 
 	Token   string        // that requests need; "": none, for a server on a loopback address only
 	Hosts   []string      // names of the server, without ports, besides this machine's own
+	Origins []string      // of web pages that may use the server, besides its own; an origin is SCHEME://HOST[:PORT]
 	Grace   time.Duration // how long answers in progress may go on at shutdown; 0: 10 s
 	Log     *slog.Logger  // nil: slog.Default()
 	Version string        // for the index
@@ -60,13 +62,15 @@ type Server struct {
 	config        Config
 	token         [sha256.Size]byte
 	hosts         map[string]bool
-	origins       *http.CrossOriginProtection
+	origins       map[string]bool
+	guards        http.Header      // of every answer
 	page          map[string]asset // by name
 	mux           *http.ServeMux   // of the routes
 	routes        []rest.Route     // below /-/
 	readers       *stream.Readers
 	conversations *conversations.API // nil: there are none
-	refusals      refusals
+	refusals      refusals           // for the want of a token
+	refusedPages  refusals
 }
 
 // New returns a server. [Server.Run] serves it; as a handler in another server it leaves the bounds of
@@ -94,11 +98,15 @@ func New(c Config) *Server {
 		config:  c,
 		token:   sha256.Sum256([]byte(c.Token)),
 		hosts:   make(map[string]bool, len(c.Hosts)),
-		origins: http.NewCrossOriginProtection(),
+		origins: make(map[string]bool, len(c.Origins)),
+		guards:  answerGuards(),
 		readers: stream.NewReaders(c.Log),
 	}
 	for _, host := range c.Hosts {
 		s.hosts[hostname(strings.ToLower(host))] = true
+	}
+	for _, origin := range c.Origins {
+		s.origins[origin] = true
 	}
 	var err error
 	if s.page, err = readAssets(c.Page); err != nil {
@@ -106,7 +114,7 @@ func New(c Config) *Server {
 	}
 	if c.Conversations != nil {
 		s.conversations = &conversations.API{
-			Runner: c.Conversations, Settle: c.Settle, CheckOrigin: s.origins.Check, Readers: s.readers, Log: c.Log,
+			Runner: c.Conversations, Settle: c.Settle, Readers: s.readers, Log: c.Log,
 		}
 	}
 	s.route()
@@ -116,19 +124,16 @@ func New(c Config) *Server {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b := limitBody(w, r)
+	maps.Copy(w.Header(), s.guards)
 	switch {
 	case !s.isNamed(r.Host, r):
-		setPageGuards(w.Header())
 		s.refuseHost(w, r)
+	case s.isBrowser(r):
+		redirectToPage(w)
+	case !s.passBrowser(w, r):
 	case isOurs(r):
-		setPageGuards(w.Header())
 		w.Header().Set("Cache-Control", "no-store")
 		s.mux.ServeHTTP(w, r)
-	case s.isBrowser(r):
-		setPageGuards(w.Header())
-		redirectToPage(w)
-	case s.isForeign(r):
-		reject(w, r, http.StatusForbidden, "requests from web pages are refused, and the Origin of this one is another site")
 	case !s.admit(r):
 		s.refuseToken(w, r)
 	case s.readers.IsDraining():

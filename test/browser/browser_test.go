@@ -23,9 +23,12 @@ func missing() string {
 	if _, err := exec.LookPath("node"); err != nil {
 		return "there is no node: " + err.Error()
 	}
-	for _, part := range []string{"package-lock.json", "world.mjs", "fake.mjs", "node_modules/playwright-core", "node_modules/axe-core"} { // all of them, so that no result is cached for others
+	for _, part := range []string{ // all of them, so that no result is cached for others
+		"package-lock.json", "world.mjs", "fake.mjs", "node_modules/playwright-core", "node_modules/axe-core",
+		"../npm/node_modules/openai", "../npm/node_modules/@anthropic-ai/sdk", "../../internal/server/web/node_modules/esbuild",
+	} {
 		if _, err := os.Stat(part); err != nil {
-			return "the packages are missing, npm ci --prefix test/browser --ignore-scripts installs them: " + err.Error()
+			return "packages are missing, npm ci --ignore-scripts --prefix installs them, for test/browser, test/npm and internal/server/web: " + err.Error()
 		}
 	}
 	return ""

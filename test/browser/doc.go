@@ -2,8 +2,8 @@
 // has only tests.
 //
 // The tests are the *.test.mjs, which node runs. world.mjs starts the processes; fake.mjs is a server for states
-// that the real one does not reach on command. They need Chromium (Debian's, or the one in CHROMIUM) and two
+// that the real one does not reach on command. They need Chromium (Debian's, or the one in CHROMIUM) and
 // packages, and skip without them:
 //
-//	npm ci --prefix test/browser --ignore-scripts
+//	for p in test/browser test/npm internal/server/web; do npm ci --prefix $p --ignore-scripts; done
 package browser

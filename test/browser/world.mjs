@@ -41,7 +41,7 @@ async function run(args, env, message) {
 const undoing = new WeakMap()
 
 // undo runs a function after a test, the last one first: a page is closed before its server.
-function undo(t, what) {
+export function undo(t, what) {
   if (!undoing.has(t)) {
     const all = []
     undoing.set(t, all)
@@ -91,8 +91,17 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
 
 let shared
 
+const start = (...more) => chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: [...flags, ...more] })
+
 // browser returns the one browser of this process.
-export const browser = () => (shared ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags }))
+export const browser = () => (shared ??= start())
+
+// launch starts another one, with flags of its own.
+export async function launch(t, ...more) {
+  const own = await start(...more)
+  undo(t, () => own.close())
+  return own
+}
 
 export const close = async () => (await shared)?.close()
 

@@ -74,7 +74,7 @@ func (f *Flags) Read() (config.Config, error) {
 	if err != nil {
 		return c, command.WithCode(err, command.ExitConfig)
 	}
-	for _, name := range []string{"listen", "policy", "log", "hosts"} {
+	for _, name := range []string{"listen", "policy", "log", "hosts", "origins"} {
 		if err := f.override(&c, name); err != nil {
 			return c, err
 		}

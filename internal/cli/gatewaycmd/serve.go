@@ -86,7 +86,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	defer log.Close()
 	logWarnings(log.Logger, &t.Config)
 	served := server.Config{
-		Feed: feed.New(), History: history.Open("", log.Logger), Token: t.Token, Hosts: t.Config.Hosts, Log: log.Logger,
+		Feed: feed.New(), History: history.Open("", log.Logger), Token: t.Token, Hosts: t.Config.Hosts, Origins: t.Config.Origins, Log: log.Logger,
 		Version: command.Version(), Page: web.Files(),
 	}
 	end, err := c.extension.Attach(ctx, &served, &t.Config)

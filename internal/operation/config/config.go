@@ -24,10 +24,11 @@ const DefaultListen = "127.0.0.1:8484"
 
 // Config is a configuration: the values of the file, their overrides and the defaults.
 type Config struct {
-	File   string   // its path; "": no file
-	Listen string   // HOST:PORT
-	Hosts  []string // accepted Host names, besides this machine's own
-	Log    string   // debug, info, warn or error
+	File    string   // its path; "": no file
+	Listen  string   // HOST:PORT
+	Hosts   []string // accepted Host names, besides this machine's own
+	Origins []string // of web pages that may use the gateway, besides its own
+	Log     string   // debug, info, warn or error
 
 	token     secret
 	policy    choice
@@ -112,12 +113,12 @@ func (c *Config) complete() {
 	}
 }
 
-// Set overrides one of the fields listen, token, hosts, policy and log. origin is
+// Set overrides one of the fields listen, token, hosts, origins, policy and log. origin is
 // the source of the value, such as "--listen".
 func (c *Config) Set(field, value, origin string) error {
 	v := &node{kind: text, text: value}
 	switch field {
-	case "hosts":
+	case "hosts", "origins":
 		v = &node{kind: sequence}
 		for name := range strings.SplitSeq(value, ",") {
 			v.items = append(v.items, &node{kind: text, text: strings.TrimSpace(name)})

@@ -21,6 +21,7 @@ const integer = `# everything at once
 listen: 127.0.0.1:9000
 token: {env: GATEWAY_TOKEN}
 hosts: [gateway.internal, 10.0.0.7]
+origins: [http://localhost:5173, app://x]
 policy: night
 policies:
   night:
@@ -100,11 +101,16 @@ func TestUnits_ParseAndShow(t *testing.T) {
 // mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
-	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, policy, policies, upstreams, spool or log`},
+	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, origins, policy, policies, upstreams, spool or log`},
 	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"hosts: []", `1:8: an empty list; want a list of host names`},
+	{"origins: [http://x/]", `1:11: "http://x/"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
+	{"origins: ['*']", `1:11: "*"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
+	{"origins: [http://u@x]", `1:11: "http://***@x"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
+	{"origins: [localhost:80]", `1:11: "localhost:80"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
+	{"origins: [http://]", `1:11: "http://"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
 	{"hosts: [http://x]", `1:9: "http://x"; want a host without scheme and port, such as gateway.internal`},
 	{"policy: patent", `1:9: unknown policy "patent"; did you mean patient?`},
 	{"policy: {backoff: [5]}", `1:20: "5"; want a time above zero, such as 30s, 5m or 1d12h`},

@@ -13,6 +13,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("hosts", seq("a list of host names", host()), func(c *Config) *[]string { return &c.Hosts }, fieldDoc{
 			"The Host names that the gateway accepts, besides localhost and this machine's own addresses.", "", "no others",
 		}),
+		newField("origins", seq("a list of origins", origin()), func(c *Config) *[]string { return &c.Origins }, fieldDoc{
+			"The origins of web pages that may use the gateway and its API below /-/ from a browser, such as an app on another port.", "", "no pages but the gateway's own, and those of installed apps with a scheme of their own",
+		}),
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
 			"The retry policy of upstreams without a policy of their own.", "patient", "",
 		}),

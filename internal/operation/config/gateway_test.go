@@ -213,6 +213,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 	for _, set := range [][3]string{
 		{"listen", "127.0.0.1:7", "--listen"},
 		{"hosts", "a.example, b.example", "RIDETHROUGH_HOSTS"},
+		{"origins", "http://localhost:80, https://B.example:443", "RIDETHROUGH_ORIGINS"},
 		{"token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN"},
 		{"policy", own, "--policy"},
 		{"log", "warn", "--log"},
@@ -226,7 +227,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 	}
 	shown := strings.Join(strings.Fields(c.Show(true)), " ")
 	for _, want := range []string{
-		"listen: 127.0.0.1:7 # --listen", "hosts: [a.example, b.example] # RIDETHROUGH_HOSTS", "env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN",
+		"listen: 127.0.0.1:7 # --listen", "hosts: [a.example, b.example] # RIDETHROUGH_HOSTS", "origins: [http://localhost, https://b.example] # RIDETHROUGH_ORIGINS", "env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN",
 		"policy: backoff: [7s] # --policy", "max-total-wait: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "url: https://api.openai.com # default",
 	} {
 		if !strings.Contains(shown, want) {

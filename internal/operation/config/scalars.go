@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,21 @@ func host() codec[string] {
 		ok := strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._:-") == "" && s != ""
 		return ok && (!strings.Contains(s, ":") || net.ParseIP(s) != nil)
 	})
+}
+
+// origin is the codec of a web page's origin, in the form in which browsers send it.
+func origin() codec[string] {
+	known := schema{expected: "an origin such as http://localhost:5173 or https://app.example, without a path", Pattern: `^[A-Za-z][A-Za-z0-9+.-]*://[^/?#@ ]+$`}
+	return scalar(known, func(s string) (string, error) {
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || len(s) != len(u.Scheme+"://"+u.Host) {
+			return "", errForm
+		}
+		if usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; usual != "" {
+			u.Host = strings.TrimSuffix(u.Host, usual)
+		}
+		return u.Scheme + "://" + strings.ToLower(u.Host), nil
+	}, itself)
 }
 
 // baseURL is the codec of an upstream's base URL.

@@ -24,11 +24,10 @@ const (
 
 // API answers the operations on conversations. Its methods may be called concurrently.
 type API struct {
-	Runner      *conversation.Runner
-	Settle      func(conversation.Settings) (conversation.Settings, error) // completes and checks settings
-	CheckOrigin func(*http.Request) error                                  // refuses requests from the pages of other sites
-	Readers     *stream.Readers
-	Log         *slog.Logger
+	Runner  *conversation.Runner
+	Settle  func(conversation.Settings) (conversation.Settings, error) // completes and checks settings
+	Readers *stream.Readers
+	Log     *slog.Logger
 
 	sockets sync.WaitGroup // net/http does not wait for them
 }
