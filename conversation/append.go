@@ -25,7 +25,7 @@ func (r *Runner) catchUp(ctx context.Context, l *log) error {
 		return err
 	}
 	for _, rec := range records {
-		if err := l.fold(rec); err != nil {
+		if err := l.apply(rec); err != nil {
 			return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
 		}
 	}
@@ -33,23 +33,21 @@ func (r *Runner) catchUp(ctx context.Context, l *log) error {
 	return nil
 }
 
-// append adds records to a conversation as it stands. Where another writer was
-// first, it reads what that was, asks may whether it is still to be done, and
-// tries again: no writer waits for another, so one of them always succeeds.
-func (r *Runner) append(ctx context.Context, l *log, may func(*log) error, records func(now time.Time) ([]store.Record, error)) error {
+// append adds records about a turn to a conversation as it stands; contents returns what they are, see [encode].
+// Where another writer was first, it reads what that was, asks may whether it is still to be done, and tries
+// again: no writer waits for another, so one of them always succeeds.
+func (r *Runner) append(ctx context.Context, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
 	for {
 		if err := may(l); err != nil {
 			return err
 		}
 		now := time.Now().UTC()
-		added, err := records(now)
-		if err == nil {
-			err = l.addCaption(added)
-		}
+		added := contents(now)
+		records, err := l.encode(turnID, added, now)
 		if err != nil {
 			return err
 		}
-		end, err := r.Store.Append(ctx, l.id, l.at, added...)
+		end, err := r.Store.Append(ctx, l.id, l.at, records...)
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			if err := r.catchUp(ctx, l); err != nil {
@@ -59,14 +57,28 @@ func (r *Runner) append(ctx context.Context, l *log, may func(*log) error, recor
 		case err != nil:
 			return err
 		}
-		for i, rec := range added {
-			rec.N = l.at.N + 1 + int64(i)
-			if err := l.fold(rec); err != nil {
-				return err
-			}
+		for i, rec := range records {
+			l.fold(rec, added[i])
 		}
 		l.at = end
 		r.recent.see(l)
 		return nil
 	}
+}
+
+// encode returns the records of contents.
+func (l *log) encode(turnID string, contents []any, now time.Time) ([]store.Record, error) {
+	records := make([]store.Record, len(contents))
+	for i, c := range contents {
+		var err error
+		if records[i], err = encode(turnID, c, now); err != nil {
+			return nil, err
+		}
+	}
+	return records, l.addCaption(records)
+}
+
+// one is the contents of an append of one record.
+func one(content any) func(time.Time) []any {
+	return func(time.Time) []any { return []any{content} }
 }

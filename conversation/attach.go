@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -23,20 +24,17 @@ import (
 // the end of ctx is none.
 func (r *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &reader{runner: r, log: &log{id: conversation}, after: after}
-	var past []store.Record
+	f := &reader{runner: r, id: conversation, after: after}
+	var end store.Position
 	heard, err := r.Store.Subscribe(ctx, conversation) // first: what comes meanwhile is not missed
 	if err == nil {
-		past, f.log.at, err = store.Load(ctx, r.Store, conversation, 0)
+		end, err = r.Store.End(ctx, conversation)
 	}
 	return func(yield func(wire.Event, error) bool) {
 		defer cancel()
 		f.yield = yield
 		if err == nil {
-			err = f.take(past)
-		}
-		if err == nil {
-			err = f.log.check()
+			err = f.begin(ctx, end.N)
 		}
 		if err == nil {
 			err = f.follow(ctx, heard)
@@ -47,48 +45,83 @@ func (r *Runner) Attach(ctx context.Context, conversation string, after int64) i
 	}
 }
 
-// reader follows a conversation for one caller of Attach.
+// reader follows a conversation for one caller of Attach. It keeps nothing of the history.
 type reader struct {
 	runner *Runner
-	log    *log
-	after  int64 // what the reader has seen
+	id     string
+	at     int64 // the number of the last record that was read
+	after  int64 // what the caller has seen
 	yield  func(wire.Event, error) bool
-	works  int64 // the number of the last record of a worker: what passed by before it is stale
+	wait   store.Record // of the wait that the turn is in; zero: it is in none
+	works  int64        // the number of the last record of a worker: what passed by before it is stale
 }
 
 // errUnread ends an iteration that its reader has broken off.
 var errUnread = errors.New("the reader has broken off")
 
-// read yields the records behind those that were read.
-func (r *reader) read(ctx context.Context) error {
-	records, end, err := store.Load(ctx, r.runner.Store, r.log.id, r.log.at.N)
+// begin reads a conversation up to a record.
+func (f *reader) begin(ctx context.Context, end int64) error {
+	if end == 0 {
+		return fmt.Errorf("%w: %s", ErrNotFound, f.id)
+	}
+	return f.read(ctx, end)
+}
+
+// readOn reads what has been appended since.
+func (f *reader) readOn(ctx context.Context) error {
+	end, err := f.runner.Store.End(ctx, f.id)
 	if err != nil {
 		return err
 	}
-	r.log.at = end
-	return r.take(records)
+	return f.read(ctx, end.N)
 }
 
-// take applies records and yields those that the reader has not seen.
-func (r *reader) take(records []store.Record) error {
-	for _, record := range records {
-		if err := r.log.fold(record); err != nil {
-			return &store.Damage{Conversation: r.log.id, N: record.N, Why: err.Error()}
+// read reads the records up to a number.
+func (f *reader) read(ctx context.Context, end int64) error {
+	if f.at >= end {
+		return nil
+	}
+	for record, err := range f.runner.Store.Read(ctx, f.id, f.at) {
+		if err == nil {
+			err = f.take(record)
 		}
-		r.log.at.N = max(r.log.at.N, record.N)
-		if !byOthers(record.Type) {
-			r.works = record.N
-		}
-		if record.N <= r.after || !public(record.Type) {
-			continue
-		}
-		body, err := wire.Unmarshal(record.Type, record.Body)
 		if err != nil {
-			return &store.Damage{Conversation: r.log.id, N: record.N, Why: err.Error()}
+			return err
 		}
-		if !r.yield(wire.Event{Seq: record.N, Time: record.Time, Body: body}, nil) {
-			return errUnread
+		if f.at == end {
+			return nil
 		}
+	}
+	return &store.Damage{Conversation: f.id, N: f.at + 1, Why: "missing"}
+}
+
+// take notes a record, and yields its event if there is one that the caller has not seen.
+func (f *reader) take(record store.Record) error {
+	f.at = record.N
+	switch {
+	case record.N == 1 && record.Type != created:
+		return fmt.Errorf("%w: %s", ErrNotFound, f.id)
+	case record.Type == created:
+		if _, err := readCreation(record); err != nil {
+			return &store.Damage{Conversation: f.id, N: record.N, Why: err.Error()}
+		}
+	case record.Type == parked:
+		f.wait = record
+	case record.Type == running, public(record.Type) && !byOthers(record.Type):
+		f.wait = store.Record{} // its try has been made
+	}
+	if !byOthers(record.Type) {
+		f.works = record.N
+	}
+	if record.N <= f.after || !public(record.Type) {
+		return nil
+	}
+	body, err := wire.Unmarshal(record.Type, record.Body)
+	if err != nil {
+		return &store.Damage{Conversation: f.id, N: record.N, Why: err.Error()}
+	}
+	if !f.yield(wire.Event{Seq: record.N, Time: record.Time, Body: body}, nil) {
+		return errUnread
 	}
 	return nil
 }
@@ -113,75 +146,89 @@ func byOthers(kind string) bool {
 
 // stale reports whether an event is part of an answer that has been told of as a
 // whole: it passed by while the log was read.
-func (r *reader) stale(e wire.Event) bool {
+func (f *reader) stale(e wire.Event) bool {
 	t, _ := e.Body.(wire.Turn)
 	switch t.Event.(type) {
 	case turn.TextDelta, turn.ReasoningDelta:
-		return e.Seq < r.works
+		return e.Seq < f.works
 	}
 	return false
 }
 
 // follow yields events until ctx ends.
-func (r *reader) follow(ctx context.Context, heard <-chan store.Message) error {
-	if !r.waiting() {
-		return errUnread
+func (f *reader) follow(ctx context.Context, heard <-chan store.Message) error {
+	if err := f.yieldWait(); err != nil {
+		return err
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case h, ok := <-heard:
+		case m, ok := <-heard:
 			if !ok {
 				return context.Cause(ctx)
 			}
-			if err := r.hear(ctx, h); err != nil {
+			if err := f.hear(ctx, m); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// waiting yields the current wait of the turn, if there is one; false: the reader has broken off.
-func (r *reader) waiting() bool {
-	w := r.log.now.waits
-	if w == nil {
-		return true
+// yieldWait yields the current wait of the turn, if there is one.
+func (f *reader) yieldWait() error {
+	if f.wait.N == 0 {
+		return nil
+	}
+	w, err := read[park](f.wait)
+	if err != nil {
+		return &store.Damage{Conversation: f.id, N: f.wait.N, Why: err.Error()}
 	}
 	now := time.Now()
-	retry := w.Retry
-	retry.Verdict.Wait = max(0, w.Due.Sub(now))
-	return r.yield(wire.Event{Seq: r.log.at.N, Time: now, Body: wire.Turn{
-		Ref: wire.Ref{ConversationID: r.log.id, TurnID: r.log.now.id}, Event: retry,
-	}}, nil)
+	w.Verdict.Wait = max(0, w.Due.Sub(now))
+	ref := wire.Ref{ConversationID: f.id, TurnID: f.wait.Turn}
+	if !f.yield(wire.Event{Seq: f.at, Time: now, Body: wire.Turn{Ref: ref, Event: w.Retry}}, nil) {
+		return errUnread
+	}
+	return nil
 }
 
 // hear handles a message.
-func (r *reader) hear(ctx context.Context, h store.Message) error {
-	gap := len(h.Records) > 0 && h.Records[0].N > r.log.at.N+1
-	if h.Gap || gap {
-		if err := r.read(ctx); err != nil {
+func (f *reader) hear(ctx context.Context, m store.Message) error {
+	if m.Gap || len(m.Records) > 0 && m.Records[0].N > f.at+1 {
+		if err := f.readOn(ctx); err != nil {
 			return err
 		}
 	}
-	if h.Gap && !r.waiting() { // it may have passed by unseen
-		return errUnread
-	}
-	if len(h.Records) > 0 {
-		fresh := h.Records
-		for len(fresh) > 0 && fresh[0].N <= r.log.at.N {
-			fresh = fresh[1:]
+	if m.Gap { // the wait may have passed by unseen
+		if err := f.yieldWait(); err != nil {
+			return err
 		}
-		return r.take(fresh)
 	}
-	if string(h.Data) == sayGone {
+	for _, record := range m.Records {
+		if record.N <= f.at {
+			continue
+		}
+		if err := f.take(record); err != nil {
+			return err
+		}
+	}
+	if len(m.Records) > 0 {
+		return nil
+	}
+	return f.hearEvent(m.Data)
+}
+
+// hearEvent handles what passes by.
+func (f *reader) hearEvent(data []byte) error {
+	if string(data) == sayGone {
 		return store.ErrDeleted
 	}
 	var e wire.Event
-	if json.Unmarshal(h.Data, &e) != nil || r.stale(e) {
+	if json.Unmarshal(data, &e) != nil || f.stale(e) {
 		return nil // not ours, or too late
 	}
-	if !r.yield(e, nil) {
+	if !f.yield(e, nil) {
 		return errUnread
 	}
 	return nil

@@ -1,12 +1,12 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -129,19 +129,17 @@ func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	if err != nil {
 		return err
 	}
+	turnID = cmp.Or(turnID, l.now.id)
 	underWay := func(l *log) error {
 		switch {
-		case l.idle() || turnID != "" && turnID != l.now.id:
+		case l.idle() || turnID != l.now.id:
 			return ErrIdle
 		case l.now.abort:
 			return ErrStopped
 		}
 		return nil
 	}
-	err = r.append(ctx, l, underWay, func(now time.Time) ([]store.Record, error) {
-		rec, err := record(abortRequested, l.now.id, struct{}{}, now)
-		return []store.Record{rec}, err
-	})
+	err = r.append(ctx, l, turnID, underWay, one(abort{}))
 	switch {
 	case err != nil && !errors.Is(err, ErrStopped):
 		return err

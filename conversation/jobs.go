@@ -99,7 +99,7 @@ func (r *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	w := &worker{runner: r, log: l, turn: e.Turn, job: e.ID, epoch: l.now.epoch, now: e.Now}
 	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
 		if l.now.held { // its worker has died in a wait: from here on no worker holds it
-			if err := w.appendRecord(ctx, released, struct{}{}); err != nil {
+			if err := w.appendNote(ctx, release{}); err != nil {
 				return err
 			}
 		}

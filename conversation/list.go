@@ -30,7 +30,7 @@ func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}
 	if head.First.Type == created {
-		if err := l.fold(head.First); err != nil {
+		if err := l.apply(head.First); err != nil {
 			return v, true, err
 		}
 	}
@@ -43,10 +43,10 @@ func viewOfHead(head store.Head) (v View, ok bool, err error) {
 // History yields what is kept of a conversation behind a number, as [Runner.Attach] does, and ends there.
 func (r *Runner) History(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		f := &reader{runner: r, log: &log{id: conversation}, after: after, yield: yield}
-		err := f.read(ctx)
+		f := &reader{runner: r, id: conversation, after: after, yield: yield}
+		end, err := r.Store.End(ctx, conversation)
 		if err == nil {
-			err = f.log.check()
+			err = f.begin(ctx, end.N)
 		}
 		if err != nil && err != errUnread {
 			yield(wire.Event{}, err)

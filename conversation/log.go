@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -55,54 +54,49 @@ type current struct {
 	metrics turn.Metrics // of what has passed
 }
 
-// fold applies a record.
-func (l *log) fold(r store.Record) error {
+// apply applies a record that was read.
+func (l *log) apply(r store.Record) error {
+	content, err := decode(r)
+	if err == nil {
+		l.fold(r, content)
+	}
+	return err
+}
+
+// fold applies a record with this content.
+func (l *log) fold(r store.Record, content any) {
 	l.touched = r.Time
-	switch r.Type {
-	case created:
-		l.born = r.Time
-		var err error
-		l.settings, err = readCreation(r)
-		return err
-	case changed:
-		return l.change(r)
-	case inputQueued:
-		return l.queue(r)
-	case inputRemoved:
+	switch c := content.(type) {
+	case creation:
+		l.born, l.settings = r.Time, c.Settings
+	case wire.ConversationChanged:
+		l.settings, l.changed = c.Settings, true
+	case wire.InputQueued:
+		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time})
+	case wire.InputRemoved:
 		l.take(r.Turn)
-		return nil
-	case steers:
+	case steer:
 		for i := range l.inputs {
 			l.inputs[i].Steers = l.inputs[i].Steers || l.inputs[i].ID == r.Turn
 		}
-		return nil
-	case running, released, parked, crashed, abortRequested:
-		return l.progress(r)
+	case wire.Turn:
+		l.event(r, c.Event)
+	case note:
+		l.progress(r, c)
 	}
-	e, err := eventOf(r)
-	if err != nil || e == nil {
-		return err
-	}
-	l.event(r, e)
-	return nil
 }
 
 // queue applies an input: a new one, or another text for one that waits.
-func (l *log) queue(r store.Record) error {
-	var in wire.InputQueued
-	if err := json.Unmarshal(r.Body, &in); err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == r.Turn }); i >= 0 {
+func (l *log) queue(in Input) {
+	if i := slices.IndexFunc(l.inputs, func(there Input) bool { return there.ID == in.ID }); i >= 0 {
 		l.inputs[i].Text = in.Text
-		return nil
+		return
 	}
 	if l.known == nil {
 		l.known = map[string]bool{}
 	}
-	l.known[r.Turn] = true
-	l.inputs = append(l.inputs, Input{ID: r.Turn, Text: in.Text, At: r.Time})
-	return nil
+	l.known[in.ID] = true
+	l.inputs = append(l.inputs, in)
 }
 
 // take takes an input out of the queue.
@@ -110,34 +104,24 @@ func (l *log) take(id string) {
 	l.inputs = slices.DeleteFunc(l.inputs, func(in Input) bool { return in.ID == id })
 }
 
-// progress applies a record of the turn in progress.
-func (l *log) progress(r store.Record) error {
+// progress applies a note about the turn in progress.
+func (l *log) progress(r store.Record, n note) {
 	l.open(r.Turn, r.Time)
-	switch r.Type {
-	case running:
-		var v run
-		err := json.Unmarshal(r.Body, &v)
+	switch n := n.(type) {
+	case run:
 		l.waited(r.Time)
 		l.begin(r.Turn)
-		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = v.Epoch, v.Job, v.Run, v.Failed, time.Time{}, true
-		return err
-	case parked:
-		var v park
-		err := json.Unmarshal(r.Body, &v)
+		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, time.Time{}, true
+	case park:
 		l.waited(r.Time) // of two waits of one worker, a try has been between
-		l.now.run, l.now.waits, l.now.since, l.now.held = v.Run, &v, r.Time, v.Held
-		return err
-	case crashed:
-		var v crash
-		err := json.Unmarshal(r.Body, &v)
-		l.now.failed, l.now.due, l.now.held = v.Run, v.WakeAt, false
-		return err
-	case released:
+		l.now.run, l.now.waits, l.now.since, l.now.held = n.Run, &n, r.Time, n.Held
+	case crash:
+		l.now.failed, l.now.due, l.now.held = n.Run, n.WakeAt, false
+	case release:
 		l.now.held = false
-	case abortRequested:
+	case abort:
 		l.now.abort = true
 	}
-	return nil
 }
 
 // open makes a turn the one in progress, if it is not.

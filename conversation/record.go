@@ -29,22 +29,79 @@ const (
 // format is that of the records of this version. The first record has it.
 const format = 1
 
+// note is the content of a record that is no event: it is for the worker that resumes the turn.
+type note interface{ note() string }
+
+// The notes without content.
+type (
+	steer   struct{} // an input steers the turn in progress
+	release struct{} // a worker has handed its turn back
+	abort   struct{} // a user or an operator stops the turn
+)
+
+func (creation) note() string { return created }
+func (steer) note() string    { return steers }
+func (run) note() string      { return running }
+func (release) note() string  { return released }
+func (park) note() string     { return parked }
+func (crash) note() string    { return crashed }
+func (abort) note() string    { return abortRequested }
+
+// encode returns the record of a content: a [wire.Body], or a note.
+func encode(turnID string, content any, now time.Time) (r store.Record, err error) {
+	r = store.Record{Time: now, Turn: turnID}
+	switch c := content.(type) {
+	case note:
+		r.Type = c.note()
+		r.Body, err = json.Marshal(c)
+	case wire.Body:
+		r.Type = wire.Type(c)
+		r.Body, err = wire.Marshal(c)
+	default:
+		err = fmt.Errorf("record of a %T", content)
+	}
+	return r, err
+}
+
+// decode returns the content of a record.
+func decode(r store.Record) (any, error) {
+	switch r.Type {
+	case created:
+		return readCreation(r)
+	case steers:
+		return steer{}, nil
+	case running:
+		return read[run](r)
+	case released:
+		return release{}, nil
+	case parked:
+		return read[park](r)
+	case crashed:
+		return read[crash](r)
+	case abortRequested:
+		return abort{}, nil
+	}
+	return wire.Unmarshal(r.Type, r.Body)
+}
+
+func read[T any](r store.Record) (content T, err error) {
+	err = json.Unmarshal(r.Body, &content)
+	return content, err
+}
+
 // creation is the first record of a conversation.
 type creation struct {
 	Format int `json:"format"`
 	Settings
 }
 
-// readCreation returns the settings of a first record.
-func readCreation(r store.Record) (Settings, error) {
-	var c creation
-	if err := json.Unmarshal(r.Body, &c); err != nil {
-		return c.Settings, err
+// readCreation reads a first record.
+func readCreation(r store.Record) (creation, error) {
+	c, err := read[creation](r)
+	if err == nil && c.Format != format {
+		err = fmt.Errorf("the conversation has record format %d of another version of ridethrough; this version reads format %d", c.Format, format)
 	}
-	if c.Format != format {
-		return c.Settings, fmt.Errorf("the conversation has record format %d of another version of ridethrough; this version reads format %d", c.Format, format)
-	}
-	return c.Settings, nil
+	return c, err
 }
 
 // Settings are what the turns of a conversation are made with.
@@ -96,6 +153,15 @@ func (p *park) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// redacted returns the note as its record has it, without what must not be shown of the fault.
+func (p park) redacted() (shown park, err error) {
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = json.Unmarshal(text, &shown)
+	}
+	return shown, err
+}
+
 // crash is the record of a worker that has failed for a reason other than a provider.
 type crash struct {
 	Run     policy.Run `json:"run"` // of the supervisor's policy
@@ -103,28 +169,12 @@ type crash struct {
 	Message string     `json:"message"`
 }
 
-// record returns a record that is no event of a turn.
-func record(kind, turnID string, body any, now time.Time) (store.Record, error) {
-	text, err := json.Marshal(body)
-	return store.Record{Time: now, Turn: turnID, Type: kind, Body: text}, err
-}
-
 // EventRecord returns the record of a turn's event.
 func EventRecord(conversation, turnID string, e turn.Event, now time.Time) (store.Record, error) {
-	text, err := wire.Marshal(wire.Turn{Ref: wire.Ref{ConversationID: conversation, TurnID: turnID}, Event: e})
-	return store.Record{Time: now, Turn: turnID, Type: turn.Type(e), Body: text}, err
+	return encode(turnID, wire.Turn{Ref: wire.Ref{ConversationID: conversation, TurnID: turnID}, Event: e}, now)
 }
 
 // CreatedRecord returns the record that the log of a conversation starts with.
 func CreatedRecord(s Settings, now time.Time) (store.Record, error) {
-	return record(created, "", creation{format, s}, now)
-}
-
-// eventOf returns the turn's event in a record; nil: there is none.
-func eventOf(r store.Record) (turn.Event, error) {
-	e, err := turn.Unmarshal(r.Type, r.Body)
-	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", r.N, err)
-	}
-	return e, nil
+	return encode("", creation{format, s}, now)
 }

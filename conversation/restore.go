@@ -38,7 +38,7 @@ func (r *Runner) Restore(ctx context.Context, conversation string, records []sto
 	}
 	added = len(missing)
 	if added > 0 && given.now.held {
-		rec, err := record(released, given.now.id, struct{}{}, time.Now().UTC())
+		rec, err := encode(given.now.id, release{}, time.Now().UTC())
 		if err != nil {
 			return 0, err
 		}
@@ -68,7 +68,7 @@ func unfold(conversation string, records []store.Record) (*log, error) {
 		if r.N != int64(i+1) {
 			return nil, fmt.Errorf("%w: %s: record %d stands in the place of %d", store.ErrInvalid, conversation, r.N, i+1)
 		}
-		if err := l.fold(r); err != nil {
+		if err := l.apply(r); err != nil {
 			return nil, fmt.Errorf("%w: %s: record %d: %w", store.ErrInvalid, conversation, r.N, err)
 		}
 	}

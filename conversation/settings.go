@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"time"
 
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
@@ -27,23 +26,12 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 		}
 		return nil
 	}
-	err = r.append(ctx, l, differ, func(now time.Time) ([]store.Record, error) {
-		rec, err := record(changed, "", wire.ConversationChanged{ConversationID: l.id, Settings: s}, now)
-		return []store.Record{rec}, err
-	})
+	err = r.append(ctx, l, "", differ, one(wire.ConversationChanged{ConversationID: l.id, Settings: s}))
 	if err != nil && !errors.Is(err, errKnown) {
 		return err
 	}
 	r.cache.put(l)
 	return nil
-}
-
-// change applies other settings.
-func (l *log) change(r store.Record) error {
-	var s Settings
-	err := json.Unmarshal(r.Body, &s)
-	l.settings, l.changed = s, true
-	return err
 }
 
 // caption is what lists show of a conversation that has been changed. They read
@@ -77,12 +65,13 @@ func (l *log) addCaption(records []store.Record) error {
 
 // captionedSettings returns settings as far as the last record of a log tells of them.
 func captionedSettings(s Settings, last store.Record) Settings {
+	if last.Type == changed {
+		if now, err := read[Settings](last); err == nil {
+			return now
+		}
+	}
 	var c captioned
-	var l log
-	switch {
-	case last.Type == changed && l.change(last) == nil:
-		return l.settings
-	case json.Unmarshal(last.Body, &c) == nil && c.Caption != nil:
+	if json.Unmarshal(last.Body, &c) == nil && c.Caption != nil {
 		s.Model, s.Title = c.Caption.Model, c.Caption.Title
 	}
 	return s

@@ -103,10 +103,7 @@ func (r *Runner) recordInput(ctx context.Context, l *log, id, text string, may f
 		}
 		return may(l)
 	}
-	err := r.append(ctx, l, missing, func(now time.Time) ([]store.Record, error) {
-		rec, err := record(inputQueued, id, wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text}, now)
-		return []store.Record{rec}, err
-	})
+	err := r.append(ctx, l, id, missing, one(wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text}))
 	if errors.Is(err, errKnown) {
 		return nil
 	}
@@ -155,21 +152,18 @@ func checkText(text string) error {
 }
 
 // changeInput appends a record about an input that waits.
-func (r *Runner) changeInput(ctx context.Context, conversation, input, kind string, body func(wire.Ref) any) error {
+func (r *Runner) changeInput(ctx context.Context, conversation, input string, content any) error {
 	l, err := r.load(ctx, conversation)
 	if err != nil {
 		return err
 	}
 	waiting := func(l *log) error {
-		if !l.waits(input) || kind != inputRemoved && l.empty(input) {
+		if _, removes := content.(wire.InputRemoved); !l.waits(input) || !removes && l.empty(input) {
 			return ErrNotQueued
 		}
 		return nil
 	}
-	return r.append(ctx, l, waiting, func(now time.Time) ([]store.Record, error) {
-		rec, err := record(kind, input, body(wire.Ref{ConversationID: conversation, TurnID: input}), now)
-		return []store.Record{rec}, err
-	})
+	return r.append(ctx, l, input, waiting, one(content))
 }
 
 // Edit replaces the text of an input that waits.
@@ -177,18 +171,18 @@ func (r *Runner) Edit(ctx context.Context, conversation, input, text string) err
 	if err := checkText(text); err != nil {
 		return err
 	}
-	return r.changeInput(ctx, conversation, input, inputQueued, func(c wire.Ref) any { return wire.InputQueued{Ref: c, Text: text} })
+	return r.changeInput(ctx, conversation, input, wire.InputQueued{Ref: wire.Ref{ConversationID: conversation, TurnID: input}, Text: text})
 }
 
 // Remove removes an input that waits.
 func (r *Runner) Remove(ctx context.Context, conversation, input string) error {
-	return r.changeInput(ctx, conversation, input, inputRemoved, func(c wire.Ref) any { return wire.InputRemoved{Ref: c} })
+	return r.changeInput(ctx, conversation, input, wire.InputRemoved{Ref: wire.Ref{ConversationID: conversation, TurnID: input}})
 }
 
 // Steer lets the turn in progress take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (r *Runner) Steer(ctx context.Context, conversation, input string) error {
-	if err := r.changeInput(ctx, conversation, input, steers, func(c wire.Ref) any { return c }); err != nil {
+	if err := r.changeInput(ctx, conversation, input, steer{}); err != nil {
 		return err
 	}
 	l, err := r.load(ctx, conversation)

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // worker works on one turn.
@@ -88,11 +89,10 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 		}
 		return nil
 	}
-	err = w.runner.append(ctx, w.log, free, func(now time.Time) ([]store.Record, error) {
+	err = w.runner.append(ctx, w.log, w.turn, free, func(now time.Time) []any {
 		var start, failed policy.Run
 		input, start, failed = w.resumePoint(now) // each time anew: the log may have gone on
-		r, err := record(running, w.turn, run{Epoch: w.epoch, Job: w.job, Worker: w.runner.Name, Run: start, Failed: failed}, now)
-		return []store.Record{r}, err
+		return []any{run{Epoch: w.epoch, Job: w.job, Worker: w.runner.Name, Run: start, Failed: failed}}
 	})
 	return input, err
 }
@@ -210,15 +210,12 @@ func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
-	return w.runner.append(ctx, w.log, may, func(now time.Time) ([]store.Record, error) {
-		records := make([]store.Record, len(events))
+	return w.runner.append(ctx, w.log, w.turn, may, func(time.Time) []any {
+		contents := make([]any, len(events))
 		for i, e := range events {
-			var err error
-			if records[i], err = EventRecord(w.log.id, w.turn, e, now); err != nil {
-				return nil, err
-			}
+			contents[i] = wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}
 		}
-		return records, nil
+		return contents
 	})
 }
 
@@ -245,14 +242,11 @@ func (l *log) steered(events []turn.Event) error {
 	return nil
 }
 
-// appendRecord appends a record about the turn.
-func (w *worker) appendRecord(ctx context.Context, kind string, body any) error {
+// appendNote appends a note about the turn.
+func (w *worker) appendNote(ctx context.Context, n note) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.runner.append(ctx, w.log, w.checkEpoch, func(now time.Time) ([]store.Record, error) {
-		r, err := record(kind, w.turn, body, now)
-		return []store.Record{r}, err
-	})
+	return w.runner.append(ctx, w.log, w.turn, w.checkEpoch, one(n))
 }
 
 // steering returns the inputs that steer the turn.
@@ -282,7 +276,10 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 		return w.caller.Wait(ctx, n.Verdict.Wait) // continues after an early probe
 	}
 	stays := n.Verdict.Wait <= w.runner.ParkAfter
-	err := w.appendRecord(context.WithoutCancel(ctx), parked, park{turn.Retry{Name: w.asked, Wait: n}, stays})
+	p, err := park{turn.Retry{Name: w.asked, Wait: n}, stays}.redacted()
+	if err == nil {
+		err = w.appendNote(context.WithoutCancel(ctx), p)
+	}
 	w.flushDeferred(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -372,7 +369,7 @@ func lengthen(d time.Duration) time.Duration {
 
 // release hands the turn back: the runner ends, and another one resumes it.
 func (w *worker) release(ctx context.Context, why error) error {
-	if err := w.appendRecord(context.WithoutCancel(ctx), released, struct{}{}); err != nil {
+	if err := w.appendNote(context.WithoutCancel(ctx), release{}); err != nil {
 		return err
 	}
 	return why
@@ -393,7 +390,7 @@ func (w *worker) supervise(ctx context.Context, f *failed) error {
 		return w.giveUp(ctx, f)
 	}
 	due := now.Add(verdict.Wait)
-	if err := w.appendRecord(ctx, crashed, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
+	if err := w.appendNote(ctx, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
 		return err
 	}
 	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due)
