@@ -16,6 +16,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/store/internal/limit"
@@ -37,6 +39,8 @@ var (
 	// ErrUnavailable reports that the store's servers did not answer in time. The
 	// operation may have taken effect.
 	ErrUnavailable = errors.New("the store does not answer")
+	// ErrNotOpen reports that the store is being opened, or cannot be opened. The operation has no effect.
+	ErrNotOpen = errors.New("the store is not open")
 	// ErrInUse reports that another process has the store open.
 	ErrInUse = errors.New("the store is in use")
 	// ErrClosed reports that the store was closed.
@@ -76,4 +80,45 @@ type Health struct {
 	Due         int64         // jobs that wait for a worker
 	Leased      int64         // jobs that a worker has
 	Warnings    []string      // what an operator should look into, in sentences
+	Losses      []Loss        // of acknowledged writes, until an operator has them forgotten; oldest first
+}
+
+// Loss is what a store has lost after it was acknowledged: messages with records of logs or with jobs.
+type Loss struct {
+	Noticed      time.Time
+	Jobs         bool   // they were jobs; false: records
+	First, Last  uint64 // the back end's sequence numbers that the lost messages are among
+	Messages     uint64 // how many are lost
+	Conversation string // whose records; "": jobs, or not known
+	N            int64  // the number of the first lost record of the conversation; 0: not known
+}
+
+// String returns the loss as a sentence without a full stop.
+func (l Loss) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d acknowledged %s lost", l.Noticed.UTC().Format(time.RFC3339), l.Messages, l.noun())
+	if l.Conversation != "" {
+		fmt.Fprintf(&b, " of conversation %s", l.Conversation)
+	}
+	if l.N > 0 {
+		fmt.Fprintf(&b, " from record %d on", l.N)
+	}
+	if l.First == l.Last {
+		fmt.Fprintf(&b, " (number %d of the stream)", l.First)
+	} else {
+		fmt.Fprintf(&b, " (among numbers %d to %d of the stream)", l.First, l.Last)
+	}
+	return b.String()
+}
+
+func (l Loss) noun() string {
+	switch {
+	case l.Jobs && l.Messages == 1:
+		return "job was"
+	case l.Jobs:
+		return "jobs were"
+	case l.Messages == 1:
+		return "message was"
+	}
+	return "messages were"
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/background"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -66,30 +66,22 @@ func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, 
 // closeTime is how long a store may take to close.
 const closeTime = 10 * time.Second
 
-// OpenDir opens the conversations in a directory and runs their turns, until ctx ends and end is called.
-// Turns in progress are then released for the process that opens the directory next.
-func (w Agents) OpenDir(ctx context.Context, dir string, log *slog.Logger) (host *conversation.Runner, end func(), err error) {
-	store, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
-	if err != nil {
-		return nil, nil, fmt.Errorf("open conversations in %s: %w", dir, err)
-	}
-	host, end = w.Start(ctx, store, log)
-	return host, end, nil
-}
-
 // Runner returns the runner of the conversations in a store.
 func (w Agents) Runner(store store.Store, log *slog.Logger) *conversation.Runner {
 	name, _ := os.Hostname() // it is only for the logs
 	return conversation.New(conversation.Config{Store: store, Agent: w.Agent, Name: name, OnEvent: w.Watch, Log: log})
 }
 
-// Start runs the turns of the conversations in a store, until ctx ends and end is
-// called, which closes the store.
-func (w Agents) Start(ctx context.Context, store store.Store, log *slog.Logger) (host *conversation.Runner, end func()) {
+// Start runs the turns of the conversations in a store as soon as it is open, until ctx ends and end is
+// called, which closes the store. Turns in progress are then released for the process that opens it next.
+func (w Agents) Start(ctx context.Context, store *background.Store, log *slog.Logger) (host *conversation.Runner, end func()) {
 	host = w.Runner(store, log)
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
 	working.Go(func() {
+		if store.Wait(ctx) != nil {
+			return // the store has logged why
+		}
 		if err := host.Run(ctx); err != nil {
 			log.Error("run conversations", "error", err)
 		}

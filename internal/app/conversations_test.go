@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/background"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -62,16 +65,14 @@ func TestAgents_AgentFollowsSettings(t *testing.T) {
 	}
 }
 
-func TestOpenDir_ReopensConversations(t *testing.T) {
+func TestStart_ReopensConversations(t *testing.T) {
 	dir, w := t.TempDir(), worlds("ANTHROPIC_API_KEY=k")
 	log := slog.New(slog.DiscardHandler)
 	for range 2 {
-		host, end, err := w.OpenDir(t.Context(), dir, log)
-		if err != nil {
-			t.Fatalf("open store: %v", err)
-		}
-		if _, _, err := w.OpenDir(t.Context(), dir, log); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("two have it: %v", err)
+		opened := openDir(dir)
+		host, end := w.Start(t.Context(), opened, log)
+		if err := opened.Wait(t.Context()); err != nil {
+			t.Fatalf("wait for the store: %v", err)
 		}
 		id, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "claude-opus-4-5", Title: "kept"})
 		if err != nil && !errors.Is(err, conversation.ErrExists) {
@@ -82,6 +83,41 @@ func TestOpenDir_ReopensConversations(t *testing.T) {
 		}
 		end()
 	}
+}
+
+// openDir opens a store in a directory, in the background.
+func openDir(dir string) *background.Store {
+	return background.Open(func(ctx context.Context) (store.Store, error) {
+		return jetstream.Open(ctx, jetstream.Config{Dir: dir})
+	}, slog.New(slog.DiscardHandler))
+}
+
+func TestStart_RunsTurnsOnceTheStoreIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := worlds("ANTHROPIC_API_KEY=k")
+		opened := background.Open(func(context.Context) (store.Store, error) {
+			time.Sleep(time.Minute)
+			return store.Memory(), nil
+		}, slog.New(slog.DiscardHandler))
+		began := time.Now()
+		host, end := w.Start(t.Context(), opened, slog.New(slog.DiscardHandler))
+		settings := conversation.Settings{Model: "claude-opus-4-5"}
+		if _, err := host.Create(t.Context(), "c1", settings); time.Since(began) > time.Minute || !errors.Is(err, store.ErrNotOpen) {
+			t.Errorf("create while the store is opened: got %v, want %v", err, store.ErrNotOpen)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, err := host.Create(t.Context(), "c1", settings); err != nil {
+			t.Errorf("create in an open store: %v", err)
+		}
+		if h, err := opened.Health(t.Context()); err != nil || h.Mode != "memory" {
+			t.Errorf("health: got %+v, %v", h, err)
+		}
+		end()
+		if _, err := opened.Health(t.Context()); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("health after the end: got %v, want %v", err, store.ErrClosed)
+		}
+	})
 }
 
 func ExampleAgents_Validate() {
@@ -96,23 +132,27 @@ func ExampleAgents_Validate() {
 }
 
 // The next process that opens the directory finds the conversation.
-func ExampleAgents_OpenDir() {
+func ExampleAgents_Start() {
 	dir, err := os.MkdirTemp("", "conversations")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
 	ctx, w := context.Background(), worlds("OPENAI_API_KEY=sk")
-	host, end, err := w.OpenDir(ctx, dir, slog.New(slog.DiscardHandler))
-	if err != nil {
+	log := slog.New(slog.DiscardHandler)
+	opened := openDir(dir)
+	host, end := w.Start(ctx, opened, log)
+	if err := opened.Wait(ctx); err != nil {
 		panic(err)
 	}
 	_, _ = host.Create(ctx, "c1", conversation.Settings{Model: "openai/gpt-5", Title: "Files"})
 	end()
-	if host, end, err = w.OpenDir(ctx, dir, slog.New(slog.DiscardHandler)); err != nil {
+	opened = openDir(dir)
+	host, end = w.Start(ctx, opened, log)
+	defer end()
+	if err := opened.Wait(ctx); err != nil {
 		panic(err)
 	}
-	defer end()
 	c, err := host.Get(ctx, "c1")
 	fmt.Println(c.Settings.Title, err)
 	// Output: Files <nil>

@@ -65,6 +65,7 @@ var house = []row{
 		floor: 2, path: "store/jetstream", uses: "store store/internal/disk store/internal/limit",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
+	{floor: 2, path: "store/background", uses: "store retry"},
 	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry turn wire"},
 
 	// floor 3: faces, and what we test with
@@ -83,7 +84,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent council store store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
+		uses: "agent council store store/background store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn"},
 	{
@@ -108,7 +109,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "internal/dialect fault fault/classify policy council conversation internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "internal/dialect fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/watchdog"},
@@ -121,7 +122,7 @@ var house = []row{
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
-	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/jetstream", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
@@ -140,7 +141,7 @@ var house = []row{
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
 			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
-			"llm policy store tool tool/mcp turn wire",
+			"llm policy store store/background tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},
 	{

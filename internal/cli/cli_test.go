@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +158,22 @@ func (s process) waitForLog(t *testing.T, msg string) map[string]any {
 		}
 	}
 	t.Fatalf("the command ended without logging %q", msg)
+	return nil
+}
+
+// waitForLogs waits for the lines with several messages, in any order.
+func (s process) waitForLogs(t *testing.T, messages ...string) map[string]map[string]any {
+	t.Helper()
+	found := map[string]map[string]any{}
+	for line := range s.lines {
+		if msg, _ := line["msg"].(string); slices.Contains(messages, msg) {
+			found[msg] = line
+		}
+		if len(found) == len(messages) {
+			return found
+		}
+	}
+	t.Fatalf("the command ended with only %d of the messages %q in its log", len(found), messages)
 	return nil
 }
 

@@ -81,24 +81,38 @@ func TestServe_DataDirectory(t *testing.T) {
 	if got := first.waitForLog(t, "conversations")["data"]; got != filepath.Join(dir, "a") {
 		t.Errorf("logged data directory %v, want %s", got, filepath.Join(dir, "a"))
 	}
-	for _, c := range []struct{ env, args, want string }{
-		{"", "--data=" + file, "open conversations in"},
-		{"RIDETHROUGH_DATA=" + file, "", "open conversations in"},
-		{"", "--data=" + filepath.Join(dir, "a"), "in use"},
-	} {
-		args := append([]string{"serve", "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)
-		if code, _, errs := run(t, strings.Fields(c.env), args...); code != 1 || !strings.Contains(errs, c.want) {
-			t.Errorf("%v: %d %s", c, code, errs)
-		}
-	}
-	// The default directory is optional.
-	unasked := startIn(t, []string{"XDG_DATA_HOME=" + file}, "serve", "--listen", "127.0.0.1:0")
-	unasked.waitForLog(t, "conversations are off: cannot open their store")
 	unwanted := startIn(t, []string{"XDG_DATA_HOME=" + dir}, "serve", "--listen", "127.0.0.1:0", "--data", "none")
-	for _, s := range []process{unasked, unwanted} {
-		url := s.waitForLog(t, "listening")["url"].(string)
-		if status, text := call(t, "GET", url+"/-/conversations", ""); status != 404 {
-			t.Errorf("GET conversations: %d %s, want 404", status, text)
+	url := unwanted.waitForLog(t, "listening")["url"].(string)
+	if status, text := call(t, "GET", url+"/-/conversations", ""); status != 404 {
+		t.Errorf("GET conversations with --data none: %d %s, want 404", status, text)
+	}
+	for _, c := range []struct{ env, args, log, want string }{
+		{"", "--data=" + file, "conversations are off: cannot open their store", "not a directory"},
+		{"RIDETHROUGH_DATA=" + file, "", "conversations are off: cannot open their store", "not a directory"},
+		{"XDG_DATA_HOME=" + file, "", "conversations are off: cannot open their store", "not a directory"},
+		{"", "--data=" + filepath.Join(dir, "a"), "conversations are off until their store can be opened", "the store is in use"},
+	} {
+		s := startIn(t, strings.Fields(c.env), append([]string{"serve", "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)...)
+		url := s.waitForLogs(t, "listening", c.log)["listening"]["url"].(string)
+		for path, status := range map[string]int{"conversations": 503, "readyz": 200, "warnings": 200} {
+			if got, text := call(t, "GET", url+"/-/"+path, ""); got != status || !strings.Contains(text, c.want) {
+				t.Errorf("%v: GET %s: got %d %s, want %d and %q", c, path, got, text, status, c.want)
+			}
 		}
+		s.stop()
+	}
+}
+
+func TestServe_TakesTheStoreOverWhenItIsFree(t *testing.T) {
+	data := "--data=" + t.TempDir()
+	first := start(t, "serve", "--listen", "127.0.0.1:0", data)
+	first.waitForLog(t, "conversations are available")
+	second := start(t, "serve", "--listen", "127.0.0.1:0", data)
+	const off = "conversations are off until their store can be opened"
+	url := second.waitForLogs(t, "listening", off)["listening"]["url"].(string)
+	first.stop()
+	second.waitForLog(t, "conversations are available")
+	if status, text := call(t, "GET", url+"/-/conversations", ""); status != 200 {
+		t.Errorf("GET conversations: got %d %s, want 200", status, text)
 	}
 }

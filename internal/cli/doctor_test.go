@@ -10,7 +10,7 @@ import (
 func TestDoctor_StoreInUseByServer(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
-	url, _ := s.waitForLog(t, "listening")["url"].(string)
+	url, _ := s.waitForLogs(t, "listening", "conversations are available")["listening"]["url"].(string)
 	host := strings.TrimPrefix(url, "http://")
 	env := []string{"RIDETHROUGH_LISTEN=" + host, "RIDETHROUGH_DATA=" + dir, "OPENAI_API_KEY=sk-test"}
 	code, out, errs := run(t, env, "doctor", "--offline")

@@ -37,7 +37,7 @@ func TestLive_StreamsAllLists(t *testing.T) {
 		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
-		if got, want := names(all), "hello waits turns counts upstreams incidents conversations "; got != want {
+		if got, want := names(all), "hello waits turns counts upstreams incidents conversations warnings "; got != want {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 		var hello struct {
@@ -160,7 +160,7 @@ func TestLive_UnknownConversationLeavesTheLists(t *testing.T) {
 		r := run(t, server.Config{Gateway: g}).read("/-/live?conversation=c1&after=3")
 		defer r.close()
 		all := r.seen()
-		if names(all) != "hello waits turns counts upstreams incidents conversations conversation-problem " || !strings.Contains(all[7].data, `"code":"not-found"`) {
+		if names(all) != "hello waits turns counts upstreams incidents conversations warnings conversation-problem " || !strings.Contains(all[8].data, `"code":"not-found"`) {
 			t.Errorf("%+v", all)
 		}
 		g.show(nil, nil)
@@ -205,7 +205,7 @@ func TestLive_StreamsConversation(t *testing.T) {
 		r = p.read("/-/live?conversation=c1&after=" + last) // as a page does that was loaded again
 		defer r.close()
 		got := names(r.seen())
-		if !strings.HasPrefix(got, "hello waits turns counts upstreams incidents conversations assistant-message usage turn-sealed ") {
+		if !strings.HasPrefix(got, "hello waits turns counts upstreams incidents conversations warnings assistant-message usage turn-sealed ") {
 			t.Errorf("events %s", got)
 		}
 	})

@@ -48,7 +48,7 @@ func TestLive_ShowsWaitingTurnAndItsEnd(t *testing.T) {
 		p := newConversationServer(t, down(2, llmtest.Late(10*time.Second, llmtest.Says("hi")))...)
 		r := p.read("/-/live")
 		defer r.close()
-		if got := r.seen(); names(got) != "hello waits turns counts upstreams incidents conversations " || of(got, "turns")[0] != `{"turns":[]}` || of(got, "counts")[0] != `{"counts":[{"of":"turns","all":0}]}` {
+		if got := r.seen(); names(got) != "hello waits turns counts upstreams incidents conversations warnings " || of(got, "turns")[0] != `{"turns":[]}` || of(got, "counts")[0] != `{"counts":[{"of":"turns","all":0}]}` {
 			t.Fatalf("%+v", got)
 		}
 		p.create("c1")

@@ -26,7 +26,7 @@ func (s *Server) route() {
 	}
 	s.routes = append(s.routes, live.New(live.Config{
 		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
-		Log: c.Log, Version: c.Version, Token: c.Token != "",
+		Log: c.Log, Version: c.Version, Token: c.Token != "", Warnings: s.store.list,
 	}).Routes()...)
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
@@ -96,21 +96,33 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 // status is the answer of livez and readyz.
 type status struct {
 	Status string `json:"status"`
-	Reason string `json:"reason,omitzero"`
+	Store  string `json:"store,omitzero"`  // of conversations: "ok" or "unavailable"; left out: there is none
+	Reason string `json:"reason,omitzero"` // why not; that of the store only for requests with the token
 }
 
 func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
 	if frozen := s.config.Frozen(); frozen != "" {
-		rest.Answer(w, http.StatusServiceUnavailable, status{"frozen", frozen})
+		rest.Answer(w, http.StatusServiceUnavailable, status{Status: "frozen", Reason: frozen})
 		return
 	}
 	rest.Answer(w, http.StatusOK, status{Status: "ok"})
 }
 
-func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+// readyz answers 200 as long as the gateway takes requests, which needs no store.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.readers.IsDraining() {
 		rest.Answer(w, http.StatusServiceUnavailable, status{Status: "draining"})
 		return
 	}
-	rest.Answer(w, http.StatusOK, status{Status: "ok"})
+	answer := status{Status: "ok"}
+	if s.config.Store != nil {
+		answer.Store = "ok"
+		if _, err := s.store.current(); err != nil {
+			answer.Store = "unavailable"
+			if s.admit(r) {
+				answer.Reason = err.Error()
+			}
+		}
+	}
+	rest.Answer(w, http.StatusOK, answer)
 }

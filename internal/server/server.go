@@ -23,6 +23,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // Gateway is what stands behind the server: *gateway.Gateway, or a test's.
@@ -44,6 +45,7 @@ type Config struct {
 	Page     fs.FS            // the files of the page at /-/ui/, with an index.html; nil: there is none
 
 	Conversations *conversation.Runner // nil: there are none
+	Store         store.Lifecycle      // of the conversations, whose health is shown; nil: it is not
 	// Settle completes and checks the settings of a conversation; nil: keeps them.
 	Settle func(conversation.Settings) (conversation.Settings, error)
 	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
@@ -71,6 +73,7 @@ type Server struct {
 	conversations *conversations.API // nil: there are none
 	refusals      refusals           // for the want of a token
 	refusedPages  refusals
+	store         storeHealth
 }
 
 // New returns a server. [Server.Run] serves it; as a handler in another server it leaves the bounds of
@@ -101,6 +104,7 @@ func New(c Config) *Server {
 		origins: make(map[string]bool, len(c.Origins)),
 		guards:  answerGuards(),
 		readers: stream.NewReaders(c.Log),
+		store:   storeHealth{store: c.Store},
 	}
 	for _, host := range c.Hosts {
 		s.hosts[hostname(strings.ToLower(host))] = true

@@ -67,7 +67,7 @@ type Remote struct {
 
 // Open opens the store in a directory, or creates it. A second process gets store.ErrInUse.
 func Open(ctx context.Context, c Config) (store.Store, error) {
-	s, err := startServer(c)
+	s, err := startServer(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

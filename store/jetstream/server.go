@@ -22,8 +22,9 @@ import (
 
 const (
 	user         = "ridethrough"
-	startTimeout = time.Minute // a store of a million scheduled jobs opens in four seconds
-	memoryLimit  = 64 << 20    // of entries and of the server's other streams in memory
+	startTimeout = time.Minute     // a store of a million scheduled jobs opens in four seconds
+	stopTimeout  = 5 * time.Second // of a server that is to stop while it starts
+	memoryLimit  = 64 << 20        // of entries and of the server's other streams in memory
 )
 
 // embeddedServer is a NATS server in this process, on a directory of its own.
@@ -41,7 +42,7 @@ type embeddedServer struct {
 }
 
 // startServer starts a server on a directory.
-func startServer(c Config) (*embeddedServer, error) {
+func startServer(ctx context.Context, c Config) (*embeddedServer, error) {
 	dir, err := openDirectory(c.Dir, modeOf(c))
 	if err != nil {
 		return nil, err
@@ -50,8 +51,8 @@ func startServer(c Config) (*embeddedServer, error) {
 	if err := s.prepare(c); err != nil {
 		return nil, errors.Join(err, dir.unlock())
 	}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, s.watermarks.close(), dir.unlock())
+	if err := s.start(ctx, s.release); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -71,21 +72,55 @@ func (s *embeddedServer) prepare(c Config) (err error) {
 	return err
 }
 
-// start starts the server and waits until it is ready.
-func (s *embeddedServer) start() error {
+// start starts the server and waits until it is ready. If that fails, failed is called as soon as the server
+// has stopped.
+func (s *embeddedServer) start(ctx context.Context, failed func() error) error {
 	started, err := server.NewServer(s.options)
 	if err != nil {
-		return err
+		return errors.Join(err, failed())
 	}
 	started.SetLoggerV2(s.log, false, false, false)
-	started.Start()
-	if !started.ReadyForConnections(startTimeout) || !started.JetStreamEnabled() {
-		started.Shutdown()
-		return fmt.Errorf("%w: the server on %s does not start", store.ErrUnavailable, s.capacity.dir)
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the server on %s has not started within %v", s.capacity.dir, startTimeout))
+	defer cancel()
+	ready := make(chan bool, 1)
+	go func() { // a server that is starting obeys nothing: it may outlive the call
+		started.Start()
+		ready <- started.ReadyForConnections(startTimeout) && started.JetStreamEnabled()
+	}()
+	select {
+	case ok := <-ready:
+		if ok {
+			s.server = started
+			return nil
+		}
+		shutDown(started)
+		return errors.Join(fmt.Errorf("the server on %s does not start", s.capacity.dir), failed())
+	case <-ctx.Done():
+		ended := make(chan error, 1)
+		go func() { <-ready; shutDown(started); ended <- failed() }()
+		return errors.Join(context.Cause(ctx), await(ended, stopTimeout))
 	}
-	s.server = started
-	return nil
 }
+
+// await waits for an error, but not longer than d.
+func await(ended <-chan error, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-timer.C:
+		return nil
+	}
+}
+
+func shutDown(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// release lets another process have the directory.
+func (s *embeddedServer) release() error { return errors.Join(s.watermarks.close(), s.dir.unlock()) }
 
 // InProcessConn connects with the current server.
 func (s *embeddedServer) InProcessConn() (net.Conn, error) {
@@ -111,9 +146,8 @@ func (s *embeddedServer) restart() (restarted bool, err error) {
 	if !s.log.writeFailed.Load() {
 		return false, nil
 	}
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
-	if err := s.start(); err != nil {
+	shutDown(s.server)
+	if err := s.start(context.Background(), func() error { return nil }); err != nil {
 		return false, err
 	}
 	s.log.writeFailed.Store(false)
@@ -172,9 +206,8 @@ func parseAddress(s string) (host string, port int, err error) {
 func (s *embeddedServer) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
-	return errors.Join(s.watermarks.close(), s.dir.unlock())
+	shutDown(s.server)
+	return s.release()
 }
 
 // serverLog passes the server's warnings and errors on, and notices when a write has failed.

@@ -1,7 +1,9 @@
 package agentcmd
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 
@@ -16,6 +18,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/background"
 )
 
 // Conversations returns the conversations and councils that `serve` has besides the gateway.
@@ -29,42 +33,38 @@ type conversations struct{ store storeflags.Flags }
 // AddFlags adds the flags that say where they are stored.
 func (c *conversations) AddFlags(cmd *cobra.Command) { c.store.AddAll(cmd) }
 
-// dataDir returns the directory of the conversations, "" for none, and reports
-// whether the operator has named it.
-func (c *conversations) dataDir() (dir string, named bool) {
-	named = c.store.Data != "" || c.store.Streams.Env("RIDETHROUGH_DATA") != ""
+// dataDir returns the directory of the conversations; "": there is none.
+func (c *conversations) dataDir() string {
 	dir, err := c.store.Dir()
-	if err != nil || dir == storeflags.None {
-		return "", named
+	if c.store.URL() != "" || err != nil || dir == storeflags.None {
+		return ""
 	}
-	return dir, named
+	return dir
 }
 
-// Attach adds conversations and councils to what is served. If their default
-// directory cannot be used, the gateway is served without them.
+// Attach adds conversations and councils to what is served. The conversations answer that they are
+// unavailable until their store is open, which the gateway does not wait for.
 func (c *conversations) Attach(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
+	dir := c.dataDir()
+	if dir != "" {
+		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
+	}
 	w := app.Agents{Env: c.store.Streams.Env, Policy: from.Named, Watch: watchBoth(to.Feed, to.History)}
 	to.Council = w.Councils()
-	if c.store.URL() != "" {
-		return c.attachNATS(ctx, to, w)
-	}
-	dir, named := c.dataDir()
-	if dir == "" {
+	if dir == "" && c.store.URL() == "" {
 		return func() {}, nil
 	}
-	measured := history.Open(filepath.Join(dir, "history.json"), to.Log)
-	w.Watch = watchBoth(to.Feed, measured)
-	host, end, err := w.OpenDir(ctx, dir, to.Log)
-	switch {
-	case err != nil && named:
+	opened, err := c.store.OpenInBackground(to.Log)
+	if err != nil {
 		return nil, err
-	case err != nil:
-		to.Log.Warn("conversations are off: cannot open their store", "error", err.Error(), "fix", "choose another directory with --data, or none")
-		return func() {}, nil
 	}
-	to.Log.Info("conversations", "data", dir)
-	to.Conversations, to.Settle, to.History = host, w.Validate, measured
-	return writeHistory(ctx, measured, end), nil
+	to.Log.Info("conversations", "data", cmp.Or(dir, "nats")) // the URL may hold a secret
+	to.Conversations, end = w.Start(ctx, opened, to.Log)
+	to.Settle, to.Store = w.Validate, opened
+	if dir == "" {
+		return end, nil
+	}
+	return writeHistory(ctx, opened, to.History, end), nil
 }
 
 // watchBoth returns a function that hands events of turns to both.
@@ -75,26 +75,19 @@ func watchBoth(feed *feed.Feed, measured *history.History) func(conversation.Eve
 	}
 }
 
-// writeHistory writes the history to its file until the returned function is called. It calls end first.
-func writeHistory(ctx context.Context, measured *history.History, end func()) func() {
+// writeHistory writes the history to its file until the returned function is called, which calls end first.
+// It begins when the store is open or cannot be opened, but leaves the file alone if another process has it.
+func writeHistory(ctx context.Context, opened *background.Store, measured *history.History, end func()) func() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
-	keeping.Go(func() { measured.Persist(ctx) })
+	keeping.Go(func() {
+		if err := opened.Wait(ctx); !errors.Is(err, store.ErrInUse) {
+			measured.Persist(ctx)
+		}
+	})
 	return func() {
 		end()
 		stop()
 		keeping.Wait()
 	}
-}
-
-// attachNATS adds conversations that NATS servers store and that other processes may run as well.
-func (c *conversations) attachNATS(ctx context.Context, to *server.Config, w app.Agents) (end func(), err error) {
-	store, err := c.store.Open(ctx, to.Log)
-	if err != nil {
-		return nil, err
-	}
-	to.Conversations, end = w.Start(ctx, store, to.Log)
-	to.Settle = w.Validate
-	to.Log.Info("conversations", "data", "nats") // the URL may hold a secret
-	return end, nil
 }

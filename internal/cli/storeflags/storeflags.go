@@ -17,6 +17,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/background"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
@@ -92,6 +93,21 @@ func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error)
 		err = fmt.Errorf("%w; stop it, or choose another directory with --data", err)
 	}
 	return e, command.Failed(err)
+}
+
+// OpenInBackground is [Flags.Open] for a caller that does not wait for the store. Only settings that cannot be
+// right are an error.
+func (o *Flags) OpenInBackground(log *slog.Logger) (*background.Store, error) {
+	if o.URL() == "" {
+		dir, err := o.Dir()
+		if err != nil {
+			return nil, err
+		}
+		if dir == None {
+			return nil, command.Failed(ErrNone)
+		}
+	}
+	return background.Open(func(ctx context.Context) (store.Store, error) { return o.Open(ctx, log) }, log), nil
 }
 
 // OpenExisting is [Flags.Open] for a store that must exist.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -168,11 +169,12 @@ func address(t *testing.T, text string) doctor.Address {
 
 func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	asked := make(chan *http.Request, 10)
-	status := http.StatusUnauthorized
+	status, body := http.StatusUnauthorized, ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r
 		w.Header().Set("Location", "http://127.0.0.1:1/")
 		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
 	}))
 	defer s.Close()
 	for _, status = range []int{200, 302, 401, 404} {
@@ -194,6 +196,10 @@ func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	status = 200
 	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.OK {
 		t.Errorf("ready with status 200: %+v, want ok", f)
+	}
+	body = `{"status":"ok","store":"unavailable"}`
+	if f := doctor.Ready(t.Context(), s.URL); f.State != doctor.Problem || !strings.Contains(f.Text, "its store of conversations is not open") {
+		t.Errorf("ready with a store that is not open: %+v, want a problem", f)
 	}
 }
 

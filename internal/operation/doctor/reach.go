@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -55,7 +57,7 @@ func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, timeout, errors.New("no answer within "+timeout.String()))
 }
 
-// get sends one request on a new connection. It does not follow redirects.
+// get sends one request on a new connection. It does not follow redirects. The body holds 4 KiB at most.
 func get(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -69,8 +71,10 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
-	return answer, answer.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // what the status says does not depend on it
+	err = answer.Body.Close()
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return answer, err
 }
 
 // reason returns the text of a network error.
@@ -89,6 +93,15 @@ func isLoopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// storeOf returns what readyz says about the store.
+func storeOf(answer *http.Response) string {
+	var ready struct {
+		Store string `json:"store"`
+	}
+	_ = json.NewDecoder(answer.Body).Decode(&ready) // an older server says nothing
+	return ready.Store
+}
+
 // Ready checks whether a ridethrough server accepts requests.
 func Ready(ctx context.Context, base string) Finding {
 	ctx, cancel := withTimeout(ctx)
@@ -98,6 +111,8 @@ func Ready(ctx context.Context, base string) Finding {
 		return find("server", Warning, "no server answers at %s: %s", base, reason(ctx, err))
 	case answer.StatusCode != http.StatusOK:
 		return find("server", Warning, "the server at %s accepts no requests now (HTTP %d)", base, answer.StatusCode)
+	case storeOf(answer) == "unavailable":
+		return find("server", Problem, "the server at %s accepts requests, but its store of conversations is not open; its log and its page say why", base)
 	}
 	return find("server", OK, "the server at %s accepts requests", base)
 }

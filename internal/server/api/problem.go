@@ -53,6 +53,8 @@ var known = []struct {
 	{conversation.ErrNotQueued, http.StatusConflict, "not-queued"},
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
 	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
+	{store.ErrNotOpen, http.StatusServiceUnavailable, "store-unavailable"},
+	{store.ErrUnavailable, http.StatusServiceUnavailable, "store-unavailable"},
 	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},
 }
 

@@ -31,11 +31,11 @@ type details struct {
 
 // detailsByName returns the details of all operations.
 func detailsByName() map[string]details {
-	const here = "invalid-input not-found gone damaged internal busy"
+	const here = "invalid-input not-found gone damaged internal busy store-unavailable"
 	const write = here + " too-large unsupported-media-type forbidden store-full"
 	const after = "after: the seq of the last event that the reader has; 0: the beginning"
 	return map[string]details{
-		"listConversations": {out: api.Page{}, status: 200, codes: "invalid-input damaged internal busy", query: []string{
+		"listConversations": {out: api.Page{}, status: 200, codes: "invalid-input damaged internal busy store-unavailable", query: []string{
 			"before: the id after which the list continues", "limit: how many; left out: 50; at most 500",
 		}},
 		"createConversation": {in: api.NewConversation{}, out: api.Conversation{}, status: 201, codes: "exists " + write},

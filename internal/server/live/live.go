@@ -28,6 +28,7 @@ type Config struct {
 	Gateway       Gateway
 	Conversations *conversation.Runner // nil: there are none
 	History       *history.History     // nil: nothing is measured
+	Warnings      func() []string      // what needs attention, in sentences; nil: nothing does
 	Feed          *feed.Feed
 	Readers       *stream.Readers
 	Log           *slog.Logger
@@ -44,6 +45,7 @@ type Live struct {
 	upstreams     list[string, upstream]
 	incidents     list[string, incident]
 	conversations list[string, recent]
+	warnings      list[string, warning]
 	measured      measurements
 }
 
@@ -56,6 +58,7 @@ func New(c Config) *Live {
 	l.upstreams = list[string, upstream]{one: "upstream", all: "upstreams", load: l.loadUpstreams, same: upstream.same}
 	l.incidents = list[string, incident]{one: "incident", all: "incidents", load: l.loadIncidents, same: incident.same}
 	l.conversations = list[string, recent]{one: "conversation", all: "conversations", load: l.loadRecent, same: equal[recent]}
+	l.warnings = list[string, warning]{one: "warning", all: "warnings", load: l.loadWarnings, same: equal[warning]}
 	return l
 }
 
@@ -72,6 +75,7 @@ func (l *Live) Routes() []rest.Route {
 		{Path: "/-/upstreams/{name}", Methods: acts, What: `one of them; POST {"do":"now"}, or pause, resume, give-up, for all its waits`, Serve: l.serveUpstream},
 		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream, with changes", Serve: l.incidents.serve(l.Readers)},
 		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them; as text/plain: a report", Serve: l.serveIncident},
+		{Path: "/-/warnings", Methods: shows, What: "what needs attention; as text/event-stream, with changes", Serve: l.warnings.serve(l.Readers)},
 		{Path: "/-/live", Methods: shows, What: "all of this in one stream, for a page", Serve: l.serveLive},
 	}
 }

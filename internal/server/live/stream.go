@@ -24,7 +24,7 @@ type hello struct {
 
 // lists returns the lists that /-/live shows, in this order.
 func (l *Live) lists() []followed {
-	return []followed{&l.waits, &l.turns, &l.tallies, &l.upstreams, &l.incidents, &l.conversations}
+	return []followed{&l.waits, &l.turns, &l.tallies, &l.upstreams, &l.incidents, &l.conversations, &l.warnings}
 }
 
 // serveLive streams all lists and their changes, and the events of the conversation that the request names: a

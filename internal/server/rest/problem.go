@@ -53,8 +53,11 @@ func Refuse(w http.ResponseWriter, status int, format string, args ...any) {
 // WriteProblem answers a request with a problem.
 func WriteProblem(w http.ResponseWriter, p *api.Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
-	if p.Code == "store-full" {
+	switch p.Code {
+	case "store-full":
 		w.Header().Set("Retry-After", "60")
+	case "store-unavailable":
+		w.Header().Set("Retry-After", "5")
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(JSON(p), '\n')) // a client that left misses it

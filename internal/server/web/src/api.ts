@@ -46,9 +46,15 @@ export interface Removal {
   upstream?: string
   incident?: string
   conversation?: string
+  warning?: string
   how?: 'recovered' | 'failed' | 'left'
   retries?: number
   waitedMs?: number
+}
+
+// Warning is a sentence for the operator, such as that the store is damaged.
+export interface Warning {
+  text: string
 }
 
 export interface Outage {

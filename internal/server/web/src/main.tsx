@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announceEnds, announcement } from './announce'
 import { connect, reconnect } from './live'
 import { names, view, type Name } from './route'
-import { hello, link, waiting } from './store'
+import { hello, link, waiting, warnings } from './store'
 import { updateTitle } from './title'
 import { storeToken, takeToken } from './token'
 import { Chat } from './views/chat'
@@ -48,6 +48,7 @@ function Page() {
         <Connection />
       </header>
       {link.value === 'offline' ? <Offline /> : null}
+      <Warnings />
       <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
       <p class="sr" role="status">{announcement.value}</p>
     </>
@@ -68,6 +69,12 @@ function Offline() {
       <button type="button" onClick={reconnect}>Reconnect now</button>
     </div>
   )
+}
+
+// Warnings shows what needs the operator, such as a store that cannot be opened.
+function Warnings() {
+  const all = warnings.keys.value
+  return all.length === 0 ? null : <ul class="warnings" role="alert">{all.map((text) => <li key={text}>{text}</li>)}</ul>
 }
 
 const typed = signal('')

@@ -2,7 +2,7 @@
 // since the page was opened. All views read it.
 import { batch, computed, signal } from '@preact/signals'
 
-import type { CallWait, Hello, Incident, Removal, Summary, Tally, TurnWait, Upstream } from './api'
+import type { CallWait, Hello, Incident, Removal, Summary, Tally, TurnWait, Upstream, Warning } from './api'
 import type { ServerEvent } from './sse'
 import { Table, type Received } from './table'
 
@@ -12,6 +12,7 @@ export const upstreams = new Table<string, Upstream>((u) => u.name)
 export const incidents = new Table<string, Incident>((i) => i.id, (a, b) => b.began.localeCompare(a.began))
 export const tallies = new Table<string, Tally>((t) => t.of)
 export const conversations = new Table<string, Summary>((c) => c.id, (a, b) => b.changed.localeCompare(a.changed))
+export const warnings = new Table<string, Warning>((w) => w.text)
 
 // hello describes the server; null: it has not answered yet.
 export const hello = signal<Hello | null>(null)
@@ -57,18 +58,19 @@ type Lists = {
   incidents?: Incident[]
   conversations?: Summary[]
   counts?: Tally[]
+  warnings?: Warning[]
 }
 
 // listEvents are the events of the lists; all others are of a conversation.
 export const listEvents = new Set([
-  'hello', 'waits', 'wait', 'turns', 'turn', 'counts', 'count', 'upstreams', 'upstream', 'incidents', 'incident', 'conversations', 'conversation', 'gone',
+  'hello', 'waits', 'wait', 'turns', 'turn', 'counts', 'count', 'upstreams', 'upstream', 'incidents', 'incident', 'conversations', 'conversation', 'warnings', 'warning', 'gone',
 ])
 
 // apply applies events of the stream and shows them in one update.
 export function apply(events: ServerEvent[], now: number): void {
   batch(() => {
     for (const e of events) applyOne(e.event, JSON.parse(e.data), now)
-    for (const t of [waits, turns, tallies, upstreams, incidents, conversations]) t.commit()
+    for (const t of [waits, turns, tallies, upstreams, incidents, conversations, warnings]) t.commit()
   })
 }
 
@@ -102,6 +104,10 @@ function applyOne(event: string, data: unknown, now: number): void {
       return tallies.replace((data as Lists).counts ?? [], now)
     case 'count':
       return tallies.put(data as Tally, now)
+    case 'warnings':
+      return warnings.replace((data as Lists).warnings ?? [], now)
+    case 'warning':
+      return warnings.put(data as Warning, now)
     case 'gone':
       return remove(data as Removal, now)
   }
@@ -119,6 +125,7 @@ function remove(r: Removal, now: number): void {
   if (r.upstream !== undefined) upstreams.remove(r.upstream)
   if (r.incident !== undefined) incidents.remove(r.incident)
   if (r.conversation !== undefined) conversations.remove(r.conversation)
+  if (r.warning !== undefined) warnings.remove(r.warning)
 }
 
 // callerOf names the caller of a call in one word.

@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/background"
+)
+
+// sick is a store with a health of the test's.
+type sick struct {
+	store.Lifecycle
+	mu     sync.Mutex
+	health store.Health
+	err    error
+}
+
+func (s *sick) Health(context.Context) (store.Health, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.health, s.err
+}
+
+func TestReadyz_NamesAStoreThatIsNotOpen(t *testing.T) {
+	s := server.New(server.Config{
+		Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Token: "t0ken",
+		Store: &sick{err: fmt.Errorf("%w: block 1 is damaged", store.ErrNotOpen)},
+	})
+	for _, tt := range []struct{ token, want string }{
+		{"", `{"status":"ok","store":"unavailable"}`},
+		{"t0ken", `{"status":"ok","store":"unavailable","reason":"the store is not open: block 1 is damaged"}`},
+	} {
+		if w := ask(s, request("GET", "/-/readyz", "", "X-Ridethrough-Token", tt.token)); w.Code != 200 || strings.TrimSpace(w.Body.String()) != tt.want {
+			t.Errorf("readyz with token %q: got %d %s, want 200 %s", tt.token, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+func TestWarnings_FollowTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sick{err: fmt.Errorf("%w: it is being opened", store.ErrNotOpen)}
+		r := run(t, server.Config{Gateway: &fake{}, Store: s}).read("/-/live")
+		defer r.close()
+		if got, want := of(r.seen(), "warnings"), `{"warnings":[{"text":"Conversations are unavailable: the store is not open: it is being opened"}]}`; len(got) != 1 || got[0] != want {
+			t.Errorf("warnings: got %q, want %s", got, want)
+		}
+		s.mu.Lock()
+		s.err = nil
+		s.health.Warnings = []string{"the disk is slow"}
+		s.health.Losses = []store.Loss{{Noticed: time.Unix(0, 0), First: 6, Last: 6, Messages: 1, Conversation: "c1", N: 3}}
+		s.mu.Unlock()
+		time.Sleep(3 * time.Second)
+		want := []string{
+			`{"text":"the disk is slow"}`,
+			`{"text":"1970-01-01T00:00:00Z: 1 acknowledged message was lost of conversation c1 from record 3 on (number 6 of the stream)"}`,
+		}
+		all := r.seen()
+		if got := of(all, "warning"); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("warnings: got %q, want %q", got, want)
+		}
+		if got := of(all, "gone"); len(got) != 1 || !strings.Contains(got[0], "it is being opened") {
+			t.Errorf("gone: got %q, want the warning that was shown first", got)
+		}
+	})
+}
+
+func TestConversations_AnswerWhileTheirStoreIsOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := background.Open(func(context.Context) (store.Store, error) {
+			time.Sleep(time.Minute)
+			return store.Memory(), nil
+		}, slog.New(slog.DiscardHandler))
+		defer func() { _ = opened.Close(context.Background()) }()
+		s := server.New(server.Config{
+			Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Store: opened,
+			Conversations: conversation.New(conversation.Config{Store: opened}),
+		})
+		requests := [][3]string{
+			{"GET", "/-/conversations"},
+			{"POST", "/-/conversations", "{}"},
+			{"GET", "/-/conversations/c1"},
+			{"DELETE", "/-/conversations/c1"},
+			{"POST", "/-/conversations/c1/turns", `{"text":"x"}`},
+			{"GET", "/-/conversations/c1/events"},
+			{"POST", "/-/conversations/c1/stop", "{}"},
+			{"GET", "/-/conversations/c1/queue"},
+		}
+		for _, r := range requests {
+			w := ask(s, request(r[0], r[1], r[2], "Content-Type", "application/json"))
+			if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"code":"store-unavailable"`) {
+				t.Errorf("%s %s: got %d %s, Retry-After %q; want 503 store-unavailable", r[0], r[1], w.Code, w.Body, w.Header().Get("Retry-After"))
+			}
+		}
+		for _, path := range []string{"/-/livez", "/-/readyz", "/v1/messages"} {
+			if w := ask(s, request("GET", path, "")); w.Code != 200 {
+				t.Errorf("GET %s: got %d %s, want 200", path, w.Code, w.Body)
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		if w := ask(s, request("GET", "/-/conversations", "")); w.Code != 200 {
+			t.Errorf("list once the store is open: got %d %s, want 200", w.Code, w.Body)
+		}
+	})
+}
