@@ -16,7 +16,7 @@ import (
 // Attach yields what has happened in a conversation behind a number, 0 for all, and then what happens, until
 // ctx ends. A reader who comes late or again with the number of the last event that it has seen misses
 // nothing of what is kept: those events are numbered without regard to what passes by, and what passes by
-// bears the number of the kept one before it.
+// has the number of the last record before it, which may be one that is no event.
 //
 // A wait that is in progress is told of as it stands. What passes by is heard from when Attach returns: to
 // see all of a turn, attach before it is begun. The sequence is for ranging over once. It listens until ctx

@@ -73,8 +73,9 @@ var house = []row{
 	{floor: 3, path: "internal/manual"},
 	{floor: 3, path: "internal/lab/simulator"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
+	{floor: 3, path: "internal/terminal/printable"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault policy gateway",
+		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation turn"},
@@ -86,13 +87,13 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "agent council store store/background store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
-	{floor: 3, path: "internal/terminal/display", uses: "council fault llm policy turn"},
+	{floor: 3, path: "internal/terminal/display", uses: "internal/terminal/printable council fault llm policy turn"},
 	{
-		floor: 3, path: "internal/terminal/tui", uses: "store policy llm conversation turn wire internal/terminal/display",
+		floor: 3, path: "internal/terminal/tui", uses: "store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/display internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/printable internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
@@ -118,8 +119,8 @@ var house = []row{
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
-	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging", parts: "golang.org/x/term"},
-	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/display", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
 	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
@@ -140,19 +141,19 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
-			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/tui " +
+			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},
 	{
 		floor: 3, path: "internal/cli/storecmd",
 		uses: "conversation gateway internal/app internal/cli/command internal/cli/configflags internal/cli/storeflags " +
-			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/display store store/jetstream",
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/printable store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{
 		floor: 3, path: "internal/cli",
-		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/logging internal/terminal/display",
+		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

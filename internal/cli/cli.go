@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // Main runs the program on the process's own arguments and files. The first SIGINT or SIGTERM shuts the
@@ -51,9 +51,9 @@ func Run(ctx context.Context, args []string, s command.Streams) int {
 	switch _, coded := errors.AsType[command.Error](err); {
 	case message == "":
 	case coded:
-		logging.Print(s.Err, "ridethrough: "+display.Sanitize(message)+"\n")
+		logging.Print(s.Err, "ridethrough: "+printable.Text(message)+"\n")
 	default:
-		logging.Print(s.Err, fmt.Sprintf("ridethrough: %s (see %s --help)\n", display.Sanitize(message), cmd.CommandPath()))
+		logging.Print(s.Err, fmt.Sprintf("ridethrough: %s (see %s --help)\n", printable.Text(message), cmd.CommandPath()))
 	}
 	return code
 }

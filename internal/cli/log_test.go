@@ -96,14 +96,7 @@ func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
 		for range provider.lines { // the other lines
 		}
 	}()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
-	addr := taken.Addr().String()
-	if err := taken.Close(); err != nil {
-		t.Fatalf("close the listener: %v", err)
-	}
+	addr := freeAddr(t)
 	code := make(chan int, 1)
 	go func() {
 		code <- cli.Run(ctx, []string{"serve", "--listen", addr, "--upstream", "openai=" + upstream + "/v1"}, command.Streams{
@@ -112,7 +105,7 @@ func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
 	}()
 	const logged = 3000 // more than fit into the queue of events, and a line for each
 	for i := range logged {
-		if got := postUntilUp(t, "http://"+addr+"/v1/chat/completions"); got != 401 {
+		if got := postUntilUp(t, "http://"+addr+"/v1/chat/completions", `{"model":"m","messages":[]}`); got != 401 {
 			t.Fatalf("status of request %d of %d with an unread log: got %d, want 401", i+1, logged, got)
 		}
 	}
@@ -125,13 +118,26 @@ func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
 	}
 }
 
-// postUntilUp posts a request for an answer and returns its status. The server may not listen yet.
-func postUntilUp(t *testing.T, url string) (status int) {
+// freeAddr returns an address on which nothing listens.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatalf("close the listener: %v", err)
+	}
+	return l.Addr().String()
+}
+
+// postUntilUp posts a request and returns the status of its answer. The server may not listen yet.
+func postUntilUp(t *testing.T, url, body string) (status int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for ; ; runtime.Gosched() {
-		r, _ := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(`{"model":"m","messages":[]}`))
+		r, _ := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
 		resp, err := http.DefaultClient.Do(r)
 		if errors.Is(err, syscall.ECONNREFUSED) && ctx.Err() == nil {
 			continue

@@ -102,16 +102,16 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 		return err
 	}
 	plain := c.plain || isSet(c.streams.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.streams.In, c.streams.Out, c.streams.Env)
-	log, file, err := c.logger()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	at, end, err := c.open(ctx, c.errorOutput(plain, file), log)
+	log, file, end, err := c.logger()
 	if err != nil {
 		return err
 	}
 	defer end()
+	at, leave, err := c.open(ctx, c.errorOutput(plain, file), log)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return c.verdict(ctx, tui.Run(ctx, tui.Config{
 		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Prompt: prompt,
 		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
@@ -148,45 +148,28 @@ func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	return command.Failed(err)
 }
 
-// logger returns a log that writes to a file, since the screen belongs to the conversation.
-func (c *chatCmd) logger() (*slog.Logger, io.WriteCloser, error) {
+// logger returns a log that writes to a file, since the screen belongs to the conversation, and the file.
+func (c *chatCmd) logger() (log *slog.Logger, file io.Writer, end func(), err error) {
 	if c.log == "" {
-		return slog.New(slog.DiscardHandler), discardFile{}, nil
+		return slog.New(slog.DiscardHandler), io.Discard, func() {}, nil
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.log)); err != nil {
-		return nil, nil, badLevel(c.log)
+		return nil, nil, nil, badLevel(c.log)
 	}
 	name := cmp.Or(c.logFile, c.streams.Env("RIDETHROUGH_LOG_FILE"), c.streams.StateFile("chat.log"))
 	if name == "" {
-		return nil, nil, errors.New("no state directory for the log; name a file with --log-file")
+		return nil, nil, nil, errors.New("no state directory for the log; name a file with --log-file")
 	}
-	file, err := appendTo(name)
+	to, err := appendTo(name)
 	if err != nil {
-		return nil, nil, command.Failed(err)
+		return nil, nil, nil, command.Failed(err)
 	}
-	log := logging.New(file, func(w io.Writer) slog.Handler {
+	lines := logging.New(to, func(w io.Writer) slog.Handler {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	})
-	return log.Logger, logFile{file, log}, nil
+	return lines.Logger, to, func() { lines.Close(); _ = to.Close() }, nil // its lines are written
 }
-
-// logFile is the file of a log, which is closed after it.
-type logFile struct {
-	*os.File
-	log *logging.Log
-}
-
-func (f logFile) Close() error {
-	f.log.Close()
-	return f.File.Close()
-}
-
-// discardFile is the file of a log that is off.
-type discardFile struct{}
-
-func (discardFile) Write(p []byte) (int, error) { return len(p), nil }
-func (discardFile) Close() error                { return nil }
 
 // errorOutput returns where the standard error of MCP servers goes: into the log while the screen is redrawn.
 func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {

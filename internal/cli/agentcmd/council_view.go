@@ -10,8 +10,10 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -28,7 +30,7 @@ type councilView interface {
 // newView returns the view that flags choose. unread is called when the answer cannot be written any more.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
-		return &councilJSON{jsonView: jsonView{w: c.streams.Out, unread: unread, turn: conversation.NewID()}}
+		return &councilJSON{jsonView: jsonView{w: command.JSON(c.streams.Out), unread: unread, turn: conversation.NewID()}}
 	}
 	shown := (&runCmd{streams: c.streams, plain: c.plain}).newView(unread).(*textView)
 	shown.continueCommand = func() string { return "" }
@@ -127,7 +129,7 @@ func (t *councilTable) open(c *council.Council) {
 	t.names, t.quorum = display.MemberNames(models), c.Quorum
 	t.members, t.changedAt = make([]council.Member, n), make([]time.Time, n)
 	if !t.judged {
-		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", display.OneLine(c.Aggregator.Model.Name().String()))
+		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", printable.Line(c.Aggregator.Model.Name().String()))
 		for _, line := range screen.Fold(judge, t.screen.Columns()) {
 			t.note(screen.Faint, "%s", line)
 		}
@@ -256,7 +258,7 @@ func (t *councilTable) close(r *council.Result, err error) {
 		t.note(screen.Red, "%s", display.ShortfallHeadline(r.Members, t.quorum))
 		t.details(r.Members)
 	case r.Status == turn.Failed && !t.failed:
-		t.note(screen.Red, "%s", display.OneLine("Failed: "+err.Error()))
+		t.note(screen.Red, "%s", printable.Line("Failed: "+err.Error()))
 	}
 	if t.answers || err != nil {
 		t.printAnswers(r.Members)
@@ -267,7 +269,7 @@ func (t *councilTable) close(r *council.Result, err error) {
 func (t *councilTable) details(members []council.Member) {
 	for i, v := range members {
 		if v.State == council.Failed {
-			t.note("", "  %s: %s", t.names[i], display.OneLine(v.Fault.Redacted()))
+			t.note("", "  %s: %s", t.names[i], printable.Line(v.Fault.Redacted()))
 		}
 	}
 }
@@ -281,7 +283,7 @@ func (t *councilTable) printAnswers(members []council.Member) {
 	for i, v := range members {
 		if v.State == council.Answered {
 			t.note(screen.Faint, "· %s answered:", t.names[i])
-			t.note("", "%s", strings.TrimSpace(display.Sanitize(v.Text)))
+			t.note("", "%s", strings.TrimSpace(printable.Text(v.Text)))
 		}
 	}
 }

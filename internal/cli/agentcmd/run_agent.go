@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -210,7 +211,7 @@ func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
 		return denied
 	}
 	defer tty.Close()
-	fmt.Fprintf(tty, "\r\x1b[2KAllow %s to run with %s? [y/N] ", display.OneLine(call.Name), display.Truncate(display.Arguments(call), promptLine))
+	fmt.Fprintf(tty, "\r\x1b[2KAllow %s to run with %s? [y/N] ", printable.Line(call.Name), printable.Truncate(display.Arguments(call), promptLine))
 	answer := make(chan string, 1)
 	go func() { // it may outlive the call, until the process ends
 		line, _ := bufio.NewReader(tty).ReadString('\n')

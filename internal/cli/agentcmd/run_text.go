@@ -9,6 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -16,7 +17,7 @@ import (
 // newView returns the view that flags choose. unread is called when the answer cannot be written any more.
 func (c *runCmd) newView(unread func()) view {
 	if c.json {
-		return &jsonView{w: c.streams.Out, unread: unread}
+		return &jsonView{w: command.JSON(c.streams.Out), unread: unread}
 	}
 	onErr := c.streams
 	onErr.Out = c.streams.Err
@@ -51,7 +52,7 @@ func (v *textView) show(e turn.Event) {
 		v.streamed += e.Text
 	case turn.ReasoningDelta:
 		if v.reasoning {
-			v.screen.Write(display.Sanitize(e.Text))
+			v.screen.Write(printable.Text(e.Text))
 		}
 	case turn.Restarted:
 		if v.streamed != "" {
@@ -69,10 +70,10 @@ func (v *textView) show(e turn.Event) {
 			v.note("", display.BrokeOff)
 		}
 	case turn.ToolCall:
-		v.note(screen.Faint, "· %s %s", display.OneLine(e.Name), display.OneLine(display.Arguments(e.ToolCall)))
+		v.note(screen.Faint, "· %s %s", printable.Line(e.Name), printable.Line(display.Arguments(e.ToolCall)))
 	case turn.ToolResult:
 		if e.Failed {
-			v.note(screen.Faint, "· %s failed: %s", display.OneLine(e.Name), display.OneLine(e.Output))
+			v.note(screen.Faint, "· %s failed: %s", printable.Line(e.Name), printable.Line(e.Output))
 		}
 	case turn.Compacted:
 		v.note(screen.Faint, display.Compacted)
@@ -142,7 +143,7 @@ func (v *textView) writeAnswer(text string) {
 // put writes to the answer's stream.
 func (v *textView) put(text string) {
 	if v.clean {
-		text = display.Sanitize(text)
+		text = printable.Text(text)
 	}
 	if v.err != nil || text == "" {
 		return
@@ -196,7 +197,7 @@ func (v *textView) count(e turn.Retry) *countdown {
 		return c
 	}
 	if c.Retry() == 1 {
-		v.note(screen.Faint, "%s", display.OneLine(e.Fault.Redacted()))
+		v.note(screen.Faint, "%s", printable.Line(e.Fault.Redacted()))
 	} else if v.shared {
 		v.finishLine()
 	}

@@ -52,7 +52,7 @@ func (b *toolFlags) open(ctx context.Context, errs io.Writer) (tools []tool.Tool
 		if err != nil {
 			return nil, end, err
 		}
-		s.Stderr = errs
+		s.Stderr = command.Text(errs)
 		m, err := mcp.Connect(ctx, s)
 		if err != nil {
 			return nil, end, command.Failed(err)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // Exit codes, from sysexits.h where it has one.
@@ -48,6 +50,23 @@ func (s Streams) StateFile(name string) string {
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Text returns a writer of foreign text to w. On a terminal, text that is not printable is shown as it is named or
+// left out; elsewhere it stays.
+func Text(w io.Writer) io.Writer {
+	if IsTerminal(w) {
+		return printable.NewTextWriter(w)
+	}
+	return w
+}
+
+// JSON returns a writer of JSON to w. On a terminal, text that is not printable is escaped; elsewhere it stays.
+func JSON(w io.Writer) io.Writer {
+	if IsTerminal(w) {
+		return printable.NewJSONWriter(w)
+	}
+	return w
 }
 
 // Version returns the module's version, or the commit that was built.

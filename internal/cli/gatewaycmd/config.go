@@ -47,7 +47,7 @@ func configCheck(s command.Streams) *cobra.Command {
 			if err != nil {
 				return configflags.Explain(err)
 			}
-			printValid(s.Out, &t.Config)
+			printValid(command.Text(s.Out), &t.Config)
 			return nil
 		},
 	}
@@ -80,7 +80,7 @@ func configShow(s command.Streams) *cobra.Command {
 			if err != nil {
 				return configflags.Explain(err)
 			}
-			_, err = io.WriteString(s.Out, c.Show(origin))
+			_, err = io.WriteString(command.Text(s.Out), c.Show(origin))
 			return command.Failed(err)
 		},
 	}

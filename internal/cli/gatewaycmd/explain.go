@@ -46,7 +46,7 @@ func Explain(s command.Streams) *cobra.Command {
 				return command.Failed(err)
 			}
 			defer in.Close()
-			return command.Failed(c.run(in, s.Out))
+			return command.Failed(c.run(in, s))
 		},
 	}
 	f := cmd.Flags()
@@ -93,9 +93,9 @@ func input(s command.Streams, args []string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-func (c *explainCmd) run(in io.Reader, out io.Writer) error {
+func (c *explainCmd) run(in io.Reader, s command.Streams) error {
 	if c.lines {
-		return c.each(in, out)
+		return c.each(in, command.JSON(s.Out))
 	}
 	text, err := io.ReadAll(io.LimitReader(in, errorBound))
 	if err != nil {
@@ -106,9 +106,9 @@ func (c *explainCmd) run(in io.Reader, out io.Writer) error {
 	}
 	f := parseError(string(text), c.status).diagnose(c.now)
 	if c.json {
-		return writeJSON(out, c.describe(f))
+		return writeJSON(command.JSON(s.Out), c.describe(f))
 	}
-	return c.print(out, f)
+	return c.print(command.Text(s.Out), f)
 }
 
 // explanation is the explanation of a fault as JSON.

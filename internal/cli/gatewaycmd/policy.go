@@ -93,9 +93,9 @@ func policyCheck(s command.Streams) *cobra.Command {
 				return configflags.ExplainIn(err, "the policy")
 			}
 			if doubt != "" {
-				fmt.Fprintf(s.Out, "%s: warning: %s\n", args[0], doubt)
+				fmt.Fprintf(command.Text(s.Out), "%s: warning: %s\n", args[0], doubt)
 			}
-			_, err = fmt.Fprintf(s.Out, "%s is valid: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
+			_, err = fmt.Fprintf(command.Text(s.Out), "%s is valid: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
 			return command.Failed(err)
 		},
 	}
@@ -126,7 +126,7 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	}
 	o := p.Forecast(outlook.MaxRetries)
 	if c.json {
-		return command.Failed(writeJSON(s.Out, describePolicy(name, o, now)))
+		return command.Failed(writeJSON(command.JSON(s.Out), describePolicy(name, o, now)))
 	}
 	out := screen.New(s, false)
 	c.print(out, name, p, o, now)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // Screen appends lines and, on a terminal, keeps status rows below them that are redrawn in place. Elsewhere
@@ -37,7 +37,7 @@ type Row struct{ Color, Text string }
 // New returns a screen on s.Out, for what that is and the environment allows.
 func New(s command.Streams, plain bool) *Screen {
 	live := command.IsTerminal(s.Out) && !plain && s.Env("TERM") != "dumb"
-	return &Screen{w: s.Out, Live: live, color: live && s.Env("NO_COLOR") == "", ASCII: display.OnlyASCII(s.Env)}
+	return &Screen{w: s.Out, Live: live, color: live && s.Env("NO_COLOR") == "", ASCII: printable.OnlyASCII(s.Env)}
 }
 
 // NewLive returns a screen for a terminal with colors, whatever w is.
@@ -48,7 +48,7 @@ func (s *Screen) letters(line string) string {
 	if !s.ASCII {
 		return line
 	}
-	return display.ASCII(line)
+	return printable.ASCII(line)
 }
 
 // Endless is the width of a stream that is no terminal.

@@ -24,7 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/doctor"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
@@ -94,13 +94,13 @@ func (c *doctorCmd) run(ctx context.Context) error {
 // report prints the findings.
 func (c *doctorCmd) report() error {
 	if c.json {
-		return json.NewEncoder(c.storing.Streams.Out).Encode(struct {
+		return json.NewEncoder(command.JSON(c.storing.Streams.Out)).Encode(struct {
 			OK       bool             `json:"ok"`
 			Findings []doctor.Finding `json:"findings"`
 		}{doctor.Well(c.found), c.found})
 	}
 	for _, f := range c.found {
-		text := strings.ReplaceAll(display.Sanitize(f.Text), "\n", "\n         ")
+		text := strings.ReplaceAll(printable.Text(f.Text), "\n", "\n         ")
 		if _, err := fmt.Fprintf(c.storing.Streams.Out, "%-8s %s: %s\n", f.State, f.Check, text); err != nil {
 			return err
 		}

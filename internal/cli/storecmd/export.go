@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -81,12 +81,12 @@ func stopped(ctx context.Context, err error) error {
 // skip reports why a conversation is skipped.
 func (c *transferCmd) skip(err error) {
 	c.skipped++
-	fmt.Fprintln(c.Streams.Err, display.Sanitize(err.Error()))
+	fmt.Fprintln(c.Streams.Err, printable.Text(err.Error()))
 }
 
 // export writes conversations.
 func (c *transferCmd) export(ctx context.Context, ids []string) error {
-	w, err := archive.NewWriter(c.Streams.Out, time.Now())
+	w, err := archive.NewWriter(command.JSON(c.Streams.Out), time.Now())
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // Scenario is an outage to simulate: the callers, the provider and its failures.
@@ -105,24 +106,11 @@ func printableText(words string) codec[string] {
 		switch {
 		case s == "":
 			return "", errForm
-		case strings.ContainsFunc(s, invisible):
+		case printable.Text(s) != s:
 			return "", errors.New("it contains an invisible character")
 		}
 		return s, nil
 	}, itself)
-}
-
-// invisible reports whether r is a control character, of terminals or of text direction.
-func invisible(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
-}
-
-// dropInvisible is a mapping for [strings.Map] that removes invisible characters.
-func dropInvisible(r rune) rune {
-	if invisible(r) {
-		return -1
-	}
-	return r
 }
 
 func callers() codec[Callers] {
@@ -317,7 +305,7 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 	if err := r.done(); err != nil {
 		return Scenario{}, err
 	}
-	s.Name = strings.Map(dropInvisible, baseName(name))
+	s.Name = printable.Text(baseName(name))
 	if s.Title == "" {
 		s.Title = s.Name
 	}

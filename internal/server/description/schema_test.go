@@ -233,7 +233,7 @@ func (d *describer) events() object {
 		s := d.event(b)
 		properties := s["properties"].(object)
 		properties["v"] = object{"const": 1, "description": "the version of the vocabulary"}
-		properties["seq"] = object{"type": "integer", "description": "in a conversation: the number of the event if it is kept, otherwise of the last kept event before it"}
+		properties["seq"] = object{"type": "integer", "description": "in a conversation: the number of the event in the log if it is kept, otherwise that of the last record before it"}
 		properties["ts"] = object{"type": "string", "format": "date-time"}
 		properties["type"] = object{"const": wire.Type(b)}
 		required, _ := s["required"].([]any)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
@@ -38,6 +38,6 @@ func (t *titled) setTitle(ctx context.Context, prompt string) error {
 		return err
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	v.Settings.Title = display.Truncate(first, maxTitle)
+	v.Settings.Title = printable.Truncate(first, maxTitle)
 	return t.Do(ctx, tui.Change{Settings: v.Settings})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
@@ -15,7 +16,7 @@ import (
 func MemberNames(members []llm.Name) []string {
 	names, seen := make([]string, len(members)), map[llm.Name]int{}
 	for i, m := range members {
-		names[i] = OneLine(m.String())
+		names[i] = printable.Line(m.String())
 		if seen[m]++; seen[m] > 1 {
 			names[i] += fmt.Sprintf(" #%d", seen[m])
 		}
@@ -35,7 +36,7 @@ func MemberLine(name string, m council.Member, width int) string {
 	}
 	form := forms[len(forms)-1]
 	if room := width - 1 - utf8.RuneCountInString(line("", form)); room >= minName {
-		return line(Truncate(name, room), form)
+		return line(printable.Truncate(name, room), form)
 	}
 	for len(form) > 1 && utf8.RuneCountInString(line(name, form)) >= width {
 		form = form[:len(form)-1]
@@ -51,7 +52,7 @@ const minName = 12
 func memberForms(m council.Member) (glyph string, forms [][]string) {
 	switch m.State {
 	case council.Waiting:
-		on := " waiting on " + OneLine(m.Name.Provider)
+		on := " waiting on " + printable.Line(m.Name.Provider)
 		long, short := nextTry(m.Wait, " — next try "), nextTry(m.Wait, " — ")
 		return "▲", [][]string{{on + reason(m), long, budgetLeft(m)}, {on, long, budgetLeft(m)}, {on, short, budgetLeft(m)}}
 	case council.Answered:
@@ -59,7 +60,7 @@ func memberForms(m council.Member) (glyph string, forms [][]string) {
 	case council.Failed:
 		return "✗", [][]string{{failed(m), tries(m)}}
 	case council.CutOff:
-		return "·", [][]string{{" cut off", " after " + Duration(max(1, m.Took)), ": " + OneLine(m.Why.Error())}}
+		return "·", [][]string{{" cut off", " after " + Duration(max(1, m.Took)), ": " + printable.Line(m.Why.Error())}}
 	}
 	return "·", [][]string{{asked(m), elapsed(m), budgetLeft(m)}}
 }
@@ -130,8 +131,8 @@ func SharedWaitLines(members []council.Member, width int) (lines []string) {
 	for _, p := range providers {
 		if waiting[p] > 1 {
 			lines = append(lines, firstFitting(width,
-				fmt.Sprintf("▲ %d of %d members waiting on %s%s", waiting[p], len(members), OneLine(p), nextTry(soonest[p], " — next try ")),
-				fmt.Sprintf("▲ %d of %d waiting on %s%s", waiting[p], len(members), OneLine(p), nextTry(soonest[p], " — "))))
+				fmt.Sprintf("▲ %d of %d members waiting on %s%s", waiting[p], len(members), printable.Line(p), nextTry(soonest[p], " — next try ")),
+				fmt.Sprintf("▲ %d of %d waiting on %s%s", waiting[p], len(members), printable.Line(p), nextTry(soonest[p], " — "))))
 		}
 	}
 	return lines
@@ -152,7 +153,7 @@ func firstFitting(width int, lines ...string) string {
 			return line
 		}
 	}
-	return Truncate(lines[len(lines)-1], max(2, min(width-1, maxLine)))
+	return printable.Truncate(lines[len(lines)-1], max(2, min(width-1, printable.MaxLine)))
 }
 
 // ShortfallHeadline is the headline of a council in which fewer members have answered than its quorum.

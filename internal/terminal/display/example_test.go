@@ -6,6 +6,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -17,7 +18,7 @@ func Example() {
 	}
 	fmt.Println(display.WaitLine(w, now, 80))
 	fmt.Println(display.WaitLine(w, now, 40))
-	fmt.Println(display.ASCII(display.WaitLine(w, w.Due, 40)))
+	fmt.Println(printable.ASCII(display.WaitLine(w, w.Due, 40)))
 	fmt.Println(display.Recovered(3, 22*time.Second))
 	// Output:
 	// ▲ Server overloaded — retrying in 5s… (attempt 1/10) • Press Ctrl+C to cancel

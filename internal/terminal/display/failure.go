@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -58,16 +59,16 @@ func onThisMachine(provider string) bool { return provider == "ollama" || provid
 
 // Details are the lines below the headline: the message, the model, the time waited and the request's id.
 func Details(e turn.Error) []string {
-	lines := []string{OneLine(e.Message)}
+	lines := []string{printable.Line(e.Message)}
 	var more []string
 	if name := e.Name.String(); name != "" {
-		more = append(more, OneLine(name))
+		more = append(more, printable.Line(name))
 	}
 	if e.Waited > 0 {
 		more = append(more, "waited "+Duration(e.Waited))
 	}
 	if e.RequestID != "" {
-		more = append(more, "request "+OneLine(e.RequestID))
+		more = append(more, "request "+printable.Line(e.RequestID))
 	}
 	if len(more) > 0 {
 		lines = append(lines, strings.Join(more, " · "))

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -79,5 +80,5 @@ func Recovered(retries int, waited time.Duration) string {
 
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {
-	return fmt.Sprintf("▲ %s does not answer (%s): switching to %s", OneLine(cmp.Or(e.From, "the model")), OneLine(e.Why), OneLine(e.To))
+	return fmt.Sprintf("▲ %s does not answer (%s): switching to %s", printable.Line(cmp.Or(e.From, "the model")), printable.Line(e.Why), printable.Line(e.To))
 }

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // answerDelay is how long a question stands before a key answers it: a key pressed earlier was meant
@@ -74,7 +75,7 @@ func (q *questions) refuse() {
 // text is the first question.
 func (q *questions) text() string {
 	call := q.open[0].Call
-	return "? May " + display.OneLine(call.Name) + " run with " + display.Truncate(display.Arguments(call), 2000) + "?"
+	return "? May " + printable.Line(call.Name) + " run with " + printable.Truncate(display.Arguments(call), 2000) + "?"
 }
 
 // onApproval asks the user whether a tool may run.
@@ -99,7 +100,7 @@ func (m *model) answerQuestion(k string) (taken bool) {
 	if time.Since(m.askedAt) >= answerDelay {
 		m.askedAt = time.Now()
 		tool := m.questions.answer(k[0])
-		m.emit(m.paint.faint(truncate("· "+verdict+": "+display.OneLine(tool), m.width)))
+		m.emit(m.paint.faint(truncate("· "+verdict+": "+printable.Line(tool), m.width)))
 	}
 	return true
 }

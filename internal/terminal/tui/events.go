@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -123,7 +124,7 @@ func (m *model) onUserMessage(e turn.UserMessage) {
 		m.turn.prompt = e.Text
 	}
 	m.ensureGap()
-	lines := wrap(display.Sanitize(e.Text), m.width-2)
+	lines := wrap(printable.Text(e.Text), m.width-2)
 	if len(lines) > maxPromptLines {
 		more := len(lines) - maxPromptLines
 		lines = append(lines[:maxPromptLines], fmt.Sprintf("… %d more lines", more))
@@ -202,7 +203,7 @@ func (m *model) onToolResult(r llm.ToolResult) {
 
 // toolCallLine is the line about a tool call.
 func toolCallLine(mark string, c llm.ToolCall) string {
-	return mark + " " + display.OneLine(c.Name) + " " + display.OneLine(display.Arguments(c))
+	return mark + " " + printable.Line(c.Name) + " " + printable.Line(display.Arguments(c))
 }
 
 // maxOutputLines is how many lines of a tool's output are shown.
@@ -217,7 +218,7 @@ func outputLines(output string) []string {
 			continue
 		}
 		if all++; all <= maxOutputLines {
-			shown = append(shown, display.OneLine(line[:min(len(line), 2000)]))
+			shown = append(shown, printable.Line(line[:min(len(line), 2000)]))
 		}
 	}
 	if all > maxOutputLines {

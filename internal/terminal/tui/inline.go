@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // style is a set of text attributes.
@@ -263,7 +263,7 @@ func entity(rest string) ([]span, int) {
 	if text == rest[:end+1] || utf8.RuneCountInString(text) > 2 { // only a prefix is an entity
 		return nil, 0
 	}
-	return []span{{text: display.Sanitize(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))}}, end + 1
+	return []span{{text: printable.Text(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))}}, end + 1
 }
 
 // bareURL parses an address in the text, so that nothing in it counts as a delimiter.

@@ -13,7 +13,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // runLive shows the conversation on a screen whose last lines are redrawn.
@@ -110,7 +110,7 @@ var errCloseTimeout = errors.New("close conversation: timed out; the conversatio
 // printFarewell prints the unsent prompts and how to resume.
 func (m *model) printFarewell(out io.Writer) {
 	for _, in := range m.outbox {
-		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Possibly not sent; ↑ recalls it next time: "+display.OneLine(in.text)))
+		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Possibly not sent; ↑ recalls it next time: "+printable.Line(in.text)))
 	}
 	if m.conv == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // markdown renders Markdown for a terminal: CommonMark with tables and strikethrough, close to its
@@ -21,7 +21,7 @@ const (
 
 // render renders a block as lines of less than width columns, without blank lines around them.
 func (m markdown) render(text string, width int) []string {
-	source := strings.Split(display.Sanitize(text), "\n")
+	source := strings.Split(printable.Text(text), "\n")
 	for i, line := range source {
 		source[i] = expandTabs(line)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // Escape sequences for notifications.
@@ -48,7 +48,7 @@ func (n Notify) sequence(env func(string) string, text string) string {
 	form := notificationFormat(env)
 	switch {
 	case n.Desktop && form != "":
-		return fmt.Sprintf(form, strings.ReplaceAll(display.OneLine(text), ";", ","))
+		return fmt.Sprintf(form, strings.ReplaceAll(printable.Line(text), ";", ","))
 	case n.Bell:
 		return bell
 	}

@@ -5,7 +5,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // palette colors our own lines. It uses the sixteen colors that every terminal's theme makes
@@ -16,7 +16,7 @@ type palette struct {
 }
 
 func newPalette(env func(string) string) palette {
-	return palette{color: env("NO_COLOR") == "", ascii: display.OnlyASCII(env)}
+	return palette{color: env("NO_COLOR") == "", ascii: printable.OnlyASCII(env)}
 }
 
 func (p palette) amber(line string) string {
@@ -54,7 +54,7 @@ func (p palette) styled(s lipgloss.Style, line string) string {
 // encode returns a line of ours in the characters that the terminal has.
 func (p palette) encode(line string) string {
 	if p.ascii {
-		return display.ASCII(line)
+		return printable.ASCII(line)
 	}
 	return line
 }

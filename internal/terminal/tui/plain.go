@@ -11,6 +11,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -42,7 +43,7 @@ func runPlain(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ps := &plainSession{
-		Config: c, paint: palette{ascii: display.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
+		Config: c, paint: palette{ascii: printable.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
 		openTurns: map[string]bool{},
 	}
 	err := ps.loop(ctx)
@@ -267,7 +268,7 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 		ps.line(toolCallLine("·", e.ToolCall))
 	case turn.ToolResult:
 		if e.Failed {
-			ps.line("· " + display.OneLine(e.Name) + " failed: " + display.OneLine(e.Output))
+			ps.line("· " + printable.Line(e.Name) + " failed: " + printable.Line(e.Output))
 		}
 	case turn.Compacted:
 		ps.line(display.Compacted)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -58,7 +59,7 @@ func (ps *plainSession) line(text string) {
 
 // write writes part of an answer.
 func (ps *plainSession) write(text string) {
-	if text = display.Sanitize(text); text == "" {
+	if text = printable.Text(text); text == "" {
 		return
 	}
 	ps.put(text)
@@ -94,7 +95,7 @@ func (ps *plainSession) onApproval(a Approval, inputEnded bool) {
 // onInputEnd refuses the open questions.
 func (ps *plainSession) onInputEnd() {
 	for len(ps.questions.open) > 0 {
-		ps.line("· refused, because the input has ended: " + display.OneLine(ps.questions.answer('n')))
+		ps.line("· refused, because the input has ended: " + printable.Line(ps.questions.answer('n')))
 	}
 }
 
@@ -134,7 +135,7 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		ps.line("× Unknown command /" + c.name + "; /help lists the commands")
 	}
 	if err != nil {
-		ps.line("× " + display.OneLine(err.Error()))
+		ps.line("× " + printable.Line(err.Error()))
 	}
 	return false, nil
 }
@@ -160,7 +161,7 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 
 func (ps *plainSession) setModel(ctx context.Context, name string) error {
 	if name == "" {
-		ps.line("The model is " + display.OneLine(ps.settings.Model))
+		ps.line("The model is " + printable.Line(ps.settings.Model))
 		return nil
 	}
 	s := ps.settings
@@ -171,7 +172,7 @@ func (ps *plainSession) setModel(ctx context.Context, name string) error {
 		}
 	}
 	ps.settings = s
-	ps.line("· " + display.OneLine(name) + " answers from the next turn on")
+	ps.line("· " + printable.Line(name) + " answers from the next turn on")
 	return nil
 }
 

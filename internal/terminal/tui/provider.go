@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -60,7 +61,7 @@ func (m *model) onRetry(id string, e turn.Retry) {
 	}
 	w := &shownWait{Wait: e.Wait}
 	w.Due = dueAfter(e.Verdict.Wait)
-	reason := display.OneLine(e.Fault.Redacted())
+	reason := printable.Line(e.Fault.Redacted())
 	if m.wait != nil && w.Retry() > m.wait.Retry() {
 		w.trail = m.wait.trail
 	}
@@ -116,4 +117,4 @@ func (m *model) failureText(e turn.Error) []string {
 }
 
 // printError prints the failure of an operation.
-func (m *model) printError(text string) { m.printWrapped(m.paint.red, "× "+display.OneLine(text)) }
+func (m *model) printError(text string) { m.printWrapped(m.paint.red, "× "+printable.Line(text)) }

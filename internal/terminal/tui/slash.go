@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // slashCommand is a command to this program, not to the model.
@@ -96,7 +97,7 @@ func padRight(s string, width int) string {
 func (m *model) setModel(name string) tea.Cmd {
 	if name == "" {
 		m.clearComposer()
-		m.showHint("The model is " + display.OneLine(m.settings.Model) + "; /model NAME switches")
+		m.showHint("The model is " + printable.Line(m.settings.Model) + "; /model NAME switches")
 		return nil
 	}
 	m.clearComposer()
@@ -113,7 +114,7 @@ func (m *model) setModel(name string) tea.Cmd {
 			return
 		}
 		m.settings = s
-		m.emit(m.paint.faint(truncate("· "+display.OneLine(name)+" answers from the next turn on", m.width)))
+		m.emit(m.paint.faint(truncate("· "+printable.Line(name)+" answers from the next turn on", m.width)))
 	})
 }
 
@@ -167,7 +168,7 @@ func (m *model) listConversations() tea.Cmd {
 
 // describeEntry describes a conversation by its time and title.
 func describeEntry(e Entry, now time.Time) string {
-	about := display.Clock(e.Changed, now) + "  " + display.Truncate(e.Settings.Title, maxTitle)
+	about := display.Clock(e.Changed, now) + "  " + printable.Truncate(e.Settings.Title, maxTitle)
 	if e.InUse {
 		about += "  (open in another terminal)"
 	}

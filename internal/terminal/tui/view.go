@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // View returns the lines that change: the end of the answer, the status, the queue and the composer.
@@ -148,10 +149,10 @@ func (m *model) detailLines() []string {
 	f := m.wait.Fault
 	about := []string{f.Kind.Text()}
 	if code := f.ShortCode(); code != "" {
-		about = append(about, "status "+display.OneLine(code))
+		about = append(about, "status "+printable.Line(code))
 	}
 	if f.RequestID != "" {
-		about = append(about, "request "+display.OneLine(f.RequestID))
+		about = append(about, "request "+printable.Line(f.RequestID))
 	}
 	if !m.wait.Deadline.IsZero() {
 		about = append(about, "gives up "+display.Clock(m.wait.Deadline, time.Now()))
@@ -178,7 +179,7 @@ func (m *model) queueLines() []string {
 	more := len(lines) - maxQueueLines
 	lines = lines[:min(len(lines), maxQueueLines)]
 	for i, text := range lines {
-		lines[i] = m.paint.faint(truncate("  next: "+display.OneLine(text), m.width))
+		lines[i] = m.paint.faint(truncate("  next: "+printable.Line(text), m.width))
 	}
 	if more > 0 {
 		lines = append(lines, m.paint.faint(fmt.Sprintf("  and %d more", more)))
@@ -229,7 +230,7 @@ func (m *model) keyHints() string {
 	add(len(m.queue) > 0 && empty, "↑ takes back")
 	add(len(m.queue) > 0 && empty && busy, "Tab passes it on")
 	add(busy, "Ctrl+C cancels")
-	add(!busy, cmp.Or(display.OneLine(m.settings.Model), "no model"))
+	add(!busy, cmp.Or(printable.Line(m.settings.Model), "no model"))
 	add(!busy, "/help")
 	return strings.Join(keys, " · ")
 }
@@ -239,5 +240,5 @@ func windowTitleOf(title string) string {
 	if title == "" {
 		return "ridethrough"
 	}
-	return display.Truncate(title, maxTitle) + " - ridethrough"
+	return printable.Truncate(title, maxTitle) + " - ridethrough"
 }
