@@ -70,6 +70,7 @@ type Health struct {
 	Mode        string        // "memory", "standalone", "cluster" or "remote"
 	Dir         string        // the directory on this machine; "": none
 	Server      string        // the server's version; "": there is no server
+	Replicas    int           // of everything, on as many servers; 0: not known
 	SyncLatency time.Duration // of one fsync, as measured at the start; 0: not known
 	Bytes       uint64        // stored
 	MaxBytes    uint64        // may be stored; 0: not known

@@ -58,7 +58,9 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embedded
 		end(store.ErrClosed)
 		return nil, err
 	}
-	b.goroutines.Go(b.keepStreams)
+	if !o.existing {
+		b.goroutines.Go(b.keepStreams)
+	}
 	return b, nil
 }
 

@@ -52,9 +52,13 @@ func (b *backend) addLogs(ctx context.Context, h *store.Health) error {
 	if err != nil {
 		return err
 	}
-	state := stream.CachedInfo().State
-	h.Logs, h.Bytes = int64(state.NumSubjects), state.Bytes
-	warnLost(h, state, "logs")
+	info := stream.CachedInfo()
+	h.Logs, h.Bytes, h.Replicas = int64(info.State.NumSubjects), info.State.Bytes, info.Config.Replicas
+	if h.Replicas == 1 && info.Cluster != nil && info.Cluster.Name != "" {
+		h.Warnings = append(h.Warnings, fmt.Sprintf("everything is on one server of the cluster %s, %s: while that is away, no conversation can be used, "+
+			"and if its disk is lost, so are they; --nats-replicas 3 stores copies on three", info.Cluster.Name, info.Cluster.Leader))
+	}
+	warnLost(h, info.State, "logs")
 	return nil
 }
 

@@ -28,6 +28,8 @@ var (
 	ErrFormat = errors.New("the store has another format")
 	// ErrVersion reports that a NATS server is too old.
 	ErrVersion = errors.New("the NATS server is too old")
+	// ErrNone reports that NATS servers have no store.
+	ErrNone = errors.New("no conversations on the NATS servers")
 )
 
 // Config configures a store in a directory of this machine.
@@ -54,12 +56,16 @@ type Cluster struct {
 	Replicas int         // of everything; 0: 3
 }
 
+// MaxReplicas is how many servers can have a copy of a stream.
+const MaxReplicas = 5
+
 // Remote configures the use of NATS servers of version 2.14 or later. Their JetStream needs "sync_interval:
 // always", which a client cannot check: without it, a power failure loses acknowledged writes.
 type Remote struct {
 	URL         string        // "nats://host:4222", or several with commas
 	Credentials string        // name of a credentials file; "": only those in the URL
 	TLS         *tls.Config   // nil: as the URL and the servers require
+	Existing    bool          // nothing is created or changed; without a store there: ErrNone
 	Replicas    int           // of everything; 0: one on each server, up to 3, and never fewer than there are
 	Lease       time.Duration // how long a lease lasts without Extend; 0: 30 s
 	Log         *slog.Logger  // for the state of the connection and what servers have lost; nil: none
@@ -131,7 +137,7 @@ func (r Remote) connect(ctx context.Context, nc *nats.Conn, timeout time.Duratio
 		return nil, err
 	}
 	return newBackend(ctx, nc, streamOptions{
-		replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease), timeout: timeout, log: orDiscard(r.Log),
+		existing: r.Existing, replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease), timeout: timeout, log: orDiscard(r.Log),
 	}, nil)
 }
 

@@ -30,20 +30,26 @@ type natsServer struct {
 
 func newNATSServer(t *testing.T) *natsServer {
 	t.Helper()
-	host, port, err := net.SplitHostPort(freeAddresses(t, 1)[0])
-	if err != nil {
-		t.Fatalf("split address: %v", err)
-	}
-	number, err := net.LookupPort("tcp", port)
-	if err != nil {
-		t.Fatalf("read port: %v", err)
-	}
+	host, port := parsePort(t, freeAddresses(t, 1)[0])
 	n := &natsServer{t: t, options: server.Options{
-		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
+		Host: host, Port: port, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
 	}}
 	t.Cleanup(n.stop)
 	n.start()
 	return n
+}
+
+// parsePort parses host:port.
+func parsePort(t *testing.T, address string) (host string, port int) {
+	t.Helper()
+	host, text, err := net.SplitHostPort(address)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	if err != nil {
+		t.Fatalf("parse %s: %v", address, err)
+	}
+	return host, port
 }
 
 func (n *natsServer) start() {

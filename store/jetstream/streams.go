@@ -35,14 +35,15 @@ const (
 const (
 	partitions  = 16
 	maxMessage  = 1 << 20
-	maxReplicas = 3               // without an option
+	usual       = 3               // replicas in a cluster, without an option
 	setupTry    = 2 * time.Second // a cluster without a leader does not answer at all
 	formatField = "ridethrough-format"
 )
 
 // streamOptions are the options of all streams.
 type streamOptions struct {
-	replicas   int // of each; 0: one on each server, up to maxReplicas
+	existing   bool // nothing is created or changed
+	replicas   int  // of each; 0: one on each server, up to the usual number
 	lease      time.Duration
 	timeout    time.Duration // of an operation
 	standalone bool          // the server that answers knows everything, and has no other client
@@ -57,12 +58,15 @@ func subject(prefix, id string) string {
 	return prefix + string([]byte{'0' + p/10, '0' + p%10, '.'}) + id
 }
 
-// createStreams creates or updates the streams and the consumer.
+// createStreams creates or updates the streams and the consumer, unless it may only use what exists.
 func (b *backend) createStreams(ctx context.Context) error {
 	for _, c := range streamConfigs() {
 		if err := b.untilLeader(ctx, func(ctx context.Context) error { return b.checkStream(ctx, c.Name) }); err != nil {
 			return err
 		}
+	}
+	if b.options.existing {
+		return nil
 	}
 	for _, c := range streamConfigs() {
 		create := func(ctx context.Context) error {
@@ -119,10 +123,12 @@ func kvConfig() jetstream.StreamConfig {
 // checkStream refuses a stream of another format, such as another program's.
 func (b *backend) checkStream(ctx context.Context, name string) error {
 	stream, err := b.js.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound) && b.options.existing && name == logStream:
+		return ErrNone
+	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if got := stream.CachedInfo().Config.Metadata[formatField]; got != strconv.Itoa(format) {
@@ -133,7 +139,7 @@ func (b *backend) checkStream(ctx context.Context, name string) error {
 }
 
 // createStream creates or updates a stream. Without an option it has as many replicas as there are servers,
-// up to maxReplicas, and never fewer than it has.
+// up to the usual number, and never fewer than it has.
 func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Metadata = map[string]string{formatField: strconv.Itoa(format)}
 	if c.Replicas = b.options.replicas; c.Replicas > 0 {
@@ -147,7 +153,7 @@ func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) (j
 	case !errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil, err
 	}
-	for c.Replicas = max(maxReplicas, least); ; c.Replicas-- {
+	for c.Replicas = max(usual, least); ; c.Replicas-- {
 		stream, err := b.js.CreateOrUpdateStream(ctx, c)
 		if c.Replicas == least || !lacksServers(err) {
 			return stream, err

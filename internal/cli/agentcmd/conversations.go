@@ -45,6 +45,7 @@ func (c *conversations) dataDir() string {
 // Attach adds conversations and councils to what is served. The conversations answer that they are
 // unavailable until their store is open, which the gateway does not wait for.
 func (c *conversations) Attach(ctx context.Context, to *server.Config, from *config.Config) (end func(), err error) {
+	c.store.Replicas = from.Replicas
 	dir := c.dataDir()
 	if dir != "" {
 		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)

@@ -69,6 +69,7 @@ func (c *doctorCmd) say(check string, state doctor.State, format string, args ..
 func (c *doctorCmd) run(ctx context.Context) error {
 	began := time.Now()
 	t := c.configuration()
+	c.storing.Replicas = t.Config.Replicas
 	if err := c.store(ctx, t); err != nil {
 		return err
 	}
@@ -146,8 +147,11 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 			return nil
 		}
 	}
-	e, err := c.storing.Open(ctx, slog.New(slog.DiscardHandler))
+	e, err := c.storing.OpenExisting(ctx, slog.New(slog.DiscardHandler))
 	switch {
+	case errors.Is(err, jetstream.ErrNone):
+		c.say("store", doctor.OK, "%v yet; `ridethrough serve` creates them", jetstream.ErrNone)
+		return nil
 	case errors.Is(err, store.ErrInUse):
 		c.held(ctx, t)
 		return nil

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +24,11 @@ import (
 
 // Flags are the flags about the store. [Flags.AddAll] or [Flags.AddData] adds them to a command.
 type Flags struct {
-	Streams command.Streams
-	command *cobra.Command
+	Streams  command.Streams
+	Replicas int // on NATS servers, unless a flag or the environment says otherwise; 0: as many as is usual
+	command  *cobra.Command
 
-	Data, nats, creds, ca string // of the flags
+	Data, nats, creds, ca, replicas string // of the flags
 }
 
 // None is the value of --data for no store.
@@ -42,6 +44,7 @@ func (o *Flags) AddAll(cmd *cobra.Command) {
 	flags.StringVar(&o.nats, "nats", "", "`URL` of NATS servers that store the conversations instead, such as tls://nats.internal:4222 [RIDETHROUGH_NATS]")
 	flags.StringVar(&o.creds, "nats-creds", "", "the credentials file for the NATS servers [RIDETHROUGH_NATS_CREDS]")
 	flags.StringVar(&o.ca, "nats-ca", "", "the file with the CA certificates of the NATS servers [RIDETHROUGH_NATS_CA]")
+	flags.StringVar(&o.replicas, "nats-replicas", "", "how many NATS servers have a copy: `N` from 1 to 5 (default one on each server, up to 3) [RIDETHROUGH_NATS_REPLICAS]")
 	cmd.MarkFlagsMutuallyExclusive("data", "nats")
 }
 
@@ -77,9 +80,8 @@ func (o *Flags) Dir() (string, error) {
 // Open opens the store, and creates it if it does not exist. The error is [ErrNone]
 // if conversations are not stored.
 func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error) {
-	if url := o.URL(); url != "" {
-		e, err := o.dial(ctx, url, log)
-		return e, command.Failed(err)
+	if o.URL() != "" {
+		return o.dial(ctx, false, log)
 	}
 	dir, err := o.Dir()
 	if err != nil {
@@ -98,22 +100,32 @@ func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error)
 // OpenInBackground is [Flags.Open] for a caller that does not wait for the store. Only settings that cannot be
 // right are an error.
 func (o *Flags) OpenInBackground(log *slog.Logger) (*background.Store, error) {
-	if o.URL() == "" {
-		dir, err := o.Dir()
-		if err != nil {
-			return nil, err
-		}
-		if dir == None {
-			return nil, command.Failed(ErrNone)
-		}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	return background.Open(func(ctx context.Context) (store.Store, error) { return o.Open(ctx, log) }, log), nil
+}
+
+// check returns an error for settings that cannot be right.
+func (o *Flags) check() error {
+	if o.URL() != "" {
+		_, err := o.remote()
+		return command.Failed(err)
+	}
+	dir, err := o.Dir()
+	if err != nil {
+		return err
+	}
+	if dir == None {
+		return command.Failed(ErrNone)
+	}
+	return nil
 }
 
 // OpenExisting is [Flags.Open] for a store that must exist.
 func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store, error) {
 	if o.URL() != "" {
-		return o.Open(ctx, log)
+		return o.dial(ctx, true, log)
 	}
 	dir, err := o.Dir()
 	if err != nil {
@@ -125,18 +137,35 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 	return o.Open(ctx, log)
 }
 
-// dial connects to the NATS servers.
-func (o *Flags) dial(ctx context.Context, url string, log *slog.Logger) (store.Store, error) {
-	r := jetstream.Remote{URL: url, Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS")), Log: log}
+// dial uses the store on the NATS servers.
+func (o *Flags) dial(ctx context.Context, existing bool, log *slog.Logger) (store.Store, error) {
+	r, err := o.remote()
+	if err != nil {
+		return nil, command.Failed(err)
+	}
+	r.Existing, r.Log = existing, log
+	s, err := jetstream.Dial(ctx, r)
+	return s, command.Failed(err)
+}
+
+// remote returns what flags and the environment say of the NATS servers.
+func (o *Flags) remote() (jetstream.Remote, error) {
+	r := jetstream.Remote{URL: o.URL(), Credentials: cmp.Or(o.creds, o.Streams.Env("RIDETHROUGH_NATS_CREDS")), Replicas: o.Replicas}
+	if n := cmp.Or(o.replicas, o.Streams.Env("RIDETHROUGH_NATS_REPLICAS")); n != "" {
+		var err error
+		if r.Replicas, err = strconv.Atoi(n); err != nil || r.Replicas < 1 || r.Replicas > jetstream.MaxReplicas {
+			return r, fmt.Errorf("--nats-replicas %s: want a number from 1 to %d", n, jetstream.MaxReplicas)
+		}
+	}
 	if file := cmp.Or(o.ca, o.Streams.Env("RIDETHROUGH_NATS_CA")); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		r.TLS = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 		if !r.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("no certificate in %s", file)
+			return r, fmt.Errorf("no certificate in %s", file)
 		}
 	}
-	return jetstream.Dial(ctx, r)
+	return r, nil
 }

@@ -99,6 +99,8 @@ func TestOpen_Errors(t *testing.T) {
 		{"", "--nats nats://127.0.0.1:1", true, "does not answer"},
 		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + pem, false, "no certificate in " + pem},
 		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-ca " + dir + "/no", false, "no such file"},
+		{"RIDETHROUGH_NATS=nats://127.0.0.1:1", "--nats-replicas 0", false, "--nats-replicas 0: want a number from 1 to 5"},
+		{"RIDETHROUGH_NATS_REPLICAS=many", "--nats nats://127.0.0.1:1", false, "--nats-replicas many: want a number from 1 to 5"},
 		{"", "--data x --nats y", false, "[data nats]"},
 	}
 	for _, tt := range tests {
@@ -108,5 +110,24 @@ func TestOpen_Errors(t *testing.T) {
 	}
 	if _, err := os.Stat(dir + "/no"); err == nil {
 		t.Error("made a store that was to be there")
+	}
+}
+
+// A gateway that is started with a mistake must say so, not serve without conversations.
+func TestOpenInBackground_RefusesWrongSettings(t *testing.T) {
+	for variable, want := range map[string]string{
+		"RIDETHROUGH_NATS_REPLICAS=9":                "--nats-replicas 9: want a number from 1 to 5",
+		"RIDETHROUGH_NATS_CA=" + t.TempDir() + "/no": "no such file",
+	} {
+		f := storeflags.Flags{Streams: command.Streams{Env: lookup(variable)}}
+		cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
+			_, err := f.OpenInBackground(slog.New(slog.DiscardHandler))
+			return err
+		}}
+		f.AddAll(cmd)
+		cmd.SetArgs([]string{"--nats", "nats://127.0.0.1:1"})
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", variable, err, want)
+		}
 	}
 }

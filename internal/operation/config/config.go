@@ -30,6 +30,8 @@ type Config struct {
 	Origins []string // of web pages that may use the gateway, besides its own
 	Log     string   // debug, info, warn or error
 
+	Replicas int // of conversations on NATS servers; 0: one on each server, up to 3
+
 	token     secret
 	policy    choice
 	policies  []named[rule]

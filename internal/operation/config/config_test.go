@@ -57,6 +57,7 @@ upstreams:
     key: {env: SECOND_KEY}
   third: {api: anthropic, url: "http://127.0.0.1:4000", key: none}
 spool: {memory: 1GiB, dir: spool}
+nats-replicas: 3
 log: debug
 `
 
@@ -101,7 +102,7 @@ func TestUnits_ParseAndShow(t *testing.T) {
 // mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
-	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, origins, policy, policies, upstreams, spool or log`},
+	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, origins, policy, policies, upstreams, spool, nats-replicas or log`},
 	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
@@ -145,6 +146,9 @@ var mistakes = []struct{ text, want string }{
 	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the field to with the name of an upstream`},
 	{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
 	{"policy: {backoff: [1s], multiplier: '2'}", `1:37: "2"; want a number from 1, such as 2`},
+	{"nats-replicas: 0", `1:16: "0"; want a number from 1 to 5`},
+	{"nats-replicas: 6", `1:16: "6"; want a number from 1 to 5`},
+	{"nats-replicas: '3'", `1:16: "3"; want a number from 1 to 5`},
 	{"log: loud", `1:6: "loud"; want a level: debug, info, warn or error`},
 	{"a", `1:1: "a"; want the fields of a configuration`},
 	{"listen: a:1\n---\nlisten: b:1", `3:1: a second document starts here; want one`},

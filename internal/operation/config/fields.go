@@ -28,6 +28,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("spool", spools(), func(c *Config) *spool { return &c.spool }, fieldDoc{
 			"Where bodies of waiting requests are stored.", "", "in memory, then on disk",
 		}),
+		newField("nats-replicas", replicas(), func(c *Config) *int { return &c.Replicas }, fieldDoc{
+			"How many NATS servers have a copy of the conversations, with `--nats`. `--nats-replicas` overrides it.", "", "one on each server, up to 3",
+		}),
 		newField("log", oneOf("a level", "debug", "info", "warn", "error"), func(c *Config) *string { return &c.Log }, fieldDoc{
 			"The lowest level that is logged.", "info", "",
 		}),

@@ -42,6 +42,18 @@ func size() codec[int64] {
 	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, expected: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
 }
 
+// replicas is the codec of a number of replicas.
+func replicas() codec[int] {
+	least, most := 1.0, 5.0
+	return scalar(schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "a number from 1 to 5"}, func(s string) (int, error) {
+		n, err := strconv.ParseUint(s, 10, 8)
+		if err != nil || n < uint64(least) || n > uint64(most) {
+			return 0, errForm
+		}
+		return int(n), nil
+	}, strconv.Itoa)
+}
+
 // share is the codec of a percentage.
 func share() codec[float64] {
 	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, expected: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)

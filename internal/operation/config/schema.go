@@ -19,6 +19,7 @@ type schema struct {
 	Enum          []string   `json:"enum,omitzero"`
 	Pattern       string     `json:"pattern,omitzero"`
 	Minimum       *float64   `json:"minimum,omitzero"`
+	Maximum       *float64   `json:"maximum,omitzero"`
 	Items         *schema    `json:"items,omitzero"`
 	MinItems      int        `json:"minItems,omitzero"`
 	Properties    properties `json:"properties,omitzero"`

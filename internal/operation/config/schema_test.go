@@ -69,6 +69,10 @@ func (v *validator) check(at string, s map[string]any, value any) {
 			if n, ok := number(value); ok && !(n >= want.(float64)) {
 				v.fail(at, fmt.Sprint(value, " is too small"))
 			}
+		case "maximum":
+			if n, ok := number(value); ok && !(n <= want.(float64)) {
+				v.fail(at, fmt.Sprint(value, " is too large"))
+			}
 		case "items", "minItems":
 			v.items(at, s, value)
 		case "properties", "additionalProperties", "propertyNames", "required", "minProperties", "maxProperties":

@@ -56,7 +56,7 @@ func Store(ctx context.Context, e store.Store) []Finding {
 	contents := fmt.Sprintf("%d conversations, %s; %d turns waiting, %d due", h.Logs, size(h.Bytes), h.Scheduled, h.Due+h.Leased)
 	if h.Mode == "remote" {
 		return append([]Finding{
-			find("store", OK, "NATS servers of version %s: %s", h.Server, contents),
+			find("store", OK, "NATS servers of version %s, stored on %s: %s", h.Server, servers(h.Replicas), contents),
 			find("sync", Warning, "cannot see whether the servers have sync_interval: always; without it, a power failure loses acknowledged writes"),
 		}, warnings(h)...)
 	}
@@ -68,6 +68,14 @@ func Store(ctx context.Context, e store.Store) []Finding {
 		all = append(all, find("sync", OK, "the disk takes %v to sync a write", h.SyncLatency.Round(10*time.Microsecond)))
 	}
 	return append(all, warnings(h)...)
+}
+
+// servers counts servers.
+func servers(n int) string {
+	if n == 1 {
+		return "one server"
+	}
+	return fmt.Sprintf("%d servers", n)
 }
 
 // warnings returns the store's own warnings, which are problems if it is full.

@@ -77,10 +77,17 @@ func TestStore_DescribesItsHealth(t *testing.T) {
 			"ok store: /data, used by one process, with NATS  embedded: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nproblem store: no room\n",
 		},
 		{
-			store.Health{Mode: "remote", Server: "2.14.0", Bytes: 999},
+			store.Health{Mode: "remote", Server: "2.14.0", Replicas: 3, Bytes: 999},
 			nil,
-			"ok store: NATS servers of version 2.14.0: 0 conversations, 999 bytes; 0 turns waiting, 0 due\n" +
+			"ok store: NATS servers of version 2.14.0, stored on 3 servers: 0 conversations, 999 bytes; 0 turns waiting, 0 due\n" +
 				"warning sync: cannot see whether the servers have sync_interval: always; without it, a power failure loses acknowledged writes\n",
+		},
+		{
+			store.Health{Mode: "remote", Server: "2.14.0", Replicas: 1, Warnings: []string{"everything is on one server"}},
+			nil,
+			"ok store: NATS servers of version 2.14.0, stored on one server: 0 conversations, 0 bytes; 0 turns waiting, 0 due\n" +
+				"warning sync: cannot see whether the servers have sync_interval: always; without it, a power failure loses acknowledged writes\n" +
+				"warning store: everything is on one server\n",
 		},
 	}
 	for _, tt := range tests {

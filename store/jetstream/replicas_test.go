@@ -1,0 +1,103 @@
+package jetstream_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/storetest"
+)
+
+// startNATSCluster starts the plain NATS servers of a cluster and returns the URL of the first.
+func startNATSCluster(t *testing.T, size int) string {
+	t.Helper()
+	var routes []*url.URL
+	addresses := freeAddresses(t, size)
+	for _, a := range addresses {
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: a})
+	}
+	all := make([]*server.Server, size)
+	for i := range all {
+		host, port := parsePort(t, addresses[i])
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprint("node-", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+			Cluster: server.ClusterOpts{Name: "team", Host: host, Port: port}, Routes: routes,
+		})
+		if err != nil {
+			t.Fatalf("make a NATS server: %v", err)
+		}
+		s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		all[i] = s
+	}
+	eventually(t, "cluster of all servers", func() bool {
+		for _, s := range all {
+			if s.JetStreamIsLeader() {
+				return len(s.JetStreamClusterPeers()) == size
+			}
+		}
+		return false
+	})
+	return all[0].ClientURL()
+}
+
+func TestDial_ReplicasFollowTheNumberOfServers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		servers int
+		steps   [][2]int // the option of one use after the other, and the replicas then
+	}{
+		{servers: 1, steps: [][2]int{{0, 1}}},
+		{servers: 2, steps: [][2]int{{0, 2}}},
+		{servers: 3, steps: [][2]int{{1, 1}, {0, 3}, {1, 1}, {3, 3}}},
+		{servers: 5, steps: [][2]int{{0, 3}, {5, 5}, {0, 5}}},
+	} {
+		t.Run(fmt.Sprint(tt.servers, " servers"), func(t *testing.T) {
+			t.Parallel()
+			address := ""
+			if tt.servers == 1 {
+				address = startNATS(t)
+			} else {
+				address = startNATSCluster(t, tt.servers)
+			}
+			for _, step := range tt.steps {
+				s := dial(t, jetstream.Remote{URL: address, Replicas: step[0]})
+				h, err := s.Health(t.Context())
+				if err != nil || h.Replicas != step[1] {
+					t.Errorf("health with option %d: got %d replicas, error %v; want %d", step[0], h.Replicas, err, step[1])
+				}
+				warned := strings.Contains(strings.Join(h.Warnings, "\n"), "everything is on one server of the cluster team, node-")
+				if want := step[1] == 1 && tt.servers > 1; warned != want {
+					t.Errorf("health with %d of %d servers: got warnings %q", h.Replicas, tt.servers, h.Warnings)
+				}
+				closeStore(t, s)
+			}
+		})
+	}
+}
+
+func TestDial_ExistingChangesNothing(t *testing.T) {
+	t.Parallel()
+	address := startNATSCluster(t, 3)
+	_, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: address, Existing: true})
+	storetest.WantError(t, "dial without a store", err, jetstream.ErrNone)
+	streams := connect(t, address)
+	if _, err := streams.Stream(t.Context(), "TURNS"); !errors.Is(err, natsjs.ErrStreamNotFound) {
+		t.Errorf("the stream TURNS: got error %v, want none to be created", err)
+	}
+	s := dial(t, jetstream.Remote{URL: address, Replicas: 1})
+	storetest.Append(t, s, "c1", store.Position{}, "a")
+	closeStore(t, s)
+	s = dial(t, jetstream.Remote{URL: address, Existing: true})
+	storetest.WantLog(t, s, "c1", 0, storetest.Numbered(1, "a")...)
+	if h, err := s.Health(t.Context()); err != nil || h.Replicas != 1 {
+		t.Errorf("health: got %d replicas, error %v; want 1", h.Replicas, err)
+	}
+}
