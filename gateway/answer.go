@@ -23,6 +23,7 @@ const clientStallTimeout = 10 * time.Minute
 func (c *call) forward(resp *http.Response) {
 	dropHop(resp.Header) // not of h: its Connection could name a header that the server has set
 	h := c.w.Header()
+	dropHop(resp.Header)
 	for name, values := range resp.Header {
 		switch {
 		case strings.HasPrefix(name, headerPrefix) || rulesOrigin(name): // the prefix: perhaps of another gateway

@@ -34,6 +34,7 @@ const compatible = "openai-chat openai-completions openai-responses"
 
 const (
 	authorization = "Authorization"
+	bearer        = "Bearer "
 	googleKey     = "X-Goog-Api-Key"
 	googleParam   = "key" // of the query
 )

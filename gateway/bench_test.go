@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkGateway measures the cost of the gateway itself: there is no network,
-// and the upstream answers from memory. A net/http/httputil proxy is measured
-// beside it.
+// and the upstream answers from memory. Beside it are measured a gateway with a key of
+// its own, which it keeps out of the answers, and a net/http/httputil proxy.
 func BenchmarkGateway(b *testing.B) {
 	stream := strings.Repeat(`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", 50) + "data: [DONE]\n\n"
 	for _, bench := range []struct {
@@ -36,9 +36,17 @@ func BenchmarkGateway(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		upstreams := everything(address("provider.test"))
+		for i := range upstreams {
+			upstreams[i].Key = func() (string, error) { return ownKey, nil }
+		}
+		own, err := gateway.New(gateway.Config{Policy: policy.Patient(), Upstreams: upstreams, Base: base})
+		if err != nil {
+			b.Fatal(err)
+		}
 		proxy := &httputil.ReverseProxy{Transport: base, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(&url.URL{Scheme: "http", Host: "provider.test"}) }}
 		body := []byte(`{"model":"gpt-5","stream":true,"messages":[{"role":"user","content":"` + strings.Repeat("word ", bench.size/5) + `"}]}`)
-		for name, handler := range map[string]http.Handler{"ridethrough": g, "ReverseProxy": proxy} {
+		for name, handler := range map[string]http.Handler{"ridethrough": g, "with its own key": own, "ReverseProxy": proxy} {
 			b.Run(bench.name+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

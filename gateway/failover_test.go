@@ -343,7 +343,7 @@ func TestUpstream_KeyIsRedactedInErrors(t *testing.T) {
 				}},
 			})
 			resp, text, err := w.get(path, claude, "Anthropic-Version", "2023-06-01")
-			if err != nil || resp.StatusCode != 401 || strings.Contains(text, key) || !strings.Contains(text, "the key *** is not") {
+			if err != nil || resp.StatusCode != 401 || strings.Contains(text, key) || !strings.Contains(text, "the key "+strings.Repeat("*", len(key))+" is not") {
 				t.Errorf("%s: status %d, body %q, error %v", path, resp.StatusCode, text, err)
 			}
 			if text := fmt.Sprintf("%+v", w.events); strings.Contains(text, key) {

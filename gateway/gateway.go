@@ -15,6 +15,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -84,6 +85,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveUnmatched(w, r)
 		return
 	}
+	if !slices.Contains(methods, r.Method) {
+		up.refuseMethod(w, r.Method)
+		return
+	}
 	if slices.Contains(r.Header[viaHeader], g.id) {
 		up.refuseLoop(w)
 		return
@@ -97,6 +102,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	newCall(g, s, up, rest, d, w, r).serve()
+}
+
+// methods are those of the APIs. TRACE would return the request with the upstream's own key, and what an
+// upstream does with an unknown one is not known.
+var methods = []string{http.MethodPost, http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// refuseMethod answers a request with another method.
+func (u *upstream) refuseMethod(w http.ResponseWriter, method string) {
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	reply(w, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
+		"ridethrough: no API has the method "+clip(method)))
 }
 
 // refuseLoop answers a request that has come back to the gateway.

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -84,7 +82,7 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	}
 	name := u.api.keys[0]
 	if name == authorization {
-		key = "Bearer " + key
+		key = bearer + key
 	}
 	h[name] = []string{key}
 	return nil
@@ -123,7 +121,9 @@ var hopByHop = []string{
 func dropHop(h http.Header) {
 	for _, list := range h["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {
-			h.Del(strings.TrimSpace(name))
+			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); !isProtected(name) {
+				delete(h, name)
+			}
 		}
 	}
 	for _, name := range hopByHop {
@@ -131,45 +131,19 @@ func dropHop(h http.Header) {
 	}
 }
 
-// redactingTransport reaches an upstream that has a key of its own. Some providers
-// repeat the key in their errors, which go to clients that must not see it.
-type redactingTransport struct {
-	http.RoundTripper
-	key func() (string, error)
+// isProtected reports whether a header is not to be removed because Connection names it: it has credentials, or
+// is what gateways tell each other.
+func isProtected(name string) bool {
+	return strings.HasPrefix(name, headerPrefix) || slices.Contains(credentialHeaders, name)
 }
 
-// RoundTrip sends one request. The body of an error has "***" in place of the key.
-func (t redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(req)
-	if err != nil || resp.StatusCode < http.StatusBadRequest || resp.Body == nil {
-		return resp, err
+// protectNamed removes the names of protected headers from Connection, for a proxy that removes what it names.
+func protectNamed(h http.Header) {
+	names := strings.Split(strings.Join(h["Connection"], ","), ",")
+	rest := slices.DeleteFunc(names, func(name string) bool {
+		return isProtected(http.CanonicalHeaderKey(strings.TrimSpace(name)))
+	})
+	if len(h["Connection"]) > 0 {
+		h["Connection"] = []string{strings.Join(rest, ",")}
 	}
-	if key, kerr := t.key(); kerr == nil && key != "" {
-		resp.Body = &redactedBody{ReadCloser: resp.Body, key: []byte(key)}
-		resp.ContentLength = -1
-		resp.Header.Del("Content-Length")
-	}
-	return resp, nil
-}
-
-// redactBound is how much of an error's body is read, far more than one has.
-const redactBound = 1 << 20
-
-// redactedBody is a body without the key. It is read whole first, since the key
-// may be split between two reads.
-type redactedBody struct {
-	io.ReadCloser
-	key  []byte
-	text io.Reader // nil: nothing is read yet
-}
-
-func (b *redactedBody) Read(p []byte) (int, error) {
-	if b.text == nil {
-		text, err := io.ReadAll(io.LimitReader(b.ReadCloser, redactBound))
-		b.text = bytes.NewReader(bytes.ReplaceAll(text, b.key, []byte("***")))
-		if err != nil {
-			b.text = io.MultiReader(b.text, failedReader{err})
-		}
-	}
-	return b.text.Read(p)
 }

@@ -74,9 +74,13 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 		}
 	}
 	out.Header.Add(viaHeader, id)
+	protectNamed(out.Header)
 	out.URL, out.Host = u.urlOf(to, query), ""
 	if dialect.Safe(r.Method, to.path) {
 		bufferBody(out)
+	}
+	if u.Key != nil {
+		out.Header["Accept-Encoding"] = []string{"identity"} // the key could pass unseen in another
 	}
 	u.proxy.ServeHTTP(newFinalWriter(w), out)
 }

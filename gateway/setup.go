@@ -59,7 +59,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		up.breaker = before.breakerOf(up)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
-			up.transport = redactingTransport{up.connections, up.Key}
+			up.transport = &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: up.api.keys[0]}
 		}
 		up.proxy = g.newPassThrough(s, up)
 		s.upstreams = append(s.upstreams, up)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/coding"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
@@ -99,7 +100,7 @@ func (c *call) send(out *http.Request) (*http.Response, error) {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	decodeUnasked(resp, out.Header)
+	coding.DecodeUnasked(resp, out.Header)
 	resp.Request = c.req // whose context is the caller's; that of the try has the mark of the run
 	return resp, nil
 }
@@ -109,7 +110,7 @@ func (c *call) check(resp *http.Response) (*http.Response, error) {
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		return nil, c.errorStatus(resp)
-	case c.dialect == nil || resp.StatusCode != http.StatusOK || contentCoding(resp.Header) != "":
+	case c.dialect == nil || resp.StatusCode != http.StatusOK || coding.Of(resp.Header) != "":
 		return unlimited(resp), nil
 	}
 	return c.readAhead(resp)
@@ -125,7 +126,7 @@ func (c *call) errorStatus(resp *http.Response) error {
 	if inTime := late.Stop(); inTime && a.err != nil && a.err != io.EOF {
 		read = c.Faults.FromPartialResponse
 	}
-	return reject(read(resp.StatusCode, resp.Header, decoded(resp.Header, a.buf), time.Now()), resp, a)
+	return reject(read(resp.StatusCode, resp.Header, coding.Decoded(resp.Header, a.buf, maxErrorBody), time.Now()), resp, a)
 }
 
 // readAhead reads an answer up to its first content and returns the response that

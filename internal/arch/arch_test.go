@@ -22,13 +22,15 @@ var house = []row{
 	{floor: 1, path: "internal/clock"},
 	{floor: 1, path: "retry", uses: "fault fault/classify internal/clock policy"},
 	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
-	{floor: 1, path: "transport", uses: "internal/dialect fault fault/classify breaker policy retry"},
+	{floor: 1, path: "internal/coding"},
+	{floor: 1, path: "transport", uses: "internal/coding internal/dialect fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
+	{floor: 1, path: "internal/redact"},
 	{floor: 1, path: "internal/route", uses: "fault policy"},
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/http1 internal/route internal/spool"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/redact internal/route internal/spool"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",

@@ -1,4 +1,6 @@
-package transport
+// Package coding reads bodies in a content coding, for those who have asked for none: what is in them must be
+// seen before a client gets them.
+package coding
 
 import (
 	"compress/gzip"
@@ -8,8 +10,8 @@ import (
 	"strings"
 )
 
-// contentCoding returns the content coding of a body in lower case; "": none.
-func contentCoding(h http.Header) string {
+// Of returns the content coding of a body in lower case; "": none.
+func Of(h http.Header) string {
 	coding := h["Content-Encoding"]
 	if len(coding) == 0 || strings.EqualFold(coding[0], "identity") {
 		return ""
@@ -24,10 +26,10 @@ var decoders = map[string]func(io.Reader) (io.Reader, error){
 	"deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
 }
 
-// decodeUnasked makes a response plain whose coding the request does not accept: some servers compress in
-// spite of "identity", and neither this transport nor its caller could read such an answer.
-func decodeUnasked(resp *http.Response, accepted http.Header) {
-	coding := contentCoding(resp.Header)
+// DecodeUnasked makes a response plain whose coding the request does not accept: some servers compress in
+// spite of "identity", and neither a transport nor its caller could read such an answer.
+func DecodeUnasked(resp *http.Response, accepted http.Header) {
+	coding := Of(resp.Header)
 	open := decoders[coding]
 	if open == nil || strings.Contains(strings.ToLower(strings.Join(accepted["Accept-Encoding"], ",")), coding) {
 		return
@@ -58,9 +60,10 @@ func (b *decodedBody) Read(p []byte) (int, error) {
 
 func (b *decodedBody) Close() error { return b.src.Close() }
 
-// decoded returns a body as far as it can be decoded; one without a known coding is returned as it is.
-func decoded(h http.Header, body []byte) []byte {
-	open := decoders[contentCoding(h)]
+// Decoded returns a body as far as it can be decoded and up to a bound; one without a known coding is returned
+// as it is.
+func Decoded(h http.Header, body []byte, bound int64) []byte {
+	open := decoders[Of(h)]
 	if open == nil {
 		return body
 	}
@@ -68,6 +71,6 @@ func decoded(h http.Header, body []byte) []byte {
 	if err != nil {
 		return body
 	}
-	plain, _ := io.ReadAll(io.LimitReader(r, maxErrorBody)) // a cut body is read as far as it goes
+	plain, _ := io.ReadAll(io.LimitReader(r, bound)) // a cut body is read as far as it goes
 	return plain
 }
