@@ -23,7 +23,6 @@ const clientStallTimeout = 10 * time.Minute
 func (c *call) forward(resp *http.Response) {
 	dropHop(resp.Header) // not of h: its Connection could name a header that the server has set
 	h := c.w.Header()
-	dropHop(resp.Header)
 	for name, values := range resp.Header {
 		switch {
 		case strings.HasPrefix(name, headerPrefix) || rulesOrigin(name): // the prefix: perhaps of another gateway
@@ -115,7 +114,7 @@ func (c *call) write(p []byte, limit time.Duration) error {
 // own error: only the client has seen it.
 func (c *call) noteStreamError(body io.Reader) {
 	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.outcome.Verdict.Stop == "" {
-		c.emitBrokeOff(w.Failure())
+		c.emitBrokeOff(withoutWords(w.Failure()))
 	}
 }
 

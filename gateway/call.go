@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -200,8 +199,8 @@ func (c *call) readBody() (err error) {
 // parse parses the body. An encoded one is decoded for that, and sent unchanged.
 func (c *call) parse() dialect.Request {
 	plain := c.body.Plain()
-	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		plain = spool.Decode(strings.ToLower(coding), plain, c.upstream.Body)
+	if coding := c.coding(); coding != "" {
+		plain = spool.Decode(coding, plain, c.upstream.Body)
 		c.unreadable = plain == nil
 	}
 	return c.dialect.Read(c.r.URL, plain)

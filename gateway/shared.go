@@ -39,6 +39,7 @@ type sharedRequest struct {
 	failover  failover
 	stopDrain func() bool // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
 	tries     int         // at all upstreams, early probes included
+	permit    quotePermit // of the try in progress
 
 	mu          sync.Mutex
 	calls       []*call         // whose clients are connected; the leader first, if it is
@@ -154,7 +155,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	t := &transport.Transport{
 		Base: s.upstream.transport,
 		Retry: retry.Retrier{
-			Policy: s.failover.settings.policy, Start: s.failover.Run, Breaker: bareCaller{s.caller},
+			Policy: s.failover.settings.policy, Start: s.failover.Run, Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
 		},
 		Faults: s.setup.faults,
@@ -165,15 +166,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// bareCaller is a caller that ends a run given up by command with errGivenUp.
-type bareCaller struct{ *breaker.Caller }
-
-// Acquire implements retry.Breaker.
-func (b bareCaller) Acquire(ctx context.Context) (retry.Permit, error) {
-	p, err := b.Caller.Acquire(ctx)
-	return p, bare(err)
-}
-
+// bare returns errGivenUp for the end of a run by command.
 func bare(err error) error {
 	if errors.Is(err, retry.ErrGivenUp) {
 		return errGivenUp

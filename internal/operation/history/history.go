@@ -121,7 +121,7 @@ func (h *History) WatchTurns(e conversation.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 {
-		h.tried(try{name, e.Name.Model, e.Try.Start, e.At, e.Try.Took, true, e.Try.Fault})
+		h.tried(try{name, e.Name.Model, e.Try.Start, e.At, e.Try.Took, true, withoutWords(e.Try.Fault)})
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
@@ -131,6 +131,16 @@ func (h *History) WatchTurns(e conversation.Event) {
 	case turn.Sealed:
 		h.lost(h.known(id, name), id, e.At)
 	}
+}
+
+// withoutWords returns a fault without the provider's message, which may quote the conversation; nil: none.
+func withoutWords(f *fault.Error) *fault.Error {
+	if f == nil {
+		return nil
+	}
+	silent := *f
+	silent.Message, silent.Err = "", nil
+	return &silent
 }
 
 // at returns an upstream, created if it is new, or nil if there are too many.

@@ -313,3 +313,17 @@ func TestIncident_CountsAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A provider's error may quote the conversation, which is not for everyone who sees the incidents.
+func TestIncident_OfConversationsHasNoWordsOfTheProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.turnTry(&fault.Error{Kind: fault.Unavailable, Status: 500, Code: "api_error", Message: "cannot parse: the launch code is 4711"})
+		}
+		all := w.Incidents(time.Now())
+		if len(all) != 1 || all[0].Message != "HTTP 500: api_error" {
+			t.Errorf("incidents %+v, want one with the message HTTP 500: api_error", all)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/redact"
+	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// requestBreaker is the upstream's breaker as the tries of a shared request know it.
+type requestBreaker sharedRequest
+
+// Acquire implements retry.Breaker.
+func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
+	p, err := b.caller.Acquire(ctx)
+	if err != nil {
+		return nil, bare(err)
+	}
+	b.permit = quotePermit{p, b.leader}
+	return &b.permit, nil
+}
+
+// Wait implements retry.Breaker.
+func (b *requestBreaker) Wait(ctx context.Context, d time.Duration) error {
+	return bare(b.caller.Wait(ctx, d))
+}
+
+// quotePermit is the permit of a try whose fault may quote the request. The words of a prompt are left out of it
+// before the breaker shares it with other callers, and before it gets into events, which are logged and shown.
+type quotePermit struct {
+	retry.Permit
+	call *call
+}
+
+// Report implements retry.Permit.
+func (p *quotePermit) Report(f *fault.Error) {
+	if f != nil && f.Status != 0 && !errors.Is(f, errLocal) && redact.MayQuote(f.Message) {
+		f.Message = p.call.withoutQuotes(f.Message)
+	}
+	p.Permit.Report(f)
+}
+
+// withoutQuotes returns a provider's message without what it quotes of the request; "": the request cannot be
+// read, so that the message may be a quote.
+func (c *call) withoutQuotes(message string) string {
+	q := redact.NewQuotes(message, c.parsed.Model)
+	if !c.eachPart(q.Source) {
+		return ""
+	}
+	return q.Text()
+}
+
+// eachPart calls f with the parts of the request's body, decoded. It reports whether it could read them all.
+func (c *call) eachPart(f func(part []byte)) bool {
+	body, _ := c.body.Open()
+	defer body.Close()
+	if coding := c.coding(); coding != "" {
+		packed, err := io.ReadAll(body)
+		plain := spool.Decode(coding, packed, c.upstream.Body)
+		f(plain)
+		return err == nil && plain != nil
+	}
+	buf := spool.NewBuffer(copyBufferSize)
+	defer buf.Release()
+	for {
+		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
+		f(buf.Bytes[:n])
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+}
+
+// coding returns the content coding of the request's body in lower case; "": none.
+func (c *call) coding() string {
+	if coding := c.r.Header.Get("Content-Encoding"); !strings.EqualFold(coding, "identity") {
+		return strings.ToLower(coding)
+	}
+	return ""
+}
+
+// withoutWords returns a provider's fault without its message if that may quote the request, whose body is not
+// kept behind the first content. Its kind and code say what happened.
+func withoutWords(f *fault.Error) *fault.Error {
+	if !redact.MayQuote(f.Message) {
+		return f
+	}
+	silent := *f
+	silent.Message = ""
+	return &silent
+}
