@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,9 @@ func (u *Upstream) check() (wrong []error) {
 	}
 	if apiOf(u.API) == nil {
 		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
+	}
+	if u.Socket != "" && !slices.Contains(SocketModes(), u.Socket) {
+		say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
 	}
 	if u.Base != nil {
 		if err := CheckBase(u.Base); err != nil {

@@ -35,7 +35,21 @@ type Upstream struct {
 	Fallback  []Fallback             // where a request goes when it finds no answer here, in order
 	Routes    []Route                // the first that matches a request overrides the fields above
 	Transport http.RoundTripper      // reaches it; nil: the gateway's
+	Socket    SocketMode             // what happens to a WebSocket for the Responses API; "": SocketRide
 }
+
+// SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
+type SocketMode string
+
+// The modes.
+const (
+	SocketRide   SocketMode = "ride"   // its requests are kept waiting and retried like POSTs, and sent as such
+	SocketRefuse SocketMode = "426"    // it is told to send POSTs
+	SocketTunnel SocketMode = "tunnel" // the socket goes to the upstream, and nothing on it is retried
+)
+
+// SocketModes returns all modes.
+func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse, SocketTunnel} }
 
 // Limits bounds each try. When one expires, the try has failed with a [fault.Timeout], or with a
 // [fault.UpstreamTimeout] while connecting. A zero field sets no limit.

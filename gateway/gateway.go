@@ -16,10 +16,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/internal/spool"
 )
 
@@ -28,9 +30,10 @@ type Gateway struct {
 	id        string // marks what it sends, to know a request that comes back to it
 	setup     atomic.Pointer[setup]
 	requests  atomic.Int64
-	waits     waitList      // the requests that wait, for Waits and Act
-	coalescer coalescer     // the requests in progress and those that have just failed, for their re-sends
-	spool     spool.Spool   // the bodies of the requests that wait
+	waits     waitList    // the requests that wait, for Waits and Act
+	coalescer coalescer   // the requests in progress and those that have just failed, for their re-sends
+	spool     spool.Spool // the bodies of the requests that wait
+	sockets   sync.WaitGroup
 	readSlots chan struct{} // limits how many requests to a failing upstream are read at a time
 
 	draining, closing context.Context // end with Drain and with Close
@@ -97,11 +100,40 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// server would consume the rest of the request, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	d := dialect.Of(r.Method, rest.path)
-	if d == nil {
+	switch {
+	case d != nil:
+		newCall(g, s, up, rest, d, w, r).serve()
+	case responses.IsHandshake(r) && dialect.Of(http.MethodPost, rest.path) == dialect.OpenAIResponses() && up.Socket != SocketTunnel:
+		g.serveSocket(w, r, up)
+	default:
 		up.passThrough(w, r, rest, g.id)
+	}
+}
+
+// serveSocket answers the requests of a WebSocket of the Responses API.
+func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstream) {
+	if up.Socket == SocketRefuse {
+		w.Header().Set(shouldRetryHeader, "false")
+		reply(w, http.StatusUpgradeRequired, dialect.OpenAIResponses().ErrorBody(&fault.Error{Kind: fault.Invalid},
+			"ridethrough: the upstream "+up.Name+" is configured to refuse WebSockets; send POSTs"))
 		return
 	}
-	newCall(g, s, up, rest, d, w, r).serve()
+	g.sockets.Add(1)
+	defer g.sockets.Done()
+	responses.Serve(w, r, g, g.draining)
+}
+
+// WaitSockets returns when all WebSockets are closed, which Drain brings about, or when ctx ends, with its
+// cause. http.Server.Shutdown does not wait for them.
+func (g *Gateway) WaitSockets(ctx context.Context) error {
+	closed := make(chan struct{})
+	go func() { defer close(closed); g.sockets.Wait() }() // ends with the last of them
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // methods are those of the APIs. TRACE would return the request with the upstream's own key, and what an

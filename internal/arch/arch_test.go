@@ -30,7 +30,8 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/redact internal/route internal/spool"},
+	{floor: 2, path: "internal/responses", uses: "internal/dialect", parts: "github.com/coder/websocket"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/redact internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",

@@ -64,6 +64,8 @@ func (f *fake) ActOn(upstream string, do gateway.Command) bool {
 func (f *fake) Drain() { f.mu.Lock(); f.drained++; f.mu.Unlock() }
 func (f *fake) Close() { f.mu.Lock(); f.closed++; f.mu.Unlock() }
 
+func (f *fake) WaitSockets(context.Context) error { return nil }
+
 // show replaces what the fake shows.
 func (f *fake) show(waits []gateway.Wait, upstreams []gateway.Health) {
 	f.mu.Lock()

@@ -51,9 +51,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 func (s *Server) stop(ctx context.Context, server *http.Server) {
 	s.config.Log.Info("stopping", "grace", s.config.Grace.String(), "hint", "a second signal ends everything at once")
 	s.drain()
-	if shutdown(ctx, server, s.config.Grace) != nil {
+	if s.shutdown(ctx, server, s.config.Grace) != nil {
 		s.config.Gateway.Close()
-		_ = shutdown(ctx, server, closeTime)
+		_ = s.shutdown(ctx, server, closeTime)
 	}
 	_ = server.Close()
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
@@ -63,11 +63,11 @@ func (s *Server) stop(ctx context.Context, server *http.Server) {
 	}
 }
 
-// shutdown waits at most d for a server's requests to end.
-func shutdown(ctx context.Context, server *http.Server, d time.Duration) error {
+// shutdown waits at most d for a server's requests and the gateway's WebSockets to end.
+func (s *Server) shutdown(ctx context.Context, server *http.Server, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	return server.Shutdown(ctx)
+	return errors.Join(server.Shutdown(ctx), s.config.Gateway.WaitSockets(ctx))
 }
 
 // checkAddr refuses an address that other machines can reach if there is no token: every client of the

@@ -7,6 +7,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"io/fs"
 	"log/slog"
@@ -32,6 +33,7 @@ type Gateway interface {
 	live.Gateway
 	Drain()
 	Close()
+	WaitSockets(ctx context.Context) error
 }
 
 // Config is what is served, and to whom.

@@ -31,6 +31,8 @@ type fixture struct {
 	t        *testing.T
 	node     *node
 	provider *simulator.Provider
+	gateway  *gateway.Gateway
+	upstream *url.URL           // of the provider
 	url      string             // of the gateway
 	direct   string             // of the provider
 	asked    atomic.Int64       // requests at the gateway
@@ -73,6 +75,7 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 		defer func() { w.answered <- rw.Header().Clone() }()
 		g.ServeHTTP(rw, r)
 	}))
+	w.gateway, w.upstream = g, upstream
 	w.url, w.direct = front.URL, upstream.String()
 	t.Cleanup(func() {
 		front.CloseClientConnections() // of calls that are left to themselves

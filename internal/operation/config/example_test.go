@@ -51,6 +51,7 @@ func ExampleConfig_Show() {
 	//       first-byte: 10m            # default
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
+	//     responses-websocket: ride    # default
 	// spool:
 	//   memory: 128MiB                 # default
 	// log: info                        # default

@@ -76,7 +76,7 @@ func (m *mapper) folder(path, name string) string {
 
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
-		Name: name, API: u.api, NoKey: u.key.none, Body: u.body,
+		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
 		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
 	if u.url != "" {

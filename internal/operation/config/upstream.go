@@ -19,6 +19,7 @@ type upstream struct {
 	body     int64
 	fallback []fallback
 	routes   []route
+	socket   string
 }
 
 // limits bound each try; zero: the gateway's.
@@ -51,7 +52,16 @@ func upstreams() codec[upstream] {
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams that take over a failing call, in order.", "", "none"}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
+		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
 	)
+}
+
+// socketModes returns the names of the gateway's modes.
+func socketModes() (names []string) {
+	for _, m := range gateway.SocketModes() {
+		names = append(names, string(m))
+	}
+	return names
 }
 
 // newUpstream returns an upstream whose API is its name, if there is one.

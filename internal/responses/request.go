@@ -1,0 +1,112 @@
+package responses
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+
+	"github.com/coder/websocket"
+)
+
+// request is a response.create, or a response.cancel.
+type request struct {
+	fields   map[string]json.RawMessage // of the body
+	items    []json.RawMessage          // of its input
+	previous string                     // the response that it continues; "": none
+	warmsUp  bool                       // it only prepares the next request
+	cancels  bool                       // it ends the request in progress
+}
+
+// problem is an error that the gateway answers with.
+type problem struct {
+	status        int
+	code, message string
+}
+
+func problemf(status int, code, format string, args ...any) *problem {
+	return &problem{status, code, "ridethrough: " + fmt.Sprintf(format, args...)}
+}
+
+// frame returns the problem as a frame. Without a status Codex would wait for more.
+func (p *problem) frame() []byte {
+	return errorFrame(p.status, nil, marshal(map[string]any{
+		"type": "invalid_request_error", "code": p.code, "message": p.message, "param": nil,
+	}))
+}
+
+// parse reads a frame.
+func parse(kind websocket.MessageType, frame []byte) (request, *problem) {
+	var req request
+	if kind != websocket.MessageText || json.Unmarshal(frame, &req.fields) != nil {
+		return req, problemf(http.StatusBadRequest, "invalid_request", "a frame must be a JSON object")
+	}
+	switch name := text(req.fields["type"]); name {
+	case "response.create":
+	case "response.cancel":
+		req.cancels = true
+		return req, nil
+	default:
+		return req, problemf(http.StatusBadRequest, "unknown_event", "the event %.64q is not supported here; responses-websocket: tunnel passes it on", name)
+	}
+	if len(req.fields["stream_id"]) > 0 {
+		return req, problemf(http.StatusBadRequest, "unsupported_parameter", "one response at a time runs on this socket, without a stream_id; responses-websocket: tunnel passes it on")
+	}
+	req.previous = text(req.fields["previous_response_id"])
+	req.warmsUp = string(req.fields["generate"]) == "false"
+	req.items = inputItems(req.fields["input"])
+	return req, nil
+}
+
+// text returns a JSON string's value; "": it is none.
+func text(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s) // of another type: none
+	return s
+}
+
+// inputItems returns the items of an input. A string is short for one message.
+func inputItems(input json.RawMessage) (items []json.RawMessage) {
+	if json.Unmarshal(input, &items) == nil {
+		return items
+	}
+	if prompt := text(input); prompt != "" {
+		return []json.RawMessage{marshal(map[string]string{"role": "user", "content": prompt})}
+	}
+	return nil
+}
+
+// body returns the body of the POST: all items, since the provider keeps none for us.
+func (req *request) body(c *chain) []byte {
+	fields := maps.Clone(req.fields)
+	for _, name := range []string{"type", "generate", "background"} {
+		delete(fields, name)
+	}
+	if c.own {
+		delete(fields, "previous_response_id")
+		fields["input"] = marshal(c.items)
+	}
+	fields["stream"] = json.RawMessage("true")
+	return marshal(fields)
+}
+
+// setBody sets a request's body.
+func setBody(r *http.Request, body []byte) {
+	r.ContentLength = int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+}
+
+// newID returns the id of a response that no provider has made.
+func newID() string { return "resp_" + rand.Text() }
+
+// marshal encodes a value that can be encoded.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

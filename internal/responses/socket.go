@@ -1,0 +1,216 @@
+// Package responses serves the WebSocket form of OpenAI's Responses API with a handler of its HTTP form.
+//
+// Codex opens a WebSocket and sends each turn as a frame on it (https://developers.openai.com/api/docs/guides/websocket-mode).
+// A proxy that only joins the two connections could retry nothing. Here the socket ends: each
+// response.create becomes a POST, the server-sent events of its answer become frames, and an error becomes
+// the frame with a status that Codex reads. What the API keeps for a connection, the items behind
+// previous_response_id, is kept here, so a lost upstream is no loss for the client.
+//
+// The package knows the frames, not the gateway, which is its user.
+package responses
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// Bounds of a connection.
+const (
+	frameBound  = 32 << 20         // bytes of a frame, like the vendor's of a body
+	queueBound  = 16               // requests behind the one in progress
+	pongTimeout = 30 * time.Second // a client that answers no ping for so long has left
+)
+
+// IsHandshake reports whether a request opens a WebSocket.
+func IsHandshake(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// Serve accepts a WebSocket and answers its requests, one after the other, with the handler, until the client
+// leaves. Once draining ends, the request in progress is finished and the socket closed with 1012, service
+// restart, on which clients connect again.
+func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, draining context.Context) {
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the server has checked the origin
+	if err != nil {
+		return // Accept has answered
+	}
+	conn.SetReadLimit(frameBound)
+	// The request's context ends with the handshake.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	s := &socket{conn: conn, opening: r, handler: handler, requests: make(chan request, queueBound)}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() {
+		defer cancel()
+		s.read(ctx)
+	})
+	s.serve(ctx, draining)
+	_ = conn.CloseNow() // ends read
+}
+
+// socket is one client's connection.
+type socket struct {
+	conn     *websocket.Conn
+	opening  *http.Request // whose headers hold for all requests
+	handler  http.Handler
+	requests chan request
+	chains   chains
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc // of the request in progress; nil: there is none
+	pinging bool
+}
+
+// read queues the client's requests until it leaves.
+func (s *socket) read(ctx context.Context) {
+	for {
+		kind, frame, err := s.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		req, problem := parse(kind, frame)
+		switch {
+		case problem != nil:
+			s.send(ctx, problem.frame())
+		case req.cancels:
+			s.cancelCurrent()
+		default:
+			select {
+			case s.requests <- req:
+			default:
+				s.send(ctx, problemf(http.StatusTooManyRequests, "rate_limit_exceeded", "%d requests wait on this socket already", queueBound).frame())
+			}
+		}
+	}
+}
+
+// serve answers the requests until the client leaves or the gateway drains.
+func (s *socket) serve(ctx, draining context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-draining.Done():
+			_ = s.conn.Close(websocket.StatusServiceRestart, "the gateway is restarting; connect again")
+			return
+		case req := <-s.requests:
+			if !s.answer(ctx, req) {
+				_ = s.conn.Close(websocket.StatusInternalError, "the answer broke off")
+				return
+			}
+		}
+	}
+}
+
+// answer answers one request. It reports whether the answer has ended in a way that the client understands.
+func (s *socket) answer(ctx context.Context, req request) bool {
+	chain, problem := s.chains.extend(req)
+	switch {
+	case problem != nil:
+		return s.send(ctx, problem.frame())
+	case req.warmsUp:
+		return s.warmUp(ctx, chain)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.setCancel(cancel)
+	defer s.setCancel(nil)
+	w := &frameWriter{socket: s, ctx: ctx, header: http.Header{}, chain: chain}
+	if !s.handle(w, s.post(ctx, req, chain)) && !w.ended {
+		return ctx.Err() != nil && s.sendCanceled(w)
+	}
+	return w.finish()
+}
+
+// handle lets the handler answer; false: it cut the answer.
+func (s *socket) handle(w http.ResponseWriter, r *http.Request) (whole bool) {
+	defer func() {
+		if cause := recover(); cause != nil && cause != http.ErrAbortHandler {
+			panic(cause)
+		}
+	}()
+	s.handler.ServeHTTP(w, r)
+	return true
+}
+
+// handshakeHeaders are those that belong to the handshake and not to its requests.
+var handshakeHeaders = []string{
+	"Connection", "Upgrade", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Extensions", "Sec-Websocket-Protocol",
+	"Accept", "Accept-Encoding", "Content-Length", "Content-Type", "Openai-Beta",
+}
+
+// post returns the request as the HTTP form has it.
+func (s *socket) post(ctx context.Context, req request, chain *chain) *http.Request {
+	r := s.opening.Clone(ctx)
+	r.Method = http.MethodPost
+	for _, name := range handshakeHeaders {
+		delete(r.Header, name)
+	}
+	if rest := slices.DeleteFunc(s.opening.Header.Values("Openai-Beta"), isSocketBeta); len(rest) > 0 {
+		r.Header["Openai-Beta"] = rest
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	setBody(r, req.body(chain))
+	return r
+}
+
+// isSocketBeta reports whether a beta is that of the WebSocket form.
+func isSocketBeta(beta string) bool { return strings.HasPrefix(beta, "responses_websockets") }
+
+// warmUp answers a request that only prepares the next: nothing is sent to the provider.
+func (s *socket) warmUp(ctx context.Context, chain *chain) bool {
+	id := s.chains.keep(newID(), chain)
+	return s.send(ctx, warmUpFrame("response.created", id, "in_progress")) && s.send(ctx, warmUpFrame("response.completed", id, "completed"))
+}
+
+// sendCanceled ends an answer that the client has canceled.
+func (s *socket) sendCanceled(w *frameWriter) bool {
+	return s.send(context.WithoutCancel(w.ctx), canceledFrame(w.responseID))
+}
+
+// setCancel sets what ends the request in progress.
+func (s *socket) setCancel(cancel context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel = cancel
+}
+
+// cancelCurrent ends the request in progress.
+func (s *socket) cancelCurrent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// send sends one frame; false: the client has left.
+func (s *socket) send(ctx context.Context, frame []byte) bool {
+	return s.conn.Write(ctx, websocket.MessageText, frame) == nil
+}
+
+// ping shows that the connection is alive, without waiting for the client's answer.
+func (s *socket) ping(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pinging {
+		return
+	}
+	s.pinging = true
+	go func() { // ends with the pong, or after pongTimeout
+		ctx, cancel := context.WithTimeout(ctx, pongTimeout)
+		defer cancel()
+		_ = s.conn.Ping(ctx) // a client that has left ends read
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.pinging = false
+	}()
+}
