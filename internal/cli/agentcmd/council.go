@@ -60,7 +60,7 @@ type councilCmd struct {
 	models        []string
 	judge, system string
 	answers       bool
-	json, plain   bool
+	outputFlags
 
 	view  councilView
 	ended council.Result // zero: it has not begun
@@ -80,8 +80,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f.DurationVar(&t.AggregatorBudget, "judge-budget", usual.AggregatorBudget, "the time limit of the judge, for all its tries")
 	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "tell the judge how many tries each member needed")
 	f.BoolVar(&c.answers, "members-answers", false, "print each member's answer to standard error")
-	f.BoolVar(&c.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
-	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them")
+	c.outputFlags.flags(cmd)
 }
 
 // run runs the council.
@@ -93,7 +92,7 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	if err := c.openModels(); err != nil {
 		return err
 	}
-	question, err := (&runCmd{streams: c.streams}).prompt(ctx, args, false)
+	question, err := readPrompt(ctx, c.streams, args, false)
 	if err != nil {
 		return err
 	}

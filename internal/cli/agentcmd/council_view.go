@@ -32,9 +32,8 @@ func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
 		return &councilJSON{jsonView: jsonView{w: command.JSON(c.streams.Out), unread: unread, turn: conversation.NewID()}}
 	}
-	shown := (&runCmd{streams: c.streams, plain: c.plain}).newView(unread).(*textView)
-	shown.continueCommand = func() string { return "" }
-	return &councilTable{textView: shown, answers: c.answers, judged: c.judge != ""}
+	v := newTextView(c.streams, c.plain, unread)
+	return &councilTable{textView: v, answers: c.answers, judged: c.judge != ""}
 }
 
 // queueEvents shows events in order on a goroutine of their own, so that a slow reader does not delay the

@@ -14,12 +14,12 @@ import (
 // maxPrompt is the longest prompt in bytes, that of a request.
 const maxPrompt = 32 << 20
 
-// prompt returns the user's prompt: the arguments, followed by standard input if
+// readPrompt returns the user's prompt: the arguments, followed by standard input if
 // one of them is "-" or if there are none and standard input is not a terminal.
 // Otherwise standard input is not read, since it may never end.
-func (c *runCmd) prompt(ctx context.Context, args []string, optional bool) (string, error) {
+func readPrompt(ctx context.Context, s command.Streams, args []string, optional bool) (string, error) {
 	var words []string
-	piped := len(args) == 0 && !optional && !command.IsTerminal(c.streams.In)
+	piped := len(args) == 0 && !optional && !command.IsTerminal(s.In)
 	for _, a := range args {
 		if a == "-" {
 			piped = true
@@ -29,7 +29,7 @@ func (c *runCmd) prompt(ctx context.Context, args []string, optional bool) (stri
 	}
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if piped {
-		more, err := c.standardInput(ctx)
+		more, err := standardInput(ctx, s.In)
 		if err != nil {
 			return "", err
 		}
@@ -42,13 +42,13 @@ func (c *runCmd) prompt(ctx context.Context, args []string, optional bool) (stri
 }
 
 // standardInput reads standard input until it or ctx ends.
-func (c *runCmd) standardInput(ctx context.Context) (string, error) {
+func standardInput(ctx context.Context, in io.Reader) (string, error) {
 	var text []byte
 	var err error
 	read := make(chan struct{})
 	go func() { // it may outlive the call, until the process ends
 		defer close(read)
-		text, err = io.ReadAll(io.LimitReader(c.streams.In, maxPrompt+1))
+		text, err = io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	}()
 	select {
 	case <-read:

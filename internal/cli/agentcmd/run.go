@@ -68,11 +68,12 @@ type runCmd struct {
 	maxTokens int
 	whole     bool
 
-	tools                  toolFlags
-	json, plain, reasoning bool
-	save, continued        string
-	noSave                 bool
-	server                 string
+	tools toolFlags
+	outputFlags
+	reasoning       bool
+	save, continued string
+	noSave          bool
+	server          string
 
 	view      view
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
@@ -99,6 +100,16 @@ func (c *modelFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&c.effort, "effort", "", "the reasoning effort: low, medium or high (default the model's own)")
 }
 
+// outputFlags are the flags about what is written.
+type outputFlags struct{ json, plain bool }
+
+// flags adds them to a command.
+func (o *outputFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
+	f.BoolVar(&o.plain, "plain", false, "only append lines, never redraw them")
+}
+
 // flags adds the command's flags.
 func (c *runCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -107,8 +118,7 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer in tokens; 0 for the provider's default")
 	f.BoolVar(&c.whole, "whole", false, "request whole answers instead of streams")
 	c.tools.flags(cmd)
-	f.BoolVar(&c.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
-	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them")
+	c.outputFlags.flags(cmd)
 	f.BoolVar(&c.reasoning, "reasoning", false, "print the model's reasoning to standard error")
 	f.StringVar(&c.save, "save", "", "store the conversation in `FILE`, continuing it if it exists")
 	continueFlag(cmd, &c.continued, "the file of a saved or exported one, or an id at --server")

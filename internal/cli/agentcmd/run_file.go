@@ -216,7 +216,7 @@ func quoted(word string) string {
 
 // input returns the events that the run starts with.
 func (c *runCmd) input(ctx context.Context, f *conversationFile, args []string) ([]turn.Event, error) {
-	text, err := c.prompt(ctx, args, c.continued != "")
+	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
 	switch {
 	case err != nil:
 		return nil, err

@@ -37,7 +37,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
 		return err
 	}
-	text, err := c.prompt(ctx, args, c.continued != "")
+	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
 	if err != nil {
 		return err
 	}

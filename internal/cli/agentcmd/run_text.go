@@ -19,11 +19,18 @@ func (c *runCmd) newView(unread func()) view {
 	if c.json {
 		return &jsonView{w: command.JSON(c.streams.Out), unread: unread}
 	}
-	onErr := c.streams
-	onErr.Out = c.streams.Err
+	v := newTextView(c.streams, c.plain, unread)
+	v.reasoning, v.continueCommand, v.waitLimit = c.reasoning, c.continueCommand, c.waitLimit
+	return v
+}
+
+// newTextView returns a view of a turn that has no reasoning to show and cannot be continued.
+func newTextView(s command.Streams, plain bool, unread func()) *textView {
+	onErr, clean := s, command.IsTerminal(s.Out)
+	onErr.Out = s.Err
 	return &textView{
-		out: c.streams.Out, screen: screen.New(onErr, c.plain), clean: command.IsTerminal(c.streams.Out), shared: command.IsTerminal(c.streams.Out) && command.IsTerminal(c.streams.Err),
-		reasoning: c.reasoning, unread: unread, continueCommand: c.continueCommand, waitLimit: c.waitLimit,
+		out: s.Out, screen: screen.New(onErr, plain), clean: clean, shared: clean && command.IsTerminal(s.Err),
+		unread: unread, continueCommand: func() string { return "" }, waitLimit: func(turn.Error) string { return "" },
 	}
 }
 
