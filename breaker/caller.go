@@ -154,6 +154,7 @@ func (c *Caller) permit() (retry.Permit, error) {
 // permit is a Caller that has been let go.
 type permit Caller
 
+// Report implements [retry.Permit].
 func (p *permit) Report(f *fault.Error) {
 	c := (*Caller)(p)
 	c.breaker.mu.Lock()

@@ -199,7 +199,10 @@ func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) e
 // failed is the failure of a worker for a reason other than a provider.
 type failed struct{ err error }
 
+// Error returns the text of the error.
 func (f *failed) Error() string { return f.err.Error() }
+
+// Unwrap returns the error.
 func (f *failed) Unwrap() error { return f.err }
 
 // errParked: the turn waits, and no worker holds it.

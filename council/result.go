@@ -72,6 +72,7 @@ type quorumError struct {
 	quorum  int
 }
 
+// Error names the members without an answer, each with what became of it.
 func (e *quorumError) Error() string {
 	var rest []string
 	for _, v := range e.members {

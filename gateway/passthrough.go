@@ -102,6 +102,7 @@ func bufferBody(r *http.Request) {
 // failedReader is a reader that has failed.
 type failedReader struct{ err error }
 
+// Read returns the error.
 func (f failedReader) Read([]byte) (int, error) { return 0, f.err }
 
 // errLocal is in the chain of a fault that is the gateway's, not the upstream's.

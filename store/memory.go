@@ -72,6 +72,7 @@ func (m *memory) lock(ctx context.Context, invalid error) error {
 	}
 }
 
+// Append implements [Log].
 func (m *memory) Append(ctx context.Context, conversation string, at Position, records ...Record) (Position, error) {
 	added, err := numbered(conversation, at, records)
 	if err := m.lock(ctx, err); err != nil {
@@ -120,6 +121,7 @@ func numbered(conversation string, at Position, records []Record) ([]Record, err
 	return added, nil
 }
 
+// Read implements [Log].
 func (m *memory) Read(ctx context.Context, conversation string, after int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		l, err := m.log(ctx, conversation)
@@ -135,6 +137,7 @@ func (m *memory) Read(ctx context.Context, conversation string, after int64) ite
 	}
 }
 
+// End implements [Log].
 func (m *memory) End(ctx context.Context, conversation string) (Position, error) {
 	l, err := m.log(ctx, conversation)
 	return l.end, err
@@ -153,6 +156,7 @@ func (m *memory) log(ctx context.Context, conversation string) (memoryLog, error
 	return l, nil
 }
 
+// Conversations implements [Log].
 func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Head, error] {
 	return func(yield func(Head, error) bool) {
 		if err := m.lock(ctx, nil); err != nil {
@@ -179,6 +183,7 @@ func (m *memory) Conversations(ctx context.Context, before string) iter.Seq2[Hea
 	}
 }
 
+// Delete implements [Log].
 func (m *memory) Delete(ctx context.Context, conversation string) error {
 	if err := m.lock(ctx, limit.ID("conversation", conversation)); err != nil {
 		return err
@@ -191,6 +196,7 @@ func (m *memory) Delete(ctx context.Context, conversation string) error {
 	return nil
 }
 
+// Health implements [Lifecycle].
 func (m *memory) Health(ctx context.Context) (Health, error) {
 	if err := m.lock(ctx, nil); err != nil {
 		return Health{}, err
@@ -202,6 +208,7 @@ func (m *memory) Health(ctx context.Context) (Health, error) {
 	}, nil
 }
 
+// Close implements [Lifecycle].
 func (m *memory) Close(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,6 +22,7 @@ func (e *memoryEntry) stop() {
 	}
 }
 
+// Get implements [KV].
 func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
 	if err := m.lock(ctx, limit.Entry(key, nil)); err != nil {
 		return Entry{}, err
@@ -33,6 +34,7 @@ func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
 	return Entry{Key: key}, nil
 }
 
+// Put implements [KV].
 func (m *memory) Put(ctx context.Context, e Entry, ttl time.Duration) (Entry, error) {
 	if err := m.lock(ctx, limit.Entry(e.Key, e.Value)); err != nil {
 		return Entry{}, err
@@ -72,6 +74,7 @@ func (m *memory) notifyWatchers() {
 	m.changed = make(chan struct{})
 }
 
+// Watch implements [KV].
 func (m *memory) Watch(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		seen := map[string]uint64{}

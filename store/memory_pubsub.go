@@ -9,6 +9,7 @@ import (
 
 type subscription = limit.Buffer[Message]
 
+// Publish implements [PubSub].
 func (m *memory) Publish(ctx context.Context, topic string, data []byte) error {
 	if err := m.lock(ctx, limit.Message(topic, data)); err != nil {
 		return err
@@ -25,6 +26,7 @@ func (m *memory) send(topic string, msg Message) {
 	}
 }
 
+// Subscribe implements [PubSub].
 func (m *memory) Subscribe(ctx context.Context, topic string) (<-chan Message, error) {
 	if err := m.lock(ctx, limit.ID("topic", topic)); err != nil {
 		return nil, err

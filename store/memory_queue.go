@@ -21,6 +21,7 @@ func (m *memory) lockFor(ctx context.Context, j Job) (*memoryJob, error) {
 	return &memoryJob{Job: j}, m.lock(ctx, limit.Job(j.Conversation, j.Turn, j.Key, j.Body))
 }
 
+// Enqueue implements [Queue].
 func (m *memory) Enqueue(ctx context.Context, job Job) error {
 	j, err := m.lockFor(ctx, job)
 	if err != nil {
@@ -54,6 +55,7 @@ func (m *memory) makeDue(j *memoryJob) {
 	m.arrived = make(chan struct{})
 }
 
+// Schedule implements [Queue].
 func (m *memory) Schedule(ctx context.Context, job Job, at time.Time) error {
 	j, err := m.lockFor(ctx, job)
 	if err != nil {
@@ -88,6 +90,7 @@ func (m *memory) unschedule(turn string) {
 	}
 }
 
+// Unschedule implements [Queue].
 func (m *memory) Unschedule(ctx context.Context, turn string) error {
 	if err := m.lock(ctx, limit.ID("turn", turn)); err != nil {
 		return err
@@ -97,6 +100,7 @@ func (m *memory) Unschedule(ctx context.Context, turn string) error {
 	return nil
 }
 
+// Take implements [Queue].
 func (m *memory) Take(ctx context.Context) (Lease, error) {
 	for {
 		if err := m.lock(ctx, nil); err != nil {
@@ -154,8 +158,10 @@ func (m *memory) release(l *memoryLease) {
 	}
 }
 
+// Job implements [Lease].
 func (l *memoryLease) Job() Job { return l.job.Job }
 
+// Extend implements [Lease].
 func (l *memoryLease) Extend() error {
 	return l.locked(func() {
 		if l.m.leases[l] {
@@ -164,6 +170,7 @@ func (l *memoryLease) Extend() error {
 	})
 }
 
+// Ack implements [Lease].
 func (l *memoryLease) Ack() error {
 	return l.locked(func() {
 		l.job.acked = true
@@ -172,6 +179,7 @@ func (l *memoryLease) Ack() error {
 	})
 }
 
+// Nack implements [Lease].
 func (l *memoryLease) Nack(delay time.Duration) error {
 	return l.locked(func() {
 		switch {

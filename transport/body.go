@@ -137,6 +137,7 @@ type linkedBody struct {
 	link link
 }
 
+// Close closes the body and ends its link.
 func (b *linkedBody) Close() error {
 	defer b.link.end()
 	return b.ReadCloser.Close()

@@ -26,6 +26,7 @@ func reject(f *fault.Error, resp *http.Response, body io.ReadCloser) error {
 	return f
 }
 
+// Error returns the text of the cause, or the status.
 func (r *rejection) Error() string {
 	if r.cause != nil {
 		return r.cause.Error()
@@ -33,6 +34,7 @@ func (r *rejection) Error() string {
 	return r.status
 }
 
+// Unwrap returns the cause.
 func (r *rejection) Unwrap() error { return r.cause }
 
 // Close closes the response.

@@ -48,6 +48,7 @@ type decodedBody struct {
 	err   error // of open
 }
 
+// Read reads the decoded body.
 func (b *decodedBody) Read(p []byte) (int, error) {
 	if b.plain == nil && b.err == nil {
 		b.plain, b.err = b.open(b.src)
@@ -58,6 +59,7 @@ func (b *decodedBody) Read(p []byte) (int, error) {
 	return b.plain.Read(p)
 }
 
+// Close closes the body that is decoded.
 func (b *decodedBody) Close() error { return b.src.Close() }
 
 // Decoded returns a body as far as it can be decoded and up to a bound; one without a known coding is returned

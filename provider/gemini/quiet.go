@@ -29,6 +29,7 @@ func (h quietTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // quietBody is a body that ends only with io.EOF.
 type quietBody struct{ io.ReadCloser }
 
+// Read reports an error as the end of the body.
 func (q quietBody) Read(p []byte) (int, error) {
 	n, err := q.ReadCloser.Read(p)
 	if err != nil {
@@ -37,6 +38,7 @@ func (q quietBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the body and hides its error.
 func (q quietBody) Close() error {
 	_ = q.ReadCloser.Close() // nothing could be done about it
 	return nil

@@ -229,6 +229,7 @@ func translateAPI(api *jetstream.APIError) error {
 	return api
 }
 
+// Close implements [store.Lifecycle].
 func (b *backend) Close(context.Context) error {
 	if b.lifetime.Err() != nil {
 		return nil

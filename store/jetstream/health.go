@@ -13,6 +13,7 @@ import (
 // slowSync is the fsync latency above which an operator is warned: each append waits for one.
 const slowSync = 5 * time.Millisecond
 
+// Health implements [store.Lifecycle].
 func (b *backend) Health(ctx context.Context) (store.Health, error) {
 	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {

@@ -18,6 +18,7 @@ func isDeletion(h nats.Header) bool {
 	return h.Get(deletedHeader) != "" || h.Get("Nats-Marker-Reason") != ""
 }
 
+// Get implements [store.KV].
 func (b *backend) Get(ctx context.Context, key string) (store.Entry, error) {
 	ctx, done, err := b.begin(ctx, limit.Entry(key, nil))
 	if err != nil {
@@ -34,6 +35,7 @@ func (b *backend) Get(ctx context.Context, key string) (store.Entry, error) {
 	return store.Entry{Key: key, Value: m.data, Revision: m.seq}, nil
 }
 
+// Put implements [store.KV].
 func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
 	ctx, done, err := b.begin(ctx, limit.Entry(e.Key, e.Value))
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
+// Append implements [store.Log].
 func (b *backend) Append(ctx context.Context, conversation string, at store.Position, records ...store.Record) (store.Position, error) {
 	end, err := b.append(ctx, conversation, at, records)
 	if err != nil {
@@ -91,6 +92,7 @@ func (b *backend) resolveAppend(ctx context.Context, conversation string, want s
 	return want, failure
 }
 
+// End implements [store.Log].
 func (b *backend) End(ctx context.Context, conversation string) (store.Position, error) {
 	ctx, done, err := b.begin(ctx, limit.ID("conversation", conversation))
 	if err != nil {
@@ -165,6 +167,7 @@ func (s storedEntry) end(conversation string) (store.Position, error) {
 	return store.Position{N: e.N + int64(len(e.Records)) - 1, Seq: s.seq, Hash: entryHash(conversation, s.data)}, nil
 }
 
+// Read implements [store.Log].
 func (b *backend) Read(ctx context.Context, conversation string, after int64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		err := limit.ID("conversation", conversation)
@@ -206,6 +209,7 @@ func (b *backend) read(ctx context.Context, conversation string, yield func(stor
 	return nil
 }
 
+// Conversations implements [store.Log].
 func (b *backend) Conversations(ctx context.Context, before string) iter.Seq2[store.Head, error] {
 	return func(yield func(store.Head, error) bool) {
 		ids, err := b.ids(ctx)
@@ -288,6 +292,7 @@ func newHead(id string, end store.Position, firstData, lastData []byte) (store.H
 	return store.Head{ID: id, End: end, First: first.Records[0], Last: last.Records[len(last.Records)-1]}, nil
 }
 
+// Delete implements [store.Log].
 func (b *backend) Delete(ctx context.Context, conversation string) error {
 	switch end, err := b.End(ctx, conversation); {
 	case errors.Is(err, store.ErrDeleted), err == nil && end == store.Position{}:

@@ -46,6 +46,7 @@ func (s *subscriptions) markGaps() {
 	}
 }
 
+// Publish implements [store.PubSub].
 func (b *backend) Publish(ctx context.Context, topic string, data []byte) error {
 	if err := limit.Message(topic, data); err != nil {
 		return err
@@ -66,6 +67,7 @@ func (b *backend) Publish(ctx context.Context, topic string, data []byte) error 
 	return nil
 }
 
+// Subscribe implements [store.PubSub].
 func (b *backend) Subscribe(ctx context.Context, topic string) (<-chan store.Message, error) {
 	ctx, done, err := b.begin(ctx, limit.ID("topic", topic))
 	if err != nil {

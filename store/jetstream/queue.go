@@ -22,6 +22,7 @@ const (
 	fetchDelay  = time.Second      // after a request that failed
 )
 
+// Enqueue implements [store.Queue].
 func (b *backend) Enqueue(ctx context.Context, j store.Job) error {
 	m := jobMessage(j, duePrefix)
 	m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+cmp.Or(j.Key, rand.Text()))
@@ -63,6 +64,7 @@ func (b *backend) publishJob(ctx context.Context, p purpose, j store.Job, m *nat
 	return err
 }
 
+// Unschedule implements [store.Queue].
 func (b *backend) Unschedule(ctx context.Context, turn string) error {
 	ctx, done, err := b.begin(ctx, limit.ID("turn", turn))
 	if err != nil {
@@ -90,6 +92,7 @@ func (t *takers) refetch() {
 	}
 }
 
+// Take implements [store.Queue].
 func (b *backend) Take(ctx context.Context) (store.Lease, error) {
 	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
@@ -222,10 +225,13 @@ type lease struct {
 	job   store.Job
 }
 
+// Job implements [store.Lease].
 func (l *lease) Job() store.Job { return l.job }
 
+// Extend implements [store.Lease].
 func (l *lease) Extend() error { return l.respond("extend lease", "+WPI") }
 
+// Nack implements [store.Lease].
 func (l *lease) Nack(delay time.Duration) error {
 	if delay <= 0 {
 		return l.respond("nack job", "-NAK")

@@ -216,12 +216,22 @@ type serverLog struct {
 	writeFailed *atomic.Bool
 }
 
+// Noticef implements server.Logger.
 func (l serverLog) Noticef(string, ...any) {}
-func (l serverLog) Debugf(string, ...any)  {}
-func (l serverLog) Tracef(string, ...any)  {}
 
-func (l serverLog) Warnf(format string, args ...any)  { l.write(slog.LevelWarn, format, args) }
+// Debugf implements server.Logger.
+func (l serverLog) Debugf(string, ...any) {}
+
+// Tracef implements server.Logger.
+func (l serverLog) Tracef(string, ...any) {}
+
+// Warnf implements server.Logger.
+func (l serverLog) Warnf(format string, args ...any) { l.write(slog.LevelWarn, format, args) }
+
+// Errorf implements server.Logger.
 func (l serverLog) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+
+// Fatalf implements server.Logger.
 func (l serverLog) Fatalf(format string, args ...any) { l.write(slog.LevelError, format, args) }
 
 func (l serverLog) write(level slog.Level, format string, args []any) {

@@ -21,6 +21,7 @@ const (
 	watchQueue = 1024            // entries that a slow caller of Watch may be behind; then the watch begins anew
 )
 
+// Watch implements [store.KV].
 func (b *backend) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		err := b.watch(ctx, func(e store.Entry) bool { return yield(e, nil) })

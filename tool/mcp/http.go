@@ -34,6 +34,7 @@ type headerTransport struct {
 	base   http.RoundTripper // nil: http.DefaultTransport
 }
 
+// RoundTrip sends a request with the headers.
 func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := h.base
 	if base == nil {

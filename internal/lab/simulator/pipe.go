@@ -70,8 +70,11 @@ const pipeName = "pipe"
 // pipeAddr is the address of every Pipe.
 type pipeAddr struct{}
 
+// Network implements net.Addr.
 func (pipeAddr) Network() string { return pipeName }
-func (pipeAddr) String() string  { return pipeName }
+
+// String implements net.Addr.
+func (pipeAddr) String() string { return pipeName }
 
 // connect returns the two ends of a connection.
 func connect() (net.Conn, net.Conn) {

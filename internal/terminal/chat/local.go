@@ -136,14 +136,18 @@ func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err 
 	return shorten(v), false, nil
 }
 
+// ID implements [tui.Conversation].
 func (l *local) ID() string { return l.id }
 
+// Get implements [tui.Conversation].
 func (l *local) Get(ctx context.Context) (conversation.View, error) { return l.runner.Get(ctx, l.id) }
 
+// Attach implements [tui.Conversation].
 func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return l.runner.Attach(ctx, l.id, after)
 }
 
+// Do implements [tui.Conversation].
 func (l *local) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:

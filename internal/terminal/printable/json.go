@@ -53,6 +53,7 @@ func NewTextWriter(w io.Writer) io.Writer {
 // NewJSONWriter returns a writer that writes to w what [JSON] returns.
 func NewJSONWriter(w io.Writer) io.Writer { return &writer{to: w, convert: JSON} }
 
+// Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	all := append(w.rest, p...)
 	whole := len(all) - len(incomplete(all))

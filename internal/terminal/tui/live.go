@@ -55,6 +55,7 @@ type terminalInput struct {
 	onEnd func()
 }
 
+// Read reads input, and reports its end.
 func (t *terminalInput) Read(b []byte) (int, error) {
 	n, err := t.File.Read(b)
 	if n == 0 && err != nil {
