@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -37,6 +38,14 @@ func (r *Runner) catchUp(ctx context.Context, l *log) error {
 // Where another writer was first, it reads what that was, asks may whether it is still to be done, and tries
 // again: no writer waits for another, so one of them always succeeds.
 func (r *Runner) append(ctx context.Context, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
+	return r.appendBy(ctx, r.Store.Append, l, turnID, may, contents)
+}
+
+// appendFunc appends as store.Log does.
+type appendFunc func(context.Context, string, store.Position, ...store.Record) (store.Position, error)
+
+// appendBy is append by means of a function.
+func (r *Runner) appendBy(ctx context.Context, put appendFunc, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
 	for {
 		if err := may(l); err != nil {
 			return err
@@ -47,7 +56,7 @@ func (r *Runner) append(ctx context.Context, l *log, turnID string, may func(*lo
 		if err != nil {
 			return err
 		}
-		end, err := r.Store.Append(ctx, l.id, l.at, records...)
+		end, err := put(ctx, l.id, l.at, records...)
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			if err := r.catchUp(ctx, l); err != nil {
@@ -63,6 +72,23 @@ func (r *Runner) append(ctx context.Context, l *log, turnID string, may func(*lo
 		l.at = end
 		r.recent.see(l)
 		return nil
+	}
+}
+
+// unavailableDelay is the time until an append is tried again that the store's servers did not answer.
+const unavailableDelay = time.Second
+
+// appendWhenAvailable returns a function that appends again while the store's servers do not answer, until ctx
+// ends: the answer of a model would have to be paid for a second time. The store appends the same records at
+// the same position once.
+func (r *Runner) appendWhenAvailable(ctx context.Context) appendFunc {
+	return func(each context.Context, id string, at store.Position, records ...store.Record) (store.Position, error) {
+		for {
+			end, err := r.Store.Append(each, id, at, records...)
+			if !errors.Is(err, store.ErrUnavailable) || retry.Sleep(ctx, unavailableDelay) != nil {
+				return end, err
+			}
+		}
 	}
 }
 

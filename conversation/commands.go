@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -117,7 +118,7 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 	if err == nil {
 		err = w.runner.Store.Publish(ctx, w.log.id, line)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnavailable) { // the store logs that once
 		w.runner.Log.Warn("event not published", "type", turn.Type(e), "error", err)
 	}
 }

@@ -96,16 +96,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	free := make(chan struct{}, r.Workers)
 	var all sync.WaitGroup
 	defer all.Wait()
-	all.Go(func() {
-		if err := r.followOutages(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("outage feed lost, using local detection", "error", err)
-		}
-	})
-	all.Go(func() {
-		if err := r.followUpstreams(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("recovery feed lost, parked turns resume when they are due", "error", err)
-		}
-	})
+	all.Go(func() { r.follow(ctx, r.followOutages, "outage feed lost, using local detection") })
+	all.Go(func() { r.follow(ctx, r.followUpstreams, "recovery feed lost, parked turns resume when they are due") })
 	for {
 		select {
 		case free <- struct{}{}:
@@ -128,6 +120,21 @@ func (r *Runner) Run(ctx context.Context) error {
 			defer func() { <-free }()
 			r.serve(ctx, claim)
 		})
+	}
+}
+
+// follow follows a feed of the store until ctx ends or the store is closed, again after a failure, which is
+// logged.
+func (r *Runner) follow(ctx context.Context, feed func(context.Context) error, lost string) {
+	for {
+		err := feed(ctx)
+		if ctx.Err() != nil || err == nil || errors.Is(err, store.ErrClosed) {
+			return
+		}
+		r.Log.Warn(lost, "error", err)
+		if retry.Sleep(ctx, feedDelay) != nil {
+			return
+		}
 	}
 }
 
@@ -160,6 +167,7 @@ func (r *Runner) serve(ctx context.Context, c store.Lease) {
 const (
 	nackDelay      = 3 * time.Second  // until a turn is tried again whose log could not be read or written
 	extendInterval = 10 * time.Second // how often a lease is extended
+	feedDelay      = 5 * time.Second  // until a feed that was lost is followed again
 )
 
 // extendLease extends a lease until done is closed.

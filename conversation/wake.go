@@ -124,6 +124,8 @@ func (r *Runner) announceRecovery(ctx context.Context, upstream string) {
 // followUpstreams wakes the turns that wait for an upstream when it answers again, and
 // keeps the list of waiting turns up to date.
 func (r *Runner) followUpstreams(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	heard, err := r.Store.Subscribe(ctx, recoveries)
 	if err != nil {
 		return err

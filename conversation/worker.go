@@ -74,7 +74,7 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 	if w.log.state.Next() == nil {
 		events = append(w.beginning(), events...)
 	}
-	return w.keep(ctx, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
+	return w.keep(ctx, w.runner.Store.Append, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
 }
 
 // claim takes the turn: from here on other workers' appends are refused. It returns the events to begin with.
@@ -167,7 +167,10 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	if err != nil {
 		return &failed{err}
 	}
-	a.Persist, a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.keep, w.steering, lengthen, w.wait, w.acquireBreaker
+	a.Persist = func(each context.Context, events ...turn.Event) error {
+		return w.keep(each, w.runner.appendWhenAvailable(ctx), events...)
+	}
+	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
 	a.Retry.OnTry = func(t retry.Try) { w.onTry(ctx, t) }
 	for {
 		err := w.drive(ctx, a, input)
@@ -209,11 +212,11 @@ func (f *failed) Unwrap() error { return f.err }
 var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
 // keep records events. It is the Persist of the agent.
-func (w *worker) keep(ctx context.Context, events ...turn.Event) error {
+func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
-	return w.runner.append(ctx, w.log, w.turn, may, func(time.Time) []any {
+	return w.runner.appendBy(ctx, put, w.log, w.turn, may, func(time.Time) []any {
 		contents := make([]any, len(events))
 		for i, e := range events {
 			contents[i] = wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}

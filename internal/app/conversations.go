@@ -88,12 +88,20 @@ func (w Agents) Start(ctx context.Context, store *background.Store, log *slog.Lo
 	})
 	end = func() {
 		cancel()
-		working.Wait()
+		awaitAtMost(closeTime, &working) // servers that do not answer delay the release of turns
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if err := store.Close(ctx); err != nil {
 			log.Error("close the store of conversations", "error", err)
 		}
+		awaitAtMost(closeTime, &working)
 	}
 	return host, end
+}
+
+// awaitAtMost waits for goroutines, but not longer than d.
+func awaitAtMost(d time.Duration, all *sync.WaitGroup) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	go func() { all.Wait(); cancel() }()
+	<-ctx.Done()
 }

@@ -157,3 +157,34 @@ func ExampleAgents_Start() {
 	fmt.Println(c.Settings.Title, err)
 	// Output: Files <nil>
 }
+
+// stuckStore is a store whose servers do not answer: operations end when it is closed.
+type stuckStore struct {
+	store.Store
+	closed chan struct{}
+}
+
+func (s *stuckStore) Take(context.Context) (store.Lease, error) {
+	<-s.closed
+	return nil, store.ErrClosed
+}
+
+func (s *stuckStore) Close(ctx context.Context) error {
+	close(s.closed)
+	return s.Store.Close(ctx)
+}
+
+func TestStart_EndsThoughStoreDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &stuckStore{store.Memory(), make(chan struct{})}
+		log := slog.New(slog.DiscardHandler)
+		opened := background.Open(func(context.Context) (store.Store, error) { return stuck, nil }, log)
+		_, end := worlds("").Start(t.Context(), opened, log)
+		synctest.Wait()
+		began := time.Now()
+		end()
+		if d := time.Since(began); d > 10*time.Second {
+			t.Errorf("the end took %v, want 10 s at most", d)
+		}
+	})
+}
