@@ -101,6 +101,9 @@ func (c *call) write(p []byte, limit time.Duration) error {
 		c.writeDeadline = now.Add(limit)
 		_ = c.control.SetWriteDeadline(c.writeDeadline) // not every connection has deadlines
 	}
+	if c.r.ProtoMajor > 1 { // whose deadline ends the request when it passes, written to or not
+		defer c.endWriteDeadline()
+	}
 	if _, err := c.w.Write(p); err != nil {
 		return err
 	}
@@ -108,6 +111,14 @@ func (c *call) write(p []byte, limit time.Duration) error {
 		return err
 	}
 	return nil // it sends at once anyway, or buffers, which cannot be changed
+}
+
+// endWriteDeadline removes the deadline that write has set.
+func (c *call) endWriteDeadline() {
+	if !c.writeDeadline.IsZero() {
+		c.writeDeadline = time.Time{}
+		_ = c.control.SetWriteDeadline(time.Time{})
+	}
 }
 
 // noteStreamError reports a stream that was whole but ended with the provider's

@@ -89,9 +89,7 @@ func (c *call) finish() {
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
-	if !c.writeDeadline.IsZero() {
-		_ = c.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
-	}
+	c.endWriteDeadline() // the connection may serve other requests
 }
 
 // takePart leads or joins a shared request and answers with its outcome; false:

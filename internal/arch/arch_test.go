@@ -74,11 +74,12 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/manual"},
+	{floor: 3, path: "internal/operation/reload"},
 	{floor: 3, path: "internal/lab/simulator"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation turn"},

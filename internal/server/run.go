@@ -16,6 +16,8 @@ const (
 	headerTime  = 10 * time.Second
 	idleTime    = 5 * time.Minute
 	closeTime   = time.Second // to close connections when the grace is over
+
+	streamsBound = 2000 // requests at a time on one connection with HTTP/2: a client's may all wait
 )
 
 // Run serves on a listener, which it closes, until ctx ends. Then it refuses new requests and ends waits at
@@ -26,15 +28,20 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	if err := s.checkAddr(l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	if s.config.TLS == nil && isReachable(l.Addr()) {
+		s.config.Log.Warn("clients send their token, prompts and keys unencrypted", "fix", "set tls in the configuration, or let a proxy with TLS on this machine ask 127.0.0.1")
+	}
 	server := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
+		TLSConfig:         s.config.TLS,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsBound},
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- s.serve(server, l) }()
 	select {
 	case err := <-ended:
 		s.drain()
@@ -45,6 +52,14 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	s.stop(context.WithoutCancel(ctx), server)
 	<-ended
 	return nil
+}
+
+// serve answers connections until the server is shut down.
+func (s *Server) serve(server *http.Server, l net.Listener) error {
+	if s.config.TLS != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
 }
 
 // stop shuts the server down.
@@ -73,9 +88,14 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server, d time.Durat
 // checkAddr refuses an address that other machines can reach if there is no token: every client of the
 // gateway can use its upstreams.
 func (s *Server) checkAddr(addr net.Addr) error {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || tcp.IP.IsLoopback() || s.config.Token != "" {
+	if !isReachable(addr) || s.config.Token != "" {
 		return nil
 	}
 	return fmt.Errorf("listen on %s: other machines can reach it and there is no token; set one, or listen on 127.0.0.1", addr)
+}
+
+// isReachable reports whether other machines can reach an address.
+func isReachable(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
 }

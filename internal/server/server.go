@@ -9,6 +9,7 @@ package server
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -53,6 +54,7 @@ type Config struct {
 	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
 	Council func(models []string, judge string) (council.Council, error)
 
+	TLS     *tls.Config   // nil: the server speaks plain HTTP
 	Token   string        // that requests need; "": none, for a server on a loopback address only
 	Hosts   []string      // names of the server, without ports, besides this machine's own
 	Origins []string      // of web pages that may use the server, besides its own; an origin is SCHEME://HOST[:PORT]

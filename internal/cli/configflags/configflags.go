@@ -3,6 +3,7 @@
 package configflags
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -142,6 +143,9 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
 	if t.Token, err = t.Config.Token(f.Streams.Env); err != nil {
+		return t, command.WithCode(err, command.ExitConfig)
+	}
+	if _, err = t.Config.TLS(f.Streams.Env, func(*tls.Certificate, error) {}); err != nil {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
 	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && !command.IsLoopback(host) {

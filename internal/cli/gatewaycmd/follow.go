@@ -104,7 +104,7 @@ func logWarnings(log *slog.Logger, c *config.Config) {
 func split(all []config.Change) (now, late []string) {
 	for _, c := range all {
 		field, _, _ := strings.Cut(c.Field, ".")
-		if slices.Contains([]string{"listen", "token", "hosts", "origins", "spool", "nats-replicas"}, field) {
+		if slices.Contains([]string{"listen", "tls", "token", "hosts", "origins", "spool", "nats-replicas"}, field) {
 			late = append(late, c.String())
 		} else {
 			now = append(now, c.String())

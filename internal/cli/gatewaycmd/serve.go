@@ -89,6 +89,9 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 		Feed: feed.New(), History: history.Open("", log.Logger), Token: t.Token, Hosts: t.Config.Hosts, Origins: t.Config.Origins, Log: log.Logger,
 		Version: command.Version(), Page: web.Files(),
 	}
+	if served.TLS, err = certificate(&t.Config, c.Streams.Env, log.Logger); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	end, err := c.extension.Attach(ctx, &served, &t.Config)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -116,6 +119,9 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	}
 	tell.Show(g)
 	base := "http://" + l.Addr().String()
+	if served.TLS != nil {
+		base = "https://" + l.Addr().String()
+	}
 	log.Info("listening", "url", base, "policy", t.Config.Policy(), "config", cmp.Or(t.Config.File, "none"))
 	for _, u := range t.Gateway.Upstreams {
 		if u.Base != nil {

@@ -181,7 +181,11 @@ func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	c.found = append(c.found, doctor.Ready(ctx, "http://"+net.JoinHostPort(host, port)))
+	scheme := "http://"
+	if t.Config.HasTLS() {
+		scheme = "https://"
+	}
+	c.found = append(c.found, doctor.Ready(ctx, scheme+net.JoinHostPort(host, port)))
 }
 
 // keys reports which keys are set.

@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -33,6 +33,7 @@ type Config struct {
 	Replicas int // of conversations on NATS servers; 0: one on each server, up to 3
 
 	token     secret
+	tls       keyPair
 	policy    choice
 	policies  []named[rule]
 	upstreams []named[upstream] // none: one for each API
@@ -60,19 +61,11 @@ func spools() codec[spool] {
 
 // Load reads and parses a file. Its errors are those of [Parse], or name the file.
 func Load(name string) (Config, error) {
-	data, err := readFile(name)
+	data, err := reload.ReadFile(name)
 	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, pathless(err))
+		return Config{}, fmt.Errorf("%s: %w", name, reload.Pathless(err))
 	}
 	return Parse(name, data)
-}
-
-// readFile reads a file. It refuses a pipe, which cannot be read again and may block forever.
-func readFile(name string) ([]byte, error) {
-	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return nil, errors.New("is a pipe; want a regular file, which can be reread when it changes")
-	}
-	return os.ReadFile(name)
 }
 
 // Parse parses the text of a file. Errors are [Errors] and contain name; relative
@@ -154,7 +147,7 @@ func (c *Config) mark(path, origin string) {
 func (c *Config) setPolicy(value, origin string) error {
 	set := choice{name: value}
 	if !slices.Contains(c.policyNames(), value) {
-		data, err := readFile(value)
+		data, err := reload.ReadFile(value)
 		if err != nil {
 			return fmt.Errorf("unknown policy %q; want %s, or a file with a policy", value, orList(c.policyNames()))
 		}

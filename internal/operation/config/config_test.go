@@ -19,6 +19,7 @@ func parse(t *testing.T, text string) config.Config {
 
 const integer = `# everything at once
 listen: 127.0.0.1:9000
+tls: {cert: cert.pem, key: /run/secrets/key.pem}
 token: {env: GATEWAY_TOKEN}
 hosts: [gateway.internal, 10.0.0.7]
 origins: [http://localhost:5173, app://x]
@@ -102,10 +103,12 @@ func TestUnits_ParseAndShow(t *testing.T) {
 // mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
-	{"color: red", `1:1: unknown field "color"; want listen, token, hosts, origins, policy, policies, upstreams, spool, nats-replicas or log`},
+	{"color: red", `1:1: unknown field "color"; want listen, tls, token, hosts, origins, policy, policies, upstreams, spool, nats-replicas or log`},
 	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
+	{"tls: {cert: x}", `1:6: tls needs the field key with the path of a file`},
+	{"tls: x", `1:6: "x"; want cert and key`},
 	{"hosts: []", `1:8: an empty list; want a list of host names`},
 	{"origins: [http://x/]", `1:11: "http://x/"; want an origin such as http://localhost:5173 or https://app.example, without a path`},
 	{"origins: ['*']", `1:11: "*"; want an origin such as http://localhost:5173 or https://app.example, without a path`},

@@ -7,6 +7,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("listen", address(), func(c *Config) *string { return &c.Listen }, fieldDoc{
 			"The address to listen on. Port 0 picks a free port. An address that other machines can reach requires a token.", DefaultListen, "",
 		}),
+		newField("tls", keyPairs(), func(c *Config) *keyPair { return &c.tls }, fieldDoc{
+			"The certificate of the gateway. With it, clients need https and may use HTTP/2.", "", "no TLS",
+		}),
 		newField("token", secrets(), func(c *Config) *secret { return &c.token }, fieldDoc{
 			"The token that clients must send. Without one, every client that can reach the gateway may use it.", "", "none, which only a loopback address allows",
 		}),

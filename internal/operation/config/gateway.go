@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -67,7 +68,7 @@ func (m *mapper) folder(path, name string) string {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		m.report(path, "directory %s: %v", name, pathless(err))
+		m.report(path, "directory %s: %v", name, reload.Pathless(err))
 	case !info.IsDir():
 		m.report(path, "%s is not a directory", name)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
@@ -314,9 +315,9 @@ func ParseScenario(name string, data []byte) (Scenario, error) {
 
 // LoadScenario reads and parses a file.
 func LoadScenario(name string) (Scenario, error) {
-	data, err := readFile(name)
+	data, err := reload.ReadFile(name)
 	if err != nil {
-		return Scenario{}, fmt.Errorf("%s: %w", name, pathless(err))
+		return Scenario{}, fmt.Errorf("%s: %w", name, reload.Pathless(err))
 	}
 	return ParseScenario(name, data)
 }

@@ -3,9 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"sync"
+
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 )
 
 // secret is where a credential is stored; zero: nowhere.
@@ -95,9 +95,16 @@ func variable() codec[string] {
 // open returns a function that returns the current credential; path makes paths absolute.
 func (s secret) open(path func(string) string, env func(string) string) (func() (string, error), error) {
 	if s.file != "" {
-		f := &secretFile{path: path(s.file)}
-		_, err := f.get()
-		return f.get, err
+		name := path(s.file)
+		read := func(texts [][]byte) (string, error) {
+			value, err := oneLine(string(texts[0]))
+			if err != nil {
+				err = fmt.Errorf("file %s %w", name, err)
+			}
+			return value, err
+		}
+		f, err := reload.New(read, func(string, error) {}, name)
+		return func() (string, error) { return f.Get(), nil }, err
 	}
 	value, err := oneLine(env(s.env))
 	if err != nil {
@@ -116,55 +123,4 @@ func oneLine(value string) (string, error) {
 		return "", errors.New("has more than one line")
 	}
 	return value, nil
-}
-
-// secretFile is a file with a credential, which may be replaced at any time.
-type secretFile struct {
-	path string
-
-	mu    sync.Mutex
-	value string      // when the file was last read
-	seen  os.FileInfo // the file when it was read
-}
-
-// get returns the credential and rereads a changed file. If the file is missing or
-// empty, for example while it is being replaced, the last credential stays valid.
-func (f *secretFile) get() (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	info, err := os.Stat(f.path)
-	if err == nil && f.seen != nil && unchanged(f.seen, info) {
-		return f.value, nil
-	}
-	var data []byte
-	if err == nil {
-		data, err = readFile(f.path)
-	}
-	if err != nil {
-		err = pathless(err)
-	}
-	value, empty := oneLine(string(data))
-	switch {
-	case err == nil && empty == nil:
-		f.value, f.seen = value, info
-	case f.value != "":
-	case err != nil:
-		return "", fmt.Errorf("file %s: %w", f.path, err)
-	default:
-		return "", fmt.Errorf("file %s %w", f.path, empty)
-	}
-	return f.value, nil
-}
-
-// pathless returns the cause of a file's error, without the path.
-func pathless(err error) error {
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return e.Err
-	}
-	return err
-}
-
-// unchanged reports whether a file is unchanged.
-func unchanged(a, b os.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -135,9 +136,9 @@ func parseRule(name string, data []byte) (rule, error) {
 
 // LoadPolicy reads a file with the fields of one policy. The text is a warning about it; "": none.
 func LoadPolicy(name string) (policy.Policy, string, error) {
-	data, err := readFile(name)
+	data, err := reload.ReadFile(name)
 	if err != nil {
-		return policy.Policy{}, "", fmt.Errorf("%s: %w", name, pathless(err))
+		return policy.Policy{}, "", fmt.Errorf("%s: %w", name, reload.Pathless(err))
 	}
 	own, err := parseRule(name, data)
 	if err != nil {

@@ -2,8 +2,9 @@ package config
 
 import (
 	"context"
-	"os"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/reload"
 )
 
 // pollInterval is the interval between two checks of a file. Polling also works with
@@ -15,41 +16,23 @@ const pollInterval = time.Second
 func Watch[T any](ctx context.Context, name string, asked <-chan T, changed func()) {
 	t := time.NewTicker(pollInterval)
 	defer t.Stop()
-	known := statFile(name)
+	known := reload.Stat(name)
 	before := known
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-asked:
-			known = statFile(name)
+			known = reload.Stat(name)
 			before = known
 			changed()
 		case <-t.C:
-			now := statFile(name)
-			if !now.same(known) && now.same(before) {
+			now := reload.Stat(name)
+			if !reload.Same(now, known) && reload.Same(now, before) {
 				known = now
 				changed()
 			}
 			before = now
 		}
 	}
-}
-
-// fileState is the state of a file.
-type fileState struct{ info os.FileInfo } // nil: it does not exist
-
-func statFile(name string) fileState {
-	info, err := os.Stat(name)
-	if err != nil {
-		return fileState{}
-	}
-	return fileState{info}
-}
-
-func (g fileState) same(other fileState) bool {
-	if g.info == nil || other.info == nil {
-		return g.info == nil && other.info == nil
-	}
-	return unchanged(g.info, other.info)
 }
