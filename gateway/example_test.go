@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // A gateway is an http.Handler: here in front of a provider that resets the
@@ -150,6 +153,68 @@ func ExampleGateway_Upstreams() {
 		fmt.Println(u.Name, u.API, u.Base)
 	}
 	// Output: openai openai http://provider.test
+}
+
+// OnEvent is told what happens to each request, in the events that turns of an agent have too.
+func ExampleEvent() {
+	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Status{Code: 529}}})
+	defer provider.Close()
+	p := policy.Patient()
+	p.Backoff.Steps = []time.Duration{time.Millisecond} // for a short example
+	g, err := gateway.New(gateway.Config{
+		Upstreams: []gateway.Upstream{{Name: "openai", API: "openai", Base: &url.URL{Scheme: "http", Host: "provider.test"}}},
+		Policy:    p,
+		Base:      provider.Transport(),
+		OnEvent: func(e gateway.Event) {
+			switch event := e.Event.(type) {
+			case turn.Retry:
+				fmt.Println("try", event.Run.Tries, "failed:", event.Fault.Kind)
+			case turn.Recovered:
+				fmt.Println(e.Call.Upstream, "answers after", event.Retries, "retry")
+			case turn.Sealed:
+				fmt.Println(event.Status, e.Status)
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[]}`)))
+	// Output:
+	// try 1 failed: overloaded
+	// openai answers after 1 retry
+	// done 200
+}
+
+// SocketModes are the ways to serve the WebSocket of the Responses API.
+func ExampleSocketModes() {
+	fmt.Println(gateway.SocketModes())
+	// Output: [ride 426 tunnel]
+}
+
+// WaitSockets is called behind Drain and http.Server.Shutdown.
+func ExampleGateway_WaitSockets() {
+	g, err := gateway.New(gateway.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	fmt.Println(g.WaitSockets(ctx))
+	// Output: <nil>
+}
+
+// The mistakes of a configuration name the upstream and the field.
+func ExampleConfigError() {
+	err := gateway.Config{Upstreams: []gateway.Upstream{{Name: "work", API: "openai", Fallback: []gateway.Fallback{{To: "spare"}}}}}.Check()
+	if mistake, ok := errors.AsType[*gateway.ConfigError](err); ok {
+		fmt.Println(mistake.Upstream, mistake.Field, mistake.Unwrap())
+	}
+	// Output: work fallback.0 fallback to "spare": no upstream has that name
 }
 
 // Drain answers the requests that wait with an error that clients retry.

@@ -1,35 +1,15 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/redact"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/retry"
 )
-
-// requestBreaker is the upstream's breaker as the tries of a shared request know it.
-type requestBreaker sharedRequest
-
-// Acquire implements retry.Breaker.
-func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
-	p, err := b.caller.Acquire(ctx)
-	if err != nil {
-		return nil, bare(err)
-	}
-	b.permit = quotePermit{p, b.leader}
-	return &b.permit, nil
-}
-
-// Wait implements retry.Breaker.
-func (b *requestBreaker) Wait(ctx context.Context, d time.Duration) error {
-	return bare(b.caller.Wait(ctx, d))
-}
 
 // quotePermit is the permit of a try whose fault may quote the request. The words of a prompt are left out of it
 // before the breaker shares it with other callers, and before it gets into events, which are logged and shown.
@@ -40,16 +20,19 @@ type quotePermit struct {
 
 // Report implements retry.Permit.
 func (p *quotePermit) Report(f *fault.Error) {
-	if f != nil && f.Status != 0 && !errors.Is(f, errLocal) && redact.MayQuote(f.Message) {
-		f.Message = p.call.withoutQuotes(f.Message)
+	if f != nil && f.Status != 0 && !errors.Is(f, errLocal) {
+		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
 	}
 	p.Permit.Report(f)
 }
 
-// withoutQuotes returns a provider's message without what it quotes of the request; "": the request cannot be
-// read, so that the message may be a quote.
-func (c *call) withoutQuotes(message string) string {
-	q := redact.NewQuotes(message, c.parsed.Model)
+// withoutQuotes returns a provider's text without what it quotes of the request; "": the request cannot be read,
+// so that the text may be a quote.
+func (c *call) withoutQuotes(text string) string {
+	if !redact.MayQuote(text) {
+		return text
+	}
+	q := redact.NewQuotes(text, c.parsed.Model)
 	if !c.eachPart(q.Source) {
 		return ""
 	}

@@ -51,6 +51,7 @@ func TestQuotedPrompt_NotInEventsOrWaits(t *testing.T) {
 		"an error in a 200":           quoting(200, messageStart),
 		"an error behind content":     quoting(200, messageStart+messageHi),
 		"an error that is no JSON":    says(500, "Traceback: cannot parse "+secretPrompt, "Content-Type", "text/plain"),
+		"an error whose type quotes":  says(400, `{"error":{"type":"the launch code of the rocket","message":"no"}}`, "Content-Type", "application/json"),
 		"an error that quotes a part": says(503, `{"error":{"message":"refused: \"Rocket\" is 4711-abc"}}`, "Content-Type", "application/json"),
 	} {
 		for encoding, body := range map[string]string{"": secretRequest(), "gzip": zipped(secretRequest()), "x-unknown": secretRequest()} {

@@ -35,8 +35,10 @@ func keyed(t *testing.T, provider roundTrip) *harness {
 // reading is a provider that reads the request before it answers.
 func (f roundTrip) reading() roundTrip {
 	return func(req *http.Request) (*http.Response, error) {
-		_, _ = io.Copy(io.Discard, req.Body)
-		_ = req.Body.Close()
+		if req.Body != nil {
+			_, _ = io.Copy(io.Discard, req.Body)
+			_ = req.Body.Close()
+		}
 		return f(req)
 	}
 }
@@ -167,6 +169,35 @@ func TestOwnKey_NotInTrailersInterimOrCompressedAnswers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// upgraded is an upgraded connection to an upstream that repeats what it reads.
+type upgraded struct{ *io.PipeReader }
+
+func (u upgraded) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestOwnKey_MaskedInAnUpgradedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := keyed(t, func(req *http.Request) (*http.Response, error) {
+			r, upstream := io.Pipe()
+			go func() {
+				_, _ = io.WriteString(upstream, "key "+req.Header.Get("Authorization")+"\n")
+				_ = upstream.Close()
+			}()
+			return &http.Response{StatusCode: 101, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"echo"}}, Body: upgraded{r}}, nil
+		})
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://gateway.test/v1/realtime", nil)
+		req.Header = http.Header{"Connection": {"Authorization, Upgrade"}, "Upgrade": {"echo"}, "Authorization": {"Bearer of-the-client"}}
+		resp, err := w.Do(req)
+		if err != nil || resp.StatusCode != 101 {
+			t.Fatalf("response %v, error %v; want status 101", resp, err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		if want := "key Bearer " + strings.Repeat("*", len(ownKey)) + "\n"; string(text) != want {
+			t.Errorf("the client reads %q, want %q", text, want)
+		}
+	})
 }
 
 func TestOwnKey_RefusesAnswersThatCannotBeRead(t *testing.T) {

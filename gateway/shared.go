@@ -166,6 +166,24 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
+// requestBreaker is the upstream's breaker as the tries of a shared request know it.
+type requestBreaker sharedRequest
+
+// Acquire implements retry.Breaker.
+func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
+	p, err := b.caller.Acquire(ctx)
+	if err != nil {
+		return nil, bare(err)
+	}
+	b.permit = quotePermit{p, b.leader}
+	return &b.permit, nil
+}
+
+// Wait implements retry.Breaker.
+func (b *requestBreaker) Wait(ctx context.Context, d time.Duration) error {
+	return b.caller.Wait(ctx, d)
+}
+
 // bare returns errGivenUp for the end of a run by command.
 func bare(err error) error {
 	if errors.Is(err, retry.ErrGivenUp) {

@@ -115,6 +115,24 @@ func ExampleNewError() {
 	// Output: HTTP 529: server overloaded overloaded 529 21 8h0m0s
 }
 
+// A call that its caller has left has not failed.
+func ExampleError_Left() {
+	left := turn.NewError(&fault.Error{Kind: fault.Canceled, Message: "the client has left"}, 0, 0)
+	failed := turn.NewError(&fault.Error{Kind: fault.Overloaded, Status: 529}, 0, 0)
+	failed.Stop = policy.Exhausted
+	fmt.Println(left.Left(), failed.Left())
+	// Output: true false
+}
+
+// An answer that broke off is not asked for again.
+func ExampleError_Committed() {
+	e := turn.NewError(&fault.Error{Kind: fault.Truncated}, 0, 0)
+	e.Stop = policy.Committed
+	text, _ := turn.Marshal(e)
+	fmt.Println(e.Committed(), string(text))
+	// Output: true {"message":"stream dropped","kind":"truncated","retries":0,"waitedMs":0,"committed":true}
+}
+
 func ExampleMarshal() {
 	text, _ := turn.Marshal(turn.Recovered{Name: llm.Name{Provider: "openai", Model: "gpt-5"}, Retries: 3, Waited: 22 * time.Second})
 	e, _ := turn.Unmarshal("provider-recovered", text)

@@ -87,14 +87,12 @@ func (s *Secret) mayBegin(b []byte) bool {
 
 // Text returns a text with asterisks in place of the secret.
 func (s *Secret) Text(text string) string {
-	for i := range len(text) {
-		if s.first[text[i]] {
-			b := []byte(text)
-			s.Mask(b, true)
-			return string(b)
-		}
+	var small [256]byte
+	b := append(small[:0], text...)
+	if s.Mask(b, true); string(b) == text {
+		return text
 	}
-	return text
+	return string(b)
 }
 
 // Mask writes asterisks over the secret wherever it is in b, and returns how many bytes are done. What is
