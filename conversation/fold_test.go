@@ -25,7 +25,7 @@ import (
 // its text.
 func TestGet_WriterSeesWhatReadersSee(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: `{"error":"slow down, sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFF"}`}
+		limited := &fault.Error{Kind: fault.RateLimited, Status: 429, Wait: 2 * time.Minute, Message: `{"error":"slow down, sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFF"}`}
 		h := newFixture(t, llmtest.Says("one"), llmtest.Fails(limited))
 		runner, _ := h.runner()
 		c := h.create(runner)
