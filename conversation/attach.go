@@ -107,10 +107,10 @@ func (f *reader) take(record store.Record) error {
 		}
 	case record.Type == parked:
 		f.wait = record
-	case record.Type == running, public(record.Type) && !byOthers(record.Type):
+	case record.Type == running, public(record.Type) && !aside(record.Type):
 		f.wait = store.Record{} // its try has been made
 	}
-	if !byOthers(record.Type) {
+	if !aside(record.Type) {
 		f.works = record.N
 	}
 	if record.N <= f.after || !public(record.Type) {
@@ -129,16 +129,16 @@ func (f *reader) take(record store.Record) error {
 // public reports whether a record is public.
 func public(kind string) bool {
 	switch kind {
-	case created, steers, running, released, parked, crashed, abortRequested:
+	case created, steers, running, released, parked, crashed, survived, abortRequested:
 		return false
 	}
 	return true
 }
 
-// byOthers reports whether a record is not of the worker of a turn.
-func byOthers(kind string) bool {
+// aside reports whether a record leaves the answer in progress and its wait as they are.
+func aside(kind string) bool {
 	switch kind {
-	case created, changed, steers, inputQueued, inputRemoved, abortRequested:
+	case created, changed, steers, inputQueued, inputRemoved, survived, abortRequested:
 		return true
 	}
 	return false

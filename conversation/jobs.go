@@ -94,21 +94,41 @@ func (r *Runner) enqueueNext(ctx context.Context, l *log) error {
 	return r.Store.Enqueue(ctx, newJob(l.id, l.inputs[0].ID, payload{}))
 }
 
-// runTurn resumes a turn, or begins it.
+// runTurn resumes a turn, or begins it, if it is to be resumed now.
 func (r *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	w := &worker{runner: r, log: l, turn: e.Turn, job: e.ID, epoch: l.now.epoch, now: e.Now}
-	if due := l.due(); !e.Woken && !l.now.abort && time.Now().Before(due) {
-		if l.now.held { // its worker has died in a wait: from here on no worker holds it
-			if err := w.appendNote(ctx, release{}); err != nil {
-				return err
-			}
-		}
+	if l.now.abort {
+		return r.runWorker(ctx, w)
+	}
+	if due := l.due(); !e.Woken && time.Now().Before(due) {
 		if w := l.wait(); w != nil {
 			r.noteWait(ctx, *w)
 			defer r.parked.add(w.Name.Provider, l.id, e.Turn)
 		}
-		return r.Store.Schedule(ctx, newJob(l.id, e.Turn, payload{}), due)
+		return w.postpone(ctx, e, due)
 	}
+	if l.now.failed.Tries >= suspicious && !l.diedSoon() {
+		if !r.trials.begin(l.id) {
+			return w.postpone(ctx, e, time.Now().Add(trialDelay))
+		}
+		defer r.trials.end(l.id, false)
+	}
+	return r.runWorker(ctx, w)
+}
+
+// postpone schedules the turn. The worker that had it has died, if there was one: from here on none has it.
+func (w *worker) postpone(ctx context.Context, e payload, due time.Time) error {
+	if w.log.now.held {
+		if err := w.appendNote(ctx, release{}); err != nil {
+			return err
+		}
+	}
+	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{Woken: e.Woken, Now: e.Now}), due)
+}
+
+// runWorker has a worker resume its turn, and enqueues the next one.
+func (r *Runner) runWorker(ctx context.Context, w *worker) error {
+	l := w.log
 	r.parked.drop(l.id)
 	if w := l.wait(); w != nil {
 		w.Trying = true
@@ -116,7 +136,7 @@ func (r *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	}
 	err := w.work(ctx)
 	if !errors.Is(err, errElsewhere) {
-		r.turnDone(ctx, l, e.Turn)
+		r.turnDone(ctx, l, w.turn)
 	}
 	if err != nil && !errors.Is(err, errOver) {
 		return err

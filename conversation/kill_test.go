@@ -38,6 +38,7 @@ import (
 var (
 	long    = flag.Bool("long", false, "kill processes for minutes instead of seconds")
 	cluster = flag.Bool("cluster", false, "kill nodes of a cluster, too: that takes a minute")
+	loop    = flag.Bool("crashloop", false, "kill a process 80 times, each half a second to two after its start: that takes five minutes")
 )
 
 // raced reports whether the race detector is on, which makes processes slow.
@@ -76,7 +77,7 @@ func live(config string) error {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	fmt.Println("ready")
 	go tellWhenSettled(ctx, e)
-	p := &randomAgent{engine: e}
+	p := &randomAgent{engine: e, sound: c.Sound}
 	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 	return errors.Join(err, e.Close(context.Background()))
 }
@@ -105,7 +106,10 @@ func hasty() policy.Policy {
 }
 
 // randomAgent is a provider and a tool that behave as chance has it.
-type randomAgent struct{ engine store.Store }
+type randomAgent struct {
+	engine store.Store
+	sound  bool // each turn ends well, if its worker lives for up to four seconds
+}
 
 func (p *randomAgent) world(_ context.Context, s conversation.Settings) (agent.Agent, error) {
 	w := agent.Agent{Model: p, Tools: []tool.Tool{{Tool: llm.Tool{Name: "work"}, Func: p.work(s.Title)}}}
@@ -115,7 +119,10 @@ func (p *randomAgent) world(_ context.Context, s conversation.Settings) (agent.A
 
 func (*randomAgent) Name() llm.Name { return large }
 
-func (*randomAgent) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+func (p *randomAgent) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+	if p.sound {
+		return llmtest.Late(time.Duration(rand.IntN(4000))*time.Millisecond, llmtest.Says("a whole answer"))(ctx, q)
+	}
 	answer := llmtest.Late(time.Duration(rand.IntN(100))*time.Millisecond, llmtest.Says("a whole answer"))
 	switch rand.IntN(10) {
 	case 0, 1, 2, 3:
@@ -155,6 +162,7 @@ type process struct {
 // storeConfig is where a process has its store.
 type storeConfig struct {
 	Dir                   string
+	Sound                 bool     // the turns of the process end well, if it lives
 	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
 	Peers                 []string // the other nodes, too
 }
@@ -198,7 +206,13 @@ func launch(t *testing.T, c storeConfig) *process {
 // expect waits for what the process says next, for two minutes at most.
 func (p *process) expect(t *testing.T, want string) {
 	t.Helper()
-	slow := time.AfterFunc(2*time.Minute, p.kill)
+	p.expectWithin(t, 2*time.Minute, want)
+}
+
+// expectWithin waits for what the process says next for a while.
+func (p *process) expectWithin(t *testing.T, bound time.Duration, want string) {
+	t.Helper()
+	slow := time.AfterFunc(bound, p.kill)
 	defer slow.Stop()
 	if line, err := p.said.ReadString('\n'); line != want+"\n" {
 		t.Fatalf("the process says %q instead of %q, %v", line, want, err)
@@ -264,7 +278,42 @@ func TestRunner_SurvivesKilledProcesses(t *testing.T) {
 	p.expect(t, "ready")
 	p.expect(t, "settled")
 	p.end(t)
-	review(t, opened(t, store.config()), accepted)
+	wantEverything(t, review(t, opened(t, store.config()), accepted))
+}
+
+// A process that is killed half a second to two after each start has turns that need longer than that. That
+// is not their fault: all of them are done in the end.
+func TestRunner_CrashLoopOfProcessFailsNoTurn(t *testing.T) {
+	if !*loop || raced() {
+		t.Skip("it takes five minutes: -args -crashloop, without the race detector")
+	}
+	store := storeConfig{Dir: t.TempDir(), Sound: true}
+	e := opened(t, store.config())
+	accepted := accept(t, e, 60, 5)
+	shut(t, e)
+	began := time.Now()
+	for range 80 {
+		p := launch(t, store)
+		p.expect(t, "ready")
+		_ = pause(t.Context(), time.Duration(500+rand.IntN(1500))*time.Millisecond)
+		p.kill()
+	}
+	killed := time.Since(began).Round(time.Second)
+	p := launch(t, store)
+	p.expect(t, "ready")
+	p.expectWithin(t, 5*time.Minute, "settled")
+	p.end(t)
+	e = opened(t, store.config())
+	count, ends := review(t, e, accepted), map[string]int{}
+	for id := range accepted {
+		for _, status := range turns(t, conversation.New(conversation.Config{Store: e}), id) {
+			ends[string(status)]++
+		}
+	}
+	t.Logf("80 kills in %v, then %v until all was sealed; %d deaths counted; ends %v", killed, time.Since(began).Round(time.Second)-killed, count["turn-crashed"], ends)
+	if ends["done"] != 300 {
+		t.Errorf("got ends %v, want 300 done", ends)
+	}
 }
 
 // opened opens a store until the test is over.
@@ -344,14 +393,14 @@ func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
 			left = h.Scheduled + h.Due + h.Leased
 		}
 	}
-	review(t, e, accepted)
+	wantEverything(t, review(t, e, accepted))
 	for _, p := range alive {
 		p.end(t)
 	}
 }
 
-// review looks at what has become of the turns.
-func review(t *testing.T, e store.Store, accepted map[string][]string) {
+// review looks at what has become of the turns. It returns how many records of each type there are.
+func review(t *testing.T, e store.Store, accepted map[string][]string) map[string]int {
 	t.Helper()
 	c := &chaos{t: t, engine: e}
 	c.check(accepted)
@@ -368,10 +417,18 @@ func review(t *testing.T, e store.Store, accepted map[string][]string) {
 		}
 	}
 	t.Logf("%d turns, %d restarts, %d waits, %d tool results", count["turn-sealed"], count["turn-restarted"], count["turn-parked"], count["tool-result"])
-	if count["turn-restarted"] == 0 || count["turn-parked"] == 0 || count["tool-result"] == 0 {
-		t.Error("nothing has happened that could go wrong")
-	}
 	if len(c.wrong) > 0 {
 		t.Errorf("%d wrong, such as %.2000q", len(c.wrong), c.wrong)
+	}
+	return count
+}
+
+// wantEverything checks that what could go wrong has happened.
+func wantEverything(t *testing.T, count map[string]int) {
+	t.Helper()
+	for _, kind := range []string{"turn-restarted", "turn-parked", "tool-result"} {
+		if count[kind] == 0 {
+			t.Errorf("got no %s, want some: nothing has happened that could go wrong", kind)
+		}
 	}
 }

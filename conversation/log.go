@@ -49,6 +49,8 @@ type current struct {
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
 	held    bool       // a worker has it, or has died of it
+	claimed time.Time  // when that worker has taken it up
+	proven  bool       // that worker did not die soon after that
 	job     string     // the id of that worker's job
 	abort   bool
 	metrics turn.Metrics // of what has passed
@@ -112,11 +114,17 @@ func (l *log) progress(r store.Record, n note) {
 		l.waited(r.Time)
 		l.begin(r.Turn)
 		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, time.Time{}, true
+		l.now.claimed, l.now.proven = r.Time, false
 	case park:
 		l.waited(r.Time) // of two waits of one worker, a try has been between
-		l.now.run, l.now.waits, l.now.since, l.now.held = n.Run, &n, r.Time, n.Held
+		l.now.run, l.now.waits, l.now.since, l.now.held, l.now.proven = n.Run, &n, r.Time, n.Held, true
 	case crash:
 		l.now.failed, l.now.due, l.now.held = n.Run, n.WakeAt, false
+	case survive:
+		l.now.proven = true
+		if r.Time.Sub(l.now.claimed) >= longLife {
+			l.now.failed = policy.Run{}
+		}
 	case release:
 		l.now.held = false
 	case abort:
@@ -165,6 +173,7 @@ func (l *log) spent(at time.Time) turn.Metrics {
 // event applies an event of a turn.
 func (l *log) event(r store.Record, e turn.Event) {
 	l.waited(r.Time)
+	l.now.proven = l.now.proven || proves(e)
 	switch e := e.(type) {
 	case turn.Start:
 		l.take(e.ID)
@@ -173,6 +182,8 @@ func (l *log) event(r store.Record, e turn.Event) {
 		l.take(e.ID)
 	case turn.AssistantMessage:
 		l.now.run, l.now.failed = policy.Run{}, policy.Run{}
+	case turn.ToolResult:
+		l.now.failed = policy.Run{}
 	case turn.Switched:
 		l.now.run = policy.Run{}
 	case turn.Sealed:
@@ -183,6 +194,19 @@ func (l *log) event(r store.Record, e turn.Event) {
 	}
 	l.state = l.state.Apply(e)
 }
+
+// proves reports whether an event shows that its worker did not die at the first thing that it did.
+func proves(e turn.Event) bool {
+	switch e.(type) {
+	case turn.Start, turn.UserMessage, turn.ToolCall, turn.Restarted:
+		return false
+	}
+	return true
+}
+
+// diedSoon reports whether the worker of the turn has died soon after its claim: the job of a turn that is
+// held comes again only if its worker has died.
+func (l *log) diedSoon() bool { return l.now.held && !l.now.proven }
 
 // idle reports whether no turn is in progress.
 func (l *log) idle() bool { return l.now.id == "" }

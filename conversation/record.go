@@ -23,6 +23,7 @@ const (
 	released       = "turn-released"
 	parked         = "turn-parked"
 	crashed        = "turn-crashed"
+	survived       = "turn-survived"
 	abortRequested = "turn-abort-requested"
 )
 
@@ -36,6 +37,7 @@ type note interface{ note() string }
 type (
 	steer   struct{} // an input steers the turn in progress
 	release struct{} // a worker has handed its turn back
+	survive struct{} // a worker lives that has taken its turn up after another has failed
 	abort   struct{} // a user or an operator stops the turn
 )
 
@@ -45,6 +47,7 @@ func (run) note() string      { return running }
 func (release) note() string  { return released }
 func (park) note() string     { return parked }
 func (crash) note() string    { return crashed }
+func (survive) note() string  { return survived }
 func (abort) note() string    { return abortRequested }
 
 // encode returns the record of a content: a [wire.Body], or a note.
@@ -78,6 +81,8 @@ func decode(r store.Record) (any, error) {
 		return read[park](r)
 	case crashed:
 		return read[crash](r)
+	case survived:
+		return survive{}, nil
 	case abortRequested:
 		return abort{}, nil
 	}
@@ -113,7 +118,7 @@ type run struct {
 	Job    string     `json:"job"`             // the id of the worker's job: a worker with another job leaves the turn alone
 	Worker string     `json:"worker,omitzero"` // the runner's name
 	Run    policy.Run `json:"run,omitzero"`    // what the question in progress has taken so far
-	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have died of this turn in a row
+	Failed policy.Run `json:"failed,omitzero"` // of the supervisor's policy: workers that have failed in a row
 }
 
 // park is the record of a turn that waits. Its JSON is that of parkForm.

@@ -50,6 +50,7 @@ type Runner struct {
 	id      string // of this runner, among those that share the store
 	outages outages
 	parked  parkedTurns
+	trials  trials
 
 	waits  waits
 	recent recent

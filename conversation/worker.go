@@ -13,7 +13,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -46,18 +45,18 @@ func (w *worker) work(ctx context.Context) error {
 		w.epoch = w.log.now.epoch
 		return w.end(ctx, turn.Aborted)
 	}
+	if w.log.diedSoon() {
+		return w.supervise(ctx, &failed{errDied}, w.log.now.claimed)
+	}
 	input, err := w.claim(ctx)
 	if err != nil {
 		return err
-	}
-	if w.log.now.failed.Tries > w.runner.Supervisor.Retries {
-		return w.giveUp(ctx, errors.New("too many workers have died"))
 	}
 	err = w.run(ctx, input)
 	var f *failed
 	switch {
 	case errors.As(err, &f):
-		return w.supervise(ctx, f)
+		return w.supervise(ctx, f, time.Now())
 	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
 		return w.runner.Store.Enqueue(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
@@ -109,17 +108,11 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
 		start.Slept -= max(0, min(start.Slept, wait.Due.Sub(now)))
 	}
-	if l.now.held { // no record says how it ended
-		failed, _ = w.runner.Supervisor.Next(failed, errDied, false, now, 0)
-	}
 	if l.state.Next() == nil {
 		return w.beginning(), start, failed
 	}
 	return w.resumption(), start, failed
 }
-
-// errDied is the fault of a worker that has died.
-var errDied = &fault.Error{Kind: fault.Unavailable, Message: "the worker died", Rule: "conversation/died"}
 
 // beginning returns the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
@@ -162,7 +155,8 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { cancel(nil); <-over }() // then the log is this goroutine's again
+	proof := w.proveLife(ctx)
+	defer func() { cancel(nil); <-over; <-proof }() // then the log is this goroutine's again
 	a, err := w.runner.Agent(ctx, w.log.now.with)
 	if err != nil {
 		return &failed{err}
@@ -199,24 +193,13 @@ func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) e
 	return nil
 }
 
-// failed is the failure of a worker for a reason other than a provider.
-type failed struct{ err error }
-
-// Error returns the text of the error.
-func (f *failed) Error() string { return f.err.Error() }
-
-// Unwrap returns the error.
-func (f *failed) Unwrap() error { return f.err }
-
 // errParked: the turn waits, and no worker holds it.
 var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
 // keep records events. It is the Persist of the agent.
 func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
-	return w.runner.appendBy(ctx, put, w.log, w.turn, may, func(time.Time) []any {
+	return w.append(ctx, put, may, func(time.Time) []any {
 		contents := make([]any, len(events))
 		for i, e := range events {
 			contents[i] = wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}
@@ -250,9 +233,18 @@ func (l *log) steered(events []turn.Event) error {
 
 // appendNote appends a note about the turn.
 func (w *worker) appendNote(ctx context.Context, n note) error {
+	return w.append(ctx, w.runner.Store.Append, w.checkEpoch, one(n))
+}
+
+// append appends records of the turn by means of a function.
+func (w *worker) append(ctx context.Context, put appendFunc, may func(*log) error, contents func(time.Time) []any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.runner.append(ctx, w.log, w.turn, w.checkEpoch, one(n))
+	err := w.runner.appendBy(ctx, put, w.log, w.turn, may, contents)
+	if w.log.now.proven {
+		w.runner.trials.end(w.log.id, true)
+	}
+	return err
 }
 
 // steering returns the inputs that steer the turn.
@@ -379,33 +371,4 @@ func (w *worker) release(ctx context.Context, why error) error {
 		return err
 	}
 	return why
-}
-
-// supervise decides what follows a worker's failure. The policy's waits are
-// between workers; what the agent inside waits for its provider is its own.
-func (w *worker) supervise(ctx context.Context, f *failed) error {
-	ctx = context.WithoutCancel(ctx)
-	run := w.log.now.failed
-	if w.said {
-		run = policy.Run{}
-	}
-	now := time.Now()
-	next, verdict := w.runner.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, now, rand.Float64())
-	w.runner.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
-	if verdict.Stop != "" {
-		return w.giveUp(ctx, f)
-	}
-	due := now.Add(verdict.Wait)
-	if err := w.appendNote(ctx, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
-		return err
-	}
-	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due)
-}
-
-// giveUp ends a turn whose workers keep failing.
-func (w *worker) giveUp(ctx context.Context, why error) error {
-	failures := w.log.now.failed.Tries
-	return w.end(ctx, turn.Failed, turn.Error{
-		Message: fault.Scrub(why.Error()), Kind: fault.Unknown.String(), Code: "worker", Retries: failures,
-	})
 }
