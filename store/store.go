@@ -88,9 +88,10 @@ type Health struct {
 type Loss struct {
 	Noticed      time.Time
 	Jobs         bool   // they were jobs; false: records
-	First, Last  uint64 // the back end's sequence numbers that the lost messages are among
+	First, Last  uint64 // the back end's sequence numbers that the lost messages are among; 0: not known
 	Messages     uint64 // how many are lost
 	Conversation string // whose records; "": jobs, or not known
+	Turn         string // whose jobs; "": records, or not known
 	N            int64  // the number of the first lost record of the conversation; 0: not known
 }
 
@@ -104,9 +105,14 @@ func (l Loss) String() string {
 	if l.N > 0 {
 		fmt.Fprintf(&b, " from record %d on", l.N)
 	}
-	if l.First == l.Last {
+	if l.Turn != "" {
+		fmt.Fprintf(&b, " of turn %s", l.Turn)
+	}
+	switch {
+	case l.First == 0:
+	case l.First == l.Last:
 		fmt.Fprintf(&b, " (number %d of the stream)", l.First)
-	} else {
+	default:
 		fmt.Fprintf(&b, " (among numbers %d to %d of the stream)", l.First, l.Last)
 	}
 	return b.String()

@@ -62,10 +62,14 @@ var house = []row{
 	{floor: 2, path: "council", uses: "agent fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},
+	{
+		floor: 2, path: "store/internal/blocks", // of the parts of a NATS server that it reads
+		parts: "github.com/minio/highwayhash",
+	},
 	{floor: 2, path: "store", uses: "store/internal/limit"},
 	{floor: 2, path: "store/storetest", uses: "store", parts: "github.com/google/go-cmp"},
 	{
-		floor: 2, path: "store/jetstream", uses: "store store/internal/disk store/internal/limit",
+		floor: 2, path: "store/jetstream", uses: "store store/internal/blocks store/internal/disk store/internal/limit",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "store/background", uses: "store retry"},

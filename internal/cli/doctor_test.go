@@ -1,10 +1,16 @@
 package cli_test
 
 import (
+	"encoding/binary"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/storetest"
 )
 
 func TestDoctor_StoreInUseByServer(t *testing.T) {
@@ -36,5 +42,49 @@ func TestDoctor_StoreInUseByServer(t *testing.T) {
 	s.stop()
 	if code, out, _ := run(t, env, "doctor", "--offline"); code != 0 || !strings.Contains(out, "ok       logs: 0 conversations") {
 		t.Errorf("code %d\n%s", code, out)
+	}
+}
+
+// A bit in the sequence number of a message made the embedded server loop, and doctor with it.
+func TestDoctor_DamagedStore(t *testing.T) {
+	dir := t.TempDir()
+	s, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	var at store.Position
+	for range 3 {
+		at = storetest.Append(t, s, "c1", at, "hello")
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	name := filepath.Join(dir, "store/jetstream/$G/streams/CONVERSATIONS/msgs/1.blk")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	second := int(binary.LittleEndian.Uint16(data)) // the size of the first message
+	data[second+4+4] ^= 1                           // byte 4 of the sequence number
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+	env := []string{"RIDETHROUGH_DATA=" + dir, "OPENAI_API_KEY=sk-test"}
+	for range 2 { // it changes nothing
+		code, out, _ := run(t, env, "doctor", "--offline")
+		for _, want := range []string{"1 acknowledged message was lost of conversation c1", name + " is damaged", "the store was not opened"} {
+			if code != 1 || !strings.Contains(out, want) {
+				t.Errorf("doctor: got code %d and\n%swant 1 and %q", code, out, want)
+			}
+		}
+	}
+	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
+	url := gateway.waitForLogs(t, "listening", "conversations are available")["listening"]["url"].(string)
+	if status, text := call(t, "GET", url+"/-/warnings", ""); status != 200 || !strings.Contains(text, "1 acknowledged message was lost of conversation c1 from record 2 on") {
+		t.Errorf("GET warnings: got %d %s, want the loss", status, text)
+	}
+	gateway.stop()
+	if code, out, _ := run(t, env, "doctor", "--offline"); code != 1 || !strings.Contains(out, "from record 2 on") || !strings.Contains(out, filepath.Join(dir, "losses")) {
+		t.Errorf("doctor after serve: got code %d and\n%swant 1 and the loss", code, out)
 	}
 }

@@ -52,7 +52,7 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions, s *embedded
 	b.followConnection()
 	err = b.createStreams(ctx)
 	if err == nil && s != nil {
-		err = b.checkWatermarks(ctx)
+		err = errors.Join(b.noteLosses(ctx), b.checkWatermarks(ctx))
 	}
 	if err != nil {
 		end(store.ErrClosed)

@@ -212,14 +212,13 @@ func damaged(t *testing.T, text string, crash bool) store.Store {
 
 func TestRead_ReportsDamage(t *testing.T) {
 	t.Parallel()
-	for i, text := range []string{"text0", "text1", "text2", "text3", "text4"} {
+	for i, text := range []string{"text0", "text1", "text2", "text3"} {
 		s := damaged(t, text, false)
 		wantDamage(t, s, "c1", int64(i+1))
 		if records, _, err := store.Load(t.Context(), s, "c2", 0); err != nil || len(records) != 5 {
 			t.Errorf("load c2: got %d records, %v; want 5", len(records), err)
 		}
 	}
-	wantDamage(t, damaged(t, "single", false), "c3", 1)
 }
 
 // wantDamage checks that every way to read a log reports damage at a record.
@@ -238,26 +237,6 @@ func wantDamage(t *testing.T, s store.Store, conversation string, n int64) {
 			t.Errorf("%s %s: got error %v, want damage at %d", how, conversation, err, n)
 		}
 	}
-}
-
-// A server that finds damage as it recovers deletes all messages behind it.
-func TestHealth_WarnsOfLostMessages(t *testing.T) {
-	t.Parallel()
-	s := damaged(t, "other2", true)
-	h := wantLossWarning(t, s)
-	storetest.Append(t, s, "c9", store.Position{}, "later")
-	closeStore(t, s)
-	wantLossWarning(t, standalone(t, jetstream.Config{Dir: h.Dir}))
-}
-
-// wantLossWarning checks that the health warns of the lost messages.
-func wantLossWarning(t *testing.T, s store.Store) store.Health {
-	t.Helper()
-	h, err := s.Health(t.Context())
-	if want := "messages 6 to 11 of stream CONVERSATIONS"; err != nil || !strings.Contains(strings.Join(h.Warnings, "\n"), want) {
-		t.Fatalf("health: got warnings %q, %v; want %q", h.Warnings, err, want)
-	}
-	return h
 }
 
 func TestAppend_FullDiskIsReadOnlyUntilThereIsSpace(t *testing.T) {

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -99,8 +100,21 @@ func (s *embeddedServer) addHealth(h *store.Health) {
 	if free := s.capacity.last.Load(); free != nil {
 		h.FreeBytes = uint64(max(0, free.disk))
 	}
-	h.Warnings = append(h.Warnings, s.watermarks.warnings()...)
+	s.addLosses(h)
 	if s.syncLatency > slowSync {
 		h.Warnings = append(h.Warnings, fmt.Sprintf("an fsync of the disk takes %v, and every append waits for one", s.syncLatency))
+	}
+}
+
+// addLosses adds what was lost, and whether a loss would be noticed.
+func (s *embeddedServer) addLosses(h *store.Health) {
+	losses, other, err := readLosses(s.capacity.dir)
+	h.Losses = losses
+	h.Warnings = append(h.Warnings, other...)
+	if err != nil {
+		h.Warnings = append(h.Warnings, err.Error())
+	}
+	if err := errors.Join(s.watermarks.failure(), s.heads.failure()); err != nil {
+		h.Warnings = append(h.Warnings, "lost records would not be noticed: "+err.Error())
 	}
 }

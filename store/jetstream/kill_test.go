@@ -129,8 +129,8 @@ func (o *output) check(t *testing.T, s store.Store) {
 	for id, n := range o.appended {
 		wantSeries(t, s, id, n)
 	}
-	if h, err := s.Health(t.Context()); err != nil || strings.Contains(strings.Join(h.Warnings, " "), "acknowledged") {
-		t.Errorf("health: got warnings %q, error %v; want no loss", h.Warnings, err)
+	if h, err := s.Health(t.Context()); err != nil || len(h.Losses) > 0 {
+		t.Errorf("health: got losses %v, error %v; want none", h.Losses, err)
 	}
 	if len(o.unexpected) > 0 || strings.Contains(printed.String(), "early") {
 		t.Errorf("workers printed %q and %q", o.unexpected, printed.String())

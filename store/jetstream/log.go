@@ -48,8 +48,11 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 		end.Seq, err = b.publishBatch(ctx, parts, at.Seq)
 	}
 	if err != nil {
-		return b.resolveAppend(ctx, conversation, end, err)
+		if end, err = b.resolveAppend(ctx, conversation, end, err); err != nil {
+			return end, err
+		}
 	}
+	b.noteHead(conversation, end.Seq, len(parts))
 	return end, nil
 }
 
@@ -307,9 +310,12 @@ func (b *backend) Delete(ctx context.Context, conversation string) error {
 		return err
 	}
 	defer done()
-	_, err = b.publish(ctx, &nats.Msg{Subject: subject(logPrefix, conversation), Header: nats.Header{
+	seq, err := b.publish(ctx, &nats.Msg{Subject: subject(logPrefix, conversation), Header: nats.Header{
 		jetstream.MsgRollup: {jetstream.MsgRollupSubject},
 		deletedHeader:       {timestamp(time.Now())},
 	}})
+	if err == nil {
+		b.noteHead(conversation, seq, 0)
+	}
 	return annotate("delete log", err)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ type embeddedServer struct {
 	dir         directory
 	capacity    capacity
 	watermarks  *watermarks
+	heads       *heads    // nil: none are stored, as in a cluster
+	checked     []checked // the streams' files, until their losses are noted
 	syncLatency time.Duration
 	options     *server.Options
 	log         serverLog
@@ -50,6 +53,9 @@ func startServer(ctx context.Context, c Config) (*embeddedServer, error) {
 	s := &embeddedServer{dir: dir, log: serverLog{c.Log, &atomic.Bool{}}}
 	if err := s.prepare(c); err != nil {
 		return nil, errors.Join(err, dir.unlock())
+	}
+	if err := s.checkAndRepair(ctx, c); err != nil {
+		return nil, errors.Join(err, s.release())
 	}
 	if err := s.start(ctx, s.release); err != nil {
 		return nil, err
@@ -120,7 +126,9 @@ func shutDown(s *server.Server) {
 }
 
 // release lets another process have the directory.
-func (s *embeddedServer) release() error { return errors.Join(s.watermarks.close(), s.dir.unlock()) }
+func (s *embeddedServer) release() error {
+	return errors.Join(s.watermarks.close(), s.heads.close(), s.dir.unlock())
+}
 
 // InProcessConn connects with the current server.
 func (s *embeddedServer) InProcessConn() (net.Conn, error) {
@@ -207,7 +215,8 @@ func (s *embeddedServer) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shutDown(s.server)
-	return s.release()
+	err := os.WriteFile(filepath.Join(s.capacity.dir, cleanName), nil, 0o600)
+	return errors.Join(err, s.release())
 }
 
 // serverLog passes the server's warnings and errors on, and notices when a write has failed.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // watermarks stores the highest acknowledged sequence number of each stream,
@@ -23,7 +23,6 @@ import (
 type watermarks struct {
 	mu       sync.Mutex
 	file     *os.File
-	losses   string // name of the file that reports losses until an operator deletes it
 	acked    [2]uint64
 	writeErr error // of the last write
 }
@@ -36,7 +35,7 @@ func openWatermarks(dir string) (*watermarks, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watermarks{file: f, losses: filepath.Join(dir, "losses")}
+	w := &watermarks{file: f}
 	var stored [16]byte
 	if _, err := f.ReadAt(stored[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, f.Close())
@@ -63,55 +62,46 @@ func (w *watermarks) set(i int, seq uint64) {
 	_, w.writeErr = w.file.WriteAt(data[:], int64(8*i))
 }
 
-// checkWatermarks reports what the streams have lost since they were last open.
+// of returns the highest acknowledged sequence number of a stream.
+func (w *watermarks) of(stream string) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acked[slices.Index(watermarked(), stream)]
+}
+
+// lower sets the watermark of a stream to what it has after a loss.
+func (w *watermarks) lower(i int, last uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.set(i, last)
+}
+
+// checkWatermarks notes what the streams have lost although their files seemed whole.
 func (b *backend) checkWatermarks(ctx context.Context) error {
+	w := b.server.watermarks
 	for i, name := range watermarked() {
 		stream, err := b.js.Stream(ctx, name)
 		if err != nil {
 			return translate(ctx, err)
 		}
-		if err := b.server.watermarks.check(i, stream.CachedInfo().State.LastSeq); err != nil {
+		last, acked := stream.CachedInfo().State.LastSeq, w.of(name)
+		if last >= acked {
+			continue
+		}
+		lost := store.Loss{Noticed: time.Now().UTC(), Jobs: name == jobStream, First: last + 1, Last: acked, Messages: acked - last}
+		if err := noteLosses(b.server.capacity.dir, []store.Loss{lost}); err != nil {
 			return err
 		}
+		w.lower(i, last)
 	}
 	return nil
 }
 
-// check compares the last sequence number of a stream with its watermark, and writes a loss down.
-func (w *watermarks) check(i int, last uint64) error {
+// failure returns the error of the last write.
+func (w *watermarks) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if last >= w.acked[i] {
-		return nil
-	}
-	f, err := os.OpenFile(w.losses, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, "%s: acknowledged messages %d to %d of stream %s are missing\n",
-		time.Now().UTC().Format(time.RFC3339), last+1, w.acked[i], watermarked()[i])
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	w.set(i, last)
 	return w.writeErr
-}
-
-// warnings returns the losses that the file reports.
-func (w *watermarks) warnings() (all []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	text, err := os.ReadFile(w.losses)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		all = append(all, err.Error())
-	}
-	for line := range strings.Lines(string(text)) {
-		all = append(all, strings.TrimSpace(line)+" (delete "+w.losses+" to end this warning)")
-	}
-	if w.writeErr != nil {
-		all = append(all, "lost messages would not be noticed: "+w.writeErr.Error())
-	}
-	return all
 }
 
 func (w *watermarks) close() error { return w.file.Close() }

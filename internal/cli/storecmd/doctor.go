@@ -133,6 +133,7 @@ func (c *doctorCmd) configuration() configflags.Resolved {
 
 // store checks the store, if there is one.
 func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
+	var damaged []doctor.Finding
 	if c.storing.URL() == "" {
 		dir, err := c.storing.Dir()
 		if err != nil {
@@ -146,6 +147,13 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 			c.say("store", doctor.OK, "none in %s yet; `ridethrough serve` creates it", dir)
 			return nil
 		}
+		if i, err := jetstream.Inspect(ctx, dir); err == nil { // else Open fails as well, and says why
+			damaged = doctor.Files(i.Damaged, i.Losses)
+		}
+	}
+	if len(damaged) > 0 { // opening it would change it
+		c.found = append(c.found, damaged...)
+		return nil
 	}
 	e, err := c.storing.OpenExisting(ctx, slog.New(slog.DiscardHandler))
 	switch {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -67,6 +68,10 @@ func Store(ctx context.Context, e store.Store) []Finding {
 	if h.SyncLatency > 0 && h.SyncLatency <= slowSync {
 		all = append(all, find("sync", OK, "the disk takes %v to sync a write", h.SyncLatency.Round(10*time.Microsecond)))
 	}
+	all = append(all, Losses(h.Losses)...)
+	if len(h.Losses) > 0 {
+		all = append(all, find("store", Warning, "losses are reported until %s is deleted", filepath.Join(h.Dir, "losses")))
+	}
 	return append(all, warnings(h)...)
 }
 
@@ -76,6 +81,33 @@ func servers(n int) string {
 		return "one server"
 	}
 	return fmt.Sprintf("%d servers", n)
+}
+
+// lossesShown is how many losses are reported one by one.
+const lossesShown = 20
+
+// Losses reports what a store has lost.
+func Losses(all []store.Loss) (found []Finding) {
+	for _, l := range all[:min(len(all), lossesShown)] {
+		found = append(found, find("store", Problem, "%s", l))
+	}
+	if more := len(all) - lossesShown; more > 0 {
+		found = append(found, find("store", Problem, "and %d more losses", more))
+	}
+	return found
+}
+
+// Files reports damaged files of a store that was not opened, and what they have lost.
+func Files(damaged []string, losses []store.Loss) []Finding {
+	found := Losses(losses)
+	for _, name := range damaged {
+		found = append(found, find("store", Problem, "%s is damaged", name))
+	}
+	if len(found) > 0 {
+		found = append(found, find("store", Warning, "the store was not opened, and its logs were not read; `ridethrough serve` opens it without what was lost, "+
+			"and keeps damaged files as they are in the directory damaged"))
+	}
+	return found
 }
 
 // warnings returns the store's own warnings, which are problems if it is full.

@@ -77,6 +77,13 @@ func TestStore_DescribesItsHealth(t *testing.T) {
 			"ok store: /data, used by one process, with NATS  embedded: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nproblem store: no room\n",
 		},
 		{
+			store.Health{Mode: "standalone", Dir: "/data", Losses: []store.Loss{{Noticed: now, First: 6, Last: 9, Messages: 2, Conversation: "c1", N: 3}}},
+			nil,
+			"ok store: /data, used by one process, with NATS  embedded: 0 conversations, 0 bytes; 0 turns waiting, 0 due\n" +
+				"problem store: 2026-11-21T12:00:00Z: 2 acknowledged messages were lost of conversation c1 from record 3 on (among numbers 6 to 9 of the stream)\n" +
+				"warning store: losses are reported until /data/losses is deleted\n",
+		},
+		{
 			store.Health{Mode: "remote", Server: "2.14.0", Replicas: 3, Bytes: 999},
 			nil,
 			"ok store: NATS servers of version 2.14.0, stored on 3 servers: 0 conversations, 999 bytes; 0 turns waiting, 0 due\n" +
@@ -137,6 +144,27 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 	_ = e.Close(t.Context())
 	if got := says(doctor.Logs(t.Context(), e, now)...); got != "problem logs: the store is closed\n" {
 		t.Errorf("logs of a closed store: %s", got)
+	}
+}
+
+func TestFiles_ReportsDamageAndLosses(t *testing.T) {
+	losses := make([]store.Loss, 22)
+	for i := range losses {
+		losses[i] = store.Loss{Noticed: now, Jobs: true, Messages: 1, Turn: "t1"}
+	}
+	got := strings.Split(strings.TrimSpace(says(doctor.Files([]string{"/data/1.blk"}, losses)...)), "\n")
+	for i, want := range map[int]string{
+		0:  "problem store: 2026-11-21T12:00:00Z: 1 acknowledged job was lost of turn t1",
+		20: "problem store: and 2 more losses",
+		21: "problem store: /data/1.blk is damaged",
+		22: "warning store: the store was not opened",
+	} {
+		if len(got) != 23 || !strings.HasPrefix(got[i], want) {
+			t.Errorf("line %d of %d: want %q in\n%s", i, len(got), want, strings.Join(got, "\n"))
+		}
+	}
+	if all := doctor.Files(nil, nil); len(all) != 0 {
+		t.Errorf("files without damage: got %+v, want nothing", all)
 	}
 }
 
