@@ -2,7 +2,6 @@ package council
 
 import (
 	"errors"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/turn"
@@ -20,7 +19,7 @@ func Body(id string, e Event) wire.Body {
 	case e.Quorum != nil:
 		return wire.CouncilQuorum{
 			Ref: ref, Answered: count(e.Quorum, Answered), Asking: count(e.Quorum, Asking),
-			Waiting: count(e.Quorum, Waiting), GraceMs: ms(e.Grace),
+			Waiting: count(e.Quorum, Waiting), Grace: wire.Millis(e.Grace),
 		}
 	case e.Turn != nil:
 		return wire.Turn{Ref: ref, Event: e.Turn}
@@ -32,8 +31,8 @@ func Body(id string, e Event) wire.Body {
 
 func (c *Council) body(ref wire.Ref) wire.CouncilStart {
 	b := wire.CouncilStart{
-		Ref: ref, Judge: c.Aggregator.Model.Name().String(), Quorum: c.Quorum, BudgetMs: ms(c.Budget),
-		ReserveMs: ms(c.Reserve), GraceMs: ms(c.Grace), JudgeBudgetMs: ms(c.AggregatorBudget), CapMs: ms(c.Cap),
+		Ref: ref, Judge: c.Aggregator.Model.Name().String(), Quorum: c.Quorum, Budget: wire.Millis(c.Budget),
+		Reserve: wire.Millis(c.Reserve), Grace: wire.Millis(c.Grace), JudgeBudget: wire.Millis(c.AggregatorBudget), Cap: wire.Millis(c.Cap),
 	}
 	for _, m := range c.Members {
 		b.Members = append(b.Members, m.Model.Name().String())
@@ -43,8 +42,8 @@ func (c *Council) body(ref wire.Ref) wire.CouncilStart {
 
 func (m *Member) body(ref wire.Ref) wire.CouncilMember {
 	b := wire.CouncilMember{
-		Ref: ref, Name: m.Name, Member: m.Index, State: string(m.State), Tries: m.Tries, TookMs: ms(m.Took), RemainingMs: ms(m.Left),
-		DelayMs: ms(m.Wait), Reason: m.reason(), Answer: m.Text,
+		Ref: ref, Name: m.Name, Member: m.Index, State: string(m.State), Tries: m.Tries, Took: wire.Millis(m.Took), Remaining: wire.Millis(m.Left),
+		Delay: wire.Millis(m.Wait), Reason: m.reason(), Answer: m.Text,
 	}
 	if f := m.Fault; f != nil {
 		b.Kind, b.Code, b.Message = f.Kind.String(), f.ShortCode(), f.Redacted()
@@ -74,12 +73,10 @@ func (m Member) reason() string {
 func (r *Result) body(ref wire.Ref, err error) wire.CouncilEnd {
 	b := wire.CouncilEnd{
 		Ref: ref, Status: string(r.Status), Answered: count(r.Members, Answered), Failed: count(r.Members, Failed),
-		CutOff: count(r.Members, CutOff), TookMs: ms(r.Took),
+		CutOff: count(r.Members, CutOff), Took: wire.Millis(r.Took),
 	}
 	if r.Status == turn.Failed {
 		b.Message = fault.Scrub(err.Error())
 	}
 	return b
 }
-
-func ms(d time.Duration) int64 { return d.Milliseconds() }

@@ -4,14 +4,14 @@ package wire
 // when the client tries again. The client makes it, not the server: the
 // conversation goes on, and the client gets what it has missed later.
 type ConnectionLost struct {
-	Message string `json:"message"` // why, such as "connection refused"
-	Attempt int    `json:"attempt"` // the number of the retry, from 0
-	DelayMs int64  `json:"delayMs"` // until that retry
+	Message string  `json:"message"` // why, such as "connection refused"
+	Retry   Ordinal `json:"attempt"` // the number of the retry, from 0
+	Delay   Millis  `json:"delayMs"` // until that retry
 }
 
 // ConnectionBack means that the client has reached the server again.
 type ConnectionBack struct {
-	LostMs int64 `json:"lostMs"` // how long there was no connection
+	Lost Millis `json:"lostMs"` // how long there was no connection
 }
 
 func (ConnectionLost) kind() string { return "connection-lost" }

@@ -1,10 +1,5 @@
 package wire
 
-import (
-	"encoding/json"
-	"time"
-)
-
 // Settings are what the turns of a conversation are made with.
 type Settings struct {
 	Model    string   `json:"model"`               // as "anthropic/claude-opus-4-5"
@@ -23,19 +18,3 @@ type ConversationChanged struct {
 }
 
 func (ConversationChanged) kind() string { return "conversation-changed" }
-
-// Millis is a duration that is a whole number of milliseconds in JSON.
-type Millis time.Duration
-
-// MarshalJSON writes the milliseconds.
-func (m Millis) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(m).Milliseconds())
-}
-
-// UnmarshalJSON reads milliseconds.
-func (m *Millis) UnmarshalJSON(text []byte) error {
-	var ms int64
-	err := json.Unmarshal(text, &ms)
-	*m = Millis(time.Duration(ms) * time.Millisecond)
-	return err
-}

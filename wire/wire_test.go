@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,18 +39,18 @@ func bodies() []wire.Body {
 				System: "Be kind.", Policy: "patient", Effort: "high", Title: "Files",
 			},
 		},
-		wire.ConnectionLost{Message: "connection refused", Attempt: 2, DelayMs: 4000},
-		wire.ConnectionBack{LostMs: 7100},
+		wire.ConnectionLost{Message: "connection refused", Retry: 3, Delay: ms(4000)},
+		wire.ConnectionBack{Lost: ms(7100)},
 		wire.CouncilStart{
-			Ref: ref, Members: []string{"a/x", "b/y"}, Judge: "c/z", Quorum: 2, BudgetMs: 270_000, ReserveMs: 30_000,
-			GraceMs: 30_001, JudgeBudgetMs: 120_000, CapMs: 420_000,
+			Ref: ref, Members: []string{"a/x", "b/y"}, Judge: "c/z", Quorum: 2, Budget: ms(270_000), Reserve: ms(30_000),
+			Grace: ms(30_001), JudgeBudget: ms(120_000), Cap: ms(420_000),
 		},
 		wire.CouncilMember{
-			Ref: ref, Name: who, Member: 1, State: "waiting", Tries: 1, TookMs: 2, RemainingMs: 3, DelayMs: 4, Reason: "hint",
+			Ref: ref, Name: who, Member: 1, State: "waiting", Tries: 1, Took: ms(2), Remaining: ms(3), Delay: ms(4), Reason: "hint",
 			Kind: "overloaded", Code: "529", Message: "HTTP 529: busy", Answer: "so",
 		},
-		wire.CouncilQuorum{Ref: ref, Answered: 2, Asking: 1, Waiting: 3, GraceMs: 30_000},
-		wire.CouncilEnd{Ref: ref, Status: "failed", Answered: 1, Failed: 2, CutOff: 3, TookMs: 4, Message: "too few"},
+		wire.CouncilQuorum{Ref: ref, Answered: 2, Asking: 1, Waiting: 3, Grace: ms(30_000)},
+		wire.CouncilEnd{Ref: ref, Status: "failed", Answered: 1, Failed: 2, CutOff: 3, Took: ms(4), Message: "too few"},
 	}
 	for _, e := range []turn.Event{
 		turn.Start{ID: "17"},
@@ -158,4 +159,24 @@ func FuzzEvent(f *testing.F) {
 			t.Errorf("%q read and written is %q, error %v", text, again, err)
 		}
 	})
+}
+
+// ms is a duration of n milliseconds.
+func ms(n int64) wire.Millis { return wire.Millis(time.Duration(n) * time.Millisecond) }
+
+func TestNumbers_InJSON(t *testing.T) {
+	text, err := json.Marshal(wire.ConnectionLost{Retry: 1, Delay: ms(1500)})
+	if want := `{"message":"","attempt":0,"delayMs":1500}`; err != nil || string(text) != want {
+		t.Errorf("Marshal of the first retry: got %s, %v, want %s", text, err, want)
+	}
+	for _, text := range []string{`9223372036855`, `-9223372036855`, `1.5`, `"1"`, `99999999999999999999`} {
+		var m wire.Millis
+		if err := json.Unmarshal([]byte(text), &m); err == nil {
+			t.Errorf("Unmarshal of %s into Millis: got %v, want an error", text, time.Duration(m))
+		}
+		var n wire.Ordinal
+		if err := json.Unmarshal([]byte(text), &n); err == nil && strings.ContainsAny(text, `."`) {
+			t.Errorf("Unmarshal of %s into Ordinal: got %d, want an error", text, n)
+		}
+	}
 }

@@ -30,11 +30,11 @@ type Conversation struct {
 
 // Wait is the wait of a turn for its next try.
 type Wait struct {
-	Until       time.Time `json:"until"`
-	RemainingMs int64     `json:"remainingMs"`
-	Attempt     int       `json:"attempt"` // the number of the next retry, from 0
-	Kind        string    `json:"kind"`    // of the fault
-	Message     string    `json:"message"` // the provider's text
+	Until       time.Time    `json:"until"`
+	RemainingMs int64        `json:"remainingMs"`
+	Retry       wire.Ordinal `json:"attempt"` // the number of the next retry, from 0
+	Kind        string       `json:"kind"`    // of the fault
+	Message     string       `json:"message"` // the provider's text
 }
 
 // Input is a user message that waits for its turn.
@@ -149,39 +149,39 @@ type Rejected struct {
 
 // NewCouncil is the body that asks a council.
 type NewCouncil struct {
-	Question         string   `json:"question"`
-	Models           []string `json:"models"`                    // the members, 2 to 16; the same model may be listed more than once
-	Judge            string   `json:"judge,omitzero"`            // the model that combines the answers; "": that of the first member
-	System           string   `json:"system,omitzero"`           // the system prompt of the members and the judge
-	Quorum           int      `json:"quorum,omitzero"`           // how many answers are enough; 0: 2
-	BudgetMs         int64    `json:"budgetMs,omitzero"`         // of each member over all its tries; 0: 270000
-	ReserveMs        int64    `json:"reserveMs,omitzero"`        // what must be left of the budget for another try; 0: 30000
-	GraceMs          int64    `json:"graceMs,omitzero"`          // for the other members, once there are enough answers; 0: 30000
-	JudgeBudgetMs    int64    `json:"judgeBudgetMs,omitzero"`    // of the judge over all its tries; 0: 120000
-	CapMs            int64    `json:"capMs,omitzero"`            // of the whole, the judge's budget included; 0: 420000
-	AttemptsInPrompt bool     `json:"attemptsInPrompt,omitzero"` // the judge reads how many tries each member took
+	Question         string      `json:"question"`
+	Models           []string    `json:"models"`                    // the members, 2 to 16; the same model may be listed more than once
+	Judge            string      `json:"judge,omitzero"`            // the model that combines the answers; "": that of the first member
+	System           string      `json:"system,omitzero"`           // the system prompt of the members and the judge
+	Quorum           int         `json:"quorum,omitzero"`           // how many answers are enough; 0: 2
+	Budget           wire.Millis `json:"budgetMs,omitzero"`         // of each member over all its tries; 0: 270000
+	Reserve          wire.Millis `json:"reserveMs,omitzero"`        // what must be left of the budget for another try; 0: 30000
+	Grace            wire.Millis `json:"graceMs,omitzero"`          // for the other members, once there are enough answers; 0: 30000
+	JudgeBudget      wire.Millis `json:"judgeBudgetMs,omitzero"`    // of the judge over all its tries; 0: 120000
+	Cap              wire.Millis `json:"capMs,omitzero"`            // of the whole, the judge's budget included; 0: 420000
+	AttemptsInPrompt bool        `json:"attemptsInPrompt,omitzero"` // the judge reads how many tries each member took
 }
 
 // Council is a council that has ended.
 type Council struct {
-	ID      string      `json:"id"`
-	Status  turn.Status `json:"status"`
-	Answer  string      `json:"answer,omitzero"`  // left out: there is none
-	Message string      `json:"message,omitzero"` // why it failed
-	TookMs  int64       `json:"tookMs"`
-	Members []Voice     `json:"members"`
-	Judge   *Voice      `json:"judge,omitzero"` // left out: it was not asked
+	ID      string          `json:"id"`
+	Status  turn.Status     `json:"status"`
+	Answer  string          `json:"answer,omitzero"`  // left out: there is none
+	Message string          `json:"message,omitzero"` // why it failed
+	Took    wire.Millis     `json:"tookMs"`
+	Members []CouncilMember `json:"members"`
+	Judge   *CouncilMember  `json:"judge,omitzero"` // left out: it was not asked
 }
 
-// Voice is the outcome of a member or of the judge.
-type Voice struct {
-	Model   string `json:"model"`
-	State   string `json:"state"` // "answered", "failed" or "cut-off"
-	Tries   int    `json:"tries"`
-	TookMs  int64  `json:"tookMs"`
-	Answer  string `json:"answer,omitzero"`
-	Reason  string `json:"reason,omitzero"`  // why it was cut off: "grace", "cap" or "stopped"
-	Kind    string `json:"kind,omitzero"`    // of its last fault
-	Code    string `json:"code,omitzero"`    // of that fault
-	Message string `json:"message,omitzero"` // of that fault: the provider's text
+// CouncilMember is the outcome of a member or of the judge.
+type CouncilMember struct {
+	Model   string      `json:"model"`
+	State   string      `json:"state"` // "answered", "failed" or "cut-off"
+	Tries   int         `json:"tries"`
+	Took    wire.Millis `json:"tookMs"`
+	Answer  string      `json:"answer,omitzero"`
+	Reason  string      `json:"reason,omitzero"`  // why it was cut off: "grace", "cap" or "stopped"
+	Kind    string      `json:"kind,omitzero"`    // of its last fault
+	Code    string      `json:"code,omitzero"`    // of that fault
+	Message string      `json:"message,omitzero"` // of that fault: the provider's text
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // Of returns a conversation as its JSON.
@@ -17,7 +18,7 @@ func Of(v conversation.View, now time.Time) Conversation {
 	}
 	if w := v.Wait; w != nil {
 		c.Wait = &Wait{
-			Until: Time(w.Due), RemainingMs: RemainingMs(w.Due, now), Attempt: w.Run.Tries - 1,
+			Until: Time(w.Due), RemainingMs: RemainingMs(w.Due, now), Retry: wire.Ordinal(w.Run.Tries),
 			Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted(),
 		}
 	}
@@ -29,7 +30,7 @@ func (c Conversation) View() conversation.View {
 	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID}
 	if w := c.Wait; w != nil {
 		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
-			Run: policy.Run{Tries: w.Attempt + 1}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
+			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
 		}}}
 	}
 	for _, in := range c.Queue {

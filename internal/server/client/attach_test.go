@@ -91,9 +91,9 @@ func attached(t *testing.T, c client.Client, last int64) (got []string, err erro
 		text := fmt.Sprint(e.Seq, " ", wire.Type(e.Body))
 		switch b := e.Body.(type) {
 		case wire.ConnectionLost:
-			text = fmt.Sprintf("lost %d for %v: %s", b.Attempt, (time.Duration(b.DelayMs) * time.Millisecond).Truncate(time.Second/4), b.Message)
+			text = fmt.Sprintf("lost %d for %v: %s", b.Retry-1, time.Duration(b.Delay).Truncate(time.Second/4), b.Message)
 		case wire.ConnectionBack:
-			text = fmt.Sprintf("back after %v", (time.Duration(b.LostMs) * time.Millisecond).Truncate(time.Second/4))
+			text = fmt.Sprintf("back after %v", time.Duration(b.Lost).Truncate(time.Second/4))
 		}
 		if got = append(got, text); e.Seq == last && wire.Kept(e.Body) {
 			break

@@ -123,7 +123,7 @@ func (f *follower) failed(w policy.Wait) bool {
 		f.lost = now
 	}
 	return f.report(now, wire.ConnectionLost{
-		Message: w.Fault.Message, Attempt: w.Retry() - 1, DelayMs: w.Verdict.Wait.Milliseconds(),
+		Message: w.Fault.Message, Retry: wire.Ordinal(w.Retry()), Delay: wire.Millis(w.Verdict.Wait),
 	})
 }
 
@@ -157,7 +157,7 @@ func (f *follower) connect(ctx context.Context, _ int) (struct{}, error) {
 	defer body.Close()
 	if f.open = f.reopen; !f.lost.IsZero() {
 		now := time.Now()
-		f.report(now, wire.ConnectionBack{LostMs: now.Sub(f.lost).Milliseconds()})
+		f.report(now, wire.ConnectionBack{Lost: wire.Millis(now.Sub(f.lost))})
 		f.lost = time.Time{}
 	}
 	if !f.pass(body, func() { alarm.Reset(silenceTimeout) }) && !f.over {

@@ -84,7 +84,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 
 // council returns the council that a request asks for.
 func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
-	durations := []int64{b.BudgetMs, b.ReserveMs, b.GraceMs, b.JudgeBudgetMs, b.CapMs}
+	durations := []wire.Millis{b.Budget, b.Reserve, b.Grace, b.JudgeBudget, b.Cap}
 	switch {
 	case strings.TrimSpace(b.Question) == "":
 		return c, rest.Problem(http.StatusBadRequest, "there is no question")
@@ -92,7 +92,7 @@ func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
 		return c, rest.Problem(http.StatusRequestEntityTooLarge, "the question and the system prompt may have %d KiB each", questionBound>>10)
 	case len(b.Models) < 2 || len(b.Models) > membersBound:
 		return c, rest.Problem(http.StatusBadRequest, "models: want 2 to %d, got %d", membersBound, len(b.Models))
-	case slices.Min(durations) < 0 || slices.Max(durations) > durationBound.Milliseconds():
+	case slices.Min(durations) < 0 || slices.Max(durations) > wire.Millis(durationBound):
 		return c, rest.Problem(http.StatusBadRequest, "want each duration from 0 to %d ms", durationBound.Milliseconds())
 	}
 	if c, err = a.New(b.Models, b.Judge); err != nil {
@@ -103,15 +103,13 @@ func (a *API) council(b api.NewCouncil) (c council.Council, err error) {
 	}
 	c.Aggregator.System = b.System
 	c.Quorum, c.ShowTries = b.Quorum, b.AttemptsInPrompt
-	c.Budget, c.Reserve, c.Grace = milliseconds(b.BudgetMs), milliseconds(b.ReserveMs), milliseconds(b.GraceMs)
-	c.AggregatorBudget, c.Cap = milliseconds(b.JudgeBudgetMs), milliseconds(b.CapMs)
+	c.Budget, c.Reserve, c.Grace = time.Duration(b.Budget), time.Duration(b.Reserve), time.Duration(b.Grace)
+	c.AggregatorBudget, c.Cap = time.Duration(b.JudgeBudget), time.Duration(b.Cap)
 	if err := c.Check(); err != nil {
 		return c, rest.Problem(http.StatusBadRequest, "%s", strings.TrimPrefix(err.Error(), "council: "))
 	}
 	return c, nil
 }
-
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // run runs a council and sends its events, until it ends. It is stopped when the client leaves or the server
 // ends.
@@ -186,23 +184,23 @@ func (rec *recorder) ended() wire.CouncilEnd { return council.Body(rec.id, rec.e
 func (rec *recorder) council() api.Council {
 	end, r := rec.ended(), rec.end.Ended
 	c := api.Council{
-		ID: rec.id, Status: r.Status, Answer: r.Answer, Message: end.Message, TookMs: end.TookMs,
-		Members: make([]api.Voice, len(r.Members)),
+		ID: rec.id, Status: r.Status, Answer: r.Answer, Message: end.Message, Took: end.Took,
+		Members: make([]api.CouncilMember, len(r.Members)),
 	}
 	for i, v := range r.Members {
-		c.Members[i] = voice(v)
+		c.Members[i] = memberOf(v)
 	}
 	if r.Aggregator.State != "" {
-		judge := voice(r.Aggregator)
+		judge := memberOf(r.Aggregator)
 		c.Judge = &judge
 	}
 	return c
 }
 
-func voice(v council.Member) api.Voice {
+func memberOf(v council.Member) api.CouncilMember {
 	b := council.Body("", council.Event{Member: &v}).(wire.CouncilMember)
-	return api.Voice{
-		Model: v.Name.String(), State: b.State, Tries: b.Tries, TookMs: b.TookMs, Answer: b.Answer, Reason: b.Reason,
+	return api.CouncilMember{
+		Model: v.Name.String(), State: b.State, Tries: b.Tries, Took: b.Took, Answer: b.Answer, Reason: b.Reason,
 		Kind: b.Kind, Code: b.Code, Message: b.Message,
 	}
 }

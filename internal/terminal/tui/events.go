@@ -56,7 +56,7 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 	case wire.ConversationChanged:
 		m.settings = b.Settings
 	case wire.ConnectionLost:
-		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.DelayMs)*time.Millisecond)
+		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.Delay))
 	case wire.ConnectionBack:
 		m.lost = nil
 		m.emit(m.paint.green("✓ Reconnected to the server"))

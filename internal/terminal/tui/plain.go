@@ -238,8 +238,8 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	case wire.InputRemoved:
 		delete(ps.openTurns, b.TurnID)
 	case wire.ConnectionLost:
-		if b.Attempt == 0 {
-			ps.line(lostLine(time.Duration(b.DelayMs)*time.Millisecond, b.Attempt+1, time.Now(), unlimitedWidth))
+		if b.Retry == 1 {
+			ps.line(lostLine(time.Duration(b.Delay), int(b.Retry), time.Now(), unlimitedWidth))
 		}
 	case wire.ConnectionBack:
 		ps.line("✓ Reconnected to the server")

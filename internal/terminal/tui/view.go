@@ -109,7 +109,7 @@ func (m *model) statusLine(now time.Time) string {
 	case !m.turn.cancelingSince.IsZero():
 		return m.paint.amber(truncate("Canceling… (Ctrl+C again quits; the conversation is kept)", m.width))
 	case m.lost != nil:
-		return m.paint.amber(truncate(lostLine(m.lostDue.Sub(now), m.lost.Attempt+1, now, m.width), m.width))
+		return m.paint.amber(truncate(lostLine(m.lostDue.Sub(now), int(m.lost.Retry), now, m.width), m.width))
 	case m.wait != nil:
 		var keys []string
 		if !m.hasDraft() {
