@@ -11,8 +11,9 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// quotePermit is the permit of a try whose fault may quote the request. The words of a prompt are left out of it
-// before the breaker shares it with other callers, and before it gets into events, which are logged and shown.
+// quotePermit is the permit of a try whose fault may quote the request. The client's key and the words of its
+// prompt are left out of it before the breaker shares it with other callers, and before it gets into events,
+// which are logged and shown.
 type quotePermit struct {
 	retry.Permit
 	call *call
@@ -20,7 +21,7 @@ type quotePermit struct {
 
 // Report implements retry.Permit.
 func (p *quotePermit) Report(f *fault.Error) {
-	if f != nil && f.Status != 0 && !errors.Is(f, errLocal) {
+	if f != nil && !errors.Is(f, errLocal) {
 		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
 	}
 	p.Permit.Report(f)
@@ -32,11 +33,27 @@ func (c *call) withoutQuotes(text string) string {
 	if !redact.MayQuote(text) {
 		return text
 	}
+	for _, name := range credentialHeaders {
+		for _, v := range c.r.Header[name] {
+			text = withoutKey(text, strings.TrimPrefix(v, bearer))
+		}
+	}
+	if c.r.URL.RawQuery != "" {
+		text = withoutKey(text, c.r.URL.Query().Get(googleParam))
+	}
 	q := redact.NewQuotes(text, c.parsed.Model)
 	if !c.eachPart(q.Source) {
 		return ""
 	}
 	return q.Text()
+}
+
+// withoutKey returns a text without a client's key.
+func withoutKey(text, key string) string {
+	if len(key) < wordKey {
+		return text
+	}
+	return redact.NewSecret(key).Text(text)
 }
 
 // eachPart calls f with the parts of the request's body, decoded. It reports whether it could read them all.

@@ -128,3 +128,29 @@ func TestQuotedPrompt_NotInTheEventsOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// The key of a client is its own, and not for those who read the log and the page.
+func TestClientsKey_NotInEvents(t *testing.T) {
+	const key = "plain-word-of-a-team-4711"
+	message := `{"error":{"message":"refused: ` + key + ` and ` + strings.ReplaceAll(key, "-", `\\u002d`) + ` are unknown"}}`
+	for name, headers := range map[string][]string{
+		"X-Api-Key":     {"X-Api-Key", key},
+		"Authorization": {"Authorization", "Bearer " + key},
+		"a query":       nil,
+	} {
+		bubble(t, name, func(t *testing.T) {
+			path := "/v1/messages"
+			if headers == nil {
+				path = "/v1beta/models/m:generateContent?key=" + key
+			}
+			w := newHarnessOf(t, policy.Interactive(), says(401, message, "Content-Type", "application/json").reading())
+			_, text, _ := w.get(path, claude, headers...)
+			if !strings.Contains(text, key) {
+				t.Errorf("the client sees %s, want the error as it came", text)
+			}
+			if all := fmt.Sprintf("%+v", w.all); strings.Contains(all, "4711") || !strings.Contains(all, "refused: ***") {
+				t.Errorf("events %s, want asterisks in place of the key", all)
+			}
+		})
+	}
+}

@@ -143,6 +143,35 @@ func TestReader_ReturnsTheErrorOfTheSource(t *testing.T) {
 	}
 }
 
+// escapes are ways to write one character.
+var escapes = []string{"%c", `\u%04x`, `\\u%04X`, `\x%02x`, "%%%02x", "%%25%02X", "&#%d;", "&#x%02x;", `\\\\u%04x`}
+
+// FuzzSecret masks a secret whose characters are each escaped in a way of their own, split anywhere.
+func FuzzSecret(f *testing.F) {
+	for i := range escapes {
+		f.Add([]byte{byte(i)}, []byte{byte(i), 0}, 5+i)
+	}
+	f.Add([]byte("0123456780"), []byte("1"), 40)
+	f.Fuzz(func(t *testing.T, ways, before []byte, at int) {
+		var text strings.Builder
+		for i, c := range []byte(secret) {
+			way := escapes[0]
+			if len(ways) > 0 {
+				way = escapes[int(ways[i%len(ways)])%len(escapes)]
+			}
+			fmt.Fprintf(&text, way, c)
+		}
+		form := text.String()
+		whole := string(before) + "." + form + "."
+		at = min(max(at, 0), len(whole))
+		got, err := io.ReadAll(redact.NewSecret(secret).Reader(io.MultiReader(strings.NewReader(whole[:at]), strings.NewReader(whole[at:]))))
+		masked := bytes.Contains(got, []byte("."+strings.Repeat("*", len(form))+"."))
+		if len(got) != len(whole) || !masked || err != nil {
+			t.Errorf("%q split at %d: got %q, %v, want asterisks for %q", whole, at, got, err, form)
+		}
+	})
+}
+
 // FuzzReader holds the reader, at any split, against masking the whole text at once.
 func FuzzReader(f *testing.F) {
 	for i, form := range forms(secret) {
