@@ -16,10 +16,10 @@ import (
 )
 
 func TestCoalesce_SlowFirstTryKeepsItsStatus(t *testing.T) {
-	for _, body := range []string{claude, whole(claude)} {
+	for body, slow := range map[string]time.Duration{claude: 9 * time.Second, whole(claude): 2 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
-				time.Sleep(2 * time.Minute)
+				time.Sleep(slow)
 				return says(400, `{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`)(req)
 			}))
 			var all sync.WaitGroup
@@ -125,15 +125,15 @@ func TestCoalesce_JoinedCallIsKeptAlive(t *testing.T) {
 		}))
 		var all sync.WaitGroup
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 			defer cancel()
 			if _, err := w.ask(ctx, "/v1/messages", claude); err == nil {
 				t.Error("it was answered")
 			}
 		})
-		time.Sleep(10 * time.Second)
+		time.Sleep(5 * time.Second)
 		resp, err := w.ask(t.Context(), "/v1/messages", claude, "X-Stainless-Retry-Count", "1")
-		if err != nil || time.Since(w.begun) != 55*time.Second {
+		if err != nil || time.Since(w.begun) != 15*time.Second {
 			t.Fatalf("%v, %v after %v", resp, err, time.Since(w.begun))
 		}
 		text, err := io.ReadAll(resp.Body)

@@ -13,17 +13,17 @@ import (
 // The schedule of a keepalive. Most clients give up after 60 to 300 s without a
 // byte, and some count only events; see docs/holding.md for their limits.
 const (
-	commitAfter      = 10 * time.Second // after the request arrived, once a fault has happened
-	lateCommitAfter  = 45 * time.Second // as late as clients bear: for an answer without a stream, which can only be cut from then on, and for one that has opened and is silent
+	commitAfter      = 10 * time.Second // after the request for a stream arrived
+	lateCommitAfter  = 45 * time.Second // for an answer without a stream, which can only be cut from then on: as late as clients bear, once a fault has happened or the upstream has said 200
 	pingEvery        = 10 * time.Second
 	heartbeatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are at most 60 s apart
 	pingWriteTimeout = 10 * time.Second // a client that reads no ping for so long is gone
 )
 
-// keepalive keeps a client's connection open while its request waits. It sends nothing before a fault has
-// happened to this or a shared request, so that a slow first try keeps its true status. It commits, with
-// status 200 and the first ping, when the next try of a stream fails too, or some time after the request
-// arrived. From then on it writes whole frames until it is stopped.
+// keepalive keeps a client's connection open while its request waits, for a try that is silent as for one to
+// come. It commits, with status 200 and the first ping, some time after the request arrived, or when the
+// second try of a stream fails. From then on it writes whole frames until it is stopped. What comes later
+// than that has lost its status and its headers: an error is the API's own error event.
 //
 // It has no goroutine while it waits, and only the timer's goroutine writes: a stack that has written stays
 // twice as large for as long as its request waits. The nil keepalive does nothing.
@@ -32,7 +32,7 @@ type keepalive struct {
 	client dialect.Client
 
 	mu        sync.Mutex  // also keeps frames from mixing
-	timer     *time.Timer // nil: no fault so far
+	timer     *time.Timer // nil: an answer without a stream, and no fault so far
 	first     time.Time   // when the timer first fires
 	wait      policy.Wait // the latest
 	faults    int
@@ -46,9 +46,15 @@ func newKeepalive(c *call) *keepalive {
 	if c.unreadable {
 		return nil
 	}
-	return &keepalive{call: c, client: dialect.Client{
+	k := &keepalive{call: c, client: dialect.Client{
 		Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.parsed.Model,
 	}}
+	if c.parsed.Form != dialect.JSON {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.schedule(commitAfter)
+	}
+	return k
 }
 
 // failed notes a failed try that another follows.
@@ -59,11 +65,13 @@ func (k *keepalive) failed(w policy.Wait) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wait = w
-	if k.faults++; k.faults > 1 && k.call.parsed.Form != dialect.JSON {
+	k.faults++
+	switch {
+	case k.call.parsed.Form == dialect.JSON:
+		k.schedule(lateCommitAfter)
+	case k.faults > 1:
 		k.schedule(0)
-		return
 	}
-	k.schedule(k.commitAfterFault())
 }
 
 // waiting notes that the request waits for another one's try.
@@ -73,7 +81,7 @@ func (k *keepalive) waiting() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.schedule(k.commitAfterFault())
+	k.schedule(lateCommitAfter)
 }
 
 // opened notes that the upstream has answered 200, without content so far: there
@@ -85,14 +93,6 @@ func (k *keepalive) opened() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.schedule(lateCommitAfter)
-}
-
-// commitAfterFault returns how long after the arrival a fault commits.
-func (k *keepalive) commitAfterFault() time.Duration {
-	if k.call.parsed.Form == dialect.JSON {
-		return lateCommitAfter
-	}
-	return commitAfter
 }
 
 // schedule sets the timer for the first frame, or to an earlier time.
