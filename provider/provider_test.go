@@ -228,7 +228,7 @@ func TestStream_SDKErrorIsTheCause(t *testing.T) {
 		world(t, script, func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 			_, err := all(t, t.Context(), peer(client, false))
 			if !errors.Is(err, errSDK) && !strings.HasPrefix(fmt.Sprint(errors.Unwrap(err)), "sdk: ") {
-				t.Errorf("%s: %v", script, errors.Unwrap(err))
+				t.Errorf("script %s: got error %v, want the SDK's", script, errors.Unwrap(err))
 			}
 		})
 	}

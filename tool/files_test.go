@@ -76,7 +76,7 @@ func TestFolder_NothingOutsideIsReachable(t *testing.T) {
 				got = run(t.Context(), x, args("path", path))
 			}
 			if strings.Contains(got, "the secret") || !strings.HasPrefix(got, "!") {
-				t.Errorf("%s %s: %q", name, path, got)
+				t.Errorf("%s of %s: got %q, want an error", name, path, got)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestFolder_NothingOutsideIsReachable(t *testing.T) {
 	}
 	for _, path := range []string{"sub/b", "in/b", dir + "/sub/b", "./sub//b", "a/../sub/b"} {
 		if got := run(t.Context(), tools["read_file"], args("path", path)); got != "below\n" {
-			t.Errorf("%s: %q", path, got)
+			t.Errorf("read_file of %s: got %q, want %q", path, got, "below\n")
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestFolder_ListFiles(t *testing.T) {
 		`{"path":"../../"}`: "!../../ is outside the folder",
 	} {
 		if diff := cmp.Diff(want, run(t.Context(), tools["list_files"], given)); diff != "" {
-			t.Errorf("%s: %s", given, diff)
+			t.Errorf("list_files of %s: (-want +got)\n%s", given, diff)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestFolder_ReadFile(t *testing.T) {
 		{`{}`, `!invalid arguments: required: missing properties: ["path"]`},
 	} {
 		if diff := cmp.Diff(tt.want, run(t.Context(), tools["read_file"], tt.arguments)); diff != "" {
-			t.Errorf("%s: %s", tt.arguments, diff)
+			t.Errorf("read_file of %s: (-want +got)\n%s", tt.arguments, diff)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestFolder_SearchFiles(t *testing.T) {
 		{`{}`, `!invalid arguments: required: missing properties: ["pattern"]`},
 	} {
 		if diff := cmp.Diff(tt.want, run(t.Context(), tools["search_files"], tt.arguments)); diff != "" {
-			t.Errorf("%s: %s", tt.arguments, diff)
+			t.Errorf("search_files of %s: (-want +got)\n%s", tt.arguments, diff)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestFolder_ClosedFails(t *testing.T) {
 			given = args("pattern", ".")
 		}
 		if got := run(t.Context(), x, given); !strings.HasPrefix(got, "!") {
-			t.Errorf("%s: %q", x.Name, got)
+			t.Errorf("%s of a closed folder: got %q, want an error", x.Name, got)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		for _, x := range tools {
 			if got := run(t.Context(), x, args("path", path)); strings.Contains(got, "outside\n") {
-				t.Errorf("%s %q: %q", x.Name, path, got)
+				t.Errorf("%s of %q: got %q, want nothing from outside", x.Name, path, got)
 			}
 		}
 		if got := run(t.Context(), tools["search_files"], args("path", path, "pattern", "outside")); strings.Contains(got, ": outside") {

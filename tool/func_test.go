@@ -75,7 +75,7 @@ func TestFunc_UnsupportedTypePanics(t *testing.T) {
 		},
 	} {
 		if said, _ := panics(f).(string); !strings.HasPrefix(said, "tool x: ") {
-			t.Errorf("%s: %q", name, said)
+			t.Errorf("panic of %s: got %q, want one that names the tool", name, said)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, arguments string) {
 		got := run(t.Context(), adder, arguments)
 		if !utf8.ValidString(got) || strings.Contains(got, "panicked") {
-			t.Errorf("%q: %q", arguments, got)
+			t.Errorf("call with %q: got %q, want valid UTF-8 and no panic", arguments, got)
 		}
 	})
 }

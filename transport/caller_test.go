@@ -45,7 +45,7 @@ func TestTransport_RequestsToOneHostShareItsOutage(t *testing.T) {
 					req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://llm.test/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[]}`))
 					resp, err := tr.RoundTrip(req)
 					if err != nil || resp.StatusCode != 200 {
-						t.Errorf("%v, %v", resp, err)
+						t.Errorf("RoundTrip: got %v and error %v, want status 200", resp, err)
 						return
 					}
 					_ = resp.Body.Close()
@@ -78,7 +78,7 @@ func TestTransport_OutageOfOneModelSparesTheOthers(t *testing.T) {
 			req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://llm.test/v1/messages", strings.NewReader(`{"model":"`+model+`"}`))
 			resp, err := tr.RoundTrip(req)
 			if err != nil || resp.StatusCode != 200 {
-				t.Errorf("%v, %v", resp, err)
+				t.Errorf("RoundTrip: got %v and error %v, want status 200", resp, err)
 				return
 			}
 			_ = resp.Body.Close()

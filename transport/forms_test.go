@@ -107,7 +107,7 @@ func (w wire) request(t *testing.T) *http.Request {
 func (w wire) sent(t *testing.T, u *upstream) (resp response) {
 	r, err := (&transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(w.request(t))
 	if err != nil {
-		t.Fatalf("%s: %v", w.name, err)
+		t.Fatalf("RoundTrip of %s: got error %v, want none", w.name, err)
 	}
 	text, err := io.ReadAll(r.Body)
 	_ = r.Body.Close()
@@ -176,7 +176,7 @@ func TestTransport_EveryDialectNoticesHowAnAnswerEnds(t *testing.T) {
 				got.text = string(unspelt(t, []byte(got.text)))
 			}
 			if got.text != tt.text || got.tries != 1 || tt.cut != (f != nil) || (tt.cut && f.Kind != fault.Truncated) {
-				t.Errorf("%s, %q: %q, %v", w.name, tt.reply.body, got.text, got.err)
+				t.Errorf("%s, %q: got %q in %d tries and error %v, want %q in 1, cut: %v", w.name, tt.reply.body, got.text, got.tries, got.err, tt.text, tt.cut)
 			}
 			if failed := strings.HasSuffix(tt.text, w.error); failed != (got.watched.Failure() != nil) ||
 				failed && got.watched.Failure().Kind != fault.Overloaded {
@@ -221,6 +221,6 @@ func TestTransport_ErrorWithoutABodyGetsOne(t *testing.T) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != 503 || resp.Header.Get("X-Own") != "yes" || !strings.HasPrefix(string(body), `{"error":"`) {
-		t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, body, err)
+		t.Errorf("response: got %d %v %q and error %v, want 503 with the header and the error", resp.StatusCode, resp.Header, body, err)
 	}
 }

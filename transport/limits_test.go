@@ -157,7 +157,7 @@ func TestLimits_SlowReaderIsNoSilence(t *testing.T) {
 			text = text[:len(text)+n]
 		}
 		if string(text) != start+hi+hi+stop || err != io.EOF {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body: got %q and error %v, want the whole answer", text, err)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestTransport_OpenedIsCalledBeforeLateContent(t *testing.T) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		if string(text) != start+ping.text+ping.text+hi+stop || err != nil {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body: got %q and error %v, want the whole answer with its pings", text, err)
 		}
 		_ = resp.Body.Close()
 	})
@@ -311,7 +311,7 @@ func TestLimits_UnreadBodyWaitsForItsReader(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			if text, err := io.ReadAll(resp.Body); string(text) != "{}" || err != nil {
-				t.Errorf("%q, %v", text, err)
+				t.Errorf("body: got %q and error %v, want {}", text, err)
 			}
 			_ = resp.Body.Close()
 		}
@@ -341,7 +341,7 @@ func TestLimits_SwitchedConnectionIsUnlimited(t *testing.T) {
 			get, _ := http.NewRequestWithContext(t.Context(), "GET", "http://api.test/v1/realtime", nil)
 			resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: retry.Retrier{Policy: p}}).RoundTrip(get)
 			if _, ok := resp.Body.(io.Writer); !ok || err != nil {
-				t.Errorf("%T, %v", resp.Body, err)
+				t.Errorf("body of an upgrade: got %T and error %v, want an io.Writer", resp.Body, err)
 			}
 		}
 	})
@@ -406,7 +406,7 @@ func TestTransport_DialTimeoutIsTheUpstreams(t *testing.T) {
 		}}
 		resp, err := (&transport.Transport{Base: base, Limits: limits, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 || len(kinds) != 4 || kinds[0] != fault.UpstreamTimeout {
-			t.Errorf("%v, %v, %v", resp, err, kinds)
+			t.Errorf("RoundTrip: got %v, error %v and faults %v, want status 503 after four timeouts of the upstream", resp, err, kinds)
 		}
 	})
 }

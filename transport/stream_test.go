@@ -60,7 +60,7 @@ func TestStream_OneReadWithItsEndIsWhole(t *testing.T) {
 	text := start + hi + hi + stop
 	got, _, err := through(t, wires[0], iotest.DataErrReader(strings.NewReader(text)))
 	if string(got) != text || err != nil {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("body: got %q and error %v, want %q", got, err, text)
 	}
 }
 

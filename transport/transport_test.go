@@ -190,7 +190,7 @@ func TestTransport_CommittedStreamIsNotRetried(t *testing.T) {
 		_, text, err := send(t, u, policy.Patient(), post(t.Context()))
 		f, _ := errors.AsType[*fault.Error](err)
 		if text != tt.text || (err != nil) != tt.err || (tt.err && (f == nil || f.Kind != fault.Truncated)) {
-			t.Errorf("%s: %q, %v", tt.name, text, err)
+			t.Errorf("%s: got %q and error %v, want %q, cut: %v", tt.name, text, err, tt.text, tt.err)
 		}
 		if len(u.bodies) != 1 || u.given[0].closed != 1 {
 			t.Errorf("%s: %d tries, closed %d times", tt.name, len(u.bodies), u.given[0].closed)
@@ -240,7 +240,7 @@ func TestTransport_ToleratesUnusualRoundTrippers(t *testing.T) {
 		e := retry.Retrier{Policy: policy.Policy{Retries: 1}}
 		resp, err := (&transport.Transport{Base: base, Retry: e}).RoundTrip(post(t.Context()))
 		if err != nil || resp.StatusCode != 503 {
-			t.Errorf("%s: %v, %v", name, resp, err)
+			t.Errorf("%s: got %v and error %v, want status 503", name, resp, err)
 		}
 	}
 	if b.closed != 2 {
@@ -254,7 +254,7 @@ func TestTransport_IdentityEncodingIsWatched(t *testing.T) {
 		fails.header = http.Header{"Content-Encoding": {"identity"}}
 		u := &upstream{replies: []reply{fails, events(start + hi + stop)}}
 		if _, text, err := send(t, u, policy.Simple(), post(t.Context())); text != start+hi+stop || err != nil {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("answer after a failure: got %q and error %v, want the whole one", text, err)
 		}
 	})
 }
@@ -314,7 +314,7 @@ func TestTransport_GivingUpReplaysAnErrorInAStream(t *testing.T) {
 		u := &upstream{replies: []reply{events(start + oops)}}
 		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
 		if err != nil || text != start+oops || resp.Header.Get("X-Should-Retry") != "false" {
-			t.Errorf("%q, %v, %v", text, err, resp.Header)
+			t.Errorf("error first: got %q, error %v and header %v, want the event and X-Should-Retry: false", text, err, resp.Header)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestTransport_NetworkFaultsEndInAResponse(t *testing.T) {
 		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
 		want := `{"type":"error","error":{"type":"overloaded_error","message":"no answer from api.test in 4 tries: connection refused"}}`
 		if err != nil || resp.StatusCode != 503 || resp.Header.Get("X-Should-Retry") != "false" || text != want {
-			t.Errorf("%v %q, %v", resp, text, err)
+			t.Errorf("response: got %v %q and error %v, want 503 %q", resp, text, err, want)
 		}
 	})
 }
@@ -435,7 +435,7 @@ func TestTransport_SafeRequestsAreRetried(t *testing.T) {
 		for _, req := range []*http.Request{list, keyed, count, embed} {
 			u := &upstream{replies: []reply{{status: 503}, ok(`{"data":[]}`)}}
 			if _, text, err := send(t, u, policy.Simple(), req); text != `{"data":[]}` || err != nil {
-				t.Errorf("%s: %q, %v", req.URL.Path, text, err)
+				t.Errorf("%s: got %q and error %v, want the second reply", req.URL.Path, text, err)
 			}
 		}
 	})
@@ -476,10 +476,10 @@ func TestTransport_ResponseMayLackBodyAndHeader(t *testing.T) {
 			tr := &transport.Transport{Base: bare{status}, Retry: retry.Retrier{Policy: policy.Simple()}}
 			resp, err := tr.RoundTrip(post(t.Context()))
 			if err != nil || resp.StatusCode != want {
-				t.Fatalf("%d: %v, %v", status, resp, err)
+				t.Fatalf("status %d: got %v and error %v, want %d", status, resp, err, want)
 			}
 			if _, err := io.ReadAll(resp.Body); err != nil {
-				t.Errorf("%d: %v", status, err)
+				t.Errorf("body of status %d: got error %v, want none", status, err)
 			}
 			resp.Body.Close()
 		}
@@ -577,7 +577,7 @@ func TestTransport_DeadlineDoesNotEndAnAnswer(t *testing.T) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		if string(text) != start+hi+stop || err != nil || sent.Err() != nil {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("body: got %q and error %v, want the whole answer and the request alive", text, err)
 		}
 		resp.Body.Close()
 		if sent.Err() == nil {

@@ -48,7 +48,7 @@ func TestAgents_ValidateSettings(t *testing.T) {
 	} {
 		s, err := worlds(c.env).Validate(c.s)
 		if c.want == "" && (err != nil || s.Model == "") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: %v", c.s, err)
+			t.Errorf("Validate(%+v): got %+v and error %v, want error %q", c.s, s, err, c.want)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func TestAgents_AgentFollowsSettings(t *testing.T) {
 		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be kind.", Policy: "simple",
 	})
 	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
-		t.Errorf("%+v, %v", w, err)
+		t.Errorf("Agent: got %+v and error %v, want the settings' models, patience and system prompt", w, err)
 	}
 	if want, _ := policy.Preset("simple"); !slices.Equal(w.Retry.Policy.Backoff.Steps, want.Backoff.Steps) || w.Retry.Policy.Retries != want.Retries {
-		t.Errorf("%+v", w.Retry.Policy)
+		t.Errorf("retry policy: got %+v, want %+v", w.Retry.Policy, want)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestStart_ReopensConversations(t *testing.T) {
 			t.Errorf("create conversation: %v", err)
 		}
 		if v, err := host.Get(t.Context(), id); err != nil || v.Settings.Title != "kept" {
-			t.Errorf("%+v, %v", v, err)
+			t.Errorf("Get: got %+v and error %v, want the title %q", v, err, "kept")
 		}
 		end()
 	}

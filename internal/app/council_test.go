@@ -12,15 +12,15 @@ func TestCouncils_ModelNames(t *testing.T) {
 	convene := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Councils()
 	c, err := convene([]string{"claude-opus-4-5", "openai/gpt-5"}, "o3")
 	if err != nil || c.Check() != nil || c.Members[1].Model.Name().String() != "openai/gpt-5" || c.Aggregator.Model.Name().String() != "openai/o3" {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("council of two models and a judge: got %+v and error %v, want openai/gpt-5 and openai/o3", c, err)
 	}
 	again, err := convene([]string{"gpt-5", "gpt-5"}, "")
 	if err != nil || again.Aggregator.Model != nil || again.Breakers != c.Breakers {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("council without a judge: got %+v and error %v, want the same breakers and no judge", again, err)
 	}
 	for _, names := range [][2]string{{"gemini-3", ""}, {"gpt-5", "gemini-3"}} {
 		if _, err := convene([]string{"gpt-5", names[0]}, names[1]); !errors.Is(err, app.ErrCredentials) {
-			t.Errorf("%q: %v", names, err)
+			t.Errorf("council of %q: got error %v, want %v", names, err, app.ErrCredentials)
 		}
 	}
 }

@@ -36,13 +36,13 @@ func TestModel_Names(t *testing.T) {
 	} {
 		m, err := app.Model(name, all)
 		if err != nil || m.Name().String() != want {
-			t.Errorf("%s: %v, %v", name, m, err)
+			t.Errorf("Model(%q): got %v and error %v, want %s", name, m, err, want)
 		}
 	}
 	for _, name := range []string{"", "llama3", "acme/large", "anthropic/", "/x"} {
 		_, err := app.Model(name, all)
 		if err == nil || !strings.Contains(err.Error(), "anthropic, openai, gemini, ollama or lmstudio") {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("Model(%q): got error %v, want one that lists the providers", name, err)
 		}
 	}
 }

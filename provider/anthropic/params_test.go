@@ -144,7 +144,7 @@ func TestModel_Effort(t *testing.T) {
 			t.Fatalf("unmarshal: %v", err)
 		}
 		if text, _ := json.Marshal(got); string(text) != "{"+tt.thinking+"}" {
-			t.Errorf("%s %v: %s", tt.model, tt.r, text)
+			t.Errorf("thinking of %s with %v: got %s, want {%s}", tt.model, tt.r, text, tt.thinking)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestModel_Effort(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := asked(t, tt.model, llm.Request{Effort: tt.effort}); got != canonical(t, tt.want) {
-			t.Errorf("%s %s: %s", tt.model, tt.effort, got)
+			t.Errorf("request of %s with effort %s: got %s, want %s", tt.model, tt.effort, got, tt.want)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func TestModel_DefaultBaseURL(t *testing.T) {
 				"messages": []any{map[string]any{"role": "user", "content": "Hello"}},
 			}
 			if d := cmp.Diff(want, got); d != "" || r.URL.String() != "http://127.0.0.1:1234/v1/chat/completions" {
-				t.Errorf("%s: %s", r.URL, d)
+				t.Errorf("request to %s: (-want +got)\n%s", r.URL, d)
 			}
 			if key := r.Header.Get("Authorization"); (key != "") != (c.Key != "") || strings.Contains(key, "ambient") {
 				t.Errorf("Authorization %q", key)

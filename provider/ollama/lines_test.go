@@ -47,7 +47,7 @@ func FuzzAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base string) {
 		_, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: plays(done)}), hello)
 		if f, failed := errors.AsType[*fault.Error](err); err != nil && (!failed || f.Kind != fault.Invalid) {
-			t.Errorf("%q: %#v", base, err)
+			t.Errorf("base %q: got error %#v, want an invalid request", base, err)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func diff(t *testing.T, name string, want, got any) {
 		return a == b || a == "made" && len(b) > 20 || b == "made" && len(a) > 20
 	}))
 	if d := cmp.Diff(want, got, made); d != "" {
-		t.Errorf("%s: %s", name, d)
+		t.Errorf("%s: (-want +got)\n%s", name, d)
 	}
 }
 
@@ -186,13 +186,13 @@ func TestParseHost(t *testing.T) {
 		var sent http.Request
 		var body []byte
 		if _, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: listens(&sent, &body)}), hello); err != nil || sent.URL.String() != want {
-			t.Errorf("%q: %v, %v", base, sent.URL, err)
+			t.Errorf("base %q: got %v and error %v, want %s", base, sent.URL, err, want)
 		}
 	}
 	for _, base := range []string{"unix:///run/ollama.sock", "gpu:port", "http://%zz"} {
 		_, err := ask(ollama.New(ollama.Config{BaseURL: base, Client: plays(done)}), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-			t.Errorf("%q: %v", base, err)
+			t.Errorf("base %q: got error %v, want an invalid request", base, err)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func sends(t *testing.T, c ollama.Config, r llm.Request, want string) {
 	}
 	var got, wanted any
 	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatalf("%v: %s", err, body)
+		t.Fatalf("unmarshal the request %s: %v", body, err)
 	}
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
 		t.Fatalf("unmarshal: %v", err)

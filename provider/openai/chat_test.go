@@ -128,7 +128,7 @@ func TestChat_AssemblesToolCalls(t *testing.T) {
 			stream := events(append(all, chunk(`{}`, finish), "[DONE]")...)
 			got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: plays(stream)}), asked)
 			if d := cmp.Diff(append(tt.want[:len(tt.want):len(tt.want)], end(llm.Calls)), got, anyID); d != "" || err != nil {
-				t.Errorf("%s, %s: %v %s", tt.name, finish, err, d)
+				t.Errorf("%s, finish %s: error %v (-want +got)\n%s", tt.name, finish, err, d)
 			}
 		}
 	}
@@ -148,11 +148,11 @@ func TestChat_BrokenOffIsTruncated(t *testing.T) {
 		got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: plays(stream)}), hello)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Kind != fault.Truncated || f.Status != 200 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a truncated answer with status 200", name, err)
 		}
 		for _, p := range got {
 			if _, ok := p.(llm.Text); !ok {
-				t.Errorf("%s: %v", name, got)
+				t.Errorf("%s: got %v, want text only", name, got)
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func sends(t *testing.T, c openai.Config, r llm.Request, want string) {
 	_, _ = ask(openai.New(c), r)
 	var got, wanted any
 	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatalf("%v: %s", err, body)
+		t.Fatalf("unmarshal the request %s: %v", body, err)
 	}
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
 		t.Fatalf("unmarshal: %v", err)
@@ -272,7 +272,7 @@ func TestModel_SchemaIsUnchanged(t *testing.T) {
 		var body []byte
 		_, _ = ask(openai.New(openai.Config{API: api, Client: listens(&sent, &body)}), conversation)
 		if !strings.Contains(string(body), `{"type":"object","properties":{"city":{"type":"string"},"at":{"type":"string"}}}`) {
-			t.Errorf("%s: %s", api, body)
+			t.Errorf("request of %s: got %s, want the schema in the order of its properties", api, body)
 		}
 	}
 }

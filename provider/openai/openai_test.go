@@ -82,11 +82,11 @@ func TestModel_IgnoresEnvironment(t *testing.T) {
 		var body []byte
 		_, _ = ask(openai.New(openai.Config{Model: "m", API: api, Client: listens(&sent, &body)}), hello)
 		if sent.URL.Host != "api.openai.com" || sent.Header.Get("Authorization") != "" {
-			t.Errorf("%s: %s, %v", api, sent.URL, sent.Header)
+			t.Errorf("request of %s: got %s with %v, want api.openai.com without a key", api, sent.URL, sent.Header)
 		}
 		for name, values := range sent.Header {
 			if strings.Contains(strings.Join(values, " "), "ambient") || name == "X-Ambient" {
-				t.Errorf("%s: %s: %s", api, name, values)
+				t.Errorf("header of %s: got %s: %s, want nothing from the environment", api, name, values)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestModel_DefaultAPI(t *testing.T) {
 		var body []byte
 		_, _ = ask(openai.New(openai.Config{Model: "m", Key: "sk-1", BaseURL: tt.base, API: tt.api, Client: listens(&sent, &body)}), hello)
 		if sent.URL == nil || sent.URL.String() != tt.want || sent.Header.Get("Authorization") != "Bearer sk-1" {
-			t.Errorf("%s %s: %v", tt.base, tt.api, sent.URL)
+			t.Errorf("%s of %s: got %v with %v, want %s with the key", tt.base, tt.api, sent.URL, sent.Header, tt.want)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestModel_BadConfigIsInvalid(t *testing.T) {
 	} {
 		_, err := ask(openai.New(c), hello)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "openai" {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("model of %+v: got error %v, want an invalid request", c, err)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestModel_UnencodableRequestIsInvalid(t *testing.T) {
 		} {
 			_, err := ask(m, r)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
-				t.Errorf("%s: %v", api, err)
+				t.Errorf("request of %s: got error %v, want an invalid one", api, err)
 			}
 		}
 	}
@@ -151,14 +151,14 @@ func TestModel_FaultWrapsSDKError(t *testing.T) {
 		f, _ := errors.AsType[*fault.Error](err)
 		theirs, ok := errors.AsType[*sdk.Error](err)
 		if !ok || theirs.StatusCode != 429 || f.Kind != fault.Quota || f.Status != 429 || f.Provider != "openai" {
-			t.Errorf("%s: %#v", api, err)
+			t.Errorf("%s: got error %#v, want a spent quota that wraps the SDK's error", api, err)
 		}
 		m = openai.New(openai.Config{Model: "m", API: api, Client: plays(events(`{"error":{"message":"gone","code":"server_error"}}`))})
 		_, err = ask(m, hello)
 		f, _ = errors.AsType[*fault.Error](err)
 		event, ok := errors.AsType[*ssestream.StreamError](err)
 		if !ok || len(event.Event.Data) == 0 || f.Kind != fault.Unavailable || f.Status != 200 {
-			t.Errorf("%s: %#v", api, err)
+			t.Errorf("%s: got error %#v, want a failure in the stream that wraps the SDK's event", api, err)
 		}
 	}
 }
@@ -197,6 +197,6 @@ func TestModel_ErrorThatTheSDKCannotDecode(t *testing.T) {
 func diff(t *testing.T, name string, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s: %s", name, d)
+		t.Errorf("%s: (-want +got)\n%s", name, d)
 	}
 }

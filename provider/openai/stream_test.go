@@ -27,14 +27,14 @@ func FuzzStream(f *testing.F) {
 		for _, api := range apis {
 			got, err := ask(openai.New(openai.Config{API: api, Client: plays(stream)}), hello)
 			if _, failed := errors.AsType[*fault.Error](err); err != nil && !failed {
-				t.Errorf("%s: %v", api, err)
+				t.Errorf("%s: got error %v, want a fault", api, err)
 			}
 			for i, p := range got {
 				if call, ok := p.(llm.ToolCall); ok && (call.ID == "" || !json.Valid(call.Arguments)) {
-					t.Errorf("%s: %+v", api, call)
+					t.Errorf("call of %s: got %+v, want an id and valid arguments", api, call)
 				}
 				if _, ok := p.(llm.End); ok != (err == nil && i == len(got)-1) {
-					t.Errorf("%s: %v, %v", api, got, err)
+					t.Errorf("parts of %s: got %v and error %v, want an end only as the last one", api, got, err)
 				}
 			}
 			if err == nil && len(got) == 0 {

@@ -152,7 +152,7 @@ func answers(t *testing.T, tools map[string]tool.Tool) {
 		"huge":           strings.Repeat("x", 32<<10) + "\n[983040 bytes are left out here]\n" + strings.Repeat("x", 32<<10),
 	} {
 		if diff := cmp.Diff(want, run(t.Context(), tools[name], `{"a":1}`)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("output of %s: (-want +got)\n%s", name, diff)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestClient_ReadOnlyTools(t *testing.T) {
 		}
 		x := tools["echo"]
 		if x.Name != "mcp__test__echo" || x.Description != "Does echo." || string(x.Schema) != `{"type":"object"}` {
-			t.Errorf("%s: %s %s", x.Name, x.Description, x.Schema)
+			t.Errorf("tool: got %s, %q and %s, want mcp__test__echo, %q and an object", x.Name, x.Description, x.Schema, "Does echo.")
 		}
 		m.Close()
 	})

@@ -115,7 +115,7 @@ func TestClient_CloseEndsStubbornProcess(t *testing.T) {
 		server.StopTimeout = 100 * time.Millisecond
 		_, m := connected(t, server)
 		if err := m.Close(); err != nil {
-			t.Errorf("%s: %v", part, err)
+			t.Errorf("Close of a %s server: got error %v, want none", part, err)
 		}
 		if err := m.Close(); err != nil {
 			t.Errorf("%s, again: %v", part, err)

@@ -208,7 +208,7 @@ func TestProvider_ErrorsHaveTheVendorsForm(t *testing.T) {
 				t.Errorf("%s %s %s:\ngot  %d %s\nwant %d %s", row.path, row.body, row.reply, got.status, got.body, row.status, row.want)
 			}
 			if got.header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s: %v", row.reply, got.header)
+				t.Errorf("header of %s: got %v, want JSON as its content type", row.reply, got.header)
 			}
 		})
 	}
@@ -223,7 +223,7 @@ func TestProvider_EveryStatusHasAnError(t *testing.T) {
 				}
 				got := ask(t, p, path, plain)
 				if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != code || body.Error.Type == "" || body.Error.Message == "" {
-					t.Errorf("%d: %+v", code, got)
+					t.Errorf("reply %d: got %+v, want an error in JSON with that status", code, got)
 				}
 			}
 		})
@@ -251,7 +251,7 @@ func TestProvider_AnswerHasModelAndUsage(t *testing.T) {
 	bubble(t, simulator.Script{Answer: "one two"}, func(t *testing.T, p *simulator.Provider) {
 		for _, path := range []string{messages, completions} {
 			if got := ask(t, p, path, body); !strings.Contains(got.body, `"model":"a \"quoted\" name"`) {
-				t.Errorf("%s: %s", path, got.body)
+				t.Errorf("answer of %s: got %s, want the quoted name of the model in it", path, got.body)
 			}
 		}
 		got := ask(t, p, completions, body)

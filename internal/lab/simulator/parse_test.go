@@ -136,7 +136,7 @@ func TestParseOutage_SpanAndReply(t *testing.T) {
 	} {
 		got, err := simulator.ParseOutage(words)
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v", words, got, err)
+			t.Errorf("ParseOutage(%q): got %+v and error %v, want %+v", words, got, err, want)
 		}
 		if got.String() != words {
 			t.Errorf("%s became %s", words, got)

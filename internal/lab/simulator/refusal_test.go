@@ -115,7 +115,7 @@ func TestProvider_RefusesInvalidConversations(t *testing.T) {
 	for _, row := range taken {
 		bubble(t, simulator.Script{}, func(t *testing.T, p *simulator.Provider) {
 			if got := putTo(t, p, row.path, row.body); got.status != 200 {
-				t.Errorf("%s %s:\n%d %s", row.path, row.body, got.status, got.body)
+				t.Errorf("%s %s: got %d %s, want status 200", row.path, row.body, got.status, got.body)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestDenial_KeyEchoFindsTheKey(t *testing.T) {
 			}
 			req.Header.Set(name, "KEY")
 			if got := do(p.Client(), req); !strings.Contains(got.body, "not valid: KEY.") {
-				t.Errorf("%s: %+v", name, got)
+				t.Errorf("refused key in %s: got %+v, want the key in the message", name, got)
 			}
 		}
 	})
@@ -184,7 +184,7 @@ func TestDenial_BlockedIsAnAnswerOfGemini(t *testing.T) {
 		for path, prefix := range map[string]string{geminiWhole: "{", geminiSSE: "data: {", geminiArray: "[{"} {
 			got := ask(t, p, path, "{}")
 			if got.status != 200 || !strings.HasPrefix(got.body, prefix+`"promptFeedback"`) || strings.Count(got.body, "promptFeedback") != 1 {
-				t.Errorf("%s: %+v", path, got)
+				t.Errorf("blocked prompt at %s: got %+v, want status 200 and one promptFeedback", path, got)
 			}
 		}
 	})
@@ -207,7 +207,7 @@ func TestProvider_UnknownModelIsNotFound(t *testing.T) {
 			}
 			got := post(t.Context(), p.Client(), path, `{"model":"no-such-model","stream":true}`)
 			if got.status != 404 && !strings.HasSuffix(path, responses) || got.status < 400 || !strings.Contains(strings.ReplaceAll(got.body, `\u0026`, "&"), want) {
-				t.Errorf("%s: %d %s", path, got.status, got.body)
+				t.Errorf("unknown model at %s: got %d %s, want an error that says %s", path, got.status, got.body, want)
 			}
 			if outcomes(p) == "529" {
 				t.Error("it has used up a reply")

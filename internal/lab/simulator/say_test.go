@@ -198,7 +198,7 @@ func TestSay_CutInsideACall(t *testing.T) {
 			bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 				got := ask(t, p, a.path, a.body)
 				if !strings.Contains(got.body, `\"path\":`) || strings.Contains(got.body, "b.txt") {
-					t.Errorf("%s %s: %s", a.path, row.how, got.body)
+					t.Errorf("%s %s: got %s, want a call that is cut within its arguments", a.path, row.how, got.body)
 				}
 				last := got.body[strings.LastIndex(strings.TrimSpace(got.body), "\n\n"):]
 				if strings.Contains(last, failures[a.path]) != row.failed || errors.Is(got.err, io.ErrUnexpectedEOF) != row.broken {

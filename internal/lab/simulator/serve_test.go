@@ -186,7 +186,7 @@ func FuzzServeHTTP(f *testing.F) {
 		r.Header.Set("anthropic-version", version)
 		defer func() {
 			if got := recover(); got != nil && got != http.ErrAbortHandler {
-				t.Errorf("%s %s %q: %v", method, path, body, got)
+				t.Errorf("%s %s %q: got panic %v, want none but http.ErrAbortHandler", method, path, body, got)
 			}
 		}()
 		simulator.New(simulator.Script{Replies: replies}).ServeHTTP(httptest.NewRecorder(), r)

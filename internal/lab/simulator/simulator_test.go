@@ -227,7 +227,7 @@ func TestProvider_ClientLeavingEndsSilenceAndDrip(t *testing.T) {
 			begin := time.Now()
 			got := post(ctx, p.Client(), "http://simulator"+completions, streamed)
 			if !errors.Is(got.err, context.DeadlineExceeded) {
-				t.Errorf("%s: %v", words, got.err)
+				t.Errorf("reply %s: got error %v, want %v", words, got.err, context.DeadlineExceeded)
 			}
 			if err := p.Close(); err != nil || time.Since(begin) != time.Minute {
 				t.Errorf("%s: closed after %v, %v", words, time.Since(begin), err)

@@ -151,7 +151,7 @@ func TestProvider_StreamsOfEveryVendor(t *testing.T) {
 						t.Errorf("events: %s, %q\nwant:   %s, %q", kinds, text, row.want, row.text)
 					}
 					if got.status != 200 || got.header.Get("Content-Type") != shape.media || errors.Is(got.err, io.ErrUnexpectedEOF) != row.broken {
-						t.Errorf("%d %v, %v", got.status, got.header, got.err)
+						t.Errorf("response: got %d %v and error %v, want 200, %s and broken off: %v", got.status, got.header, got.err, shape.media, row.broken)
 					}
 				})
 			})
@@ -163,7 +163,7 @@ func TestProvider_GeminiArrayIsValidJSON(t *testing.T) {
 	for _, reply := range []string{"ok", "error-first", "role-error", "cut:1:done"} {
 		bubble(t, simulator.Script{Replies: parse(t, reply)}, func(t *testing.T, p *simulator.Provider) {
 			if got := ask(t, p, geminiArray, "{}"); !json.Valid([]byte(got.body)) {
-				t.Errorf("%s: %s", reply, got.body)
+				t.Errorf("array of reply %s: got %s, want valid JSON", reply, got.body)
 			}
 		})
 	}
@@ -199,10 +199,10 @@ func TestProvider_JSONOfEveryVendor(t *testing.T) {
 				got := ask(t, p, v.path, unstreamed)
 				valid, failure := json.Valid([]byte(got.body)), strings.HasPrefix(got.body, `{"error":`)
 				if got.status != 200 || valid != row.valid || failure != row.failure || errors.Is(got.err, io.ErrUnexpectedEOF) != row.broken {
-					t.Errorf("%s %s: %+v", v.path, row.reply, got)
+					t.Errorf("%s %s: got %+v, want status 200, valid: %v, error: %v, broken off: %v", v.path, row.reply, got, row.valid, row.failure, row.broken)
 				}
 				if row.reply == "ok" && !strings.Contains(got.body, v.text) {
-					t.Errorf("%s: %s", v.path, got.body)
+					t.Errorf("answer of %s: got %s, want %s in it", v.path, got.body, v.text)
 				}
 			})
 		}
@@ -245,7 +245,7 @@ func TestProvider_StatusesOfEveryVendor(t *testing.T) {
 			for _, v := range vendors {
 				got := ask(t, p, v.path, plain)
 				if !json.Valid([]byte(got.body)) || got.status != code || !strings.HasPrefix(got.body, `{"error":`) {
-					t.Errorf("%s %d: %+v", v.path, code, got)
+					t.Errorf("%s with reply %d: got %+v, want an error in JSON with that status", v.path, code, got)
 				}
 			}
 		})
@@ -260,7 +260,7 @@ func TestProvider_GeminiRetryDelayInBody(t *testing.T) {
 		bubble(t, simulator.Script{Replies: parse(t, reply)}, func(t *testing.T, p *simulator.Provider) {
 			got := ask(t, p, geminiSSE, "{}")
 			if !strings.Contains(got.body, want) || !json.Valid([]byte(got.body)) {
-				t.Errorf("%s: %s", reply, got.body)
+				t.Errorf("reply %s: got %s, want valid JSON with %s", reply, got.body, want)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func TestProvider_SideEndpointsOfEveryVendor(t *testing.T) {
 				t.Fatalf("new request with context: %v", err)
 			}
 			if got := do(p.Client(), req); got.status != 200 || !strings.Contains(got.body, row.want) || !json.Valid([]byte(got.body)) {
-				t.Errorf("%s %s: %+v", row.method, row.path, got)
+				t.Errorf("%s %s: got %+v, want status 200 and JSON with %s", row.method, row.path, got, row.want)
 			}
 		}
 	})
@@ -306,7 +306,7 @@ func TestProvider_GeminiKeySelectsGeminiModels(t *testing.T) {
 		}
 		req.Header.Set("x-goog-api-key", "test")
 		if got := do(p.Client(), req); !strings.HasPrefix(got.body, `{"models":[{"name":"models/`) {
-			t.Errorf("%+v", got)
+			t.Errorf("models with a key of Gemini: got %+v, want Gemini's list", got)
 		}
 	})
 }

@@ -110,7 +110,7 @@ func TestPersist_WritesEveryMinuteAndAtTheEnd(t *testing.T) {
 		}
 		names, err := os.ReadDir(filepath.Dir(path))
 		if err != nil || len(names) != 1 {
-			t.Errorf("%v, %v", names, err)
+			t.Errorf("directory of the file: got %v and error %v, want one entry", names, err)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestOpen_MovesDamagedFileAside(t *testing.T) {
 		var said bytes.Buffer
 		h := history.Open(path, slog.New(slog.NewTextHandler(&said, nil)))
 		if !strings.Contains(said.String(), "level=WARN") {
-			t.Errorf("%q: %s", text, said.String())
+			t.Errorf("log of a file with %q: got %q, want a warning", text, said.String())
 		}
 		if kept, err := os.ReadFile(path + ".unread"); err != nil || string(kept) != text {
 			t.Errorf("%q: it is gone: %v", text, err)

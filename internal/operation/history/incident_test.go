@@ -131,7 +131,7 @@ func TestIncident_CountsCallersAndClients(t *testing.T) {
 			t.Errorf("incident (-want +got)\n%s", diff)
 		}
 		if got := w.Upstream("work", time.Now()).Saved; got != (history.Saved{Calls: 20, Outages: 1, Retries: 60, Waited: 200 * time.Minute, Since: 10 * time.Minute}) {
-			t.Errorf("%+v", got)
+			t.Errorf("saved: got %+v, want 20 calls of one outage and 60 retries", got)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestSaved_FailureWithoutIncidentIsABlip(t *testing.T) {
 		w.fail(2, "m")
 		w.recover(2, "m", 1, 5*time.Second)
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 0 || got.Outages != 0 || got.Blips != 1 || w.said() != "" {
-			t.Errorf("%+v, %s", got, w.said())
+			t.Errorf("saved without an outage: got %+v and %q, want one blip", got, w.said())
 		}
 	})
 }
@@ -160,10 +160,10 @@ func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 		w.Watch(gateway.Event{At: time.Now(), Call: spare, Try: retry.Try{N: 1, Start: time.Now()}})
 		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Recovered{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
-			t.Errorf("%+v", got)
+			t.Errorf("saved at the failed upstream: got %+v, want one call of one outage", got)
 		}
 		if got := w.Upstream("spare", time.Now()); got.Saved.Calls != 0 || got.Strip[95] != (history.Cell{OK: 1, Retried: 1, First: time.Millisecond}) {
-			t.Errorf("%+v", got.Strip[95])
+			t.Errorf("cell of the upstream that took over: got %+v, want one answer after a retry", got.Strip[95])
 		}
 	})
 }
@@ -198,13 +198,13 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 		w.turn("c2", turn.Sealed{Status: turn.Failed})
 		all := w.Incidents(time.Now())
 		if len(all) != 1 || all[0].Upstream != "conversations:acme" || all[0].Calls != 2 || all[0].Callers != 2 || all[0].Held != 1 || all[0].Lost != 1 {
-			t.Errorf("%+v", all)
+			t.Errorf("incidents: got %+v, want one of two turns, one held and one lost", all)
 		}
 		if got := w.Upstream("acme", time.Now()); got.Strip != nil {
-			t.Errorf("%+v", got)
+			t.Errorf("gateway's upstream of the same name: got %+v, want no measurements", got)
 		}
 		if got := w.Names(); len(got) != 1 || got[0] != history.ConversationUpstream("acme") {
-			t.Errorf("%q", got)
+			t.Errorf("Names: got %q, want the provider's alone", got)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestUpstream_StripIsTheLastDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		if got := w.Upstream("work", time.Now()); got.Strip != nil || got.Samples != 0 {
-			t.Errorf("%+v", got)
+			t.Errorf("unknown upstream: got %+v, want no measurements", got)
 		}
 		w.try(1, "m", time.Second, nil)
 		w.fail(2, "m")
@@ -28,19 +28,19 @@ func TestUpstream_StripIsTheLastDay(t *testing.T) {
 		time.Sleep(time.Hour)
 		got := w.Upstream("work", time.Now())
 		if len(got.Strip) != history.Cells || got.Samples != 0 {
-			t.Fatalf("%d, %d", len(got.Strip), got.Samples)
+			t.Fatalf("cells and samples: got %d and %d, want %d and 0", len(got.Strip), got.Samples, history.Cells)
 		}
 		about := func(d time.Duration) bool { return d > 970*time.Millisecond && d < 1030*time.Millisecond }
 		first, second := got.Strip[90], got.Strip[91]
 		if first.OK != 1 || first.Failed != 1 || first.Retried != 0 || !about(first.First) {
-			t.Errorf("%+v", first)
+			t.Errorf("first cell: got %+v, want one answer and one failure", first)
 		}
 		if second.OK != 1 || second.Failed != 1 || second.Retried != 1 || second.Lost != 1 {
-			t.Errorf("%+v", second)
+			t.Errorf("second cell: got %+v, want one of each", second)
 		}
 		for i, c := range got.Strip {
 			if i != 90 && i != 91 && c != (history.Cell{}) {
-				t.Errorf("%d: %+v", i, c)
+				t.Errorf("cell %d: got %+v, want an empty one", i, c)
 			}
 		}
 		time.Sleep(24 * time.Hour)
@@ -89,7 +89,7 @@ func TestUpstream_UnstreamedAnswerHasNoFirstContent(t *testing.T) {
 		c.Stream = false
 		w.Watch(gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now(), Took: time.Minute}})
 		if got := w.Upstream("work", time.Now()).Strip[95]; got != (history.Cell{OK: 1}) {
-			t.Errorf("%+v", got)
+			t.Errorf("cell of a whole answer: got %+v, want one answer without a time", got)
 		}
 	})
 }
@@ -148,11 +148,11 @@ func TestSaved_CoversAWeek(t *testing.T) {
 		outage(4)
 		got := w.Upstream("work", time.Now()).Saved
 		if want := (history.Saved{Calls: 14, Outages: 2, Retries: 42, Waited: 14 * time.Hour, Since: 3*24*time.Hour + 2*time.Hour}); got != want {
-			t.Errorf("%+v", got)
+			t.Errorf("saved: got %+v, want %+v", got, want)
 		}
 		time.Sleep(5 * 24 * time.Hour)
 		if got := w.Upstream("work", time.Now()).Saved; got != (history.Saved{Calls: 4, Outages: 1, Retries: 12, Waited: 4 * time.Hour, Since: 7 * 24 * time.Hour}) {
-			t.Errorf("%+v", got)
+			t.Errorf("saved five days later: got %+v, want the second outage alone", got)
 		}
 	})
 }
