@@ -4,19 +4,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
-// FuzzRead holds our scan of a request against encoding/json.
+// FuzzRead holds our scan of a request against encoding/json, and against the same scan in parts.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"model":"claude","messages":[{"role":"user","content":"Hi {\"}"}],"stream":true}`))
 	f.Add([]byte(`{"a":{"b":["]",1e5,null]},"stream" : false,"model":"\\"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got := dialect.OpenAIChat().Read(&url.URL{}, body)
+		for _, size := range []int{1, 7} {
+			var s dialect.RequestScanner
+			for part := range slices.Chunk(body, size) {
+				s.Scan(part)
+			}
+			if parts := dialect.OpenAIChat().Request(&url.URL{}, &s); parts != got {
+				t.Errorf("Request(%q) in parts of %d: %+v, want %+v as in one", body, size, parts, got)
+			}
+		}
 		var want map[string]json.RawMessage
-		if json.Unmarshal(body, &want) != nil {
+		if json.Unmarshal(body, &want) != nil || bytes.Count(body, []byte("\"model\"")) > 1 || bytes.Count(body, []byte("\"stream\"")) > 1 {
 			return
 		}
 		if stream := string(want["stream"]) == "true"; stream != (got.Form == dialect.Events) && !escapedKeys(body) {

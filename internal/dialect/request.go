@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,14 +18,16 @@ type Request struct {
 // Read returns a request's model and form, from its URL and the top-level members of its body: the prompt
 // is skipped, not parsed. A body that is not JSON contributes nothing.
 func (d *Dialect) Read(u *url.URL, body []byte) Request {
-	model, stream := "", d.streamsByDefault
-	for key, value := range members(body) {
-		switch string(key) {
-		case "model":
-			model = modelName(value)
-		case "stream":
-			stream = string(value) == "true" || d.streamsByDefault && string(value) == "null"
-		}
+	var s RequestScanner
+	s.Scan(body)
+	return d.Request(u, &s)
+}
+
+// Request returns a request's model and form, from its URL and what was found in its body.
+func (d *Dialect) Request(u *url.URL, body *RequestScanner) Request {
+	model, stream := body.model, body.streaming
+	if d.streamsByDefault {
+		stream = body.streaming || body.unset || body.found&streamMember == 0
 	}
 	var form Form
 	switch {
@@ -37,16 +37,6 @@ func (d *Dialect) Read(u *url.URL, body []byte) Request {
 		form = d.streamForm
 	}
 	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
-}
-
-// modelName reads a model's name; "" for a value that is not a string. It runs for every request, and names
-// hardly ever contain an escape.
-func modelName(value []byte) (model string) {
-	if n := len(value); n > 1 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : n-1])
-	}
-	_ = json.Unmarshal(value, &model)
-	return model
 }
 
 // isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.

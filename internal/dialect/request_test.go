@@ -106,6 +106,36 @@ func TestDialect_ReadFindsModelAndStream(t *testing.T) {
 	}
 }
 
+func TestRequestScanner_StopsWhenAllIsKnown(t *testing.T) {
+	tests := []struct {
+		part string
+		done bool
+	}{
+		{`{"model":"m","stream":true,`, true},
+		{`{"stream":null,"messages":[],"model":7`, false}, // the number may go on
+		{`{"stream":null,"messages":[],"model":7 `, true},
+		{`{"model":"m","messages":[{"stream":true`, false},
+		{`{"model":"m"}`, true},
+		{`[]`, true},
+		{` `, false},
+		{``, false},
+	}
+	for _, tt := range tests {
+		var s dialect.RequestScanner
+		if got := s.Scan([]byte(tt.part)); got != tt.done {
+			t.Errorf("Scan(%s) = %v, want %v", tt.part, got, tt.done)
+		}
+	}
+}
+
+func TestRequestScanner_CutsModelWithinEscape(t *testing.T) {
+	var s dialect.RequestScanner
+	s.Scan([]byte(`{"model":"` + strings.Repeat("m", 253) + `\u0061 and more"}`))
+	if got, want := dialect.OpenAIChat().Request(&url.URL{}, &s).Model, strings.Repeat("m", 253); got != want {
+		t.Errorf("model %q, want %q", got, want)
+	}
+}
+
 func TestDialect_ReadFindsForm(t *testing.T) {
 	tests := []struct {
 		url, body, model string
