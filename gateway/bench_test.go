@@ -25,6 +25,7 @@ func BenchmarkGateway(b *testing.B) {
 	}{
 		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10},
 		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10},
+		{"JSON 512 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 512 << 10},
 		{"stream of 50", "text/event-stream", stream, 1 << 10},
 	} {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {

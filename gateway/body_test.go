@@ -35,9 +35,8 @@ func prose(size int) string {
 
 func TestBody_SameInEveryTry(t *testing.T) {
 	for name, spool := range map[string]gateway.Spool{
-		"in memory":          {},
-		"on disk":            {Memory: 1, Dir: t.TempDir()},
-		"with no disk to go": {Memory: 1, Dir: "/dev/null/nowhere"},
+		"in memory": {},
+		"on disk":   {Memory: 1, Dir: t.TempDir()},
 	} {
 		for _, size := range []int{0, 100, 9000, 200 << 10, 3 << 20} {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,6 +64,35 @@ func TestBody_SameInEveryTry(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestBody_WithoutRoomIsRefused(t *testing.T) {
+	for name, spool := range map[string]gateway.Spool{
+		"no disk to go to":  {Memory: 1, Dir: "/dev/null/nowhere"},
+		"a disk of 100 KiB": {Memory: 1, Disk: 100 << 10, Dir: t.TempDir()},
+	} {
+		for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newHarnessWith(t, gateway.Config{
+					Policy: policy.Patient(), Spool: spool, Upstreams: everything(address("provider.test")),
+					Base: roundTrip(func(*http.Request) (*http.Response, error) { t.Error("it is sent"); return nil, io.EOF }),
+				})
+				resp, text, err := w.get(path, string(noise(600<<10)))
+				if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "5" ||
+					!strings.HasPrefix(text, `{"type":"error","error":{"type":"overloaded_error","message":"ridethrough: memory and disk have no room`) {
+					t.Errorf("%s, %s: %d, Retry-After %q, %s, error %v", name, path, resp.StatusCode, resp.Header.Get("Retry-After"), text, err)
+				}
+				nothingIsLeft(t, w.gateway, &echo{t: t})
+			})
+		}
+	}
+}
+
+// noise returns bytes that cannot be compressed.
+func noise(size int) []byte {
+	text := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
+	return text
 }
 
 func TestBody_LossOnDiskEndsOnlyItsRequest(t *testing.T) {
@@ -185,6 +213,16 @@ func TestBody_CompressedRequestIsKeptAlive(t *testing.T) {
 }
 
 func TestBody_UnreadableEncodingIsRetriedWithoutKeepalive(t *testing.T) {
+	var bomb bytes.Buffer
+	g := gzip.NewWriter(&bomb)
+	_, _ = io.WriteString(g, strings.Replace(claude, "Hi", strings.Repeat("a", 31<<20), 1))
+	_ = g.Close()
+	for coding, body := range map[string]string{"br": "\x00\x01\x02", "gzip": bomb.String()} {
+		unreadableIsRetried(t, coding, body)
+	}
+}
+
+func unreadableIsRetried(t *testing.T, coding, body string) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -193,9 +231,9 @@ func TestBody_UnreadableEncodingIsRetriedWithoutKeepalive(t *testing.T) {
 			}
 			return says(200, messageStart+messageHi+messageStop)(req)
 		}))
-		_, text, err := w.get("/v1/messages", "\x00\x01\x02", "Content-Encoding", "br")
+		_, text, err := w.get("/v1/messages", body, "Content-Encoding", coding)
 		if err != nil || text != messageStart+messageHi+messageStop {
-			t.Errorf("body %q, error %v", text, err)
+			t.Errorf("%s: body %q, error %v", coding, text, err)
 		}
 	})
 }

@@ -154,54 +154,11 @@ func (c *call) read() bool {
 	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
 		c.info.Parent = clip(parent[0])
 	}
-	err := c.readBody()
-	switch {
-	case errors.Is(err, spool.ErrTooLarge):
-		c.w.Header().Set("Connection", "close") // its rest is not read
-		c.w.Header().Set(shouldRetryHeader, "false")
-		c.reply(http.StatusRequestEntityTooLarge, c.dialect.ErrorBody(&fault.Error{Kind: fault.TooLong},
-			fmt.Sprintf("ridethrough: the request is larger than %d bytes, the bound of the upstream %s", c.upstream.Body, c.upstream.Name)))
-		return false
-	case err != nil: // the client has disconnected, or the body is malformed
-		c.w.Header().Set("Connection", "close") // what follows is no request
-		c.reply(http.StatusBadRequest, c.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
-			"ridethrough: the request's body cannot be read: "+err.Error()))
+	if !c.readBody() {
 		return false
 	}
 	c.info.Model, c.info.Stream = c.parsed.Model, c.parsed.Form != dialect.JSON
 	return true
-}
-
-// readBody reads the request. While its upstream fails, many may arrive at once, all of which will wait: then
-// a few are read at a time, and each is compressed before the next.
-func (c *call) readBody() (err error) {
-	degraded := c.upstream.breaker.Degraded()
-	if degraded {
-		select {
-		case c.gateway.readSlots <- struct{}{}:
-			defer func() { <-c.gateway.readSlots }()
-		case <-c.r.Context().Done():
-			return c.r.Context().Err()
-		}
-	}
-	if c.body, err = c.gateway.spool.Read(c.r.Body, c.r.ContentLength, c.upstream.Body); err != nil {
-		return err
-	}
-	c.parsed = c.parse()
-	if degraded {
-		c.body.Compress()
-	}
-	return nil
-}
-
-// parse parses the body. An encoded one is decoded for that, and sent unchanged.
-func (c *call) parse() dialect.Request {
-	plain := c.body.Plain()
-	if coding := c.coding(); coding != "" {
-		plain = spool.Decode(coding, plain, c.upstream.Body)
-		c.unreadable = plain == nil
-	}
-	return c.dialect.Read(c.r.URL, plain)
 }
 
 // answer answers a call with the outcome of its shared request.

@@ -18,7 +18,8 @@ type Config struct {
 	Policy    policy.Policy       // of the upstreams without a policy of their own; zero: never retry
 	Base      http.RoundTripper   // reaches the upstreams without a transport of their own; nil: pooled connections
 	Faults    classify.Classifier // classifies the faults; zero: the built-in rules
-	Spool     Spool               // keeps the bodies of waiting requests
+	Spool     Spool               // keeps the bodies of requests
+	Receive   *Receive            // how slowly clients may send them; nil: DefaultReceive()
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 }
 
@@ -86,10 +87,13 @@ type Fallback struct {
 	Kinds fault.Set     // faults for which it is taken at once, even if they are final; 0: none
 }
 
-// Spool configures where the bodies of waiting requests are kept, compressed.
+// Spool bounds what the bodies of requests take, of all requests together, from their first byte until no try
+// can follow. Those that wait are compressed. What exceeds the memory goes to a file, which has no name and ends
+// with the process. A request that exceeds the disk too is answered with 503.
 type Spool struct {
-	Memory int64  // how many bytes of them stay in memory, the rest goes to disk; 0: 128 MiB
-	Dir    string // of the file, which has no name and ends with the process; "": os.TempDir()
+	Memory int64  // in bytes; 0: 64 MiB
+	Disk   int64  // in bytes; 0: 2 GiB
+	Dir    string // of the file; "": os.TempDir()
 }
 
 // Defaults returns an upstream for each API, at its public URL.

@@ -32,24 +32,19 @@ type Gateway struct {
 	requests  atomic.Int64
 	waits     waitList    // the requests that wait, for Waits and Act
 	coalescer coalescer   // the requests in progress and those that have just failed, for their re-sends
-	spool     spool.Spool // the bodies of the requests that wait
+	spool     spool.Spool // the bodies of requests
 	sockets   sync.WaitGroup
-	readSlots chan struct{} // limits how many requests to a failing upstream are read at a time
 
 	draining, closing context.Context // end with Drain and with Close
 	drain, close      context.CancelCauseFunc
 }
-
-// maxSlowReads is how many requests to a failing upstream are read at a time. If only one of its models or
-// accounts fails, slow clients may delay a request for another for as long as the server's read timeout.
-const maxSlowReads = 64
 
 // errClosing ends the requests of a gateway that is drained or closed.
 var errClosing = errors.New("the gateway is shutting down")
 
 // New returns a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{id: rand.Text(), readSlots: make(chan struct{}, maxSlowReads)}
+	g := &Gateway{id: rand.Text()}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
 	if err := g.Use(c); err != nil {
@@ -64,7 +59,7 @@ func (g *Gateway) Use(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	g.spool.Configure(c.Spool.Memory, c.Spool.Dir)
+	g.spool.Configure(spool.Limits(c.Spool))
 	g.setup.Store(g.build(c, g.setup.Load()))
 	return nil
 }
@@ -106,7 +101,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case responses.IsHandshake(r) && dialect.Of(http.MethodPost, rest.path) == dialect.OpenAIResponses() && up.Socket != SocketTunnel:
 		g.serveSocket(w, r, up)
 	default:
-		up.passThrough(w, r, rest, g.id)
+		g.passThrough(w, r, up, rest)
 	}
 }
 

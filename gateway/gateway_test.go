@@ -385,6 +385,9 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
 
+// SetReadDeadline does nothing. Without it each request would cost an error more than on a connection.
+func (r *recorder) SetReadDeadline(time.Time) error { return nil }
+
 func TestGateway_ClientLeavingEndsWaitAndRequest(t *testing.T) {
 	for _, script := range []string{"529*99", "silence"} {
 		synctest.Test(t, func(t *testing.T) {

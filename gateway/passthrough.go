@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -57,8 +57,9 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 	}
 }
 
-// passThrough proxies a request that asks for no answer.
-func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoint, id string) {
+// passThrough proxies a request that asks for no answer. Its body may be as slow as the upstream takes it.
+func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstream, to endpoint) {
+	received := receive.Bound(w, r, receive.Limits{Pause: receive.Default().Pause})
 	out := r.WithContext(r.Context())
 	out.Header = r.Header.Clone()
 	query := r.URL.RawQuery
@@ -73,37 +74,24 @@ func (u *upstream) passThrough(w http.ResponseWriter, r *http.Request, to endpoi
 			delete(out.Header, name)
 		}
 	}
-	out.Header.Add(viaHeader, id)
+	out.Header.Add(viaHeader, g.id)
 	protectNamed(out.Header)
 	out.URL, out.Host = u.urlOf(to, query), ""
-	if dialect.Safe(r.Method, to.path) {
-		bufferBody(out)
+	if dialect.Safe(r.Method, to.path) && 0 < r.ContentLength && r.ContentLength <= repeatBound {
+		body, err := g.spool.Read(r.Body, r.ContentLength, repeatBound)
+		if err != nil {
+			u.refuseBody(w, r, received, u.api.errors, err)
+			return
+		}
+		defer body.Release()
+		out.GetBody = body.Open
+		out.Body, _ = body.Open()
 	}
 	if u.Key != nil {
 		out.Header["Accept-Encoding"] = []string{"identity"} // the key could pass unseen in another
 	}
 	u.proxy.ServeHTTP(newFinalWriter(w), out)
 }
-
-// bufferBody keeps the body of a request for another try. A body that is too large is sent once.
-func bufferBody(r *http.Request) {
-	if r.ContentLength < 0 || r.ContentLength > repeatBound {
-		return
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failedReader{err}))
-		return
-	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
-}
-
-// failedReader is a reader that has failed.
-type failedReader struct{ err error }
-
-// Read returns the error.
-func (f failedReader) Read([]byte) (int, error) { return 0, f.err }
 
 // errLocal is in the chain of a fault that is the gateway's, not the upstream's.
 var errLocal = errors.New("in the gateway")

@@ -2,12 +2,10 @@ package gateway
 
 import (
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/redact"
-	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -42,7 +40,7 @@ func (c *call) withoutQuotes(text string) string {
 		text = withoutKey(text, c.r.URL.Query().Get(googleParam))
 	}
 	q := redact.NewQuotes(text, c.parsed.Model)
-	if !c.eachPart(q.Source) {
+	if !c.eachPart(func(part []byte) (more bool) { q.Source(part); return true }) {
 		return ""
 	}
 	return q.Text()
@@ -54,35 +52,6 @@ func withoutKey(text, key string) string {
 		return text
 	}
 	return redact.NewSecret(key).Text(text)
-}
-
-// eachPart calls f with the parts of the request's body, decoded. It reports whether it could read them all.
-func (c *call) eachPart(f func(part []byte)) bool {
-	body, _ := c.body.Open()
-	defer body.Close()
-	if coding := c.coding(); coding != "" {
-		packed, err := io.ReadAll(body)
-		plain := spool.Decode(coding, packed, c.upstream.Body)
-		f(plain)
-		return err == nil && plain != nil
-	}
-	buf := spool.NewBuffer(copyBufferSize)
-	defer buf.Release()
-	for {
-		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
-		f(buf.Bytes[:n])
-		if err != nil {
-			return err == io.EOF
-		}
-	}
-}
-
-// coding returns the content coding of the request's body in lower case; "": none.
-func (c *call) coding() string {
-	if coding := c.r.Header.Get("Content-Encoding"); !strings.EqualFold(coding, "identity") {
-		return strings.ToLower(coding)
-	}
-	return ""
 }
 
 // withoutWords returns a provider's fault without its message if that may quote the request, whose body is not

@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/http1"
+	"github.com/ridethrough/ridethrough/internal/receive"
 )
 
 // setup is a configuration in use.
@@ -20,6 +21,7 @@ type setup struct {
 	upstreams []*upstream
 	defaults  []*upstream // the upstream of each API's requests, in the order of apis; nil: none
 	faults    classify.Classifier
+	receive   receive.Limits
 	onEvent   func(Event)
 }
 
@@ -42,7 +44,11 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	if len(c.Upstreams) == 0 {
 		c.Upstreams = Defaults()
 	}
-	s := &setup{faults: c.Faults, onEvent: c.OnEvent}
+	limits := DefaultReceive()
+	if c.Receive != nil {
+		limits = *c.Receive
+	}
+	s := &setup{receive: limits.limits(), faults: c.Faults, onEvent: c.OnEvent}
 	for _, u := range c.Upstreams {
 		if u.Policy == nil {
 			u.Policy = &c.Policy

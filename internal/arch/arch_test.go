@@ -25,13 +25,14 @@ var house = []row{
 	{floor: 1, path: "internal/coding"},
 	{floor: 1, path: "transport", uses: "internal/coding internal/dialect fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
+	{floor: 1, path: "internal/receive"},
 	{floor: 1, path: "internal/redact"},
 	{floor: 1, path: "internal/route", uses: "fault policy"},
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/responses", uses: "internal/dialect", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/redact internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -118,7 +119,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "internal/dialect fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/watchdog"},

@@ -19,8 +19,8 @@ type stored struct {
 	text []byte
 }
 
-func (s *stored) Bytes() []byte { return s.text }
-func (*stored) Close() error    { return nil }
+func (s *stored) Buffers(to net.Buffers) net.Buffers { return append(to, s.text) }
+func (*stored) Close() error                         { return nil }
 
 // client sends requests for a benchmark over one transport.
 type client struct {

@@ -68,7 +68,7 @@ func TestTransport_RefusesAmbiguousAnswers(t *testing.T) {
 				if err == nil || !strings.HasPrefix(err.Error(), "malformed HTTP response: ") || len(err.Error()) > 200 {
 					t.Errorf("got %q, %.300v", body, err)
 				}
-				if f := classify.Of(err, time.Now()); f.Kind != fault.Unknown {
+				if f := classify.Of(err, time.Now()); f.Kind != fault.Unavailable {
 					t.Errorf("it is %v", f.Kind)
 				}
 			})

@@ -29,9 +29,9 @@ import (
 //   - Pragma is not translated, and Expect is sent without waiting
 //   - only the dial calls [net/http/httptrace]
 //
-// A request's body with a method Bytes() []byte is written from that memory and not read. The memory must not
-// change until the body is closed, which may be after RoundTrip has returned. Reading the body of a request
-// with a GetBody is taken not to block.
+// A request's body with a method Buffers(net.Buffers) net.Buffers is not read but written from the memory that
+// this appends, unless it appends nothing. The memory must not change until the body is closed, which may be
+// after RoundTrip has returned. Reading the body of a request with a GetBody is taken not to block.
 type Transport struct {
 	// Fallback sends the requests that this Transport does not; nil:
 	// http.DefaultTransport. With an *http.Transport, those for its Proxy too.

@@ -35,8 +35,8 @@ const (
 
 type body = io.ReadCloser
 
-// memory is a body that need not be read.
-type memory interface{ Bytes() []byte }
+// memory is a body that need not be read. Buffers appends what it has in memory, if that is all of it.
+type memory interface{ Buffers(net.Buffers) net.Buffers }
 
 // upload writes a request. A server may answer before it has taken all of it, so
 // the caller, which is to read the answer, does not wait long. The rest is left to
@@ -87,8 +87,10 @@ func (u *upload) load(atHand bool) error {
 		return nil
 	}
 	if m, ok := u.body.(memory); ok {
-		u.vec[1], u.out, u.left = m.Bytes(), u.vec[:2], 0
-		return u.complete(int64(len(u.vec[1])))
+		if u.out = m.Buffers(u.vec[:1]); len(u.out) > 1 {
+			u.left = 0
+			return u.complete(sizeOf(u.out[1:]))
+		}
 	}
 	if !atHand {
 		return nil
@@ -118,6 +120,13 @@ func (u *upload) load(atHand bool) error {
 	return nil
 }
 
+func sizeOf(all net.Buffers) (sum int64) {
+	for _, b := range all {
+		sum += int64(len(b))
+	}
+	return sum
+}
+
 // complete checks the bytes of a body against its length.
 func (u *upload) complete(n int64) error {
 	if n == u.length {
@@ -145,11 +154,8 @@ func (u *upload) expectEnd() error {
 
 // write writes out, but does not wait long for the server to take it.
 func (u *upload) write() error {
-	c, total := u.x.conn, 0
-	for _, b := range u.out {
-		total += len(b)
-	}
-	if c.raw != nil && total <= socketBuffer {
+	c := u.x.conn
+	if c.raw != nil && sizeOf(u.out) <= socketBuffer {
 		_, err := u.out.WriteTo(c.Conn)
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/live"
@@ -131,7 +132,7 @@ func New(c Config) *Server {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b := limitBody(w, r)
+	b := receive.Bound(w, r, receive.Limits{Pause: receive.Default().Pause})
 	maps.Copy(w.Header(), s.guards)
 	switch {
 	case !s.isNamed(r.Host, r):
@@ -152,10 +153,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e := &refusalExplainer{ResponseWriter: w, r: r}
 		s.config.Gateway.ServeHTTP(e, r)
 		e.finish()
-		b.finish(w)
+		b.Finish(w)
 	default:
 		s.config.Gateway.ServeHTTP(w, r)
-		b.finish(w)
+		b.Finish(w)
 	}
 }
 

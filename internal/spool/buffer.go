@@ -10,16 +10,17 @@ import (
 type Buffer struct {
 	Bytes []byte
 
-	refs  atomic.Int32
-	class int // of its pool; -1: none
+	refs   atomic.Int32
+	class  int     // of its pool; -1: none
+	budget *budget // that it is taken from; nil: none
 }
 
-// The pools hold buffers of 512 bytes to 2 MiB, four sizes between two powers of
+// The pools hold buffers of 512 bytes to 128 KiB, four sizes between two powers of
 // two, so that at most a fifth is unused.
 const (
 	smallest = 9 // 512 bytes
 	steps    = 4
-	largest  = 21 // 2 MiB
+	largest  = 17 // 128 KiB
 )
 
 var pools [(largest-smallest)*steps + 1]sync.Pool
@@ -63,20 +64,22 @@ func NewBuffer(size int) *Buffer {
 	return b
 }
 
-// grow returns a larger buffer with the same content.
-func (b *Buffer) grow() *Buffer {
-	larger := NewBuffer(2 * cap(b.Bytes))
-	larger.Bytes = append(larger.Bytes, b.Bytes...)
-	b.Release()
-	return larger
-}
-
 // acquire adds a reference.
 func (b *Buffer) acquire() { b.refs.Add(1) }
 
 // Release drops a reference. The bytes must not be used after the last one.
 func (b *Buffer) Release() {
-	if b.refs.Add(-1) == 0 && b.class >= 0 {
+	if b.refs.Add(-1) > 0 {
+		return
+	}
+	if b.budget != nil {
+		b.budget.give(int64(cap(b.Bytes)))
+		b.budget = nil
+	}
+	if b.class >= 0 {
 		pools[b.class].Put(b)
 	}
 }
+
+// room returns what is not used of the buffer.
+func (b *Buffer) room() []byte { return b.Bytes[len(b.Bytes):cap(b.Bytes)] }

@@ -38,25 +38,11 @@ type Config struct {
 	policies  []named[rule]
 	upstreams []named[upstream] // none: one for each API
 	spool     spool
+	receive   receive
 
 	source source
 	at     map[string]pos    // the position of each value in the file
 	origin map[string]string // of overrides, by path: "--listen"
-}
-
-// spool is where the bodies of waiting requests are stored.
-type spool struct {
-	memory int64
-	dir    string
-}
-
-// spools is the codec of a spool.
-func spools() codec[spool] {
-	return object(
-		schema{name: "spool", about: "Where bodies of waiting requests are stored.", expected: "memory and dir"}, nil,
-		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"How much of them is kept in memory, compressed. The rest goes to disk.", "128MiB", ""}),
-		newField("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, fieldDoc{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
-	)
 }
 
 // Load reads and parses a file. Its errors are those of [Parse], or name the file.

@@ -53,7 +53,11 @@ func ExampleConfig_Show() {
 	//     body: 32MiB                  # default
 	//     responses-websocket: ride    # default
 	// spool:
-	//   memory: 128MiB                 # default
+	//   memory: 64MiB                  # default
+	//   disk: 2GiB                     # default
+	// receive:
+	//   time: 10m                      # default
+	//   rate: 16KiB                    # default
 	// log: info                        # default
 }
 

@@ -29,7 +29,10 @@ func file(start func(*reader, *node) Config) codec[Config] {
 			"The providers by name: lower-case letters, digits, '-', '.' and '_'. Requests to /NAME/… go to that upstream, others to the first one with their API. These replace the defaults.", "", "one for each API, at its public URL and named after the API",
 		}),
 		newField("spool", spools(), func(c *Config) *spool { return &c.spool }, fieldDoc{
-			"Where bodies of waiting requests are stored.", "", "in memory, then on disk",
+			"What the bodies of requests may take, in memory and on disk.", "", "the defaults",
+		}),
+		newField("receive", receives(), func(c *Config) *receive { return &c.receive }, fieldDoc{
+			"How slowly a client may send a body. One that is slower is rejected with status 408.", "", "the defaults",
 		}),
 		newField("nats-replicas", replicas(), func(c *Config) *int { return &c.Replicas }, fieldDoc{
 			"How many NATS servers have a copy of the conversations, with `--nats`. `--nats-replicas` overrides it.", "", "one on each server, up to 3",

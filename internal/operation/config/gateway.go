@@ -19,7 +19,10 @@ import (
 // [Errors], such as for a missing key or a fallback with another API.
 func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	m := mapper{config: c, env: env}
-	made := gateway.Config{Policy: c.Retry(), Spool: gateway.Spool{Memory: c.spool.memory}}
+	made := gateway.Config{
+		Policy: c.Retry(), Receive: c.receive.over(gateway.DefaultReceive()),
+		Spool: gateway.Spool{Memory: c.spool.memory, Disk: c.spool.disk},
+	}
 	if c.spool.dir != "" {
 		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)
 	}
@@ -100,19 +103,21 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 
 // over returns other with the limits that the file sets.
 func (l limits) over(other gateway.Limits) *gateway.Limits {
-	set := func(d *time.Duration, to time.Duration) {
-		switch to {
-		case 0:
-		case noLimit:
-			*d = 0
-		default:
-			*d = to
-		}
-	}
-	set(&other.Connect, l.connect)
-	set(&other.FirstByte, l.firstByte)
-	set(&other.Idle, l.idle)
+	setLimit(&other.Connect, l.connect)
+	setLimit(&other.FirstByte, l.firstByte)
+	setLimit(&other.Idle, l.idle)
 	return &other
+}
+
+// setLimit sets a limit of the gateway to what the file has, if it has one.
+func setLimit(d *time.Duration, to time.Duration) {
+	switch to {
+	case 0:
+	case noLimit:
+		*d = 0
+	default:
+		*d = to
+	}
 }
 
 func gatewayFallbacks(chain []fallback) (made []gateway.Fallback) {

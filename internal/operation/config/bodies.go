@@ -1,0 +1,47 @@
+package config
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+)
+
+// spool bounds what the bodies of requests take; zero: the gateway's defaults.
+type spool struct {
+	memory, disk int64
+	dir          string
+}
+
+// spools is the codec of a spool.
+func spools() codec[spool] {
+	return object(
+		schema{name: "spool", about: "What request bodies may take, all together.", expected: "memory, disk and dir"}, nil,
+		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"The memory for bodies that arrive, are sent or wait. Those that wait are compressed. The rest goes to disk.", "64MiB", ""}),
+		newField("disk", size(), func(s *spool) *int64 { return &s.disk }, fieldDoc{"The size of the spool file. A request that does not fit is rejected with status 503 and Retry-After.", "2GiB", ""}),
+		newField("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, fieldDoc{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
+	)
+}
+
+// receive bounds how slowly a client may send a body; zero: the gateway's defaults.
+type receive struct {
+	time time.Duration
+	rate int64
+}
+
+// receives is the codec of the limits on receiving.
+func receives() codec[receive] {
+	return object(
+		schema{name: "receive", about: "How slowly a client may send a body.", expected: "time and rate"}, nil,
+		newField("time", limit(), func(r *receive) *time.Duration { return &r.time }, fieldDoc{"How long a client may take for all of a body.", "10m", ""}),
+		newField("rate", size(), func(r *receive) *int64 { return &r.rate }, fieldDoc{"The least that must arrive per second, on average, once 30 s have passed.", "16KiB", ""}),
+	)
+}
+
+// over returns other with the limits that the file sets.
+func (r receive) over(other gateway.Receive) *gateway.Receive {
+	setLimit(&other.Time, r.time)
+	if r.rate > 0 {
+		other.Rate = r.rate
+	}
+	return &other
+}

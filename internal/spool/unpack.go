@@ -1,0 +1,86 @@
+package spool
+
+import (
+	"compress/gzip"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bounds on unpacking. A window of more than 8 MiB is against RFC 9659.
+const (
+	maxUnpackers = 4 // at a time
+	maxWindow    = 8 << 20
+	maxRatio     = 100 // beyond freeRatio
+	freeRatio    = 1 << 20
+	unpackedPart = 16 << 10
+)
+
+// unpackers read the content codings of bodies.
+type unpackers struct {
+	slots chan struct{}
+	gzips sync.Pool
+	zstds sync.Pool
+}
+
+// unpacker reads what another reader has in a content coding.
+type unpacker interface {
+	io.Reader
+	Reset(io.Reader) error
+}
+
+// Unpack calls f with the parts of a body's content, decoded from its Content-Encoding, until f returns false. It
+// reports whether it got that far, or to the end: an encoding may be unknown, a body damaged, and content of
+// more than limit bytes, or of a hundred times the body's, is not read on. Codex sends zstd.
+func (s *Spool) Unpack(encoding string, b *Body, limit int64, f func(part []byte) (more bool)) bool {
+	s.unpacked.Do(func() { s.slots = make(chan struct{}, min(maxUnpackers, runtime.GOMAXPROCS(0))) })
+	var pool *sync.Pool
+	switch encoding {
+	case "gzip", "x-gzip":
+		pool = &s.gzips
+	case "zstd":
+		pool = &s.zstds
+	default:
+		return false
+	}
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	u, ok := pool.Get().(unpacker)
+	if !ok {
+		u = newUnpacker(encoding)
+	}
+	packed, _ := b.Open()
+	defer packed.Close()
+	if u.Reset(packed) != nil {
+		return false
+	}
+	defer pool.Put(u)
+	return eachPart(u, min(limit, freeRatio+maxRatio*int64(b.Size())), f)
+}
+
+// newUnpacker returns an unpacker for an encoding.
+func newUnpacker(encoding string) unpacker {
+	if encoding != "zstd" {
+		return new(gzip.Reader)
+	}
+	z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	return z
+}
+
+// eachPart calls f with what is read, until it returns false.
+func eachPart(src io.Reader, limit int64, f func(part []byte) (more bool)) bool {
+	buf := NewBuffer(unpackedPart)
+	defer buf.Release()
+	for limit > 0 {
+		n, err := src.Read(buf.room())
+		switch limit -= int64(n); {
+		case n > 0 && !f(buf.room()[:n]):
+			return true
+		case err != nil:
+			return err == io.EOF
+		}
+	}
+	return false
+}
