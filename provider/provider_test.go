@@ -175,7 +175,7 @@ func TestStream_ClassifiesFaultsThatTheSDKHides(t *testing.T) {
 		{"refused", 0, fault.Error{Kind: fault.Unavailable}},
 		{"reset", 0, fault.Error{Kind: fault.Unavailable}},
 		{"empty", 0, fault.Error{Kind: fault.Truncated, Status: 200}},
-		{"html", 0, fault.Error{Kind: fault.Unknown, Status: 200}},
+		{"html", 0, fault.Error{Kind: fault.Unavailable, Status: 200}},
 		{"error-first", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},
 		{"role-error", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},
 		{"error-200", 0, fault.Error{Kind: fault.Overloaded, Status: 200}},

@@ -91,7 +91,7 @@ var broken = []struct {
 	{"refused", only(fault.Unavailable), 0, ""},
 	{"reset", only(fault.Unavailable), 0, ""},
 	{"empty", only(fault.Truncated, fault.Unavailable), 200, ""},
-	{"html", only(fault.Unknown), 200, ""},
+	{"html", only(fault.Unavailable), 200, ""},
 	{"error-200", only(fault.Overloaded), 200, ""},
 	{"error-first", only(fault.Overloaded), 200, ""},
 	{"role-error", only(fault.Overloaded), 200, ""},

@@ -173,7 +173,7 @@ func TestModel_ErrorThatTheSDKCannotDecode(t *testing.T) {
 		{400, "application/json", `{"error":"Model is unloaded."}`, fault.Overloaded},
 		{200, "application/json", `{"error":"Unexpected endpoint or method. (POST /v1/chat/completions)"}`, fault.Invalid},
 		{502, "text/html", `<html><title>502 Bad Gateway</title></html>`, fault.Unavailable},
-		{200, "text/html", `<html><title>Sign in</title></html>`, fault.Unknown},
+		{200, "text/html", `<html><title>Sign in</title></html>`, fault.Unavailable},
 		{401, "text/plain", `unauthorized`, fault.Auth},
 		{503, "", ``, fault.Overloaded},
 		{200, "text/event-stream", ``, fault.Truncated},
@@ -186,7 +186,7 @@ func TestModel_ErrorThatTheSDKCannotDecode(t *testing.T) {
 				m := openai.New(openai.Config{Model: "m", API: api, Client: serves(tt.status, tt.kind, tt.body)})
 				_, err := ask(m, llm.Request{NoStream: whole})
 				if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != tt.want {
-					t.Errorf("%s, whole %t: %d %s: %+v", api, whole, tt.status, tt.body, err)
+					t.Errorf("%s, whole %t, reply %d %s: got error %+v, want kind %v", api, whole, tt.status, tt.body, err, tt.want)
 				}
 			}
 		}
