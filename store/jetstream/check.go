@@ -193,12 +193,15 @@ type Inspection struct {
 	Damaged []string     // names of the files that cannot be read completely
 }
 
-// Inspect checks the files of a closed store in a directory and changes nothing. [Open] repairs what it
-// reports, as far as that is possible.
+// Inspect checks the files of a closed standalone store in a directory and changes nothing. [Open] repairs
+// what it reports, as far as that is possible.
 func Inspect(ctx context.Context, dir string) (i Inspection, err error) {
-	d, err := lockDirectory(dir, 0)
+	if !Exists(dir) {
+		return i, fmt.Errorf("inspect store: %w: there is none in %s", os.ErrNotExist, dir)
+	}
+	d, err := openDirectory(dir, standalone)
 	if err != nil {
-		return i, err
+		return i, fmt.Errorf("inspect store: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.unlock()) }()
 	w, err := openWatermarks(dir)
@@ -258,6 +261,7 @@ func (b *backend) noteLosses(ctx context.Context) error {
 				l.N = b.firstLost(ctx, l.Conversation)
 			}
 			all = append(all, l)
+			s.log.Warnf("the store has lost something: %v", l)
 		}
 	}
 	if err := noteLosses(s.capacity.dir, all); err != nil {

@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,8 +28,8 @@ const (
 	jobFiles = "store/jetstream/$G/streams/TURNS/msgs"
 )
 
-// openBound is how long a damaged store may take to be inspected or opened, and memoryBound what it may
-// allocate meanwhile.
+// openBound is how long it may take to inspect or open a damaged store, and memoryBound what may be allocated
+// meanwhile.
 const (
 	openBound   = 20 * time.Second
 	memoryBound = 200 << 20
@@ -70,8 +71,8 @@ func copyStore(t *testing.T, dir string) string {
 
 // storedRecord is where a message stands in a file.
 type storedRecord struct {
-	at, size, subject, header int // header: its size; -1: there is none
-	conversation              string
+	at, size, subject, header int    // header: its size; -1: there is none
+	id                        string // of the conversation or turn
 }
 
 // records returns the messages in a file.
@@ -84,7 +85,7 @@ func records(t *testing.T, data []byte) (all []storedRecord) {
 			r.header = int(binary.LittleEndian.Uint32(data[at+22+r.subject:]))
 		}
 		if parts := strings.SplitN(string(data[at+22:at+22+r.subject]), ".", 3); len(parts) == 3 {
-			r.conversation = parts[2]
+			r.id = parts[2]
 		}
 		all = append(all, r)
 		at += r.size
@@ -161,22 +162,26 @@ func wantStored(t *testing.T, s store.Store, what, but string) {
 func TestInspect_NamesTheLossForEveryDamagedByte(t *testing.T) {
 	t.Parallel()
 	dir := writeStore(t)
-	name := filepath.Join(dir, logFiles, "1.blk")
-	whole := read(t, name)
-	for _, r := range records(t, whole) {
-		for at := r.at; at < r.at+r.size; at++ {
-			damaged := append([]byte(nil), whole...)
-			damaged[at] ^= 0x41
-			writeFile(t, name, string(damaged))
-			i := inspect(t, dir)
-			want := []store.Loss{{Messages: 1, Conversation: r.conversation}}
-			if r.conversation == "" || r.conversation == "gone" && len(i.Losses) == 0 { // the mark of a message that was deleted, or that message
-				want = i.Losses
+	for _, files := range []string{logFiles, jobFiles} {
+		name := filepath.Join(dir, files, "1.blk")
+		whole := read(t, name)
+		for _, r := range records(t, whole) {
+			want := store.Loss{Messages: 1, Conversation: r.id}
+			if files == jobFiles {
+				want = store.Loss{Messages: 1, Jobs: true, Turn: r.id}
 			}
-			if diff := cmp.Diff(want, i.Losses, sameLosses); diff != "" || len(i.Damaged) != 1 {
-				t.Fatalf("byte %d of the message of %q at %d: damaged %v, losses (-want +got):\n%s", at-r.at, r.conversation, r.at, i.Damaged, diff)
+			for at := r.at; at < r.at+r.size; at++ {
+				damaged := append([]byte(nil), whole...)
+				damaged[at] ^= 0x41
+				writeFile(t, name, string(damaged))
+				i := inspect(t, dir)
+				isDeleted := r.id == "" || r.id == "gone" && len(i.Losses) == 0 // the mark of a message that was deleted, or that message
+				if diff := cmp.Diff([]store.Loss{want}, i.Losses, sameLosses); diff != "" && !isDeleted || len(i.Damaged) != 1 {
+					t.Fatalf("byte %d of the message of %q at %d: damaged %v, losses (-want +got):\n%s", at-r.at, r.id, r.at, i.Damaged, diff)
+				}
 			}
 		}
+		writeFile(t, name, string(whole))
 	}
 }
 
@@ -197,10 +202,10 @@ func TestOpen_DamagedFieldLosesOneMessage(t *testing.T) {
 	dir := writeStore(t)
 	whole := read(t, filepath.Join(dir, logFiles, "1.blk"))
 	all := records(t, whole)
-	for _, n := range []int{0, 2, len(all) - 1} {
+	for n, crashes := range map[int][]bool{0: {false}, 2: {false, true}, len(all) - 1: {true}} {
 		r := all[n]
 		for field, offset := range damagedFields(r) {
-			for _, crashed := range []bool{false, true} {
+			for _, crashed := range crashes {
 				what := fmt.Sprintf("%s of message %d, crashed %v", field, n, crashed)
 				copied := copyStore(t, dir)
 				damaged := append([]byte(nil), whole...)
@@ -209,18 +214,32 @@ func TestOpen_DamagedFieldLosesOneMessage(t *testing.T) {
 				if crashed {
 					_ = os.Remove(filepath.Join(copied, "clean"))
 				}
-				wantOneLoss(t, what, copied, r.conversation)
+				wantOneLoss(t, what, copied, r.id)
 			}
 		}
 	}
 }
 
-// wantOneLoss opens a store in which a message of a conversation is damaged, within the bounds, twice.
-func wantOneLoss(t *testing.T, what, dir, conversation string) {
-	t.Helper()
+// One bit made the server count to 2³², with memory for each number.
+func TestOpen_DamagedSequenceNumberTakesLittleMemory(t *testing.T) {
+	dir := writeStore(t) // no test runs in parallel to this one
+	name := filepath.Join(dir, logFiles, "1.blk")
+	data := read(t, name)
+	data[records(t, data)[1].at+8] ^= 1
+	writeFile(t, name, string(data))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for range 2 {
+	wantOneLoss(t, "byte 4 of the sequence number", dir, "c2")
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > memoryBound {
+		t.Errorf("two openings allocated %d MiB, want at most %d", used>>20, memoryBound>>20)
+	}
+}
+
+// wantOneLoss opens a store in which a message of a conversation is damaged, twice, within the bound.
+func wantOneLoss(t *testing.T, what, dir, conversation string) {
+	t.Helper()
+	for range 2 { // the second one finds nothing new
 		s, err := jetstream.Open(within(t), jetstream.Config{Dir: dir})
 		if err != nil {
 			t.Fatalf("%s: open: %v", what, err)
@@ -232,10 +251,6 @@ func wantOneLoss(t *testing.T, what, dir, conversation string) {
 			t.Errorf("%s: health %v, losses (-want +got):\n%s", what, err, diff)
 		}
 		closeStore(t, s)
-	}
-	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > memoryBound {
-		t.Errorf("%s: two openings allocated %d MiB, want at most %d", what, used>>20, memoryBound>>20)
 	}
 	kept, _ := filepath.Glob(filepath.Join(dir, "damaged", "*", "CONVERSATIONS", "1.blk"))
 	if len(kept) != 1 {
@@ -300,9 +315,9 @@ func spoilIndex(t *testing.T, name, how string) {
 func lostBy(all []storedRecord, size int) map[string]uint64 {
 	lost, seen := map[string]uint64{}, map[string]int{}
 	for _, r := range all {
-		seen[r.conversation]++
-		if r.at+r.size > size && r.conversation != "" && (r.conversation != "gone" || seen["gone"] == 2) {
-			lost[r.conversation]++
+		seen[r.id]++
+		if r.at+r.size > size && r.id != "" && (r.id != "gone" || seen["gone"] == 2) {
+			lost[r.id]++
 		}
 	}
 	return lost
@@ -465,4 +480,33 @@ func TestInspect_WorkIsNoLoss(t *testing.T) {
 			t.Fatalf("inspect after round %d: got %+v, want nothing", round, i)
 		}
 	}
+}
+
+// A node that took messages out would differ from the others.
+func TestOpen_DamagedNodeOfAClusterIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := writeStore(t)
+	writeFile(t, filepath.Join(dir, "format.json"), fmt.Sprintf(`{"format":%d,"mode":"cluster"}`, jetstream.Format))
+	name := filepath.Join(dir, logFiles, "1.blk")
+	data := read(t, name)
+	data[8] ^= 1
+	writeFile(t, name, string(data))
+	c := jetstream.Config{Dir: dir, Cluster: &jetstream.Cluster{Name: "a", Node: "a", Secret: "a", Listen: "127.0.0.1:1", Clients: "127.0.0.1:2"}}
+	if _, err := jetstream.Open(within(t), c); err == nil || !strings.Contains(err.Error(), name+" is damaged; delete the directory of this node") {
+		t.Errorf("open: got %v, want it to name %s", err, name)
+	}
+	if got := read(t, name); !bytes.Equal(got, data) {
+		t.Error("the file was changed")
+	}
+}
+
+func TestOpen_EndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dir := writeStore(t)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(enough)
+	_, err := jetstream.Open(ctx, jetstream.Config{Dir: dir})
+	storetest.WantError(t, "open with a context that has ended", err, enough)
+	wantStored(t, standalone(t, jetstream.Config{Dir: dir}), "opened again", "")
 }

@@ -130,6 +130,9 @@ func TestOpen_OtherFormatIsRefused(t *testing.T) {
 			}
 			_, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
 			storetest.WantError(t, "open", err, jetstream.ErrFormat)
+			if i, err := jetstream.Inspect(t.Context(), dir); err == nil || len(i.Losses)+len(i.Damaged) > 0 {
+				t.Errorf("inspect: got %+v, %v; want an error", i, err)
+			}
 			if err == nil || !strings.Contains(err.Error(), dir+" "+tt.want) && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("open: got error %v, want it to contain %q", err, tt.want)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
@@ -50,4 +51,26 @@ func ExampleRemove() {
 	// Output:
 	// true
 	// <nil>
+}
+
+// A file of the store ends in the middle of a message, as after a disk has failed.
+func ExampleInspect() {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = jetstream.Remove(dir) }()
+	ctx := context.Background()
+	s, err := jetstream.Open(ctx, jetstream.Config{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = s.Append(ctx, "c1", store.Position{}, store.Record{Type: "user-message"})
+	_ = s.Close(ctx)
+
+	file := filepath.Join(dir, "store/jetstream/$G/streams/CONVERSATIONS/msgs/1.blk")
+	_ = os.Truncate(file, 100)
+	i, err := jetstream.Inspect(ctx, dir)
+	fmt.Println(i.Losses[0].Conversation, i.Losses[0].Messages, i.Damaged[0] == file, err)
+	// Output: c1 1 true <nil>
 }

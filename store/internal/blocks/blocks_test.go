@@ -197,3 +197,18 @@ func FuzzReadIndex(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkInspect(b *testing.B) {
+	var data []byte
+	for seq := uint64(1); len(data) < 8<<20; seq++ {
+		data = append(data, message(1, seq, fmt.Sprintf("a.%d", seq%1000), "NATS/1.0\r\nNats-Msg-Id: 1\r\n\r\n", string(bytes.Repeat([]byte("x"), 900)))...)
+	}
+	dir := write(b, map[int][]byte{1: data})
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := blocks.Inspect(b.Context(), dir, format, func([]byte) bool { return false }); err != nil {
+			b.Fatalf("inspect: %v", err)
+		}
+	}
+}

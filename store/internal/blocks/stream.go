@@ -186,18 +186,18 @@ func (i *inspection) count(messages []live) {
 
 // readFile reads a file of a bounded size into a buffer, which grows.
 func readFile(name string, buffer *[]byte) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > fileBound:
+		return nil, fmt.Errorf("%s is no file of a stream: %v, %d bytes", name, info.Mode(), info.Size())
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > fileBound:
-		return nil, fmt.Errorf("%s is no file of a stream: %v of %d bytes", name, info.Mode().Type(), info.Size())
-	}
 	if size := int(info.Size()); cap(*buffer) < size {
 		*buffer = make([]byte, size)
 	}
@@ -249,16 +249,19 @@ func (p *parser) readable(data []byte, below uint64) []byte {
 	return whole
 }
 
-// replace moves a file away and writes another in its place; with no data there is none. A crash in between
-// leaves the file in its new place only, which the next check reports as missing.
+// replace moves a file away and writes another in its place, in one step where the disk knows links; with no
+// data there is none.
 func replace(name, moved string, data []byte) error {
-	if len(data) > 0 {
-		if err := writeSynced(name+".new", data); err != nil {
+	if len(data) == 0 {
+		return os.Rename(name, moved)
+	}
+	if err := writeSynced(name+".new", data); err != nil {
+		return err
+	}
+	if os.Link(name, moved) != nil {
+		if err := os.Rename(name, moved); err != nil {
 			return err
 		}
-	}
-	if err := os.Rename(name, moved); err != nil || len(data) == 0 {
-		return err
 	}
 	return os.Rename(name+".new", name)
 }
