@@ -25,14 +25,13 @@ const (
 	fresh        = 15 * time.Second // how long another runner's report counts
 )
 
-// outageReport is the value of an entry: a model is down.
+// outageReport is the value of an entry: a model is down. It has no message, which may quote a prompt.
 type outageReport struct {
-	Host    string    `json:"host"` // the id of the runner that reports it
-	At      time.Time `json:"at"`
-	Kind    string    `json:"kind"`
-	Status  int       `json:"status,omitzero"`
-	Code    string    `json:"code,omitzero"`
-	Message string    `json:"message"`
+	Host   string    `json:"host"` // the id of the runner that reports it
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Status int       `json:"status,omitzero"`
+	Code   string    `json:"code,omitzero"`
 }
 
 // outages are the models that runners have found down.
@@ -85,7 +84,7 @@ func (r *Runner) sharedFault(name llm.Name) *fault.Error {
 		return nil
 	}
 	return &fault.Error{
-		Kind: fault.KindOf(found.Kind), Status: found.Status, Code: found.Code, Message: found.Message,
+		Kind: fault.KindOf(found.Kind), Status: found.Status, Code: found.Code,
 		Provider: name.Provider, Rule: "conversation/shared",
 	}
 }
@@ -100,7 +99,7 @@ func (r *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error
 		entry.Value = nil
 	case f != nil && fault.Transient.Has(f.Kind) && r.Breakers.Of(name.Provider).Degraded():
 		entry.Value, _ = json.Marshal(outageReport{ // strings and numbers always have a form in JSON
-			Host: r.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Redacted(),
+			Host: r.id, At: time.Now(), Kind: f.Kind.String(), Status: f.Status, Code: f.Code,
 		})
 	default:
 		return
@@ -132,14 +131,30 @@ func (c *sharedCaller) RetryNow() {
 // Acquire admits a try, or returns the fault that another runner has just met.
 func (c *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
 	permit, err := c.Caller.Acquire(ctx)
-	if err != nil || c.urged.Swap(false) {
-		return permit, err
+	switch {
+	case err != nil:
+		return nil, err
+	case c.urged.Swap(false):
+		return discreetPermit{permit}, nil
 	}
 	if f := c.runner.sharedFault(c.name); f != nil {
 		permit.Report(f)
 		return nil, f
 	}
-	return permit, nil
+	return discreetPermit{permit}, nil
+}
+
+// discreetPermit reports a fault without its message: other conversations get it, and it may quote a prompt.
+type discreetPermit struct{ retry.Permit }
+
+// Report implements retry.Permit.
+func (p discreetPermit) Report(f *fault.Error) {
+	if f != nil {
+		silent := *f
+		silent.Message = ""
+		f = &silent
+	}
+	p.Permit.Report(f)
 }
 
 // onTry reports the outcome of a try to Config.OnEvent and to the other runners. A try that was not sent, one

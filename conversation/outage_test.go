@@ -1,14 +1,22 @@
 package conversation_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 func TestRunner_MoreRunnersSendNoMoreRequestsInOutage(t *testing.T) {
@@ -96,6 +104,64 @@ func TestRetryNow_SendsDespiteSharedOutage(t *testing.T) {
 			if u.asked.Load() == before {
 				t.Errorf("retry now of turn %d sent no request", n)
 			}
+		}
+	})
+}
+
+// quoting is a model that is down and quotes the prompt in its error.
+type quoting struct{}
+
+func (quoting) Name() llm.Name { return large }
+
+func (quoting) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+	quote := q.Messages[len(q.Messages)-1].Text()
+	return llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Code: "busy", Message: "cannot serve: " + quote})(ctx, q)
+}
+
+func TestRunner_SharedOutageQuotesNoOtherConversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []conversation.Event
+		h := newFixture(t)
+		h.model = quoting{}
+		h.config.OnEvent = func(e conversation.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, e)
+		}
+		runner, _ := h.runner()
+		h.runner()
+		go func() {
+			for entry, err := range h.engine.Watch(t.Context()) {
+				if err == nil && bytes.Contains(entry.Value, []byte("secret")) {
+					t.Errorf("entry %s of the store quotes a prompt: %s", entry.Key, entry.Value)
+				}
+			}
+		}()
+		secrets := map[string]string{} // by conversation
+		for n := range 20 {
+			c := h.create(runner)
+			secrets[c] = fmt.Sprintf("secret-of-conversation-%02d", n)
+			h.say(runner, c, secrets[c])
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		own := 0
+		for _, e := range told {
+			retry, ok := e.Event.(turn.Retry)
+			if !ok {
+				continue
+			}
+			rest := strings.ReplaceAll(retry.Fault.Error(), secrets[e.Conversation], "")
+			if strings.Contains(rest, "secret") || retry.Fault.Code != "busy" || retry.Fault.Status != 529 {
+				t.Errorf("the conversation of %s is told %q, code %q", secrets[e.Conversation], retry.Fault, retry.Fault.Code)
+			}
+			if rest != retry.Fault.Error() {
+				own++
+			}
+		}
+		if own == 0 {
+			t.Error("no conversation is told its own provider's message")
 		}
 	})
 }
