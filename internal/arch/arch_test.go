@@ -79,12 +79,14 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/manual"},
+	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/reload"},
+	{floor: 3, path: "internal/operation/access"},
 	{floor: 3, path: "internal/lab/simulator"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/operation/reload internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/operation/access internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation turn"},
@@ -105,23 +107,23 @@ var house = []row{
 	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/printable internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
+	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},
 	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
 	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/stream"},
 	{
-		floor: 3, path: "internal/server/conversations", uses: "conversation turn wire internal/server/api internal/server/rest internal/server/stream",
+		floor: 3, path: "internal/server/conversations", uses: "internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
 	},
 	{floor: 3, path: "internal/server/councils", uses: "conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
+		uses: "internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
-	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/watchdog"},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy turn",
@@ -131,13 +133,13 @@ var house = []row{
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
-	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/config policy", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/access internal/operation/config policy", parts: "github.com/spf13/cobra"},
 	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
-			"internal/lab/simulator internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
-			"internal/operation/watchdog internal/server internal/server/feed internal/server/web internal/terminal/display policy retry turn",
+			"internal/lab/simulator internal/operation/access internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
+			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -150,7 +152,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
-			"internal/operation/logging internal/server internal/server/api internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
+			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",
 	},

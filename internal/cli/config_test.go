@@ -201,7 +201,7 @@ func TestServe_ReloadsConfigAndKeepsItOnMistakes(t *testing.T) {
 
 func TestServe_TokenAndHostsFromFile(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "token", "let me in\n")
+	write(t, dir, "token", "let me in, it is me\n")
 	path := write(t, dir, "c.yaml", "listen: 127.0.0.1:0\ntoken: {file: token}\nhosts: [gateway.internal]\nupstreams: {openai: {url: "+answering(t, http.StatusForbidden)+"}}\n")
 	gateway := start(t, "serve", "--config", path)
 	base := gateway.waitForLog(t, "listening")["url"].(string)
@@ -209,11 +209,11 @@ func TestServe_TokenAndHostsFromFile(t *testing.T) {
 		host, token string
 		want        int
 	}{
-		{"gateway.internal", "let me in", 403}, // of the provider
-		{"localhost", "let me in", 403},
+		{"gateway.internal", "let me in, it is me", 403}, // of the provider
+		{"localhost", "let me in, it is me", 403},
 		{"localhost", "let me out", 401},
 		{"localhost", "", 401},
-		{"elsewhere.internal", "let me in", 421},
+		{"elsewhere.internal", "let me in, it is me", 421},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
 		if err != nil {

@@ -55,7 +55,7 @@ func TestServe_RequiresToken(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		code <- cli.Run(ctx, []string{"serve", "--listen", "0.0.0.0:0"}, command.Streams{
-			Out: io.Discard, Err: w, Env: lookup([]string{"RIDETHROUGH_TOKEN=t0ken", "OTEL_TRACES_EXPORTER=zipkin"}),
+			Out: io.Discard, Err: w, Env: lookup([]string{"RIDETHROUGH_TOKEN=t0ken-t0ken-t0ken", "OTEL_TRACES_EXPORTER=zipkin"}),
 		})
 		_ = w.Close()
 	}()
@@ -75,7 +75,7 @@ func TestServe_RequiresToken(t *testing.T) {
 	for _, c := range []struct {
 		token  string
 		status int
-	}{{"", 401}, {"wrong", 401}, {"t0ken", 200}} {
+	}{{"", 401}, {"wrong", 401}, {"t0ken-t0ken-t0ken", 200}} {
 		if status, body := get(t, base+"/-/waits", "X-Ridethrough-Token", c.token); status != c.status {
 			t.Errorf("token %q: %d %s", c.token, status, body)
 		}

@@ -26,7 +26,7 @@ func (s *Server) route() {
 	}
 	s.routes = append(s.routes, live.New(live.Config{
 		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
-		Log: c.Log, Version: c.Version, Token: c.Token != "", Warnings: s.store.list,
+		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.store.list,
 	}).Routes()...)
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
@@ -55,8 +55,7 @@ func (s *Server) register() {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.dispatch(rt, w, r) })
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if !s.admit(r) {
-			s.refuseToken(w, r)
+		if _, ok := s.admit(w, r, 0); !ok {
 			return
 		}
 		rest.Refuse(w, http.StatusNotFound, "there is no %s; see /-/", rest.Clip(r.URL.Path))
@@ -65,14 +64,19 @@ func (s *Server) register() {
 
 // dispatch serves a request that may use a route, and refuses others.
 func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request) {
+	var who sender
+	if !rt.Public {
+		var ok bool
+		if who, ok = s.admit(w, r, scopeOf(rt.Path, r.Method)); !ok {
+			return
+		}
+	}
 	switch {
-	case !rt.Public && !s.admit(r):
-		s.refuseToken(w, r)
 	case !slices.Contains(rt.Methods, r.Method):
 		w.Header().Set("Allow", strings.Join(rt.Methods, ", "))
 		rest.Refuse(w, http.StatusMethodNotAllowed, "%s takes %s", rest.Clip(r.URL.Path), strings.Join(rt.Methods, ", "))
 	default:
-		rt.Serve(w, r)
+		s.serveRoute(rt, w, r, who)
 	}
 }
 
@@ -119,7 +123,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		answer.Store = "ok"
 		if _, err := s.store.current(); err != nil {
 			answer.Store = "unavailable"
-			if s.admit(r) {
+			if s.sees(r) {
 				answer.Reason = err.Error()
 			}
 		}

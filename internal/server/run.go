@@ -88,7 +88,7 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server, d time.Durat
 // checkAddr refuses an address that other machines can reach if there is no token: every client of the
 // gateway can use its upstreams.
 func (s *Server) checkAddr(addr net.Addr) error {
-	if !isReachable(addr) || s.config.Token != "" {
+	if !isReachable(addr) || s.needsToken() {
 		return nil
 	}
 	return fmt.Errorf("listen on %s: other machines can reach it and there is no token; set one, or listen on 127.0.0.1", addr)

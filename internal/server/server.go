@@ -8,7 +8,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"io/fs"
 	"log/slog"
@@ -19,8 +18,10 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/live"
@@ -55,19 +56,22 @@ type Config struct {
 	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
 	Council func(models []string, judge string) (council.Council, error)
 
-	TLS     *tls.Config   // nil: the server speaks plain HTTP
-	Token   string        // that requests need; "": none, for a server on a loopback address only
-	Hosts   []string      // names of the server, without ports, besides this machine's own
-	Origins []string      // of web pages that may use the server, besides its own; an origin is SCHEME://HOST[:PORT]
-	Grace   time.Duration // how long answers in progress may go on at shutdown; 0: 10 s
-	Log     *slog.Logger  // nil: slog.Default()
-	Version string        // for the index
+	TLS     *tls.Config           // nil: the server speaks plain HTTP
+	Token   string                // that permits everything; "": none
+	Tokens  func() []access.Token // those that are valid now, besides Token; nil: none. Without both, requests need none
+	Audit   *audit.Log            // of actions; nil: they are in Log only
+	Hosts   []string              // names of the server, without ports, besides this machine's own
+	Origins []string              // of web pages that may use the server, besides its own; an origin is SCHEME://HOST[:PORT]
+	Grace   time.Duration         // how long answers in progress may go on at shutdown; 0: 10 s
+	Log     *slog.Logger          // nil: slog.Default()
+	Version string                // for the index
 }
 
 // Server is the handler. Its methods may be called concurrently.
 type Server struct {
 	config        Config
-	token         [sha256.Size]byte
+	single        []access.Token // Token
+	guesses       access.Guesses
 	hosts         map[string]bool
 	origins       map[string]bool
 	guards        http.Header      // of every answer
@@ -102,14 +106,19 @@ func New(c Config) *Server {
 	if c.Grace == 0 {
 		c.Grace = 10 * time.Second
 	}
+	if c.Audit == nil {
+		c.Audit = audit.New(c.Log)
+	}
 	s := &Server{
 		config:  c,
-		token:   sha256.Sum256([]byte(c.Token)),
 		hosts:   make(map[string]bool, len(c.Hosts)),
 		origins: make(map[string]bool, len(c.Origins)),
 		guards:  answerGuards(),
 		readers: stream.NewReaders(c.Log),
 		store:   storeHealth{store: c.Store},
+	}
+	if c.Token != "" {
+		s.single = []access.Token{{Name: "token", Scope: access.Admin, Hash: access.Hash(c.Token)}}
 	}
 	for _, host := range c.Hosts {
 		s.hosts[hostname(strings.ToLower(host))] = true
@@ -143,13 +152,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isOurs(r):
 		w.Header().Set("Cache-Control", "no-store")
 		s.mux.ServeHTTP(w, r)
-	case !s.admit(r):
-		s.refuseToken(w, r)
+	default:
+		s.serveGateway(w, r, b)
+	}
+}
+
+// serveGateway answers a request to an API.
+func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive.Body) {
+	if _, ok := s.admit(w, r, access.Use); !ok {
+		return
+	}
+	switch {
 	case s.readers.IsDraining():
 		w.Header().Set("Retry-After", "1")
 		w.Header().Set("Connection", "close")
 		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
-	case s.config.Token != "" && hasNoCredential(r):
+	case s.needsToken() && hasNoCredential(r):
 		e := &refusalExplainer{ResponseWriter: w, r: r}
 		s.config.Gateway.ServeHTTP(e, r)
 		e.finish()

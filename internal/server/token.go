@@ -2,13 +2,17 @@ package server
 
 import (
 	"crypto/sha256"
-	"crypto/subtle"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -21,61 +25,91 @@ const (
 // may stand there.
 var keyHeaders = []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
-// admit reports whether a request has the token, and removes the token from it: it never reaches a provider.
-func (s *Server) admit(r *http.Request) bool {
+// sender is who has sent a request.
+type sender struct {
+	access.Token      // zero: without a valid one
+	valid        bool // it has a valid token, or none is needed
+	guessed      bool // it has presented a token, or a key in its place, that is none of ours
+	secret       [sha256.Size]byte
+}
+
+// tokens returns the tokens that are valid now, expired ones included; none: the server needs no token.
+func (s *Server) tokens() []access.Token {
+	if s.config.Tokens == nil {
+		return s.single
+	}
+	return append(slices.Clip(s.single), s.config.Tokens()...)
+}
+
+// needsToken reports whether requests need a token.
+func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Tokens != nil }
+
+// identify returns who has sent a request, and removes tokens from it: they never reach a provider.
+func (s *Server) identify(r *http.Request) sender {
 	h := r.Header
 	given := h[tokenHeader]
 	delete(h, tokenHeader)
-	if s.config.Token == "" {
-		return true
+	if !s.needsToken() {
+		return sender{Token: access.Token{Scope: access.Admin}, valid: true}
 	}
-	ok := false
+	k := keys{all: s.tokens()}
 	for _, v := range given {
-		ok = s.isToken(v) || ok
+		k.take(v)
 	}
 	for _, name := range keyHeaders {
-		if s.holdsToken(h[name]) {
+		if k.takeAny(h[name]) {
 			delete(h, name)
-			ok = true
 		}
 	}
-	if s.bearsToken(h[authorization]) {
+	if k.takeAny(bearers(h[authorization])) {
 		delete(h, authorization)
-		ok = true
 	}
-	return s.stripQuery(r) || ok
+	k.takeQuery(r)
+	return k.sender
 }
 
-// isToken compares in constant time.
-func (s *Server) isToken(v string) bool {
-	sum := sha256.Sum256([]byte(strings.TrimSpace(v)))
-	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+// keys looks for tokens in a request.
+type keys struct {
+	all []access.Token
+	sender
 }
 
-// holdsToken reports whether one of a header's values is the token.
-func (s *Server) holdsToken(values []string) bool {
+// take notes the token whose secret a value is. The first one decides. It reports whether there is one.
+func (k *keys) take(secret string) bool {
+	secret = strings.TrimSpace(secret)
+	t, ok := access.Find(k.all, secret)
+	switch {
+	case ok && !k.valid:
+		k.sender = sender{Token: t, valid: true, secret: t.Hash}
+	case !ok && !k.valid && secret != "":
+		k.guessed, k.secret = true, access.Hash(secret)
+	}
+	return ok
+}
+
+// takeAny is take for the values of a header.
+func (k *keys) takeAny(values []string) bool {
 	found := false
 	for _, v := range values {
-		found = s.isToken(v) || found
+		found = k.take(v) || found
 	}
 	return found
 }
 
-// bearsToken reports whether one of a header's values is "Bearer" and the token.
-func (s *Server) bearsToken(values []string) bool {
-	found := false
+// bearers returns the credentials of the scheme Bearer.
+func bearers(values []string) (all []string) {
 	for _, v := range values {
-		scheme, token, _ := strings.Cut(strings.TrimSpace(v), " ")
-		found = strings.EqualFold(scheme, "Bearer") && s.isToken(token) || found
+		if scheme, token, _ := strings.Cut(strings.TrimSpace(v), " "); strings.EqualFold(scheme, "Bearer") {
+			all = append(all, token)
+		}
 	}
-	return found
+	return all
 }
 
-// stripQuery removes ?key= from the query if it is the token, and reports whether it was there. The rest
-// stays as it is, byte for byte.
-func (s *Server) stripQuery(r *http.Request) bool {
+// takeQuery removes ?key= from the query if it is a token. The rest stays as it is, byte for byte.
+func (k *keys) takeQuery(r *http.Request) {
 	if r.URL.RawQuery == "" {
-		return false
+		return
 	}
 	var rest []string
 	found := false
@@ -83,7 +117,7 @@ func (s *Server) stripQuery(r *http.Request) bool {
 		name, value, _ := strings.Cut(pair, "=")
 		name, _ = url.QueryUnescape(name) // an invalid one is "", which is no key
 		value, _ = url.QueryUnescape(value)
-		if name == "key" && s.isToken(value) {
+		if name == "key" && k.take(value) {
 			found = true
 			continue
 		}
@@ -93,7 +127,54 @@ func (s *Server) stripQuery(r *http.Request) bool {
 		r.URL.RawQuery = strings.Join(rest, "&")
 		r.RequestURI = r.URL.RequestURI()
 	}
-	return found
+}
+
+// recognize identifies the sender of a request and counts guesses. wait is how long its address must not present
+// a token.
+func (s *Server) recognize(r *http.Request) (who sender, wait time.Duration) {
+	who = s.identify(r)
+	if !s.needsToken() || !who.valid && !who.guessed {
+		return who, 0
+	}
+	from, now := addressOf(r), time.Now()
+	switch wait = s.guesses.Wait(from, who.secret, now); {
+	case wait > 0:
+	case who.guessed:
+		s.guesses.Fail(from, now)
+	default:
+		s.guesses.Pass(from, who.secret, now)
+	}
+	return who, wait
+}
+
+// admit returns the sender of a request that needs scopes. False: the request was refused.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, needs access.Scope) (who sender, ok bool) {
+	who, wait := s.recognize(r)
+	switch {
+	case wait > 0:
+		s.refuseGuesses(w, r, wait)
+	case !who.valid:
+		s.refuseToken(w, r)
+	case who.HasExpired(time.Now()):
+		refuseExpired(w, r, who.Token)
+	case !who.Scope.Has(needs):
+		s.refuseScope(w, r, who.Token, needs)
+	default:
+		return who, true
+	}
+	return who, false
+}
+
+// sees reports whether a request that needs no token has one that permits to read.
+func (s *Server) sees(r *http.Request) bool {
+	who, wait := s.recognize(r)
+	return wait == 0 && who.valid && who.Scope.Has(access.See) && !who.HasExpired(time.Now())
+}
+
+// addressOf returns the address of a request's sender; zero: it has none.
+func addressOf(r *http.Request) netip.Addr {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return at.Addr()
 }
 
 // refuseToken answers a request without the token.
@@ -103,6 +184,28 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough"`)
 	reject(w, r, http.StatusUnauthorized, "the server needs its token, in the header %s or in place of the API key", tokenHeader)
+}
+
+// refuseExpired answers a request with a token that was valid.
+func refuseExpired(w http.ResponseWriter, r *http.Request, t access.Token) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough", error="invalid_token"`)
+	reject(w, r, http.StatusUnauthorized, "the token %s has expired on %s", t.Name, t.Expires.UTC().Format(time.RFC3339))
+}
+
+// refuseScope answers a request that its token does not permit, and records it.
+func (s *Server) refuseScope(w http.ResponseWriter, r *http.Request, t access.Token, needs access.Scope) {
+	s.config.Audit.Act(actor(t, r), actionOf(r), "status", http.StatusForbidden)
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="ridethrough", error="insufficient_scope", scope="%s"`, strings.ReplaceAll(needs.String(), ",", " ")))
+	reject(w, r, http.StatusForbidden, "the token %s has the scope %v, and this needs %v", t.Name, t.Scope, needs)
+}
+
+// refuseGuesses answers a request from an address with too many wrong tokens.
+func (s *Server) refuseGuesses(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	if logs, unlogged := s.refusals.count(time.Now()); logs {
+		s.config.Log.Warn("too many wrong tokens from an address", "from", r.RemoteAddr, "path", rest.Clip(r.URL.Path), "unlogged", unlogged)
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	reject(w, r, http.StatusTooManyRequests, "too many wrong tokens from your address; try again in %v", wait.Round(time.Second))
 }
 
 // refusals limits the log of requests without the token to one line a second.

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
@@ -49,6 +50,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, from *con
 	dir := c.dataDir()
 	if dir != "" {
 		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
+		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
 	}
 	w := app.Agents{Env: c.store.Streams.Env, Policy: from.Named, Watch: watchBoth(to.Feed, to.History)}
 	to.Council = w.Councils()
@@ -65,7 +67,8 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, from *con
 	if dir == "" {
 		return end, nil
 	}
-	return writeHistory(ctx, opened, to.History, end), nil
+	stop := writeHistory(ctx, opened, to.History, end)
+	return func() { stop(); to.Audit.Close() }, nil
 }
 
 // watchBoth returns a function that hands events of turns to both.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -130,6 +131,7 @@ type Resolved struct {
 	Config  config.Config
 	Gateway gateway.Config
 	Token   string
+	Tokens  func() []access.Token // nil: none
 	Level   slog.Level
 }
 
@@ -148,9 +150,12 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 	if _, err = t.Config.TLS(f.Streams.Env, func(*tls.Certificate, error) {}); err != nil {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
-	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && !command.IsLoopback(host) {
+	if t.Tokens, err = t.Config.Tokens(f.Streams.Env, func([]access.Token, error) {}); err != nil {
+		return t, command.WithCode(err, command.ExitConfig)
+	}
+	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && t.Tokens == nil && !command.IsLoopback(host) {
 		return t, command.WithCode(fmt.Errorf("%s is open to other machines, so the gateway needs a token: "+
-			"set RIDETHROUGH_TOKEN or token in the configuration, or listen on %s", t.Config.Listen, config.DefaultListen), command.ExitConfig)
+			"set RIDETHROUGH_TOKEN, or token or tokens in the configuration, or listen on %s", t.Config.Listen, config.DefaultListen), command.ExitConfig)
 	}
 	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 )
 
 // reloader applies a changing configuration to a gateway.
@@ -25,6 +26,7 @@ type reloader struct {
 	file    string // the configuration file
 	gateway *gateway.Gateway
 	log     *slog.Logger
+	audit   *audit.Log
 	level   *slog.LevelVar
 	shown   atomic.Pointer[config.Config] // the configuration in force
 }
@@ -81,6 +83,9 @@ func (g *reloader) use(t configflags.Resolved, err error) {
 	logWarnings(g.log, &t.Config)
 	g.level.Set(t.Level)
 	changes, late := split(t.Config.Changes(&g.inForce.Config))
+	if all := slices.Concat(changes, late); len(all) > 0 {
+		g.audit.Act(audit.Actor{From: g.file}, "change the configuration", "changes", all)
+	}
 	g.inForce = t
 	g.shown.Store(&t.Config)
 	switch {
@@ -104,7 +109,7 @@ func logWarnings(log *slog.Logger, c *config.Config) {
 func split(all []config.Change) (now, late []string) {
 	for _, c := range all {
 		field, _, _ := strings.Cut(c.Field, ".")
-		if slices.Contains([]string{"listen", "tls", "token", "hosts", "origins", "spool", "nats-replicas"}, field) {
+		if slices.Contains([]string{"listen", "tls", "token", "tokens", "hosts", "origins", "spool", "nats-replicas"}, field) {
 			late = append(late, c.String())
 		} else {
 			now = append(now, c.String())

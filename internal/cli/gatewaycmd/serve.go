@@ -24,6 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/web"
 )
@@ -86,7 +87,8 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	defer log.Close()
 	logWarnings(log.Logger, &t.Config)
 	served := server.Config{
-		Feed: feed.New(), History: history.Open("", log.Logger), Token: t.Token, Hosts: t.Config.Hosts, Origins: t.Config.Origins, Log: log.Logger,
+		Feed: feed.New(), History: history.Open("", log.Logger), Log: log.Logger, Audit: audit.New(log.Logger),
+		Token: t.Token, Hosts: t.Config.Hosts, Origins: t.Config.Origins,
 		Version: command.Version(), Page: web.Files(),
 	}
 	if served.TLS, err = certificate(&t.Config, c.Streams.Env, log.Logger); err != nil {
@@ -94,6 +96,10 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	}
 	end, err := c.extension.Attach(ctx, &served, &t.Config)
 	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if served.Tokens, err = tokens(&t.Config, c.Streams.Env, log.Logger, served.Audit); err != nil {
+		end()
 		return errors.Join(err, l.Close())
 	}
 	c.level, c.log = &level, log
@@ -128,7 +134,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, level: c.level}
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level}
 	following.shown.Store(&t.Config)
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()

@@ -34,6 +34,7 @@ type Config struct {
 
 	token     secret
 	tls       keyPair
+	tokens    string // the path of a file
 	policy    choice
 	policies  []named[rule]
 	upstreams []named[upstream] // none: one for each API

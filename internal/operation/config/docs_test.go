@@ -55,7 +55,7 @@ func examples(t *testing.T) (all []string) {
 		t.Errorf("%d examples in the manual", len(all))
 	}
 	starting := config.Starter()
-	uncommented := strings.NewReplacer("\n# tls:", "\ntls:", "\n# token:", "\ntoken:", "\n# hosts:", "\nhosts:", "\n# origins:", "\norigins:", "\n#\n", "\n").Replace(starting)
+	uncommented := strings.NewReplacer("\n# tls:", "\ntls:", "\n# token:", "\ntoken:", "\n# tokens:", "\ntokens:", "\n# hosts:", "\nhosts:", "\n# origins:", "\norigins:", "\n#\n", "\n").Replace(starting)
 	for _, part := range []string{"policies:", "upstreams:"} { // and with all of its examples
 		before, rest, _ := strings.Cut(uncommented, "# "+part)
 		block, after, _ := strings.Cut(rest, "\n\n")

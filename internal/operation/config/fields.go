@@ -13,6 +13,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("token", secrets(), func(c *Config) *secret { return &c.token }, fieldDoc{
 			"The token that clients must send. Without one, every client that can reach the gateway may use it.", "", "none, which only a loopback address allows",
 		}),
+		newField("tokens", anyName("a path"), func(c *Config) *string { return &c.tokens }, fieldDoc{
+			"A file with named tokens, each with scopes and an end, relative to the configuration file. `ridethrough token new` makes them. It is read again when it changes.", "", "no others than token",
+		}),
 		newField("hosts", seq("a list of host names", host()), func(c *Config) *[]string { return &c.Hosts }, fieldDoc{
 			"The Host names that the gateway accepts, besides localhost and this machine's own addresses.", "", "no others",
 		}),

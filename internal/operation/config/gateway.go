@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -45,9 +46,16 @@ func (c *Config) Token(env func(string) string) (string, error) {
 		return "", nil
 	}
 	get, err := c.token.open(c.path(env), env)
+	token := ""
+	if err == nil {
+		token, err = get()
+	}
+	if err == nil && len(token) < access.MinLength {
+		err = fmt.Errorf("the token has %d characters and could be guessed; want at least %d, such as from ridethrough token new", len(token), access.MinLength)
+	}
 	switch {
 	case err == nil:
-		return get()
+		return token, nil
 	case c.origin["token"] != "":
 		return "", err // it does not come from the file
 	}

@@ -49,12 +49,12 @@ func TestConfig_Gateway(t *testing.T) {
 	if err != nil {
 		t.Fatalf("load: %v", err)
 	}
-	e := env("GATEWAY_TOKEN=let me in", "SECOND_KEY=key-of-second")
+	e := env("GATEWAY_TOKEN=let me in, it is me", "SECOND_KEY=key-of-second")
 	g, err := c.Gateway(e)
 	if err != nil {
 		t.Fatalf("gateway of the configuration: %s", config.Excerpts(err))
 	}
-	if token, err := c.Token(e); token != "let me in" || err != nil {
+	if token, err := c.Token(e); token != "let me in, it is me" || err != nil {
 		t.Errorf("token %q, %v", token, err)
 	}
 	first, second, third := g.Upstreams[0], g.Upstreams[1], g.Upstreams[2]

@@ -14,7 +14,7 @@ import (
 // duration is the codec of a duration above zero.
 func duration() codec[time.Duration] {
 	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
-		parseDuration, ShowDuration)
+		ParseDuration, ShowDuration)
 }
 
 // noLimit is the value of a limit of none.
@@ -27,7 +27,7 @@ func limit() codec[time.Duration] {
 			if s == "none" {
 				return noLimit, nil
 			}
-			return parseDuration(s)
+			return ParseDuration(s)
 		},
 		func(d time.Duration) string {
 			if d == noLimit {

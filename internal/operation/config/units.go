@@ -23,8 +23,8 @@ var (
 	errRange = errors.New("it is too large")
 )
 
-// parseDuration parses a duration above zero in Go's units and d for days: 1d12h.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration parses a duration above zero in Go's units and d for days: 1d12h.
+func ParseDuration(s string) (time.Duration, error) {
 	sum := time.Duration(0)
 	for rest := s; rest != "" || s == ""; {
 		n := len(rest) - len(strings.TrimLeft(rest, "0123456789."))

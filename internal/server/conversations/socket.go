@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/wire"
@@ -118,6 +119,7 @@ func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte
 	}
 	var d api.Done
 	if err == nil {
+		audit.Record(s.r.Context(), "socket "+rest.Clip(c.Do), "conversation", s.id)
 		d, err = s.api.do(ctx, s.id, c)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -30,8 +31,10 @@ func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
 	}
 	if refused {
 		rest.WriteProblem(w, p)
+		return a, false
 	}
-	return a, !refused
+	audit.Note(r.Context(), "do", string(a.Do))
+	return a, true
 }
 
 // serveWait shows one request that waits, or acts on it.
@@ -59,7 +62,6 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 	case !l.Gateway.Act(id, a.Do):
 		gone()
 	default:
-		l.Log.Info("action on a request", "request", id, "do", string(a.Do))
 		rest.Answer(w, http.StatusOK, a)
 	}
 }
@@ -85,7 +87,6 @@ func (l *Live) serveUpstream(w http.ResponseWriter, r *http.Request) {
 	case !l.actOn(r.Context(), &all[i], a.Do):
 		rest.Refuse(w, http.StatusNotFound, "no upstream is named %q any more; see /-/upstreams", rest.Clip(name))
 	default:
-		l.Log.Info("action on an upstream", "upstream", name, "do", string(a.Do))
 		rest.Answer(w, http.StatusOK, a)
 	}
 }
