@@ -29,7 +29,7 @@ type call struct {
 	info          Call
 	parsed        dialect.Request
 	body          *spool.Body
-	carried       policy.Run // the run of the same request before; zero: there was none
+	carried       policy.Wait // of the same request before, whose client left in it; zero: there was none
 	shared        *sharedRequest
 	keepalive     *keepalive  // keeps the client alive while it waits
 	outcome       policy.Wait // the shared request's last, once it is finished
@@ -59,7 +59,7 @@ func (c *call) serve() {
 	c.begin()
 	defer c.finish()
 	for !c.takePart() {
-		c.carried = policy.Run{}
+		c.carried = policy.Wait{}
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *call) refusedBefore() bool {
 		c.refuseResend(before)
 		return true
 	}
-	c.carried = before.last.Run
+	c.carried = before.last
 	return false
 }
 

@@ -158,15 +158,16 @@ func (s *sharedRequest) publish(resp *http.Response, err error) {
 	}
 }
 
-// How long a failed request is remembered after it was given up or sent again, how long in all, and how many
-// are. Agents that ignore X-Should-Retry send a request again until their own retries are used up (Claude
+// How long a failed request is remembered after it was given up or sent again, the bounds of how long in all,
+// which is otherwise as long as it was held, and how many are remembered. Agents that ignore X-Should-Retry send a request again until their own retries are used up (Claude
 // Code eleven times, Codex thirty). All of these get the same answer, and its short Retry-After brings them
 // there soon. Measured with both.
 const (
-	rememberFor    = 75 * time.Second
-	rememberAtMost = 15 * time.Minute
-	maxRemembered  = 1024
-	resendAfter    = "5" // seconds
+	rememberFor     = 75 * time.Second
+	rememberAtLeast = 5 * time.Second
+	rememberAtMost  = 15 * time.Minute
+	maxRemembered   = 1024
+	resendAfter     = "5" // seconds
 )
 
 // failedRequest is a request that found no answer.
@@ -174,6 +175,7 @@ type failedRequest struct {
 	requestKey
 	at         time.Time
 	until      time.Time // it is remembered
+	latest     time.Time // end of that, however often it is sent again: no longer than its run was patient
 	sum        [32]byte
 	credential string
 	session    string
@@ -189,6 +191,15 @@ func (co *coalescer) remember(s *sharedRequest) {
 	f := failedRequest{
 		requestKey: c.key(), at: now, until: now.Add(rememberFor), sum: s.body.Digest(), credential: c.credential,
 		session: c.info.Session, model: c.parsed.Model, upstream: c.upstream, last: s.last,
+	}
+	switch {
+	case f.gaveUp():
+		f.latest = now.Add(min(max(rememberAtLeast, now.Sub(c.arrived)), rememberAtMost))
+		f.until = earlier(f.until, f.latest)
+	case s.upstream != c.upstream:
+		f.last.Due = time.Time{} // of a wait at a fallback
+	case f.last.Due.After(now):
+		f.until = f.last.Due.Add(rememberFor)
 	}
 	co.mu.Lock()
 	defer co.mu.Unlock()
@@ -217,7 +228,7 @@ func (co *coalescer) lookup(c *call) *failedRequest {
 		f := &co.failed[i]
 		same := f.same(c)
 		if same && f.gaveUp() {
-			f.until = earlier(now.Add(rememberFor), f.at.Add(rememberAtMost))
+			f.until = earlier(now.Add(rememberFor), f.latest)
 		}
 		if same || f.precedes(c, now) {
 			found := *f
@@ -264,7 +275,7 @@ func (s *sharedRequest) worthRemembering() bool {
 	case policy.GivenUp:
 		return s.last.Fault != nil
 	}
-	return s.last.Fault != nil && s.last.Run.Tries > 1
+	return s.last.Fault != nil && (s.last.Verdict.Stop == "" || s.last.Run.Tries > 1)
 }
 
 // refuseResend answers a request that has just failed, at once, so that agents do

@@ -17,7 +17,7 @@ type failover struct {
 func newFailover(c *call) failover {
 	f := failover{model: c.parsed.Model, origin: c.upstream, settings: c.upstream.settings(c.parsed.Model)}
 	f.Rules = route.Rules{OneBudget: true, Return: true}
-	f.Run, f.Since = c.carried, c.arrived
+	f.Run, f.Since = c.carried.Run, c.arrived
 	for _, to := range f.settings.fallback {
 		if up := c.setup.upstream(to.To); up != nil && up.api.answers(c.dialect) {
 			f.others, f.Hops = append(f.others, up), append(f.Hops, to.hop())

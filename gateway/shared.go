@@ -155,7 +155,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	t := &transport.Transport{
 		Base: s.upstream.transport,
 		Retry: retry.Retrier{
-			Policy: s.failover.settings.policy, Start: s.failover.Run, Breaker: (*requestBreaker)(s),
+			Policy: s.failover.settings.policy, Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
 		},
 		Faults: s.setup.faults,
@@ -190,6 +190,13 @@ func bare(err error) error {
 		return errGivenUp
 	}
 	return err
+}
+
+// resumed returns the wait in which the client left the same request before; zero: there is none, or it was
+// for another upstream.
+func (s *sharedRequest) resumed() (w policy.Wait) {
+	w, s.leader.carried = s.leader.carried, policy.Wait{}
+	return w
 }
 
 // onTry reports a try, and notes one that no other follows.

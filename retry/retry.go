@@ -39,6 +39,7 @@ var (
 type Retrier struct {
 	Policy  policy.Policy                            // when to try again
 	Start   policy.Run                               // zero: a fresh run; a stored one goes on where it stopped
+	Resume  policy.Wait                              // a wait that was broken off: the run goes on in it, in place of Start; zero: none
 	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none
@@ -95,6 +96,10 @@ type Permit interface {
 func Do[T any](ctx context.Context, r Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
 	run := run{Retrier: r}
 	run.begin(ctx)
+	if err := run.finishWait(); err != nil {
+		var none T
+		return none, err
+	}
 	for {
 		v, f := attempt(&run, try)
 		if f == nil {

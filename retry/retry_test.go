@@ -476,3 +476,37 @@ func TestDo_WithoutADeadlineTheRunStartsAtItsFirstFailure(t *testing.T) {
 		}
 	})
 }
+
+func TestDo_ResumesAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var waits []policy.Wait
+		tries := 0
+		r := retry.Retrier{
+			Policy: policy.Patient(),
+			Resume: policy.Wait{
+				Run: policy.Run{Tries: 3, Slept: 45 * time.Second, Started: start.Add(-20 * time.Second)}, Fault: &fault.Error{Kind: fault.Overloaded},
+				Verdict: policy.Verdict{Wait: 30 * time.Second}, Due: start.Add(12 * time.Second),
+			},
+			OnWait: func(w policy.Wait) { waits = append(waits, w) },
+		}
+		_, err := retry.Do(t.Context(), r, func(context.Context, int) (int, error) {
+			if tries++; tries == 1 {
+				if got := time.Since(start); got != 12*time.Second {
+					t.Errorf("first try after %v, want when the wait was due, 12 s", got)
+				}
+				return 0, &fault.Error{Kind: fault.Overloaded}
+			}
+			return 1, nil
+		})
+		if err != nil || len(waits) != 2 {
+			t.Fatalf("error %v, %d waits; want none and two", err, len(waits))
+		}
+		if w := waits[0]; w.Verdict.Wait != 12*time.Second || w.Waited != 33*time.Second || w.Run.Tries != 3 {
+			t.Errorf("resumed %+v, want 12 s left after 33 s of waiting and three tries", w)
+		}
+		if w := waits[1]; w.Verdict.Wait != time.Minute || w.Waited != 45*time.Second || w.Run.Slept != 105*time.Second {
+			t.Errorf("then %+v, want the next step of 60 s after 45 s of waiting", w)
+		}
+	})
+}

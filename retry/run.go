@@ -34,10 +34,30 @@ func (r *run) begin(ctx context.Context) {
 		ctx = runContext{ctx}
 	}
 	r.ctx, r.Clock = ctx, clock.Or(r.Clock)
+	if r.Resume.Fault != nil {
+		r.Start, r.last = r.Resume.Run, r.Resume.Fault
+	}
 	r.Run, r.waited = r.Start, r.Start.Slept
 	if r.Started.IsZero() && r.Policy.Deadline > 0 {
 		r.Started = r.Clock.Now() // without a Deadline the first failure is early enough: most calls have none
 	}
+}
+
+// finishWait waits for what is left of the wait that the run goes on in. The whole wait counts, since its
+// beginning has passed, though not in this run.
+func (r *run) finishWait() error {
+	w := r.Resume
+	left := w.Due.Sub(r.Clock.Now())
+	if w.Fault == nil || left <= 0 {
+		return nil
+	}
+	w.Verdict.Wait = min(left, w.Verdict.Wait) // a clock that was set back does not lengthen it
+	r.waited -= w.Verdict.Wait
+	w.Waited = r.waited
+	if r.OnWait != nil {
+		r.OnWait(w)
+	}
+	return r.wait(w)
 }
 
 // acquire asks the breaker to permit a try. An error that is no fault ends the

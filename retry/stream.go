@@ -26,6 +26,11 @@ func Stream[T any](
 	return func(yield func(T, error) bool) {
 		run := run{Retrier: r}
 		run.begin(ctx)
+		if err := run.finishWait(); err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
 		for {
 			s := stream[T]{run: &run, content: content, yield: yield}
 			f := s.attempt(open)
