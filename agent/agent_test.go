@@ -207,7 +207,7 @@ func TestAgent_ExhaustionReturnsTheLastFault(t *testing.T) {
 			sealed failed: 3 retries, 7000ms, 0 in, 0 out`)
 		e := p.events[len(p.events)-2].(turn.Error)
 		if e.RequestID != "req_1" || e.Code != "529" || e.Fault != busy {
-			t.Errorf("%+v", e)
+			t.Errorf("error: got %+v, want request req_1, code 529 and the fault itself", e)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestCompact_DropsToolOutputsFirst(t *testing.T) {
 	p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)
 	all := strings.Join(p.lines, "\n")
 	if !strings.Contains(all, "compacted [\"1\" \"2\"] 0 \"\"\n… done") {
-		t.Errorf("%.2000s", all)
+		t.Errorf("events: got %.2000s, want the first two messages compacted and the turn done", all)
 	}
 	last := model.Requests()[4].Messages
 	if got := last[2].Content[0].(llm.ToolResult).Output; strings.HasPrefix(got, "x") {
@@ -82,7 +82,7 @@ func TestCompact_AgainInALaterStep(t *testing.T) {
 	w := agent.Agent{Model: model, Tools: []tool.Tool{gives("look", 0, strings.Repeat("x", 50_000))}}
 	p := play(t.Context(), w, talk(), turn.Begin("", "and now?")...)
 	if all := strings.Join(p.lines, "\n"); strings.Count(all, "compacted") != 2 || !strings.Contains(all, "sealed done") {
-		t.Errorf("%.500s … %s", all, all[max(0, len(all)-500):])
+		t.Errorf("events: got %.500s … %s, want two compactions and the turn done", all, all[max(0, len(all)-500):])
 	}
 }
 

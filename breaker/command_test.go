@@ -212,12 +212,12 @@ func TestBreaker_StateShowsOutagesAndWaits(t *testing.T) {
 		time.Sleep(7100 * time.Millisecond) // between two probes
 		st := g.State()
 		if st.Name != "anthropic" || !st.LastSuccess.Equal(answered) || len(st.Outages) != 1 {
-			t.Fatalf("%+v", st)
+			t.Fatalf("State: got %+v, want one outage, and the last success at %v", st, answered)
 		}
 		o := st.Outages[0]
 		if o.Level != "model" || o.Scope.Model != "opus" || !o.Since.Equal(u.from) || o.Fault.Kind != fault.Overloaded ||
 			o.Probes < 2 || o.Waiting != 10 || o.Probing || o.Next.Before(time.Now()) || o.Next.After(time.Now().Add(time.Second)) {
-			t.Errorf("%+v", o)
+			t.Errorf("outage: got %+v, want that of opus since %v, with ten that wait for the next probe", o, u.from)
 		}
 		all.Wait()
 	})

@@ -289,7 +289,7 @@ func TestBreaker_HalfOpenAdmitsOneProbe(t *testing.T) {
 		}
 		synctest.Wait()
 		if st := g.State(); st.Waiting != 3 || !st.Outages[0].Probing {
-			t.Errorf("%+v", st)
+			t.Errorf("State: got %+v, want three that wait for a probe", st)
 		}
 		held := &fault.Error{Kind: fault.Overloaded, Message: "still", Err: errors.New("a response that is open")}
 		probe.Report(held)
@@ -313,7 +313,7 @@ func TestBreaker_CanceledProbeIsFollowedByTheNext(t *testing.T) {
 			time.Sleep(time.Minute)
 			meet(t, &g, opus, f)
 			if got, begun := says(t, &g, opus), time.Now(); got != "blocks" { // until probes are far enough apart
-				t.Errorf("%v: %s", f.Kind, got)
+				t.Errorf("caller after %v: got %s, want it blocked", f.Kind, got)
 			} else if _, pass, err := enter(t, &g, opus); err != nil || time.Since(begun) > 30*time.Second {
 				t.Errorf("%v: the next: %v after %v", f.Kind, err, time.Since(begun))
 			} else {

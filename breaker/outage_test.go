@@ -128,7 +128,7 @@ func TestBreaker_ThousandCallersInATwoHourOutage(t *testing.T) {
 	}
 	for _, f := range shared {
 		if f.busiest > 2 || f.probe > 30*time.Second || f.last > 60*time.Second || f.peak > math.Ceil(2*steady) {
-			t.Errorf("%+v", f)
+			t.Errorf("traffic: got %+v, want at most 2 in flight, a probe within 30s, all within 60s and a peak of twice %v", f, steady)
 		}
 	}
 }

@@ -280,7 +280,7 @@ func TestBreaker_FaultOfAnotherModelWakesNoCall(t *testing.T) {
 		all := crowd(t, &g, u, 10)
 		meet(t, &g, breaker.Scope{Model: "sonnet"}, nil)
 		if st := g.State(); st.Waiting != 10 || len(st.Outages) != 1 || st.Outages[0].Scope.Model != "opus" {
-			t.Errorf("%+v", st)
+			t.Errorf("State: got %+v, want ten that wait in the outage of opus", st)
 		}
 		u.back()
 		all.Wait()

@@ -12,13 +12,13 @@ func TestSet_StatesAreOrderedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s breaker.Set
 		if got := s.States(); len(got) != 0 {
-			t.Errorf("%+v", got)
+			t.Errorf("States of an empty set: got %+v, want none", got)
 		}
 		s.Of("b")
 		s.Of("a").Pause("ada")
 		got := s.States()
 		if len(got) != 2 || got[0].Name != "a" || got[0].PausedBy != "ada" || got[1].Name != "b" || !got[1].Paused.IsZero() {
-			t.Errorf("%+v", got)
+			t.Errorf("States: got %+v, want a, paused by ada, and b, not paused", got)
 		}
 	})
 }

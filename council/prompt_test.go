@@ -99,7 +99,7 @@ func TestPrompt_ExplainsItsSeparators(t *testing.T) {
 		ask(t.Context(), c)
 		asked := c.Aggregator.Model.(*llmtest.Model).Requests()[0]
 		if first, _, _ := strings.Cut(asked.Messages[0].Text(), "\n"); first != "===== The question =====" || !strings.Contains(asked.System, "begins with a line between two bars, like the first line") {
-			t.Errorf("%q, %s", first, asked.System)
+			t.Errorf("prompt of the judge: got %q and system prompt %s, want the bars in both", first, asked.System)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestPrompt_ShortensManyLongAnswers(t *testing.T) {
 			t.Errorf("it reads %d bytes", n)
 		}
 		if strings.Count(text, " bytes are left out here …]") != 16 || !strings.Contains(text, "\n\nIt is so.\n\n") || !utf8.ValidString(text) {
-			t.Errorf("%.300s", text)
+			t.Errorf("prompt of the judge: got %.300s, want sixteen shortened answers and the whole short one", text)
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestAggregator_RetriesWithAShorterPrompt(t *testing.T) {
 			lengths = append(lengths, len(r.Messages[0].Text())>>10)
 		}
 		if diff := cmp.Diff([]int{160, 40, 40, 10}, lengths); diff != "" || s.Answer != "it depends" || s.Aggregator.Tries != 4 {
-			t.Errorf("%s%v, %+v", diff, s.err, s.Aggregator)
+			t.Errorf("lengths of the prompts in KiB (-want +got)\n%serror %v, judge %+v", diff, s.err, s.Aggregator)
 		}
 		expect(t, s.only("judge"), `
 			0s judge turn-start

@@ -61,7 +61,7 @@ func TestServe_ConversationSurvivesRestart(t *testing.T) {
 	_, text := call(t, "GET", url+"/c1", "")
 	var c struct{ TurnID string }
 	if err := json.Unmarshal([]byte(text), &c); err != nil || c.TurnID != "t1" {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("conversation: got %s and error %v, want the turn t1 in progress", text, err)
 	}
 	if status, text := call(t, "POST", url+"/c1/now", ""); status != 202 {
 		t.Errorf("retry now: %d %s, want 202", status, text)

@@ -52,7 +52,7 @@ func TestExplain_InputFormats(t *testing.T) {
 			t.Fatalf("%s: code %d, %q %q, %v", tt.name, code, out, errs, err)
 		}
 		if got.Kind != tt.kind || got.Status != tt.status || got.Rule == "" || len(got.Verdicts) != 5 {
-			t.Errorf("%s: %s", tt.name, out)
+			t.Errorf("%s: got %s, want kind %s, status %d, a rule and five verdicts", tt.name, out, tt.kind, tt.status)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestLab_JSON(t *testing.T) {
 		t.Fatalf("unmarshal report: %v\n%s", err, errs)
 	}
 	if report.Scenario != "blip" || report.Callers != 7 || report.RecoveryMs != 420_000 || len(report.Results) != 1 {
-		t.Fatalf("%+v", report)
+		t.Fatalf("report: got %+v, want one result of blip with 7 callers and 420000 ms until it is over", report)
 	}
 	sum := 0
 	for _, n := range report.Results[0].RequestsPerMinute {

@@ -41,7 +41,7 @@ func TestServe_OperatorEndpoints(t *testing.T) {
 		"/-/livez": `"ok"`, "/-/readyz": `"ok"`, "/-/metrics": "ridethrough_build_info{",
 	} {
 		if status, body := get(t, base+path); status != 200 || !strings.Contains(body, says) {
-			t.Errorf("%s: %d %s", path, status, body)
+			t.Errorf("%s: got %d %s, want 200 and %s", path, status, body, says)
 		}
 	}
 	if code := gateway.stop(); code != 0 {

@@ -37,7 +37,7 @@ func TestServe_LogsPageWithoutToken(t *testing.T) {
 		t.Errorf("logged page %s, want a path /-/ui/ and no token", url)
 	}
 	if status, header, text := visit(t, strings.TrimSuffix(url, "-/ui/"), "text/html"); status != 200 || header.Get("Content-Security-Policy") == "" || !strings.Contains(text, "<html") {
-		t.Errorf("%d %v", status, header)
+		t.Errorf("page: got %d %v, want 200, a policy and HTML", status, header)
 	}
 	if status, _, text := visit(t, strings.TrimSuffix(url, "ui/")+"live", "text/event-stream"); status != 401 {
 		t.Errorf("page without the token: %d %s", status, text)
@@ -77,7 +77,7 @@ func TestServe_HistorySurvivesRestart(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "data", "history.json")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("history file: got %v and error %v, want mode 0600", info, err)
 	}
 	_, base = serve()
 	if _, _, incidents := visit(t, base+"/-/incidents", "application/json"); !strings.Contains(incidents, held) {

@@ -22,20 +22,20 @@ func TestRun_TurnOnServer(t *testing.T) {
 	_, url := startServer(t, `say:"Here I am.",quota,say:"Still here."`)
 	env := []string{"HOME=" + t.TempDir(), "RIDETHROUGH_SERVER=" + url}
 	if code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello"); code != 0 || out != "Here I am.\n" || errs != "" {
-		t.Errorf("%d, %q, %q", code, out, errs)
+		t.Errorf("run: got code %d, %q and %q, want 0 and the answer", code, out, errs)
 	}
 	code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello")
 	if code != 75 || out != "" || !strings.Contains(errs, "Failed: usage limit.") {
-		t.Errorf("%d, %q, %q", code, out, errs)
+		t.Errorf("run with a spent account: got code %d, %q and %q, want 75 and the headline", code, out, errs)
 	}
 	_, way, _ := strings.Cut(errs, "continue with: ridethrough ")
 	args := append(strings.Fields(way), "and", "now?")
 	if code, out, errs := run(t, env, args...); code != 0 || out != "Still here.\n" {
-		t.Errorf("%q: %d, %q, %q", args, code, out, errs)
+		t.Errorf("run %q: got code %d, %q and %q, want 0 and the answer", args, code, out, errs)
 	}
 	code, out, _ = run(t, env, "run", "--json", "-m", "anthropic/claude-x", "hello")
 	if last := out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]; code != 0 || !strings.Contains(last, `"type":"exit","status":"done","exitCode":0`) {
-		t.Errorf("%d, %q", code, out)
+		t.Errorf("run --json: got code %d and %q, want 0 and the exit event last", code, out)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestRun_InterruptStopsTheTurnAtTheServer(t *testing.T) {
 	pipe := &tripwire{w: &out, when: `"turn-start"`, then: cancel}
 	code := cli.Run(ctx, []string{"run", "--json", "--server", url, "-m", "anthropic/claude-x", "hello"}, command.Streams{Out: pipe, Err: &errs, Env: lookup(nil)})
 	if code != 1 || !strings.Contains(out.String(), `"type":"turn-sealed"`) || !strings.Contains(out.String(), `"status":"aborted"`) {
-		t.Errorf("%d, %s, %s", code, out.String(), errs.String())
+		t.Errorf("interrupted run: got code %d, %s and %s, want 1 and an aborted turn", code, out.String(), errs.String())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestRun_FlagsUnsupportedByServer(t *testing.T) {
 	} {
 		code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, strings.Fields(args)...)
 		if code != want.code || !strings.Contains(errs, want.says) || out != "" {
-			t.Errorf("%s: %d, %q, %q", args, code, out, errs)
+			t.Errorf("%s: got code %d, %q and %q, want %d and %q", args, code, out, errs, want.code, want.says)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestRun_RemovesTerminalControlsFromAnswers(t *testing.T) {
 			t.Errorf("%q: code %d, %q", flags, code, errs)
 		}
 		if out != "red \x1b[31m\u009b done\n" { // a pipe gets the answer unchanged
-			t.Errorf("%q: %q", flags, out)
+			t.Errorf("answer in a pipe with %q: got %q, want it unchanged", flags, out)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 			t.Errorf("%+v, %v before its instant", s, early)
 		}
 		if v, err := h.Get(t.Context(), "a"); err != nil || v.Turn != "" {
-			t.Errorf("%+v, %v", v, err)
+			t.Errorf("conversation a: got %+v and error %v, want no turn in progress", v, err)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 	url, _ := serving.waitForLog(t, "listening")["url"].(string)
 	answer, err := http.Get(url + "/-/conversations/a")
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("%v, %+v", err, answer)
+		t.Errorf("get the conversation: got %+v and error %v, want 200", answer, err)
 	}
 	if err == nil {
 		_ = answer.Body.Close()
@@ -282,7 +282,7 @@ func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	code, lines, errs := run(t, nil, "export", "--data", dir)
 	var first struct{ Conversation string }
 	if err := json.Unmarshal([]byte(strings.Split(lines, "\n")[1]), &first); err != nil || first.Conversation != "c" {
-		t.Errorf("%v, %+v", err, first)
+		t.Errorf("first record: got %+v and error %v, want one of the conversation c", first, err)
 	}
 	if code != 1 || !strings.Contains(errs, "conversation b is damaged from record 2 on") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
 		t.Errorf("code %d, %s\n%s", code, errs, lines)

@@ -173,7 +173,7 @@ func FuzzRequest(f *testing.F) {
 			method = "GET"
 		}
 		if got.Method != method || got.URL.Path != path && path != "" && !strings.HasPrefix(path, "//") || got.URL.RawQuery != query {
-			t.Errorf("%s %q %q", got.Method, got.URL.Path, got.URL.RawQuery)
+			t.Errorf("request: got %s %q %q, want %s %q %q", got.Method, got.URL.Path, got.URL.RawQuery, method, path, query)
 		}
 	})
 }

@@ -222,7 +222,7 @@ func TestTransport_RareRequestsGoToTheFallback(t *testing.T) {
 	} {
 		s := &server{}
 		if _, err := s.ours(t).RoundTrip(make(t.Context())); !errors.Is(err, errFallback) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %v", name, err, errFallback)
 		}
 	}
 }

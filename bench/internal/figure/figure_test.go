@@ -127,7 +127,7 @@ func TestFigure_IgnoresEmptyRounds(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := figure.Table(&b, []figure.Figure{f}); err != nil || !strings.Contains(b.String(), " 5 ") {
-		t.Errorf("%v, %s", err, b.String())
+		t.Errorf("Table: got %s and error %v, want the figure 5", b.String(), err)
 	}
 }
 
@@ -149,6 +149,6 @@ func TestTable_NotesNameTheirRow(t *testing.T) {
 	var b strings.Builder
 	err := figure.Table(&b, []figure.Figure{{Row: "cpu-1k", Ours: []float64{1}, Notes: []string{"the machine was busy"}}})
 	if err != nil || !strings.Contains(b.String(), "* cpu-1k: the machine was busy\n") {
-		t.Errorf("%v, %s", err, b.String())
+		t.Errorf("Table: got %s and error %v, want the note", b.String(), err)
 	}
 }

@@ -64,7 +64,7 @@ func TestRequest_NumbersAreUnique(t *testing.T) {
 func TestRequest_SceneKeepsItsLength(t *testing.T) {
 	r := load.NewBook(1).Request("h", load.Ask{Scene: "bench-aaa"})
 	if err := r.Scene("bench-bbb"); err != nil || !bytes.Contains(r.Next(), []byte(`{"model":"bench-bbb"`)) {
-		t.Errorf("%v, %q", err, r.Next())
+		t.Errorf("request with another scene: got %q and error %v, want its model bench-bbb", r.Next(), err)
 	}
 	if err := r.Scene("bench-b"); err == nil {
 		t.Error("no error")
@@ -246,7 +246,7 @@ func FuzzReadAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, _, err := load.ReadAnswer(strings.NewReader(text))
 		if err == nil && (a.Status < 100 || a.Status > 999) || a.Events < 0 {
-			t.Errorf("%q: %+v, %v", text, a, err)
+			t.Errorf("ReadAnswer(%q): got %+v and error %v, want a status of three digits", text, a, err)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func FuzzParseSize(f *testing.F) {
 	f.Add([]byte(rollup))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if n, err := proc.ParseSize(text, "Pss"); n < 0 || err != nil && n != 0 {
-			t.Errorf("%q: %d, %v", text, n, err)
+			t.Errorf("ParseSize(%q): got %d and error %v, want a size from 0, and 0 with an error", text, n, err)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func FuzzParseSockets(f *testing.F) {
 	f.Add(tcp, 0x2124)
 	f.Fuzz(func(t *testing.T, text string, port int) {
 		if s, _ := proc.ParseSockets(strings.NewReader(text), port); s.Open < 0 || s.Unread < 0 {
-			t.Errorf("%q: %+v", text, s)
+			t.Errorf("ParseSockets(%q): got %+v, want counts from 0", text, s)
 		}
 	})
 }

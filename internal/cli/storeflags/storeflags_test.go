@@ -57,7 +57,7 @@ func TestOpen_FlagsAndEnvironment(t *testing.T) {
 		env := lookup(tt.env)
 		e, err := open(t.Context(), env, false, strings.Fields(tt.flags)...)
 		if err != nil {
-			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+			t.Errorf("open with %s and %s: got error %v, want none", tt.env, tt.flags, err)
 			continue
 		}
 		if !jetstream.Exists(tt.place) {
@@ -67,7 +67,7 @@ func TestOpen_FlagsAndEnvironment(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 		if e, err = open(t.Context(), env, true, strings.Fields(tt.flags)...); err != nil {
-			t.Errorf("%s %s: %v", tt.env, tt.flags, err)
+			t.Errorf("open the existing store with %s and %s: got error %v, want none", tt.env, tt.flags, err)
 			continue
 		}
 		if err := e.Close(t.Context()); err != nil {

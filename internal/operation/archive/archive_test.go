@@ -94,7 +94,7 @@ func TestRead_ReturnsWhatWasWritten(t *testing.T) {
 		break
 	}
 	if got, err := read(write(t)); err != nil || len(got) != 0 {
-		t.Errorf("%v, %v", err, got)
+		t.Errorf("archive without conversations: got %v and error %v, want none", got, err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestSave_ReplacesOnlyAPrefix(t *testing.T) {
 		}
 		f, err := os.ReadFile(path)
 		if got, again := read(string(f)); err != nil || again != nil || cmp.Diff([]archive.Conversation{c}, got) != "" {
-			t.Errorf("%v, %v", err, again)
+			t.Errorf("file of a conversation: got errors %v and %v and %v, want the conversation", err, again, got)
 		}
 	}
 	for _, c := range []archive.Conversation{talk("a", "1"), talk("a", "1", "3"), talk("../a", "1"), talk("", "1")} {
@@ -156,7 +156,7 @@ func TestSave_ReplacesOnlyAPrefix(t *testing.T) {
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 3 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("directory: got %v and error %v, want three entries", left, err)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAll_ContinuesAfterDamage(t *testing.T) {
 		got = append(got, head.ID)
 	}
 	if want := []string{"c", "conversation b is damaged from record 1 on: torn", "a"}; cmp.Diff(want, got) != "" {
-		t.Errorf("%q", got)
+		t.Errorf("All: got %q, want %q", got, want)
 	}
 }
 

@@ -44,7 +44,7 @@ func parseIn(t *testing.T, dir, text string) config.Config {
 	t.Helper()
 	c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(text))
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("Parse: got error %v, want none, of:\n%s", err, text)
 	}
 	return c
 }

@@ -12,7 +12,7 @@ func parse(t *testing.T, text string) config.Config {
 	t.Helper()
 	c, err := config.Parse("config.yaml", []byte(text))
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("Parse: got error %v, want none, of:\n%s", err, text)
 	}
 	return c
 }
@@ -72,7 +72,7 @@ func TestShow_ParsesToSameConfig(t *testing.T) {
 			t.Errorf("%s\n-- reads as --\n%s", once, twice)
 		}
 		if changes := again.Changes(&c); len(changes) > 0 {
-			t.Errorf("%v", changes)
+			t.Errorf("changes after a round trip: got %v, want none", changes)
 		}
 	}
 }

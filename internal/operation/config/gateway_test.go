@@ -97,7 +97,7 @@ func TestConfig_FileIsOptional(t *testing.T) {
 	c := parse(t, "")
 	g, err := c.Gateway(env())
 	if err != nil || len(g.Upstreams) != len(gateway.APIs()) || g.Policy.MaxWait != 8*time.Hour || c.Listen != config.DefaultListen {
-		t.Errorf("%+v, %v", g, err)
+		t.Errorf("default gateway: got %+v and error %v, want all APIs and 8h of waiting", g, err)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestGateway_PolicyNoneAppliesToUpstreams(t *testing.T) {
 		for _, p := range []policy.Policy{g.Policy, *g.Upstreams[0].Policy} {
 			_, v := p.Next(policy.Run{}, &fault.Error{Kind: fault.Overloaded}, false, time.Now(), 0)
 			if v.Stop != policy.Exhausted {
-				t.Errorf("%s: %+v", text, v)
+				t.Errorf("first failure with %s: got %+v, want it to stop as exhausted", text, v)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestGateway_ErrorsHavePositions(t *testing.T) {
 	} {
 		c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(tt.text))
 		if err != nil {
-			t.Errorf("%s: %v", tt.text, err)
+			t.Errorf("Parse(%q): got error %v, want none", tt.text, err)
 			continue
 		}
 		_, err = c.Gateway(env())
@@ -200,7 +200,7 @@ func TestWarnings_UnintendedSettings(t *testing.T) {
 		doubts := c.Warnings()
 		switch {
 		case tt.want == "" && len(doubts) > 0:
-			t.Errorf("%s: %v", tt.text, doubts)
+			t.Errorf("warnings about %q: got %v, want none", tt.text, doubts)
 		case tt.want != "" && (len(doubts) != 1 || !strings.HasPrefix(doubts[0].Error(), "config.yaml:"+tt.want)):
 			t.Errorf("%s:\n got %v\nwant %s", tt.text, doubts, tt.want)
 		}
@@ -219,7 +219,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 		{"log", "warn", "--log"},
 	} {
 		if err := c.Set(set[0], set[1], set[2]); err != nil {
-			t.Errorf("%v: %v", set, err)
+			t.Errorf("Set(%v): got error %v, want none", set, err)
 		}
 	}
 	if err := c.SetUpstream("gemini", "http://127.0.0.1:9", "--upstream"); err != nil {
@@ -240,7 +240,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 		{"log", "loud", "want a level"},
 	} {
 		if err := c.Set(tt[0], tt[1], "--x"); err == nil || !strings.Contains(err.Error(), tt[2]) {
-			t.Errorf("%v: %v", tt, err)
+			t.Errorf("Set(%v): got error %v, want one that says %q", tt, err, tt[2])
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestStrategy_RetriesListedFaultsUpToLimit(t *testing.T) {
 	}
 	s := all[0]
 	if s.Name != "one" || s.Policy.Retries != 9 || s.Beyond != config.BeyondIgnores {
-		t.Errorf("%+v", s)
+		t.Errorf("policy of a program: got %+v, want the name one, 9 retries, and hints beyond the limit ignored", s)
 	}
 	for _, tt := range []struct {
 		status, n int

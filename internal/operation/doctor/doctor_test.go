@@ -135,7 +135,7 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	for i, begins := range want {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], begins) {
-			t.Errorf("%d: %q\n%s", i, begins, got)
+			t.Errorf("line %d: got\n%s, want it to begin with %q", i, got, begins)
 		}
 	}
 	if doctor.Well(all) || !doctor.Well(all[2:]) {
@@ -215,7 +215,7 @@ func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	for _, status = range []int{200, 302, 401, 404} {
 		f, skews := doctor.Reach(t.Context(), address(t, s.URL+"/v1"))
 		if f.State != doctor.OK || !strings.HasPrefix(f.Text, s.URL+"/v1 answers after ") || len(skews) != 1 || skews[0].Ahead.Abs() > time.Minute {
-			t.Errorf("%d: %+v %v", status, f, skews)
+			t.Errorf("status %d: got %+v and clocks %v, want it to be fine and one clock", status, f, skews)
 		}
 		if r := <-asked; r.Header.Get("Authorization") != "" || r.URL.Path != "/v1/" {
 			t.Errorf("request %s with %v, want /v1/ without credentials", r.URL, r.Header)
@@ -270,7 +270,7 @@ func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 		}
 		f, _ := doctor.Reach(ctx, a)
 		if f.State != tt.state || !strings.Contains(f.Text, tt.says) || strings.Contains(f.Text, "sesame") {
-			t.Errorf("%s %v %v: %+v", tt.url, tt.known, tt.used, f)
+			t.Errorf("%s known %v, used %v: got %+v, want %v and %q, and no password", tt.url, tt.known, tt.used, f, tt.state, tt.says)
 		}
 	}
 	if f := doctor.Ready(t.Context(), gone.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {

@@ -315,11 +315,11 @@ func TestTraces_ExporterFollowsTheEnvironment(t *testing.T) {
 		}
 		tel, err := telemetry.New(t.Context(), telemetry.Config{Env: env})
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%s: %v", c.env, err)
+			t.Errorf("New with %s: got error %v, want %q", c.env, err, c.err)
 		}
 		tel.Watch(gateway.Event{Call: call, Event: waits(busy, 1, 0)}) // an error leaves the rest in order
 		if err := tel.Close(t.Context()); err != nil {
-			t.Errorf("%s: %v", c.env, err)
+			t.Errorf("Close with %s: got error %v, want none", c.env, err)
 		}
 	}
 }
