@@ -20,6 +20,7 @@ var house = []row{
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "internal/clock"},
+	{floor: 1, path: "internal/atomicfile"},
 	{floor: 1, path: "retry", uses: "fault fault/classify internal/clock policy"},
 	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
 	{floor: 1, path: "internal/coding"},
@@ -70,7 +71,7 @@ var house = []row{
 	{floor: 2, path: "store", uses: "store/internal/limit"},
 	{floor: 2, path: "store/storetest", uses: "store", parts: "github.com/google/go-cmp"},
 	{
-		floor: 2, path: "store/jetstream", uses: "store store/internal/blocks store/internal/disk store/internal/limit",
+		floor: 2, path: "store/jetstream", uses: "internal/atomicfile store store/internal/blocks store/internal/disk store/internal/limit",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "store/background", uses: "store retry"},
@@ -89,10 +90,10 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/operation/access internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "fault gateway conversation turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile fault gateway conversation turn"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
-	{floor: 3, path: "internal/operation/archive", uses: "store"},
+	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
@@ -100,11 +101,11 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/terminal/printable council fault llm policy turn"},
 	{
-		floor: 3, path: "internal/terminal/tui", uses: "store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
+		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "store store/jetstream retry conversation turn wire internal/terminal/printable internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "internal/atomicfile store store/jetstream retry conversation turn wire internal/terminal/printable internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/internal/disk"
 )
@@ -121,17 +122,13 @@ func checkFormat(dir, mode string) error {
 // holdsFormat1 reports whether a directory without a mark holds a store.
 func holdsFormat1(dir string) bool { return exists(dir, modeName) || exists(dir, dataName) }
 
-// writeMark replaces the mark in one step, so that a crash leaves no half of it.
+// writeMark writes the mark, so that not even a power failure leaves half of it.
 func writeMark(dir string, mark formatMark) error {
 	text, err := json.Marshal(mark)
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir, formatName)
-	if err := os.WriteFile(name+".new", append(text, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return atomicfile.Write(filepath.Join(dir, formatName), append(text, '\n'))
 }
 
 // Exists reports whether a directory holds a store, of any format.

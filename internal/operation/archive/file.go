@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -39,7 +40,7 @@ func OpenFile(name, id string) (*File, error) {
 		return nil, err
 	}
 	f := &File{file: file, talk: Conversation{ID: id}}
-	if err := errors.Join(f.lock(), f.read(), syncDir(filepath.Dir(name))); err != nil {
+	if err := errors.Join(f.lock(), f.read(), atomicfile.SyncDir(filepath.Dir(name))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), file.Close())
 	}
 	return f, nil
@@ -152,16 +153,3 @@ func (f *File) Close() error {
 
 // Remove closes the file and deletes it.
 func (f *File) Remove() error { return errors.Join(f.file.Close(), os.Remove(f.file.Name())) }
-
-// syncDir syncs a directory, so that a new file in it survives a crash.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) && !errors.Is(err, os.ErrPermission) {
-		return err // some file systems cannot
-	}
-	return nil
-}

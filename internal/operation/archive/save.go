@@ -5,10 +5,13 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 )
 
 // ErrOther means that the file exists with other content.
@@ -75,32 +78,21 @@ func load(path string) ([]byte, error) {
 }
 
 // replace writes a file atomically.
-func replace(path string, c Conversation, now time.Time) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func replace(path string, c Conversation, now time.Time) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
+	return atomicfile.Replace(path, func(to io.Writer) error {
+		z := gzip.NewWriter(to)
+		w, err := NewWriter(z, now)
 		if err != nil {
-			_ = errors.Join(f.Close(), os.Remove(f.Name()))
-		}
-	}()
-	z := gzip.NewWriter(f)
-	w, err := NewWriter(z, now)
-	if err != nil {
-		return err
-	}
-	for _, step := range []func() error{func() error { return w.Add(c) }, w.Close, z.Close, f.Sync, f.Close} {
-		if err := step(); err != nil {
 			return err
 		}
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+		for _, step := range []func() error{func() error { return w.Add(c) }, w.Close, z.Close} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 )
 
 const (
@@ -154,7 +155,7 @@ func (h *History) save() error {
 	if err != nil || text == nil {
 		return err
 	}
-	if err := replace(h.path, text); err != nil {
+	if err := atomicfile.Write(h.path, text); err != nil {
 		h.mu.Lock()
 		h.dirty = true
 		h.mu.Unlock()
@@ -172,25 +173,4 @@ func (h *History) text() ([]byte, error) {
 	}
 	h.dirty = false
 	return json.Marshal(record{version, h.born, h.upstreams, h.incidents})
-}
-
-// replace replaces a file atomically.
-func replace(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
 // summary is what a list shows of a conversation, in a file beside its store. It is valid until the store is
-// opened again, which changes the time of its lock. So it needs no sync: a stale one is recognized.
+// opened again, which changes the time of its lock.
 type summary struct {
 	View     conversation.View
 	WorkDir  string    // the working directory in which the conversation was created
@@ -43,11 +44,7 @@ func (s summary) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	next := filepath.Join(dir, summaryName+".next")
-	if err := os.WriteFile(next, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, filepath.Join(dir, summaryName))
+	return atomicfile.Write(filepath.Join(dir, summaryName), text)
 }
 
 // upToDate reports whether the store has not been opened since the summary was written.

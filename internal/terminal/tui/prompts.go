@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 )
 
 // Bounds of the prompt history.
@@ -55,10 +57,7 @@ func (p *promptHistory) rewrite() {
 	for _, prompt := range p.all {
 		text = append(text, jsonLine(prompt)...)
 	}
-	fresh := p.file + ".new"
-	if os.WriteFile(fresh, text, 0o600) == nil {
-		_ = os.Rename(fresh, p.file)
-	}
+	_ = atomicfile.Write(p.file, text) // otherwise the file stays longer than necessary
 }
 
 func jsonLine(text string) []byte {
