@@ -33,9 +33,9 @@ func (f *Folder) read(ctx context.Context, in reading) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	r := bufio.NewReaderSize(file, sniff)
+	r := bufio.NewReaderSize(contextReader{ctx, file}, sniff)
 	if head, _ := r.Peek(sniff); binary(head) {
-		return "", fmt.Errorf("%s is a binary file of %d bytes", name, info.Size())
+		return "", fmt.Errorf("%s is a binary file of %d bytes", visible(name), info.Size())
 	}
 	w := window{first: max(1, in.Offset), count: in.Limit}
 	if w.count <= 0 {
@@ -43,6 +43,19 @@ func (f *Folder) read(ctx context.Context, in reading) (string, error) {
 	}
 	w.first, w.count = min(w.first, math.MaxInt/2), min(w.count, math.MaxInt/2)
 	return w.read(ctx, r)
+}
+
+// contextReader reads until its context ends: a line may be as long as the disk is large.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	}
+	return r.Reader.Read(p)
 }
 
 func binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,15 +37,19 @@ func (f *Folder) search(ctx context.Context, in searching) (string, error) {
 	if _, err := path.Match(in.Files, ""); err != nil {
 		return "", fmt.Errorf("files: %w", err)
 	}
-	if _, err := f.root.Stat(start); err != nil {
+	info, err := f.root.Stat(start)
+	if err != nil {
 		return "", plain(start, err)
 	}
 	s := search{folder: f, pattern: pattern, files: in.Files}
-	err = fs.WalkDir(f.root.FS(), start, func(name string, d fs.DirEntry, err error) error {
-		return s.visit(ctx, name, d, err)
-	})
+	if err = s.visit(ctx, start, info.Mode()); errors.Is(err, errEnough) {
+		err = nil
+	}
 	return s.result(), err
 }
+
+// errEnough ends a search that has enough matches.
+var errEnough = errors.New("enough matches")
 
 // search is one search through a folder.
 type search struct {
@@ -55,18 +60,19 @@ type search struct {
 	out                           []byte
 	matches                       int // lines
 	searched, skipped, unreadable int // files; the skipped ones are binary or too large
+	large                         int // directories of which not all entries were read
 }
 
-func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err error) error {
+// visit searches a file, or a directory and all below it.
+func (s *search) visit(ctx context.Context, name string, mode fs.FileMode) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		s.unreadable++
+	case mode.IsDir() && path.Base(name) == history:
 		return nil
-	case d.IsDir() && d.Name() == history:
-		return fs.SkipDir
-	case !d.Type().IsRegular() || !s.wanted(d.Name()):
+	case mode.IsDir():
+		return s.visitDirectory(ctx, name)
+	case !mode.IsRegular() || !s.wanted(path.Base(name)):
 		return nil
 	}
 	text, err := s.folder.text(name)
@@ -80,6 +86,23 @@ func (s *search) visit(ctx context.Context, name string, d fs.DirEntry, err erro
 	}
 	s.searched++
 	return s.scan(name, text)
+}
+
+func (s *search) visitDirectory(ctx context.Context, name string) error {
+	all, rest, err := s.folder.entries(ctx, name)
+	if err != nil {
+		s.unreadable++
+		return ctx.Err()
+	}
+	if rest {
+		s.large++
+	}
+	for _, e := range all {
+		if err := s.visit(ctx, path.Join(name, e.Name()), e.Type()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wanted reports whether the file's name matches the request.
@@ -115,9 +138,9 @@ func (s *search) scan(name string, text []byte) error {
 			continue
 		}
 		if s.matches++; s.matches > found {
-			return fs.SkipAll
+			return errEnough
 		}
-		s.out = fmt.Appendf(s.out, "%s:%d: ", name, n)
+		s.out = fmt.Appendf(s.out, "%s:%d: ", visible(name), n)
 		s.out = appendLine(s.out, l[:min(len(l), excerpt)], max(0, len(l)-excerpt))
 	}
 	return nil
@@ -135,6 +158,9 @@ func (s *search) result() string {
 	}
 	if s.skipped > 0 {
 		fmt.Fprintf(&b, "[left out: %d files that are binary or above 4 MiB]\n", s.skipped)
+	}
+	if s.large > 0 {
+		fmt.Fprintf(&b, "[not searched: entries beyond the first %d of a directory, in %d directories]\n", entries, s.large)
 	}
 	if s.unreadable > 0 {
 		fmt.Fprintf(&b, "[could not be read: %d]\n", s.unreadable)
