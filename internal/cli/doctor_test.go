@@ -83,6 +83,9 @@ func TestDoctor_DamagedStore(t *testing.T) {
 	if status, text := call(t, "GET", url+"/-/warnings", ""); status != 200 || !strings.Contains(text, "1 acknowledged message was lost of conversation c1 from record 2 on") {
 		t.Errorf("GET warnings: got %d %s, want the loss", status, text)
 	}
+	if code, out, _ := run(t, append(env, "RIDETHROUGH_LISTEN="+strings.TrimPrefix(url, "http://")), "doctor", "--offline"); code != 1 || !strings.Contains(out, "from record 2 on") {
+		t.Errorf("doctor beside serve: got code %d and\n%swant 1 and the loss", code, out)
+	}
 	gateway.stop()
 	if code, out, _ := run(t, env, "doctor", "--offline"); code != 1 || !strings.Contains(out, "from record 2 on") || !strings.Contains(out, filepath.Join(dir, "losses")) {
 		t.Errorf("doctor after serve: got code %d and\n%swant 1 and the loss", code, out)

@@ -187,6 +187,13 @@ func (c *checked) repair(dir string) error {
 	return errors.Join(os.RemoveAll(consumers), blocks.RemoveSummaries(c.dir, !c.miscounts && len(c.report.Damaged) == 0))
 }
 
+// Losses returns the losses that opening the store in a directory has found, until an operator deletes the
+// file losses. The store may be open.
+func Losses(dir string) ([]store.Loss, error) {
+	all, _, err := readLosses(dir)
+	return all, err
+}
+
 // Inspection is what [Inspect] has found.
 type Inspection struct {
 	Losses  []store.Loss // that nothing has reported yet

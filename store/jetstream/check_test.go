@@ -510,3 +510,39 @@ func TestOpen_EndsWithItsContext(t *testing.T) {
 	storetest.WantError(t, "open with a context that has ended", err, enough)
 	wantStored(t, standalone(t, jetstream.Config{Dir: dir}), "opened again", "")
 }
+
+// What is kept beside the streams may be damaged as well. Then less is noticed, and nothing is made up.
+func TestInspect_DamageBesideTheStreamsIsNoLoss(t *testing.T) {
+	t.Parallel()
+	dir := writeStore(t)
+	spoil := map[string]func([]byte) []byte{
+		"flipped":   func(b []byte) []byte { b[len(b)/2] ^= 0x41; return b },
+		"first bit": func(b []byte) []byte { b[0] ^= 1; return b },
+		"half":      func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":     func([]byte) []byte { return nil },
+		"long line": func([]byte) []byte { return bytes.Repeat([]byte("x"), 1<<20) },
+	}
+	for _, name := range []string{"heads", "watermarks", "clean", logFiles + "/index.db", jobFiles + "/index.db", jobFiles + "/sched.db", jobFiles + "/thw.db", jobFiles + "/../obs/workers/o.dat", jobFiles + "/../meta.inf", logFiles + "/../meta.sum"} {
+		for how, do := range spoil {
+			copied := copyStore(t, dir)
+			file := filepath.Join(copied, filepath.FromSlash(name))
+			if data := read(t, file); len(data) > 0 {
+				writeFile(t, file, string(do(data)))
+			}
+			what := name + " " + how
+			if i := inspect(t, copied); len(i.Losses) > 0 || len(i.Damaged) > 0 {
+				t.Errorf("%s: got %+v, want no losses", what, i)
+			}
+			s, err := jetstream.Open(within(t), jetstream.Config{Dir: copied})
+			if err != nil {
+				t.Errorf("%s: open: %v", what, err)
+				continue
+			}
+			wantStored(t, s, what, "")
+			if h, err := s.Health(t.Context()); err != nil || len(h.Losses) > 0 {
+				t.Errorf("%s: health: got losses %v, %v; want none", what, h.Losses, err)
+			}
+			closeStore(t, s)
+		}
+	}
+}

@@ -59,7 +59,10 @@ func readHeads(dir string) (all map[string]head, lines int, err error) {
 		}
 		all[log] = h
 	}
-	return all, lines, scanner.Err()
+	if err := scanner.Err(); !errors.Is(err, bufio.ErrTooLong) { // the rest is no line that was written
+		return all, lines, err
+	}
+	return all, lines, nil
 }
 
 // formatHead returns a line: sequence number, added messages or 0 for the mark of a deletion, id, checksum.

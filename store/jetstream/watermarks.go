@@ -1,9 +1,11 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,14 +38,27 @@ func openWatermarks(dir string) (*watermarks, error) {
 		return nil, err
 	}
 	w := &watermarks{file: f}
-	var stored [16]byte
-	if _, err := f.ReadAt(stored[:], 0); err != nil && !errors.Is(err, io.EOF) {
+	stored := make([]byte, len(w.encode()))
+	n, err := f.ReadAt(stored, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, f.Close())
 	}
 	for i := range w.acked {
 		w.acked[i] = binary.LittleEndian.Uint64(stored[8*i:])
 	}
+	if n == len(stored) && !bytes.Equal(w.encode(), stored) { // earlier versions wrote no checksum
+		w.acked = [2]uint64{}
+	}
 	return w, nil
+}
+
+// encode returns the watermarks with a checksum.
+func (w *watermarks) encode() []byte {
+	var data []byte
+	for _, seq := range w.acked {
+		data = binary.LittleEndian.AppendUint64(data, seq)
+	}
+	return binary.LittleEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
 }
 
 // raise notes an acknowledged sequence number.
@@ -57,9 +72,7 @@ func (w *watermarks) raise(stream string, seq uint64) {
 
 func (w *watermarks) set(i int, seq uint64) {
 	w.acked[i] = seq
-	var data [8]byte
-	binary.LittleEndian.PutUint64(data[:], seq)
-	_, w.writeErr = w.file.WriteAt(data[:], int64(8*i))
+	_, w.writeErr = w.file.WriteAt(w.encode(), 0)
 }
 
 // of returns the highest acknowledged sequence number of a stream.

@@ -181,6 +181,11 @@ func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	dir, _ := c.storing.Dir()
 	holder, _ := os.ReadFile(filepath.Join(dir, "lock"))
 	c.say("store", doctor.OK, "process %s uses %s; its logs can be read when the process has ended", strings.TrimSpace(string(holder)), dir)
+	losses, err := jetstream.Losses(dir)
+	if err != nil {
+		c.say("store", doctor.Problem, "%v", err)
+	}
+	c.found = append(c.found, doctor.Losses(losses)...)
 	listen := t.Config.Listen
 	if listen == "" {
 		listen = config.DefaultListen
