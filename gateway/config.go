@@ -91,7 +91,7 @@ type Fallback struct {
 // can follow. Those that wait are compressed. What exceeds the memory goes to a file, which has no name and ends
 // with the process. A request that exceeds the disk too is answered with 503.
 type Spool struct {
-	Memory int64  // in bytes; 0: 64 MiB
+	Memory int64  // in bytes; 0: 64 MiB, or a quarter of Go's memory limit if that is less
 	Disk   int64  // in bytes; 0: 2 GiB
 	Dir    string // of the file; "": os.TempDir()
 }

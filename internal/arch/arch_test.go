@@ -125,6 +125,7 @@ var house = []row{
 		floor: 3, path: "internal/server",
 		uses: "internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
+	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy turn",
@@ -165,7 +166,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli",
-		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/cgroup internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},

@@ -18,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
+	"github.com/ridethrough/ridethrough/internal/operation/cgroup"
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
@@ -25,6 +26,7 @@ import (
 // Main runs the program on the process's own arguments and files. The first SIGINT or SIGTERM shuts the
 // command down in order, a second one ends the process at once.
 func Main() int {
+	cgroup.LimitMemory(os.DirFS("/"), os.Getenv)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

@@ -218,6 +218,7 @@ func TestConversations_RefuseInvalidRequests(t *testing.T) {
 			{400, "invalid-input", "POST", "", `{"id":"a b","model":"acme/large"}`, nil},
 			{400, "invalid-input", "POST", "", `{"id":"c2","mode":"acme/large"}`, nil},
 			{400, "invalid-input", "POST", "", `{"id":"c2","patienceMs":-1}`, nil},
+			{400, "invalid-input", "POST", "", `{"id":"c2","patienceMs":9223372036855}`, nil}, // a duration would overflow
 			{400, "invalid-input", "POST", "", `{"id":"c2"} {}`, nil},
 			{400, "invalid-input", "POST", "", `{"id":`, nil},
 			{400, "invalid-input", "POST", "/c1/turns", "", nil},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -19,7 +20,7 @@ var ErrFull = errors.New("memory and disk have no room for the request")
 
 // Limits bounds what a spool takes.
 type Limits struct {
-	Memory int64  // in bytes, of all bodies together; 0: 64 MiB
+	Memory int64  // in bytes, of all bodies together; 0: 64 MiB, or a quarter of Go's memory limit if that is less
 	Disk   int64  // in bytes; 0: 2 GiB
 	Dir    string // of the file; "": os.TempDir()
 }
@@ -48,7 +49,7 @@ type stored struct {
 // Configure sets the bounds. What is kept already stays where it is.
 func (s *Spool) Configure(l Limits) {
 	if l.Memory == 0 {
-		l.Memory = defaultMemory
+		l.Memory = min(defaultMemory, debug.SetMemoryLimit(-1)/4) // which only reads it
 	}
 	if l.Disk == 0 {
 		l.Disk = defaultDisk

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,15 @@ func TestSpool_AllBodiesStayWithinTheBudget(t *testing.T) {
 			t.Errorf("body %d is another", i)
 		}
 		b.Release()
+	}
+}
+
+func TestSpool_DefaultIsAQuarterOfALowMemoryLimit(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(40 << 20))
+	s := newSpool(t, spool.Limits{})
+	defer keep(t, s, noise(20<<20)).Release()
+	if memory, disk := s.Used(); memory > 10<<20 || disk == 0 {
+		t.Errorf("%d bytes in memory and %d on disk, want at most a quarter of 40 MiB in memory", memory, disk)
 	}
 }
 

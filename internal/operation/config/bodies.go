@@ -16,7 +16,7 @@ type spool struct {
 func spools() codec[spool] {
 	return object(
 		schema{name: "spool", about: "What request bodies may take, all together.", expected: "memory, disk and dir"}, nil,
-		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"The memory for bodies that arrive, are sent or wait. Those that wait are compressed. The rest goes to disk.", "64MiB", ""}),
+		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"The memory for bodies that arrive, are sent or wait. Those that wait are compressed. The rest goes to disk. The default is less where the memory limit (GOMEMLIMIT) is below 256 MiB: a quarter of it.", "64MiB", ""}),
 		newField("disk", size(), func(s *spool) *int64 { return &s.disk }, fieldDoc{"The size of the spool file. A request that does not fit is rejected with status 503 and Retry-After.", "2GiB", ""}),
 		newField("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, fieldDoc{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
 	)
