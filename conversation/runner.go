@@ -7,6 +7,9 @@
 //
 // The package works with any [store.Store]. Config.Agent returns the agent, and
 // with it the model and the tools, of a conversation.
+//
+// It has many files because log, queue, worker, waits and outages share one runner and its locks; none of them
+// is of use without the others.
 package conversation
 
 import (

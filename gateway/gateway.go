@@ -7,6 +7,9 @@
 // failure in the API's own form once the headers are out. It coalesces a request that is sent again, fails
 // over to another upstream, and ends everything when the client disconnects. A request for no answer is
 // proxied.
+//
+// It has many files because a request has many stations, each in a file of its own that no other package
+// needs: reading, coalescing, failover, keepalive, redaction, answer.
 package gateway
 
 import (

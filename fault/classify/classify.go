@@ -3,7 +3,7 @@
 //
 // A [Classifier] asks its judges in order; the first that knows decides: the user's own, then structured
 // fields, the status, the connection's error, and last the wording. What each vendor's errors mean is in
-// one table per vendor, each in a file of its own, which is why the package has so many files. It has no
+// one table per vendor, each in a file of its own, which is why the package has many files. It has no
 // clock: the caller passes the time in, against which it reads reset instants.
 package classify
 

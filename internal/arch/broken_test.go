@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -126,6 +127,23 @@ func TestRules_EachCatchesItsViolation(t *testing.T) {
 	delete(unproved, "rows only go down") // about the table alone: see below
 	for name := range unproved {
 		t.Errorf("%s: no case breaks it", name)
+	}
+}
+
+func TestComments_ManyFilesNeedAReason(t *testing.T) {
+	module := fstest.MapFS{"box/box.go": {Data: []byte("// Package box is a test.\npackage box")}}
+	for i := range 15 {
+		module[fmt.Sprintf("box/x%d.go", i)] = &fstest.MapFile{Data: []byte("package box")}
+	}
+	for _, want := range []string{"box: 16 files, and its comment does not say why it has many files", ""} {
+		files, err := read(module)
+		if err != nil {
+			t.Fatalf("read: %v", err)
+		}
+		if got := strings.Join(comments(files), "\n"); got != want {
+			t.Errorf("16 files: got %q, want %q", got, want)
+		}
+		module["box/box.go"].Data = []byte("// Package box is a test. It has\n// many files because of this.\npackage box")
 	}
 }
 

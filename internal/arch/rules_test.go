@@ -253,13 +253,20 @@ func inits(s source) (broken []string) {
 
 // comments wants a package comment in every package.
 func comments(t tree) (broken []string) {
-	said := map[string]bool{}
+	said, files := map[string]string{}, map[string]int{}
 	for _, s := range t {
-		said[s.pkg()] = said[s.pkg()] || !s.test() && s.Doc.Text() != ""
+		said[s.pkg()] += ""
+		if !s.test() {
+			said[s.pkg()] += s.Doc.Text()
+			files[s.pkg()]++
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(said)) {
-		if !said[p] {
+		switch {
+		case said[p] == "":
 			broken = append(broken, p+": no package comment")
+		case files[p] > 15 && !strings.Contains(strings.Join(strings.Fields(said[p]), " "), "many files"):
+			broken = append(broken, fmt.Sprintf("%s: %d files, and its comment does not say why it has many files", p, files[p]))
 		}
 	}
 	return broken

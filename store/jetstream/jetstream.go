@@ -1,6 +1,9 @@
 // Package jetstream implements package store on NATS JetStream: on a server inside this process that stores
 // in a directory ([Open]), alone or as a node of a cluster, or on remote servers ([Dial]). It is the only
 // package that links a NATS server.
+//
+// It has many files: one for each part of the contract, and those that check a directory before the server
+// reads it.
 package jetstream
 
 import (

@@ -12,6 +12,8 @@
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
 // where a reset is a real TCP reset. [Provider.Transport] reaches it in memory, so
 // that in a testing/synctest bubble an hour of silence takes no time.
+//
+// It has many files because each API and each way to fail has its own.
 package simulator
 
 import "time"

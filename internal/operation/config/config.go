@@ -4,6 +4,8 @@
 // The file is optional. All its mistakes are reported at once, with their lines, and a file with a mistake is
 // not used. Each field is described once, by a codec that reads it, shows it, and yields its schema and its
 // part of the manual. The file does not contain keys, only where they are stored.
+//
+// It has many files because each part of the file has its fields and codecs in a file of its own.
 package config
 
 import (

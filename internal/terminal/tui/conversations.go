@@ -2,6 +2,8 @@
 // recovery. It takes prompts meanwhile and never loses them.
 //
 // Where conversations are stored and which process runs them is up to the [Conversations] it is given.
+//
+// It has many files because each view, each key's command and the Markdown are parts of one bubbletea model.
 package tui
 
 import (
