@@ -77,7 +77,7 @@ func TestConfigShow_Precedence(t *testing.T) {
 	code, out, errs := run(t, env, "config", "show", "--origin", "--log", "error", "--upstream", "openai=https://d.example/v1")
 	shown := strings.Join(strings.Fields(out), " ")
 	for _, want := range []string{
-		"listen: 127.0.0.1:1 # config.yaml:1", "policy: simple # RIDETHROUGH_POLICY", "log: error # --log", "memory: 128MiB # default",
+		"listen: 127.0.0.1:1 # config.yaml:1", "policy: simple # RIDETHROUGH_POLICY", "log: error # --log", "memory: 64MiB # default",
 		"env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN", "url: https://d.example/v1 # --upstream", "url: https://c.example/v1 # RIDETHROUGH_UPSTREAM_MY_OWN_ONE",
 	} {
 		if !strings.Contains(shown, want) {

@@ -117,7 +117,7 @@ func (m *model) printFarewell(out io.Writer) {
 		return
 	}
 	if command := m.Resume(m.conv.ID()); command != "" {
-		fmt.Fprintf(out, "%s\n", m.paint.faint("To resume: "+command))
+		fmt.Fprintf(out, "%s\n", m.paint.faint("To resume: "+printable.Text(command)))
 	}
 }
 

@@ -51,10 +51,10 @@ func (ps *plainSession) waitFor(left time.Duration) {
 // unlimitedWidth is the width of an output without columns.
 const unlimitedWidth = 1 << 30
 
-// line writes a line of ours, on a row of its own.
+// line writes a line of ours, on a row of its own. It may quote names and errors of a server.
 func (ps *plainSession) line(text string) {
 	ps.finishLine()
-	ps.put(ps.paint.encode(text) + "\n")
+	ps.put(ps.paint.encode(printable.Text(text)) + "\n")
 }
 
 // write writes part of an answer.

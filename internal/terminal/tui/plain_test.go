@@ -1,8 +1,10 @@
 package tui_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/tool"
@@ -184,5 +187,32 @@ func TestPlain_EndsWhenTheOutputIsClosed(t *testing.T) {
 			t.Errorf("Run: got %v, want ErrClosedPipe", err)
 		}
 		_ = w.Close()
+	})
+}
+
+// hostileList lists a conversation whose names a terminal would obey.
+type hostileList struct{ tui.Conversations }
+
+func (hostileList) List(context.Context) iter.Seq2[tui.Entry, error] {
+	return func(yield func(tui.Entry, error) bool) {
+		const name = "x\x1b[2J\u202ey"
+		yield(tui.Entry{View: conversation.View{ID: name, Settings: conversation.Settings{Title: name}}}, nil)
+	}
+}
+
+func TestPlain_NamesOfAServerArePrintable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(newService(t))
+		c.Conversations = hostileList{c.Conversations}
+		p := startPlain(t, c)
+		p.line("/resume")
+		_ = p.in.Close()
+		if err := <-p.end; err != nil {
+			t.Errorf("Run: got error %v, want none", err)
+		}
+		got := p.said()
+		if i := strings.IndexFunc(got, func(r rune) bool { return !printable.Is(r) }); i >= 0 || strings.Count(got, "x␛[2Jy") != 2 {
+			t.Errorf("list: got %q, want two printable names", got)
+		}
 	})
 }

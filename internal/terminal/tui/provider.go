@@ -110,7 +110,7 @@ func (m *model) failureText(e turn.Error) []string {
 	lines = append(lines, "  Nothing is lost: the conversation is kept. r tries again.")
 	if m.conv != nil {
 		if command := m.Resume(m.conv.ID()); command != "" {
-			lines = append(lines, "  To resume: "+command)
+			lines = append(lines, "  To resume: "+printable.Text(command))
 		}
 	}
 	return lines
