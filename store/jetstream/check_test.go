@@ -355,18 +355,30 @@ func wantTruncated(t *testing.T, what, dir string, lost map[string]uint64) {
 func TestOpen_WithoutHeadsCountsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir := writeStore(t)
-	for _, name := range []string{"heads", "clean"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatalf("remove %s: %v", name, err)
-		}
+	if err := os.Remove(filepath.Join(dir, "clean")); err != nil {
+		t.Fatalf("remove the file: %v", err)
 	}
 	name := filepath.Join(dir, logFiles, "1.blk")
 	whole := read(t, name)
 	writeFile(t, name, string(whole[:len(whole)-7]))
-	got := inspect(t, dir).Losses
-	want := []store.Loss{{Messages: 1, First: 9, Last: 9}}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Loss{}, "Noticed")); diff != "" {
-		t.Errorf("losses (-want +got):\n%s", diff)
+	for _, heads := range []string{"missing", "empty", "old"} {
+		copied := copyStore(t, dir)
+		file := filepath.Join(copied, "heads")
+		text := string(read(t, file))
+		switch heads {
+		case "missing":
+			if err := os.Remove(file); err != nil {
+				t.Fatalf("remove the heads: %v", err)
+			}
+		case "empty":
+			writeFile(t, file, "")
+		case "old":
+			writeFile(t, file, text[:strings.Index(text, "\n")+1])
+		}
+		want := []store.Loss{{Messages: 1, First: 9, Last: 9}}
+		if diff := cmp.Diff(want, inspect(t, copied).Losses, cmpopts.IgnoreFields(store.Loss{}, "Noticed")); diff != "" {
+			t.Errorf("heads %s: losses (-want +got):\n%s", heads, diff)
+		}
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // lossesName is the file of a directory that reports losses until an operator deletes it: a line of JSON each.
 const lossesName = "losses"
 
-// noteLosses adds losses to the file of a directory.
-func noteLosses(dir string, all []store.Loss) error {
+// addLosses adds losses to the file of a directory.
+func addLosses(dir string, all []store.Loss) error {
 	if len(all) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 
 const (
 	user         = "ridethrough"
-	startTimeout = time.Minute     // a store of a million scheduled jobs opens in four seconds
+	startTimeout = 5 * time.Minute // a store of a million scheduled jobs opens in four seconds, but disks differ
 	stopTimeout  = 5 * time.Second // of a server that is to stop while it starts
 	memoryLimit  = 64 << 20        // of entries and of the server's other streams in memory
 )

@@ -102,7 +102,7 @@ func (b *backend) checkWatermarks(ctx context.Context) error {
 			continue
 		}
 		lost := store.Loss{Noticed: time.Now().UTC(), Jobs: name == jobStream, First: last + 1, Last: acked, Messages: acked - last}
-		if err := noteLosses(b.server.capacity.dir, []store.Loss{lost}); err != nil {
+		if err := addLosses(b.server.capacity.dir, []store.Loss{lost}); err != nil {
 			return err
 		}
 		w.lower(i, last)
