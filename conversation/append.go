@@ -25,6 +25,9 @@ func (r *Runner) catchUp(ctx context.Context, l *log) error {
 	if err != nil {
 		return err
 	}
+	if end.N < l.at.N || end.N == l.at.N && end.Hash != l.at.Hash { // the store has lost some
+		return &store.Damage{Conversation: l.id, N: end.N + 1, Why: "records are gone that were there before"}
+	}
 	for _, rec := range records {
 		if err := l.apply(rec); err != nil {
 			return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}

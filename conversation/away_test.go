@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
@@ -107,6 +108,48 @@ func TestRunner_FollowsFeedsAgain(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got, want := parkedTurns(second), parkedTurns(first); got != want || !strings.Contains(got, "t1") {
 			t.Errorf("waits: got %s, want %s", got, want)
+		}
+	})
+}
+
+// emptiedStore is a store that has lost everything, until now.
+type emptiedStore struct {
+	store.Store
+	now store.Store
+}
+
+func (e *emptiedStore) End(ctx context.Context, c string) (store.Position, error) {
+	return e.now.End(ctx, c)
+}
+
+func (e *emptiedStore) Read(ctx context.Context, c string, after int64) iter.Seq2[store.Record, error] {
+	return e.now.Read(ctx, c, after)
+}
+
+func (e *emptiedStore) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
+	return e.now.Append(ctx, c, at, records...)
+}
+
+// What a runner remembers of a conversation must not go on in a log that has lost its beginning.
+func TestRunner_LostLogIsNotContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, llmtest.Says("hi"))
+		e := &emptiedStore{h.engine, h.engine}
+		h.config.Store = e
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		time.Sleep(time.Minute)
+		empty := store.Memory()
+		defer empty.Close(t.Context())
+		e.now = empty
+		for _, want := range []string{"is damaged from record 1 on: records are gone that were there before", conversation.ErrNotFound.Error()} {
+			if _, err := runner.Submit(t.Context(), c, "", "again"); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("submit: got error %v, want %q", err, want)
+			}
+		}
+		if all := kinds(t, empty, c); len(all) != 0 {
+			t.Errorf("the empty store has records %q, want none", all)
 		}
 	})
 }

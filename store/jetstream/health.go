@@ -23,7 +23,8 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 	defer done()
 	var h store.Health
 	err = b.attempt(ctx, func(ctx context.Context) error {
-		h = store.Health{Mode: b.mode(), Server: b.nc.ConnectedServerVersion(), Warnings: b.streams.warnings()}
+		h = store.Health{Mode: b.mode(), Server: b.nc.ConnectedServerVersion()}
+		b.streams.addHealth(&h)
 		if err := b.addLogs(ctx, &h); err != nil {
 			return err
 		}

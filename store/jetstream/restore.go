@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // streamStates are what is known of the streams. A server that comes back without a stream, or with an
@@ -17,7 +20,8 @@ type streamStates struct {
 
 	mu     sync.Mutex
 	known  map[string]streamState // by name
-	losses []string               // in sentences
+	losses []store.Loss           // of records and jobs
+	shared string                 // when entries were lost last, as a warning; "": never
 }
 
 // streamState is the last known state of a stream.
@@ -44,33 +48,43 @@ func (s *streamStates) raise(name string, seq uint64) {
 	}
 }
 
-// replace notes the state of a stream and returns the former one.
-func (s *streamStates) replace(name string, info *jetstream.StreamInfo) (former streamState) {
+// state returns what is known of a stream.
+func (s *streamStates) state(name string) streamState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[name]
+}
+
+// replace notes another state of a stream.
+func (s *streamStates) replace(name string, info *jetstream.StreamInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
 		s.known = map[string]streamState{}
 	}
-	former = s.known[name]
 	s.known[name] = streamState{info.Created, info.State.LastSeq}
-	return former
 }
 
 // addLoss notes a loss for the health.
-func (s *streamStates) addLoss(text string) {
+func (s *streamStates) addLoss(name string, l store.Loss) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.losses) == maxLosses {
-		s.losses = s.losses[1:]
+	if name == kvStream {
+		s.shared = l.Noticed.Format(time.RFC3339) + ": the NATS servers restarted and forgot the outages that processes share"
+		return
 	}
-	s.losses = append(s.losses, text)
+	l.Jobs = name == jobStream
+	s.losses = append(s.losses[max(0, len(s.losses)-maxLosses+1):], l)
 }
 
-// warnings returns the losses.
-func (s *streamStates) warnings() []string {
+// addHealth adds the losses.
+func (s *streamStates) addHealth(h *store.Health) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.losses...)
+	h.Losses = slices.Clone(s.losses)
+	if s.shared != "" {
+		h.Warnings = append(h.Warnings, s.shared)
+	}
 }
 
 const (
@@ -115,8 +129,10 @@ func (b *backend) restoreStreams(ctx context.Context) error {
 	})
 }
 
-// restoreStream creates a stream if the servers no longer have it, and reports what it has lost.
+// restoreStream creates a stream if the servers no longer have it, and reports what it has lost: of the state
+// that was known before the servers were asked, as others may write meanwhile.
 func (b *backend) restoreStream(ctx context.Context, c jetstream.StreamConfig) error {
+	former := b.streams.state(c.Name)
 	stream, err := b.js.Stream(ctx, c.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.createStream(ctx, c)
@@ -125,21 +141,25 @@ func (b *backend) restoreStream(ctx context.Context, c jetstream.StreamConfig) e
 		return err
 	}
 	now := stream.CachedInfo()
-	former := b.streams.replace(c.Name, now)
-	switch lost := former.last; {
-	case lost > 0 && !now.Created.Equal(former.created):
-		b.reportLoss(c.Name, fmt.Sprintf("all of it, up to message %d", lost))
-	case lost > now.State.LastSeq:
-		b.reportLoss(c.Name, fmt.Sprintf("messages %d to %d", now.State.LastSeq+1, lost))
+	anew := !now.Created.Equal(former.created)
+	if !anew && now.State.LastSeq >= former.last {
+		b.streams.raise(c.Name, now.State.LastSeq)
+		return nil
+	}
+	b.streams.replace(c.Name, now)
+	switch {
+	case !anew:
+		b.reportLoss(c.Name, now.State.LastSeq+1, former.last)
+	case former.last > 0:
+		b.reportLoss(c.Name, 1, former.last)
 	}
 	return nil
 }
 
 // reportLoss reports that the servers have lost messages of a stream.
-func (b *backend) reportLoss(name, messages string) {
-	b.log.Warn("the NATS servers have lost what a stream stored", "stream", name, "contents", contents(name), "lost", messages)
-	b.streams.addLoss(fmt.Sprintf("%s: the NATS servers have lost %s (stream %s: %s)",
-		time.Now().UTC().Format(time.RFC3339), contents(name), name, messages))
+func (b *backend) reportLoss(name string, first, last uint64) {
+	b.log.Warn("the NATS servers have lost what a stream stored", "stream", name, "contents", contents(name), "first", first, "last", last)
+	b.streams.addLoss(name, store.Loss{Noticed: time.Now().UTC(), First: first, Last: last, Messages: last - first + 1})
 }
 
 // contents returns what a stream stores.
