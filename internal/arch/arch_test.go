@@ -65,7 +65,7 @@ var house = []row{
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},
 	{
-		floor: 2, path: "store/internal/blocks", // of the parts of a NATS server that it reads
+		floor: 2, path: "store/internal/blocks", uses: "internal/atomicfile",
 		parts: "github.com/minio/highwayhash",
 	},
 	{floor: 2, path: "store", uses: "store/internal/limit"},

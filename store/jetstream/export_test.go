@@ -2,6 +2,8 @@ package jetstream
 
 import (
 	"context"
+	"errors"
+	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -51,4 +53,32 @@ func JoinParts(headers []string, data []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// OpenHeads opens the heads of a new directory, and returns what notes one and what closes them.
+func OpenHeads(t testing.TB, dir string) (note func(log string, last uint64, messages int), closeHeads func()) {
+	t.Helper()
+	h, err := openHeads(dir, nil)
+	if err != nil {
+		t.Fatalf("open heads: %v", err)
+	}
+	return h.note, func() {
+		if err := errors.Join(h.failure(), h.close()); err != nil {
+			t.Errorf("close heads: %v", err)
+		}
+	}
+}
+
+// ReadHeads returns the last sequence number and the number of messages of each log.
+func ReadHeads(t testing.TB, dir string) map[string][2]uint64 {
+	t.Helper()
+	all, _, err := readHeads(dir)
+	if err != nil {
+		t.Fatalf("read heads: %v", err)
+	}
+	pairs := map[string][2]uint64{}
+	for log, h := range all {
+		pairs[log] = [2]uint64{h.last, h.messages}
+	}
+	return pairs
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 )
 
 // heads stores, beside the streams, how many messages each log has and which is the last, so that a loss is
@@ -90,16 +93,19 @@ func openHeads(dir string, all map[string]head) (*heads, error) {
 
 // replace writes the file anew, in one step.
 func (h *heads) replace(all map[string]head) error {
-	f, err := os.Create(h.name + ".new")
+	err := atomicfile.Replace(h.name, func(to io.Writer) error {
+		w := bufio.NewWriter(to)
+		for _, log := range slices.Sorted(maps.Keys(all)) {
+			_, _ = w.WriteString(formatHead(log, all[log])) // Flush returns the error
+		}
+		return w.Flush()
+	})
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
-	for _, log := range slices.Sorted(maps.Keys(all)) {
-		_, _ = w.WriteString(formatHead(log, all[log])) // Flush returns the error
-	}
-	if err := errors.Join(w.Flush(), f.Sync(), os.Rename(h.name+".new", h.name)); err != nil {
-		return errors.Join(err, f.Close())
+	f, err := os.OpenFile(h.name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
 	}
 	_ = h.close()
 	h.file, h.lines, h.limit = f, len(all), max(100_000, 4*len(all))

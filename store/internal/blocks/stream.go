@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/atomicfile"
 )
 
 // fileBound is the largest file that is read: a server begins another at 8 MiB.
@@ -255,22 +257,10 @@ func replace(name, moved string, data []byte) error {
 	if len(data) == 0 {
 		return os.Rename(name, moved)
 	}
-	if err := writeSynced(name+".new", data); err != nil {
-		return err
-	}
 	if os.Link(name, moved) != nil {
 		if err := os.Rename(name, moved); err != nil {
 			return err
 		}
 	}
-	return os.Rename(name+".new", name)
-}
-
-func writeSynced(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	return atomicfile.Write(name, data)
 }
