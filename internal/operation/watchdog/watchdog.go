@@ -108,8 +108,11 @@ func (w *Watchdog) Frozen() string {
 			names = append(names, l.name)
 		}
 	}
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return ""
+	case 1:
+		return fmt.Sprintf("%s has not moved for %v; restart the program", names[0], limit*Interval)
 	}
-	return fmt.Sprintf("%s has not moved for %v; restart the program", strings.Join(names, " and "), limit*Interval)
+	return fmt.Sprintf("%s have not moved for %v; restart the program", strings.Join(names, " and "), limit*Interval)
 }
