@@ -19,20 +19,50 @@ func (r *Runner) load(ctx context.Context, id string) (*log, error) {
 	return l, l.check()
 }
 
-// catchUp reads what has been appended since.
+// catchUp reads what has been appended since. What the store has lost of it is noted.
 func (r *Runner) catchUp(ctx context.Context, l *log) error {
-	records, end, err := store.Load(ctx, r.Store, l.id, l.at.N)
-	if err != nil {
-		return err
-	}
-	if end.N < l.at.N || end.N == l.at.N && end.Hash != l.at.Hash { // the store has lost some
-		return &store.Damage{Conversation: l.id, N: end.N + 1, Why: "records are gone that were there before"}
-	}
-	for _, rec := range records {
-		if err := l.apply(rec); err != nil {
-			return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
+	for {
+		records, end, err := store.Load(ctx, r.Store, l.id, l.at.N)
+		d, damaged := errors.AsType[*store.Damage](err)
+		switch {
+		case err != nil && !damaged:
+			return err
+		case err == nil && (end.N < l.at.N || end.N == l.at.N && l.at.Hash != "" && end.Hash != l.at.Hash): // the store has lost some
+			return &store.Damage{Conversation: l.id, N: end.N + 1, Why: "records are gone that were there before"}
+		}
+		for _, rec := range records {
+			if err := l.apply(rec); err != nil {
+				return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
+			}
+			l.at = store.Position{N: rec.N}
+		}
+		if !damaged {
+			l.at = end
+			return nil
+		}
+		if err := r.passDamage(ctx, l, d); err != nil {
+			return err
 		}
 	}
+}
+
+// passDamage notes what is lost, and goes to where the log can be read on.
+func (r *Runner) passDamage(ctx context.Context, l *log, d *store.Damage) error {
+	again := len(l.lost) > 0 && l.lost[len(l.lost)-1].Next == d.Next
+	if d.Next > l.at.N && !again {
+		l.lose(*d, time.Time{})
+		l.at = store.Position{N: d.Next - 1}
+		return nil
+	}
+	end, err := r.Store.End(ctx, l.id) // nothing behind it can be read
+	switch {
+	case err != nil:
+		return err
+	case end.N < d.N:
+		return d
+	}
+	d.Next = end.N + 1
+	l.lose(*d, time.Time{})
 	l.at = end
 	return nil
 }

@@ -53,6 +53,7 @@ type reader struct {
 	after  int64 // what the caller has seen
 	yield  func(wire.Event, error) bool
 	wait   store.Record // of the wait that the turn is in; zero: it is in none
+	passed int64        // where the log could be read on behind the last damage
 	works  int64        // the number of the last record of a worker: what passed by before it is stale
 }
 
@@ -82,6 +83,9 @@ func (f *reader) read(ctx context.Context, end int64) error {
 		return nil
 	}
 	for record, err := range f.runner.Store.Read(ctx, f.id, f.at) {
+		if d, damaged := errors.AsType[*store.Damage](err); damaged {
+			return f.passDamage(ctx, d, end)
+		}
 		if err == nil {
 			err = f.take(record)
 		}
@@ -92,7 +96,24 @@ func (f *reader) read(ctx context.Context, end int64) error {
 			return nil
 		}
 	}
-	return &store.Damage{Conversation: f.id, N: f.at + 1, Why: "missing"}
+	return f.passDamage(ctx, &store.Damage{Conversation: f.id, N: f.at + 1}, end)
+}
+
+// passDamage yields that records are lost, and reads on behind them.
+func (f *reader) passDamage(ctx context.Context, d *store.Damage, end int64) error {
+	if d.Next <= f.at || d.Next == f.passed {
+		d.Next = end + 1 // nothing behind it can be read
+	}
+	f.passed = d.Next
+	first, last := max(d.N, f.at+1), d.Next-1
+	f.at, f.works, f.wait = last, last, store.Record{}
+	if first <= last && last > f.after {
+		lost := wire.RecordLost{ConversationID: f.id, First: first, Last: last}
+		if !f.yield(wire.Event{Seq: last, Time: time.Now(), Body: lost}, nil) {
+			return errUnread
+		}
+	}
+	return f.read(ctx, end)
 }
 
 // take notes a record, and yields its event if there is one that the caller has not seen.
@@ -138,7 +159,7 @@ func public(kind string) bool {
 // aside reports whether a record leaves the answer in progress and its wait as they are.
 func aside(kind string) bool {
 	switch kind {
-	case created, changed, steers, inputQueued, inputRemoved, survived, abortRequested:
+	case created, changed, steers, inputQueued, inputRemoved, survived, abortRequested, wire.Type(wire.RecordLost{}):
 		return true
 	}
 	return false

@@ -20,6 +20,8 @@ type payload struct {
 	Turn  string `json:"turn"`
 	Woken bool   `json:"woken,omitzero"` // before its time
 	Now   bool   `json:"now,omitzero"`   // because a user asked for it: the breaker does not delay it
+
+	Lost time.Time `json:"lost,omitzero"` // when jobs were lost: a worker that claimed the turn before has none
 }
 
 // newJob makes a job for a turn.
@@ -65,9 +67,11 @@ func (r *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 		return err
 	}
 	switch {
-	case l.now.id == e.Turn && l.now.held && l.now.job != e.ID:
+	case l.now.id == e.Turn && l.now.held && l.now.job != e.ID && !l.now.claimed.Before(e.Lost):
 		return nil // its worker has a job of its own, which comes again if that dies
 	case l.now.id == e.Turn:
+	case l.now.lost:
+		return r.Store.Enqueue(ctx, newJob(l.id, l.now.id, payload{Lost: time.Now()}))
 	case !l.idle():
 		return nil // this one comes when that one is sealed
 	case !l.waits(e.Turn), l.inputs[0].ID != e.Turn:
@@ -100,7 +104,7 @@ func (r *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	if l.now.abort {
 		return r.runWorker(ctx, w)
 	}
-	if due := l.due(); !e.Woken && time.Now().Before(due) {
+	if due := l.due(); !e.Woken && !l.now.lost && time.Now().Before(due) {
 		if w := l.wait(); w != nil {
 			r.noteWait(ctx, *w)
 			defer r.parked.add(w.Name.Provider, l.id, e.Turn)

@@ -34,6 +34,9 @@ func viewOfHead(head store.Head) (v View, ok bool, err error) {
 			return v, true, err
 		}
 	}
+	if head.First.N > 1 { // those before it are lost
+		l.born = head.First.Time
+	}
 	if l.check() != nil {
 		return v, false, nil
 	}

@@ -34,6 +34,11 @@ type log struct {
 	inputs []Input         // that wait for their turn
 	known  map[string]bool // ids of all inputs there have ever been
 	now    current         // the turn in progress
+
+	lost    []store.Damage // what the store has lost of the record
+	gap     bool           // and no record of a worker has come since
+	doubt   []string       // the inputs whose turns may have been in what was lost
+	noticed time.Time      // when the store has noticed the last loss that the record tells of; zero: it tells of none
 }
 
 // current is the turn in progress.
@@ -53,6 +58,7 @@ type current struct {
 	proven  bool       // that worker did not die soon after that
 	job     string     // the id of that worker's job
 	abort   bool
+	lost    bool         // a part of its record was lost
 	metrics turn.Metrics // of what has passed
 }
 
@@ -68,11 +74,15 @@ func (l *log) apply(r store.Record) error {
 // fold applies a record with this content.
 func (l *log) fold(r store.Record, content any) {
 	l.touched = r.Time
+	l.passGap(r)
 	switch c := content.(type) {
 	case creation:
 		l.born, l.settings = r.Time, c.Settings
 	case wire.ConversationChanged:
 		l.settings, l.changed = c.Settings, true
+	case wire.RecordLost:
+		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
+		l.noticed = c.Noticed
 	case wire.InputQueued:
 		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time})
 	case wire.InputRemoved:
@@ -115,6 +125,7 @@ func (l *log) progress(r store.Record, n note) {
 		l.begin(r.Turn)
 		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, time.Time{}, true
 		l.now.claimed, l.now.proven = r.Time, false
+		l.now.lost = l.now.lost && n.Epoch > 1
 	case park:
 		l.waited(r.Time) // of two waits of one worker, a try has been between
 		l.now.run, l.now.waits, l.now.since, l.now.held, l.now.proven = n.Run, &n, r.Time, n.Held, true
@@ -135,7 +146,7 @@ func (l *log) progress(r store.Record, n note) {
 // open makes a turn the one in progress, if it is not.
 func (l *log) open(id string, at time.Time) {
 	if l.now.id != id {
-		l.now = current{id: id, began: at, with: l.settings}
+		l.now = current{id: id, began: at, with: l.settings, lost: l.gap}
 	}
 }
 
@@ -211,10 +222,13 @@ func (l *log) diedSoon() bool { return l.now.held && !l.now.proven }
 // idle reports whether no turn is in progress.
 func (l *log) idle() bool { return l.now.id == "" }
 
-// check returns ErrNotFound for a log without a first record.
+// check returns ErrNotFound for a log without a first record, and the damage of one without any.
 func (l *log) check() error {
-	if l.born.IsZero() {
-		return fmt.Errorf("%w: %s", ErrNotFound, l.id)
+	switch {
+	case !l.born.IsZero():
+		return nil
+	case len(l.lost) > 0:
+		return &l.lost[0]
 	}
-	return nil
+	return fmt.Errorf("%w: %s", ErrNotFound, l.id)
 }

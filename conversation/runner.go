@@ -100,6 +100,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	free := make(chan struct{}, r.Workers)
 	var all sync.WaitGroup
 	defer all.Wait()
+	all.Go(func() {
+		if err := r.healLosses(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Error("search for lost records failed", "error", err)
+		}
+	})
 	all.Go(func() { r.follow(ctx, r.followOutages, "outage feed lost, using local detection") })
 	all.Go(func() { r.follow(ctx, r.followUpstreams, "recovery feed lost, parked turns resume when they are due") })
 	for {

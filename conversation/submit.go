@@ -216,10 +216,11 @@ type View struct {
 	Settings Settings
 	Created  time.Time
 	Changed  time.Time
-	Last     int64   // the number of its last record
-	Turn     string  // the one in progress; "": none
-	Wait     *Wait   // that the turn is in; nil: none
-	Inputs   []Input // what waits for its turn
+	Last     int64          // the number of its last record
+	Turn     string         // the one in progress; "": none
+	Wait     *Wait          // that the turn is in; nil: none
+	Inputs   []Input        // what waits for its turn
+	Lost     []store.Damage // what the store has lost of its record
 }
 
 // Get returns the state of a conversation.
@@ -236,5 +237,5 @@ func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view returns the state of a conversation without its inputs.
 func (l *log) view() View {
-	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait()}
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait(), Lost: l.lost}
 }

@@ -45,6 +45,9 @@ func (w *worker) work(ctx context.Context) error {
 		w.epoch = w.log.now.epoch
 		return w.end(ctx, turn.Aborted)
 	}
+	if w.log.incomplete(w.turn) {
+		return w.failIncomplete(ctx)
+	}
 	if w.log.diedSoon() {
 		return w.supervise(ctx, &failed{errDied}, w.log.now.claimed)
 	}

@@ -43,8 +43,8 @@ type Log interface {
 	// durable. After any other error they may have been written: read the log again.
 	Append(ctx context.Context, conversation string, at Position, records ...Record) (Position, error)
 	// Read yields the records with numbers above after, up to at least the end of the log at the time of the
-	// call. A missing or changed record ends it with a *Damage. A log that does not exist is empty; a deleted
-	// one ends with ErrDeleted.
+	// call. A missing or changed record among them ends it with a *Damage, which says where to read on. A log
+	// that does not exist is empty; a deleted one ends with ErrDeleted.
 	Read(ctx context.Context, conversation string, after int64) iter.Seq2[Record, error]
 	// End returns the end of a log, or ErrDeleted. It is the zero Position for a log that does not exist.
 	End(ctx context.Context, conversation string) (Position, error)
@@ -60,11 +60,18 @@ type Log interface {
 type Damage struct {
 	Conversation string
 	N            int64 // the first record that cannot be trusted
+	Next         int64 // the first one behind it that can be: Read with Next-1 yields it; 0: there is none
 	Why          string
 }
 
-// Error names the conversation, the record and the reason.
+// Error names the conversation, the records and the reason.
 func (d *Damage) Error() string {
+	if d.Next > d.N+1 {
+		return fmt.Sprintf("conversation %s is damaged in records %d to %d: %s", d.Conversation, d.N, d.Next-1, d.Why)
+	}
+	if d.Next > 0 {
+		return fmt.Sprintf("conversation %s is damaged in record %d: %s", d.Conversation, d.N, d.Why)
+	}
 	return fmt.Sprintf("conversation %s is damaged from record %d on: %s", d.Conversation, d.N, d.Why)
 }
 

@@ -1,5 +1,7 @@
 package wire
 
+import "time"
+
 // Settings are what the turns of a conversation are made with.
 type Settings struct {
 	Model    string   `json:"model"`               // as "anthropic/claude-opus-4-5"
@@ -16,5 +18,16 @@ type ConversationChanged struct {
 	ConversationID string `json:"conversationId"`
 	Settings
 }
+
+// RecordLost means that the store has lost a part of the conversation's record: what happened in it is not
+// known. A turn that was in progress is sealed as failed.
+type RecordLost struct {
+	ConversationID string    `json:"conversationId"`
+	First          int64     `json:"first"`            // the number of the first event that was lost
+	Last           int64     `json:"last,omitzero"`    // that of the last one; left out: it is not known
+	Noticed        time.Time `json:"noticed,omitzero"` // when the store has noticed it; left out: reading
+}
+
+func (RecordLost) kind() string { return "record-lost" }
 
 func (ConversationChanged) kind() string { return "conversation-changed" }

@@ -70,6 +70,8 @@ func Unmarshal(kind string, text []byte) (Body, error) {
 		return decode[InputRemoved](text)
 	case ConversationChanged{}.kind():
 		return decode[ConversationChanged](text)
+	case RecordLost{}.kind():
+		return decode[RecordLost](text)
 	case CouncilStart{}.kind():
 		return decode[CouncilStart](text)
 	case CouncilMember{}.kind():

@@ -24,7 +24,7 @@ type Event struct {
 	Body Body
 }
 
-// Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged],
+// Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged], [RecordLost],
 // [CouncilStart], [CouncilMember], [CouncilQuorum], [CouncilEnd], [Reset], [Exit], [ConnectionLost],
 // [ConnectionBack] and [Unknown]. Only this package has bodies.
 type Body interface {
@@ -64,7 +64,7 @@ func Kept(b Body) bool {
 	switch b := b.(type) {
 	case Turn:
 		return turn.Kept(b.Event)
-	case InputQueued, InputRemoved, ConversationChanged:
+	case InputQueued, InputRemoved, ConversationChanged, RecordLost:
 		return true
 	}
 	return false

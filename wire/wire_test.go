@@ -39,6 +39,7 @@ func bodies() []wire.Body {
 				System: "Be kind.", Policy: "patient", Effort: "high", Title: "Files",
 			},
 		},
+		wire.RecordLost{ConversationID: "c-7", First: 12, Last: 17},
 		wire.ConnectionLost{Message: "connection refused", Retry: 3, Delay: ms(4000)},
 		wire.ConnectionBack{Lost: ms(7100)},
 		wire.CouncilStart{

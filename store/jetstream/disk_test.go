@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -218,9 +219,37 @@ func TestRead_ReportsDamage(t *testing.T) {
 	for i, text := range []string{"text0", "text1", "text2", "text3"} {
 		s := damaged(t, text, false)
 		wantDamage(t, s, "c1", int64(i+1))
+		wantRest(t, s, "c1", int64(i+1))
 		if records, _, err := store.Load(t.Context(), s, "c2", 0); err != nil || len(records) != 5 {
 			t.Errorf("load c2: got %d records, %v; want 5", len(records), err)
 		}
+	}
+}
+
+// wantRest checks that a log of five records can be read on behind the only one that is missing.
+func wantRest(t *testing.T, s store.Store, conversation string, missing int64) {
+	t.Helper()
+	var want, got []int64
+	for n := missing + 1; n <= 5; n++ {
+		want = append(want, n)
+	}
+	_, _, err := store.Load(t.Context(), s, conversation, 0)
+	d, _ := errors.AsType[*store.Damage](err)
+	if d == nil || d.Next != missing%5+1 && d.Next != 0 || (d.Next == 0) != (missing == 5) {
+		t.Errorf("load %s without %d: got %v, want the next record", conversation, missing, err)
+		return
+	}
+	if d.Next == 0 {
+		return
+	}
+	for r, err := range s.Read(t.Context(), conversation, d.Next-1) {
+		if err != nil {
+			t.Errorf("read on behind %d: %v", missing, err)
+		}
+		got = append(got, r.N)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("read on behind %d: got records %v, want %v", missing, got, want)
 	}
 }
 

@@ -50,31 +50,43 @@ func encodeEntry(conversation string, at store.Position, records []store.Record)
 	return data, e.end(conversation, data), nil
 }
 
-// decodeEntry returns the records of the entry that follows a position, and the
-// position behind it without its Seq.
-func decodeEntry(conversation string, at store.Position, data []byte) ([]store.Record, store.Position, error) {
-	damaged := func(format string, args ...any) ([]store.Record, store.Position, error) {
-		return nil, at, &store.Damage{Conversation: conversation, N: at.N + 1, Why: fmt.Sprintf(format, args...)}
-	}
+// decodeEntry returns the records of the entry that follows a position, and the position behind it without its
+// Seq. The damage has a Next if the entry is whole and only what is before it is not. A reader that knows of
+// the damage of records up to a number reads on behind them.
+func decodeEntry(conversation string, at store.Position, known int64, data []byte) ([]store.Record, store.Position, error) {
 	var e logEntry
-	switch err := json.Unmarshal(data, &e); {
-	case err != nil:
-		return damaged("it cannot be decoded: %v", err)
+	d := &store.Damage{Conversation: conversation, N: at.N + 1}
+	switch d.Why = e.decode(data); {
+	case d.Why != "":
+		return nil, at, d
+	case e.N <= at.N:
+		d.Why = fmt.Sprintf("record %d is in its place", e.N)
+		return nil, at, d
+	case e.N == at.N+1 && e.Prev == at.Hash, e.N-1 <= known:
+		return e.Records, e.end(conversation, data), nil
 	case e.N > at.N+1:
-		return damaged("missing, the next one is %d", e.N)
-	case e.N != at.N+1:
-		return damaged("record %d is in its place", e.N)
-	case e.Prev != at.Hash:
-		return damaged("an earlier record was changed")
+		d.Why = fmt.Sprintf("missing, the next one is %d", e.N)
+	default:
+		d.Why = "an earlier record was changed"
+	}
+	d.Next = e.N
+	return nil, at, d
+}
+
+// decode reads an entry. It returns why it is not whole; "": it is.
+func (e *logEntry) decode(data []byte) string {
+	switch err := json.Unmarshal(data, e); {
+	case err != nil:
+		return fmt.Sprintf("it cannot be decoded: %v", err)
 	case len(e.Records) == 0:
-		return damaged("empty")
+		return "empty"
 	}
 	for i, r := range e.Records {
 		if r.N != e.N+int64(i) {
-			return damaged("record %d is in the entry that begins with %d", r.N, e.N)
+			return fmt.Sprintf("record %d is in the entry that begins with %d", r.N, e.N)
 		}
 	}
-	return e.Records, e.end(conversation, data), nil
+	return ""
 }
 
 // end returns the position behind an entry without its Seq.

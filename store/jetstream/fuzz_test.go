@@ -25,7 +25,7 @@ func FuzzDecodeEntry(f *testing.F) {
 	f.Add([]byte(`{"n":9223372036854775807,"records":[null]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, at := range []store.Position{{}, end} {
-			got, next, err := jetstream.DecodeEntry("c1", at, data)
+			got, next, err := jetstream.DecodeEntry("c1", at, 0, data)
 			if _, damaged := errors.AsType[*store.Damage](err); err != nil && !damaged {
 				t.Fatalf("decode behind %v: got error %v, want *store.Damage", at, err)
 			}

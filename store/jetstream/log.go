@@ -152,7 +152,7 @@ func (b *backend) checkEmpty(ctx context.Context, conversation string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return b.read(ctx, conversation, func(store.Record) bool { return true })
+	return b.read(ctx, conversation, 0, func(store.Record) bool { return true })
 }
 
 // end returns the end of a log with this last entry.
@@ -175,7 +175,7 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 	return func(yield func(store.Record, error) bool) {
 		err := limit.ID("conversation", conversation)
 		if err == nil {
-			err = b.read(ctx, conversation, func(r store.Record) bool { return r.N <= after || yield(r, nil) })
+			err = b.read(ctx, conversation, after, func(r store.Record) bool { return r.N <= after || yield(r, nil) })
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(store.Record{}, annotate("read log", err))
@@ -183,23 +183,30 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 	}
 }
 
-// read yields the records of a log. It returns errStopped if yield does not want more.
-func (b *backend) read(ctx context.Context, conversation string, yield func(store.Record) bool) error {
+// read yields the records of a log, and passes over the damage of records up to a number that is known. It
+// returns errStopped if yield does not want more.
+func (b *backend) read(ctx context.Context, conversation string, known int64, yield func(store.Record) bool) error {
 	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var at store.Position
+	var torn error // of an entry that is not whole, until the next one that is
 	for e, err := range joinEntries(b.messages(ctx, subject(logPrefix, conversation), 0, pageMessages)) {
 		if errors.Is(err, errGap) {
-			return &store.Damage{Conversation: conversation, N: at.N + 1, Why: "missing"}
+			return b.checkTail(ctx, conversation, at.N, known > 0)
 		}
 		if err != nil {
 			return err
 		}
-		records, next, err := decodeEntry(conversation, at, e.data)
-		if err != nil {
+		records, next, err := decodeEntry(conversation, at, known, e.data)
+		d, damaged := errors.AsType[*store.Damage](err)
+		switch {
+		case damaged && d.Next == 0:
+			torn = err
+			continue
+		case err != nil:
 			return err
 		}
 		for _, r := range records {
@@ -207,9 +214,20 @@ func (b *backend) read(ctx context.Context, conversation string, yield func(stor
 				return errStopped
 			}
 		}
-		at = next
+		at, torn = next, nil
 	}
-	return nil
+	return torn
+}
+
+// checkTail returns the damage of a log that has messages which cannot be read, of which n records could be.
+// If that is its end, they are of damage that is known.
+func (b *backend) checkTail(ctx context.Context, conversation string, n int64, known bool) error {
+	if known {
+		if end, err := b.readEnd(ctx, conversation); err == nil && end.N == n {
+			return nil
+		}
+	}
+	return &store.Damage{Conversation: conversation, N: n + 1, Why: "missing"}
 }
 
 // Conversations implements [store.Log].

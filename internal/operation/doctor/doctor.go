@@ -152,6 +152,10 @@ func Logs(ctx context.Context, e store.Store, now time.Time) (all []Finding) {
 		case errors.Is(err, conversation.ErrNotFound), errors.Is(err, store.ErrDeleted):
 		case err != nil:
 			return append(all, find("logs", Problem, "%v", err))
+		case len(v.Lost) > 0:
+			for _, d := range v.Lost {
+				all = append(all, find("logs", Problem, "%v", &d))
+			}
 		default:
 			logs, records = logs+1, records+v.Last
 			if v.Turn != "" || len(v.Inputs) > 0 {

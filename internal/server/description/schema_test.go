@@ -200,6 +200,7 @@ func bodies() []wire.Body {
 		wire.Reset{},
 		wire.Exit{},
 		wire.ConversationChanged{},
+		wire.RecordLost{},
 		wire.ConnectionLost{},
 		wire.ConnectionBack{},
 	}

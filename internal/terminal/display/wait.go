@@ -26,6 +26,7 @@ const (
 	Restarted = "▲ The worker died; the answer starts over"
 	Missed    = "· part of the answer was missed; it is repeated from there"
 	Compacted = "· the conversation was too long and has been shortened"
+	LostPart  = "▲ A part of this conversation was lost in the store"
 	Canceled  = "Canceled."
 )
 

@@ -55,6 +55,8 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
 		m.settings = b.Settings
+	case wire.RecordLost:
+		m.emit(m.paint.red(display.LostPart))
 	case wire.ConnectionLost:
 		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.Delay))
 	case wire.ConnectionBack:

@@ -235,6 +235,8 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	switch b := e.Body.(type) {
 	case wire.ConversationChanged:
 		ps.settings.Model = b.Model
+	case wire.RecordLost:
+		ps.line(display.LostPart)
 	case wire.InputRemoved:
 		delete(ps.openTurns, b.TurnID)
 	case wire.ConnectionLost:
