@@ -6,7 +6,9 @@
 // four states:
 //
 //   - Closed: calls go at once. Five faults in a row open it, as does one that
-//     states a wait, or one of a caller that has few retries.
+//     states a wait, or one of a caller that has few retries. Where the upstream
+//     fails in part, so that five in a row come up by chance, it takes a row that
+//     chance does not explain.
 //   - Open: no call is sent, except probes. A caller that comes soon after a failed
 //     probe shares its fault without sending a request.
 //   - Half-open: one call is in progress as the probe, and others wait for its
@@ -21,7 +23,8 @@
 // retries, as in gRPC and the AWS SDKs. There a call without a token ends. Here
 // it waits for one, so that no call is lost that could be answered later. Each
 // call that arrives brings a token, and so does each second. A call that sleeps
-// for long while its upstream answers others is woken for an early retry.
+// for long while its upstream answers others is woken for an early retry, after
+// 5 s where the upstream fails in part and after 30 s else.
 //
 // Each logical call takes a [Caller] from the breaker, which is the Breaker of a
 // retry.Retrier. The breaker decides which call goes when. How often and how
@@ -52,6 +55,7 @@ type Breaker struct {
 	circuits  map[key]*circuit // those about which there is something to remember
 	degraded  int              // how many of them are open or in slow start
 	cooldowns uint64           // how often the upstream has asked for one
+	aged      time.Time        // when the windows were aged last
 	traffic   traffic
 	budget    budget
 	answered  time.Time // the latest success

@@ -35,7 +35,8 @@ type Caller struct {
 	// FewRetries marks a call with few retries, such as a council member's. Its
 	// first try goes even in an outage, unless the upstream has asked for a
 	// cooldown. A fault of its own opens the circuit at once, since the others
-	// are about to try again as well. Set it before the first try.
+	// are about to try again as well, unless faults are usual. Set it before the
+	// first try.
 	FewRetries bool
 
 	asleep     bool // in Wait
@@ -148,7 +149,17 @@ func (c *Caller) permit() (retry.Permit, error) {
 		return nil, f
 	}
 	c.granted, c.inFlight, c.cooldown = false, true, c.breaker.cooldowns
+	c.breaker.countTry(c)
 	return (*permit)(c), nil
+}
+
+// countTry counts a try that begins in the windows of its circuits.
+func (b *Breaker) countTry(c *Caller) {
+	for _, ci := range b.of(c) {
+		if ci != nil && !ci.open {
+			ci.recent.begin()
+		}
+	}
 }
 
 // permit is a Caller that has been let go.

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	faultsToOpen = 5                // in a row
-	maxCooldown  = 15 * time.Minute // a stated wait keeps all calls away for no longer than this
-	maxCircuits  = 1024             // that are remembered without callers
+	maxCooldown = 15 * time.Minute // a stated wait keeps all calls away for no longer than this
+	maxCircuits = 1024             // that are remembered without callers
 )
 
 // level says how much of an upstream a circuit takes in. The zero level is the
@@ -74,6 +73,7 @@ type circuit struct {
 	open         bool         // else closed
 	faults       int          // without a success between
 	firstFault   time.Time    // of them
+	recent       window       // the latest tries, where it was closed
 	latest       *fault.Error // of them, without its cause
 	resetAt      time.Time    // the end of the wait that the latest fault asks for
 	changed      time.Time    // when a try has told something last
@@ -111,7 +111,7 @@ func (b *Breaker) circuit(k key, now time.Time) *circuit {
 	if len(b.circuits) >= maxCircuits {
 		b.evict()
 	}
-	ci := &circuit{key: k, breaker: b, changed: now}
+	ci := &circuit{key: k, breaker: b, changed: now, recent: window{at: now}}
 	ci.sleeping = queue{why: inBackoff, circuit: ci}
 	ci.awaitingProbe = queue{why: AwaitingProbe, circuit: ci}
 	ci.starting = queue{why: SlowStart, circuit: ci}
@@ -129,7 +129,7 @@ func (b *Breaker) evict() {
 	}
 	if oldest != nil {
 		oldest.close()
-		oldest.faults = 0
+		oldest.faults, oldest.recent.faults = 0, 0
 		oldest.forget()
 	}
 }
@@ -146,6 +146,9 @@ func (b *Breaker) all() []*circuit {
 // of returns the circuits that a call is in, the widest first; nil where there
 // is nothing to remember.
 func (b *Breaker) of(c *Caller) (all [levels]*circuit) {
+	if len(b.circuits) == 0 {
+		return all
+	}
 	for l := range levels {
 		all[l] = b.circuits[c.key(l)]
 	}
@@ -174,8 +177,20 @@ func (ci *circuit) forget() {
 	}
 	ci.stopTimer()
 	ci.endSlowStart()
-	if !ci.open && ci.faults == 0 && ci.breaker.circuits[ci.key] == ci {
+	if !ci.open && ci.faults == 0 && ci.recent.faults == 0 && ci.breaker.circuits[ci.key] == ci {
 		delete(ci.breaker.circuits, ci.key)
+	}
+}
+
+// ageWindows takes weight from old tries. Circuits whose faults no longer count
+// are dropped.
+func (b *Breaker) ageWindows(now time.Time) {
+	b.aged = now
+	for _, ci := range b.circuits {
+		if ci.recent.age(now); ci.recent.faults < 0.5 {
+			ci.recent.faults = 0
+			ci.forget()
+		}
 	}
 }
 

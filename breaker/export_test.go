@@ -97,3 +97,30 @@ func Batches(calls, n, faultAt int, usual float64) []float64 {
 	}
 	return all
 }
+
+// FailsInPart reports whether so many tries with so many faults are a partial failure.
+func FailsInPart(tries, faults int) bool {
+	w := window{tries: float64(tries), faults: float64(faults)}
+	return w.failsInPart()
+}
+
+// RowToOpen returns how many faults in a row open a circuit after so many tries,
+// of which so many have failed.
+func RowToOpen(tries, faults int) int { return RowToOpenAfter(0, tries, faults) }
+
+// RowToOpenAfter is RowToOpen some time after those tries.
+func RowToOpenAfter(d time.Duration, tries, faults int) int {
+	now := time.Unix(1_000_000, 0)
+	w := window{at: now}
+	for i := range tries {
+		w.begin()
+		w.faults += float64((i+1)*faults/tries - i*faults/tries)
+	}
+	w.age(now.Add(d))
+	row := 1
+	for w.faults++; row < w.toOpen(row); w.faults++ {
+		w.begin()
+		row++
+	}
+	return row
+}

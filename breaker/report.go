@@ -13,6 +13,9 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	}
 	c.inFlight, c.detached = false, true
 	b.traffic.roll(now, b.degraded > 0)
+	if now.Sub(b.aged) >= bucketLength {
+		b.ageWindows(now)
+	}
 	if c.tries++; c.tries == 1 {
 		b.budget.give()
 		b.spend(now)
@@ -89,26 +92,37 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 		return
 	}
 	b.faulted = true
-	for _, ci := range b.of(c) {
-		if ci != nil {
-			ci.slowStart.slowDown()
-		}
-	}
 	ci := b.circuit(c.key(l), now)
 	ci.count(f, now)
+	if !ci.recent.failsInPart() {
+		b.slowDown(c)
+	}
 	wait := f.RetryAfter(now)
 	cooldown := l == credential && wait > 0
 	if cooldown {
 		ci.coolDown(wait, now)
 	}
 	if c.resumes && !ci.open {
-		ci.earlyRetryGap = min(2*ci.earlyRetrySpacing(), maxSpacing)
+		ci.failEarlyRetry()
 	}
-	if !ci.open && (c.FewRetries || ci.faults >= faultsToOpen) {
+	toOpen := ci.recent.toOpen(ci.faults)
+	if c.FewRetries && !ci.recent.failsInPart() {
+		toOpen = 1
+	}
+	if !ci.open && ci.faults >= toOpen {
 		ci.trip(now)
 	}
 	if ci.open && (cooldown || ci.probe == c || ci.probe == nil) {
 		ci.probeFault(c, now)
+	}
+}
+
+// slowDown slows down the slow starts that concern a call.
+func (b *Breaker) slowDown(c *Caller) {
+	for _, ci := range b.of(c) {
+		if ci != nil {
+			ci.slowStart.slowDown()
+		}
 	}
 }
 
@@ -118,6 +132,9 @@ func (ci *circuit) count(f *fault.Error, now time.Time) {
 		ci.firstFault = now
 	}
 	ci.faults++
+	if !ci.open {
+		ci.recent.faults++
+	}
 	ci.changed = now
 	ci.latest, ci.resetAt = f, now.Add(f.RetryAfter(now)).Round(0)
 }

@@ -67,5 +67,10 @@ func (b *Breaker) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waits := slices.ContainsFunc(b.queues(), func(q *queue) bool { return q.head != nil })
-	return b.closed() && !b.batches && !waits
+	for _, ci := range b.circuits {
+		if ci.faults > 0 { // as of each that is open
+			return false
+		}
+	}
+	return b.pausedAt.IsZero() && !b.batches && !waits
 }

@@ -101,7 +101,7 @@ func (ci *circuit) startBatch(now time.Time) {
 	}
 	p.at = now
 	p.credit += ci.batch()
-	if !p.slowed {
+	if !p.slowed || ci.recent.failsInPart() {
 		p.batch *= 2
 	}
 	n := min(int(p.credit+1e-6), ci.starting.n) // a sum of fractions

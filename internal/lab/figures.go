@@ -17,7 +17,7 @@ type Figure struct {
 }
 
 // maxDrop is the drop of the figure that is left out first.
-const maxDrop = 5
+const maxDrop = 6
 
 // Of returns the figure of a result.
 func (f Figure) Of(r Result) string { return f.text(r) }
@@ -29,8 +29,9 @@ func (r Report) Figures() []Figure {
 		number("gave up", "calls that ended with an error, or without an answer after a day", 0, func(r Result) int { return r.GaveUp }),
 		number("left", "calls whose caller ran out of patience", 0, func(r Result) int { return r.Left }),
 		wait("median", "the median wait of the calls that met a fault and were answered", 3, func(r Result) time.Duration { return r.Median }),
-		wait("95 %", "the wait that 95 % of them did not exceed", maxDrop, func(r Result) time.Duration { return r.P95 }),
+		wait("95 %", "the wait that 95 % of them did not exceed", 5, func(r Result) time.Duration { return r.P95 }),
 		wait("longest", "the longest of these waits", 4, func(r Result) time.Duration { return r.Longest }),
+		number("at once", "the most calls in progress at the same time, those that wait included", maxDrop, func(r Result) int { return r.AtOnce }),
 		number("requests", "that reached the upstream", 0, func(r Result) int { return r.Requests }),
 		number("in vain", "requests that brought no answer", 2, func(r Result) int { return r.InVain }),
 		number("peak/s", "requests in the busiest second of the ten minutes after the recovery", 1, func(r Result) int { return r.Peak }),

@@ -31,6 +31,7 @@ type resultJSON struct {
 	MedianMs         int64   `json:"medianWaitMs"`
 	P95Ms            int64   `json:"p95WaitMs"`
 	LongestMs        int64   `json:"longestWaitMs"`
+	AtOnce           int     `json:"callsAtOnce"`
 	Requests         int     `json:"requests"`
 	InVain           int     `json:"requestsInVain"`
 	LastMs           *int64  `json:"lastAnswerMs"` // null: no call from before the recovery was answered after it
@@ -61,7 +62,7 @@ func (r Report) json(i int) resultJSON {
 		Policy: one.Strategy.Name, Title: one.Strategy.Title, Source: one.Strategy.Source, Doubt: one.Strategy.Doubt,
 		Calls: one.Calls, Answered: one.Answered, GaveUp: one.GaveUp, Left: one.Left, Hit: one.Hit, Recovered: one.Recovered,
 		MedianMs: one.Median.Milliseconds(), P95Ms: one.P95.Milliseconds(), LongestMs: one.Longest.Milliseconds(),
-		Requests: one.Requests, InVain: one.InVain, LastMs: milliseconds(one.LastAnswer), Peak: one.Peak, Usual: one.Usual,
+		AtOnce: one.AtOnce, Requests: one.Requests, InVain: one.InVain, LastMs: milliseconds(one.LastAnswer), Peak: one.Peak, Usual: one.Usual,
 		PerMinute: r.Series(i), AnswersPerMinute: padded(one.Answers, r.minutes()),
 	}
 }

@@ -305,7 +305,7 @@ func TestSpark_ScalesToTheMaximum(t *testing.T) {
 func TestReport_FitDropsTheLeastImportantFigures(t *testing.T) {
 	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 20 * m, Status: 529}), "simple")
 	for width, want := range map[int]string{
-		1000: "answered, gave up, median, 95 %, longest, requests, in vain, peak/s, last",
+		1000: "answered, gave up, median, 95 %, longest, at once, requests, in vain, peak/s, last",
 		60:   "answered, gave up, median, requests, in vain, peak/s, last",
 		1:    "answered, gave up, requests, last",
 	} {

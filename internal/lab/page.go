@@ -73,9 +73,10 @@ breaker, as in a program of your own.
 A caller makes one call at a time, and the next one some time after the previous one has ended. So a policy
 that gives up early makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about
 all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a fault and were answered, so
-they are short where only lucky calls are answered. *in vain* are requests that brought no answer, *peak/s* is
-the number of requests in the busiest second of the ten minutes after the recovery, and *last* is the time
-from the recovery to the last answer to a call that had waited for it.
+they are short where only lucky calls are answered. *at once* is the greatest number of calls in progress,
+*in vain* are requests that brought no answer, *peak/s* is the number of requests in the busiest second of the
+ten minutes after the recovery, and *last* is the time from the recovery to the last answer to a call that had
+waited for it.
 
 `
 

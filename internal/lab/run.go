@@ -87,6 +87,7 @@ func (r *run) call(t *task, caller int, luck *rand.Rand) {
 		retrier.Breaker = c
 	}
 	call := call{began: r.sim.elapsed}
+	r.tally.begin()
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {
 		r.reportRequest(caller, n)

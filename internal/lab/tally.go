@@ -22,6 +22,7 @@ type tally struct {
 	waits     []time.Duration // of calls that were hit and answered
 	perSecond map[int64]int   // requests after the recovery
 	before    int             // requests before the first outage
+	calls     int             // in progress
 	quiet     time.Duration   // the time before the first outage
 }
 
@@ -30,6 +31,12 @@ const peakWindow = 10 * time.Minute
 
 func newTally(s config.Scenario, strategy Strategy) tally {
 	return tally{result: Result{Strategy: strategy}, recovery: recovery(s), quiet: firstOutage(s), perSecond: map[int64]int{}}
+}
+
+// begin counts a call that begins.
+func (t *tally) begin() {
+	t.calls++
+	t.result.AtOnce = max(t.result.AtOnce, t.calls)
 }
 
 // request counts a request at the upstream.
@@ -56,6 +63,7 @@ func countMinute(series []int, at time.Duration) []int {
 
 // count counts a call that has ended, at the latest with the run.
 func (t *tally) count(c call, err error) {
+	t.calls--
 	r := &t.result
 	r.Calls++
 	if c.hit {
@@ -89,6 +97,7 @@ type Result struct {
 	Left      int // the caller ran out of patience
 	Hit       int // met a fault
 	Recovered int // met a fault and were answered
+	AtOnce    int // in progress at the same time, at most
 
 	Median, P95, Longest time.Duration // the waits of recovered calls
 
