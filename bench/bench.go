@@ -39,9 +39,10 @@ type bench struct {
 
 // row is one experiment with one or more figures.
 type row struct {
-	name string
-	long bool // a quick run leaves it out, unless it is named
-	run  func(context.Context, *bench) ([]figure.Figure, error)
+	name  string
+	long  bool // a quick run leaves it out, unless it is named
+	alone bool // every run leaves it out, unless it is named
+	run   func(context.Context, *bench) ([]figure.Figure, error)
 }
 
 func rowNames() []string {
@@ -70,7 +71,7 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 	defer b.stopAll()
 	fmt.Fprintf(os.Stderr, "%s, %d CPUs, load %s\n", runtime.Version(), runtime.NumCPU(), loadAverage())
 	for _, r := range rows() {
-		if len(only) > 0 && !slices.Contains(only, r.name) || len(only) == 0 && r.long && b.quick {
+		if len(only) > 0 && !slices.Contains(only, r.name) || len(only) == 0 && (r.alone || r.long && b.quick) {
 			continue
 		}
 		began := time.Now()

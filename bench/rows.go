@@ -60,5 +60,6 @@ func rows() []row {
 		row{name: "library", run: library},
 		row{name: "idle", run: idle},
 		row{name: "storm", run: storms("storm", "interactive")},
+		row{name: "soak", alone: true, run: soak},
 		row{name: "storm-patient", long: true, run: storms("storm-patient", "patient")})
 }

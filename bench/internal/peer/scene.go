@@ -12,10 +12,11 @@ import (
 // Scene is what the upstream does with a request. The request says so in the
 // name of its model, so that the upstream need not be told before.
 type Scene struct {
-	Kind   string        // Answer, Stream, Stall or Refuse
+	Kind   string        // Answer, Stream, Stall, Refuse or Partial
 	Chunks int           // of a stream
 	Every  time.Duration // between its chunks; 0: all in one write
 	Until  time.Time     // Refuse: answers from then on; zero: never
+	Share  int           // Partial: per cent of the requests that it refuses
 }
 
 // What a scene can be.
@@ -24,6 +25,8 @@ const (
 	Stream = "stream" // server-sent events; the role and the first chunk at once
 	Stall  = "stall"  // takes the request and is silent
 	Refuse = "refuse" // 503, and after that a stream of five chunks in one write
+
+	Partial = "partial" // either, at random
 )
 
 // prefix marks a model's name as a scene.
@@ -36,6 +39,8 @@ func (s Scene) String() string {
 		return fmt.Sprintf("%s%s-%d-%d", prefix, Stream, s.Chunks, s.Every.Microseconds())
 	case s.Kind == Refuse && !s.Until.IsZero():
 		return fmt.Sprintf("%s%s-%d", prefix, Refuse, s.Until.UnixMilli())
+	case s.Kind == Partial:
+		return fmt.Sprintf("%s%s-%d", prefix, Partial, s.Share)
 	}
 	return prefix + s.Kind
 }
@@ -58,6 +63,9 @@ func ParseScene(model string) (Scene, error) {
 		return s, nil
 	case s.Kind == Refuse && len(numbers) == 1:
 		s.Until = time.UnixMilli(numbers[0])
+		return s, nil
+	case s.Kind == Partial && len(numbers) == 1 && numbers[0] <= 100:
+		s.Share = int(numbers[0])
 		return s, nil
 	case s.Kind == Stream && len(numbers) == 2 && numbers[0] > 0 && numbers[0] <= 1e6:
 		s.Chunks, s.Every = int(numbers[0]), time.Duration(numbers[1])*time.Microsecond

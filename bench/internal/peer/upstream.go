@@ -102,9 +102,9 @@ func (u *Upstream) play(c net.Conn, model string) error {
 	case s.Kind == Stall:
 		_, err = c.Read(make([]byte, 1)) // the other side goes, or talks out of turn
 		return errors.Join(err, io.ErrUnexpectedEOF)
-	case s.Kind == Refuse && !u.over(s):
+	case s.Kind == Refuse && !u.over(s), s.Kind == Partial && rand.IntN(100) < s.Share:
 		_, err = c.Write(u.refusal)
-	case s.Kind == Refuse:
+	case s.Kind == Refuse, s.Kind == Partial:
 		_, err = c.Write(u.stream.coalesced(5))
 	case s.Kind == Stream && s.Every == 0:
 		_, err = c.Write(u.stream.coalesced(s.Chunks))

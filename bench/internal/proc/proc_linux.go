@@ -145,6 +145,12 @@ func (p *Process) size(file, name string) (int64, error) {
 	return ParseSize(text, name)
 }
 
+// Descriptors is the number of its open file descriptors.
+func (p *Process) Descriptors() (int, error) {
+	all, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "fd"))
+	return len(all), err
+}
+
 // Sockets sums up the connections that have been made to the process.
 func (p *Process) Sockets() (Sockets, error) {
 	_, port, err := net.SplitHostPort(p.Addr)
