@@ -29,7 +29,8 @@
 // Each logical call takes a [Caller] from the breaker, which is the Breaker of a
 // retry.Retrier. The breaker decides which call goes when. How often and how
 // long a call may wait is up to its policy. There is no goroutine behind it:
-// callers wait in their own.
+// callers wait in their own. It has many files because each rule of a circuit has
+// one of its own, and all share the breaker's lock.
 package breaker
 
 import (
