@@ -119,7 +119,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/councils", uses: "conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
+		uses: "internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
 	},
 	{
 		floor: 3, path: "internal/server",

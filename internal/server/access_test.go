@@ -78,6 +78,19 @@ func TestServer_ScopesPermitTheirRoutes(t *testing.T) {
 	})
 }
 
+func TestLive_SaysWhetherTokenActs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := run(t, server.Config{Gateway: &fake{}, Tokens: team("see", "see,act", "admin")})
+		for token, want := range map[string]string{"see": `"acts":false`, "see,act": `"acts":true`, "admin": `"acts":true`} {
+			r := p.read("/-/live", "X-Ridethrough-Token", token+"-secret")
+			if e := r.next(); e.name != "hello" || !strings.Contains(e.data, want) {
+				t.Errorf("hello for %s: %s %s, want %s", token, e.name, e.data, want)
+			}
+			r.close()
+		}
+	})
+}
+
 func TestServer_ExpiredTokenSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := team("admin")()

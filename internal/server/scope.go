@@ -28,11 +28,12 @@ func scopeOf(path, method string) access.Scope {
 
 // serveRoute serves a request that is permitted, and records what it does.
 func (s *Server) serveRoute(rt rest.Route, w http.ResponseWriter, r *http.Request, who sender) {
+	ctx := access.WithScope(r.Context(), who.Scope)
 	if rt.Public || scopeOf(rt.Path, r.Method) == access.See {
-		rt.Serve(w, r)
+		rt.Serve(w, r.WithContext(ctx))
 		return
 	}
-	ctx, action := s.config.Audit.With(r.Context(), actor(who.Token, r))
+	ctx, action := s.config.Audit.With(ctx, actor(who.Token, r))
 	if !slices.Contains(rest.ReadMethods(), r.Method) { // or a WebSocket, which records its commands
 		w = &recorder{ResponseWriter: w, record: func(status int) { action.Done(actionOf(r), status) }}
 	}

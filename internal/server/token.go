@@ -33,7 +33,7 @@ type sender struct {
 	secret       [sha256.Size]byte
 }
 
-// tokens returns the tokens that are valid now, expired ones included; none: the server needs no token.
+// tokens returns the tokens that are known now, expired ones included.
 func (s *Server) tokens() []access.Token {
 	if s.config.Tokens == nil {
 		return s.single

@@ -11,7 +11,7 @@ func file(start func(*reader, *node) Config) codec[Config] {
 			"The certificate of the gateway. With it, clients need https and may use HTTP/2.", "", "no TLS",
 		}),
 		newField("token", secrets(), func(c *Config) *secret { return &c.token }, fieldDoc{
-			"The token that clients must send. Without one, every client that can reach the gateway may use it.", "", "none, which only a loopback address allows",
+			"The token that clients must send, of 16 characters or more. Without this and tokens, every client that can reach the gateway may use it.", "", "none, which only a loopback address allows",
 		}),
 		newField("tokens", anyName("a path"), func(c *Config) *string { return &c.tokens }, fieldDoc{
 			"A file with named tokens, each with scopes and an end, relative to the configuration file. `ridethrough token new` makes them. It is read again when it changes.", "", "no others than token",

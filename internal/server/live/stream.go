@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
@@ -18,7 +19,8 @@ import (
 type hello struct {
 	Version       string `json:"version,omitzero"`
 	Boot          string `json:"boot"`          // names the process
-	Token         bool   `json:"token"`         // requests need the token
+	Token         bool   `json:"token"`         // requests need a token
+	Acts          bool   `json:"acts"`          // that of this one permits actions
 	Conversations bool   `json:"conversations"` // there are conversations
 }
 
@@ -42,7 +44,7 @@ func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
 	defer out.Close()
 	events, stop := stream.Subscribe(r.Context(), attach)
 	defer stop()
-	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Token, l.Conversations != nil}))
+	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Token, access.ScopeOf(r.Context()).Has(access.Act), l.Conversations != nil}))
 	lists := l.lists()
 	versions := make([]int, len(lists))
 	for i, list := range lists {

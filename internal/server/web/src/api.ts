@@ -170,6 +170,7 @@ export interface Hello {
   version: string
   boot: string
   token?: boolean
+  acts?: boolean // the token permits actions
   conversations?: boolean
 }
 

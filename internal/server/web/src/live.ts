@@ -5,9 +5,9 @@
 // A browser opens six connections to a server without HTTP/2, for all tabs together, and each stream holds
 // one. So a page that was hidden for a minute closes its stream and polls now and then, to keep its title
 // true.
-import { failure } from './call'
+import { type Failure, failure } from './call'
 import { eventParser, type ServerEvent } from './sse'
-import { apply, link, listEvents } from './store'
+import { apply, denial, link, listEvents } from './store'
 import { headers } from './token'
 
 const restAfter = 60_000 // how long a page is hidden before it closes its stream
@@ -93,12 +93,19 @@ function delay(ended: Ended, poll: boolean): number {
 
 type Ended = 'complete' | 'lost' | 'denied'
 
+// refusal is how an attempt without an answer has ended.
+function refusal(why: Failure): Ended {
+  if (![401, 403, 429].includes(why.status)) return 'lost'
+  denial.value = why.status === 401 && why.message.startsWith('the server needs') ? '' : why.message
+  return 'denied'
+}
+
 // stream reads until the stream ends; a poll reads until all lists with waits have arrived.
 async function stream(signal: AbortSignal, poll: boolean): Promise<Ended> {
   const s = poll ? null : subscription
   try {
     const answer = await fetch(address(s), { headers: headers({ Accept: 'text/event-stream' }), signal, cache: 'no-store' })
-    if (!answer.ok || !answer.body) return (await failure(answer)).status === 401 ? 'denied' : 'lost'
+    if (!answer.ok || !answer.body) return refusal(await failure(answer))
     s?.reconnected()
     const body = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     const parse = eventParser()

@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announceEnds, announcement } from './announce'
 import { connect, reconnect } from './live'
 import { names, view, type Name } from './route'
-import { hello, link, waiting, warnings } from './store'
+import { denial, hello, link, waiting, warnings } from './store'
 import { updateTitle } from './title'
 import { storeToken, takeToken } from './token'
 import { Chat } from './views/chat'
@@ -96,7 +96,7 @@ function Locked() {
       <h1 tabIndex={-1}>This server needs its token</h1>
       <p>It is in the server's configuration. The page keeps it until this tab is closed.</p>
       <label>Token<input type="password" autoComplete="off" value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} /></label>
-      {refused.value ? <p class="failed" role="alert">The server does not accept this token.</p> : null}
+      {refused.value || denial.value ? <p class="failed" role="alert">The server does not accept this token{denial.value ? `: ${denial.value}` : ''}.</p> : null}
       <button class="first">Open</button>
     </form>
   )

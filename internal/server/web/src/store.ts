@@ -17,6 +17,12 @@ export const warnings = new Table<string, Warning>((w) => w.text)
 // hello describes the server; null: it has not answered yet.
 export const hello = signal<Hello | null>(null)
 
+// mayAct reports whether the page's token permits actions.
+export const mayAct = (): boolean => hello.value?.acts !== false
+
+// denial is why the server does not let the page in; "": it needs a token.
+export const denial = signal('')
+
 // loaded is true once the lists are the server's.
 export const loaded = signal(false)
 

@@ -2,6 +2,7 @@
 // conversation and a reload.
 import { useState } from 'preact/hooks'
 
+import { mayAct } from '../store'
 import { Act } from './parts'
 
 interface Props {
@@ -37,6 +38,7 @@ export function Composer({ place, send, busy, stop }: Props) {
     e.preventDefault()
     void submit()
   }
+  if (!mayAct()) return <p class="aside">Your token permits to read, not to write.</p>
   return (
     <div class="composer">
       <label>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Health } from '../api'
+import { mayAct } from '../store'
 
 // looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
@@ -67,6 +68,7 @@ export function Act({ label, busy, act, kind, name, sure }: ActProps) {
     else if (last.current === 'asking' && document.activeElement === document.body) node.current?.querySelector('button')?.focus()
     last.current = state
   }, [state])
+  if (!mayAct()) return null
   const run = async () => {
     if (state === 'busy') return // a disabled button would lose the focus
     set('busy')
