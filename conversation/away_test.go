@@ -140,6 +140,7 @@ func TestRunner_LostLogIsNotContinued(t *testing.T) {
 		c := h.create(runner)
 		h.say(runner, c, "hello")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		empty := store.Memory()
 		defer empty.Close(t.Context())
 		e.now = empty

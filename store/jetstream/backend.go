@@ -220,7 +220,7 @@ func translateAPI(api *jetstream.APIError) error {
 		return store.ErrConflict
 	case 10002, 10023, 10028, 10047: // resources of the account, the server, its memory or its disk
 		return fmt.Errorf("%w: %s", store.ErrFull, api.Description)
-	case 10004, 10005, 10007, 10008, 10009: // nodes are missing, or there is no leader
+	case 10004, 10005, 10007, 10008, 10009, 10118: // nodes are missing, or there is no leader
 		return fmt.Errorf("%w: %s", store.ErrUnavailable, api.Description)
 	}
 	if strings.Contains(api.Description, "no space left") || strings.Contains(api.Description, "maximum bytes exceeded") {
