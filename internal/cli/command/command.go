@@ -52,8 +52,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Text returns a writer of foreign text to w. On a terminal, text that is not printable is shown as it is named or
-// left out; elsewhere it stays.
+// Text returns a writer of foreign text to w. On a terminal, characters that are not printable become pictures or
+// are left out; elsewhere they stay.
 func Text(w io.Writer) io.Writer {
 	if IsTerminal(w) {
 		return printable.NewTextWriter(w)
@@ -61,7 +61,8 @@ func Text(w io.Writer) io.Writer {
 	return w
 }
 
-// JSON returns a writer of JSON to w. On a terminal, text that is not printable is escaped; elsewhere it stays.
+// JSON returns a writer of JSON to w. On a terminal, characters that are not printable are escaped; elsewhere they
+// stay.
 func JSON(w io.Writer) io.Writer {
 	if IsTerminal(w) {
 		return printable.NewJSONWriter(w)
