@@ -209,7 +209,16 @@ func TestTransport_TerminatorWithTheWholeAnswerIsOne(t *testing.T) {
 	}
 }
 
-func TestTransport_ErrorWithoutABodyGetsOne(t *testing.T) {
+func TestTransport_ErrorWithoutABodyStaysEmpty(t *testing.T) {
+	for _, w := range wires {
+		got := w.sent(t, &upstream{replies: []reply{{status: 401}}})
+		if w.name != "ollama" && (got.text != "" || got.status != 401) {
+			t.Errorf("%s: got %d with the body %q, want 401 without one", w.name, got.status, got.text)
+		}
+	}
+}
+
+func TestTransport_ErrorOfOllamaWithoutABodyGetsOne(t *testing.T) {
 	base := roundTrip(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"X-Own": {"yes"}}, Body: http.NoBody}, nil
 	})

@@ -70,11 +70,11 @@ func setErrorStatus(resp *http.Response, k fault.Kind) {
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
 }
 
-// rejected returns the response of a rejection for the caller. One without a body
-// gets one: Ollama's client takes an empty body for an answer, whatever the status.
+// rejected returns the response of a rejection for the caller. One of Ollama without a body gets one, since
+// its client takes an empty body for an answer, whatever the status; an empty body of another API stays so.
 func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 	r.resp.Header.Set(shouldRetry, "false")
-	if a, ok := r.resp.Body.(*ahead); ok && c.dialect != nil && len(a.buf) == 0 && a.err == io.EOF {
+	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == dialect.Ollama() && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
 		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))
 	}

@@ -22,14 +22,15 @@ type stream struct {
 	dialect  *dialect.Dialect
 	form     dialect.Form
 	faults   classify.Classifier
-	whole    int          // buf[at:whole] are whole frames, to be returned
-	seen     int          // between whole and here no frame ends
-	content  bool         // the first content has been read
-	finished bool         // the answer is complete: a clean end may follow
-	ended    bool         // it has its terminator, or an error in its place: any end may follow
-	failure  *fault.Error // that error; nil: none
-	raw      bool         // no longer examined
-	errLine  bool         // its failure has been made a line
+	whole    int            // buf[at:whole] are whole frames, to be returned
+	seen     int            // between whole and here no frame ends
+	content  bool           // the first content has been read
+	output   dialect.Output // of an end without content; SomeOutput: none has been read
+	finished bool           // the answer is complete: a clean end may follow
+	ended    bool           // it has its terminator, or an error in its place: any end may follow
+	failure  *fault.Error   // that error; nil: none
+	raw      bool           // no longer examined
+	errLine  bool           // its failure has been made a line
 }
 
 // Watched is the body of a streamed answer from a Transport. It returns whole
@@ -51,27 +52,30 @@ func (s *stream) Form() dialect.Form { return s.form }
 func (s *stream) Failure() *fault.Error { return s.failure }
 
 // open reads up to the first content and keeps what it reads. It returns a fault
-// if the answer fails before. opened is called once when the answer has begun and
+// if the answer fails before, or has ended without any output. opened is called once when the answer has begun and
 // its content has not come yet; nil: it is not.
 func (s *stream) open(opened func()) *fault.Error {
 	for {
 		for frame := s.next(); frame != nil; frame = s.next() {
 			sign := s.note(frame)
-			if sign == dialect.Opening {
+			if sign == dialect.Opening || s.endsBare(sign, frame) {
 				continue
 			}
 			s.content = true
 			s.noteFrames()
-			switch sign {
-			case dialect.Failure:
+			switch {
+			case sign == dialect.Failure:
 				return s.failure
-			case dialect.End: // a terminator alone is no answer
+			case sign == dialect.End && s.output == dialect.SomeOutput: // a terminator alone is no answer
 				s.ended = false
 				return s.faults.Broken(nil, time.Now())
 			}
-			return nil
+			return s.emptyFault()
 		}
 		switch {
+		case s.err == io.EOF && s.finished:
+			s.content = true
+			return s.emptyFault()
 		case s.err != nil:
 			return s.cause()
 		case len(s.buf) >= maxAhead:
@@ -82,6 +86,33 @@ func (s *stream) open(opened func()) *fault.Error {
 			opened = nil
 		}
 		s.fill(maxAhead)
+	}
+}
+
+// endsBare reports whether a frame ends the answer without content, and others may follow: the usage, which
+// shows if anything was generated, or the terminator.
+func (s *stream) endsBare(sign dialect.FrameKind, frame []byte) bool {
+	if sign == dialect.Failure || sign == dialect.End {
+		return false
+	}
+	s.output = s.dialect.Output(s.form, frame)
+	return s.output != dialect.SomeOutput && sign != dialect.Last
+}
+
+// emptyFault returns the fault of an answer without any output; nil: it has some, or may have.
+func (s *stream) emptyFault() *fault.Error {
+	if s.output == dialect.NoOutput {
+		return emptyFault()
+	}
+	return nil
+}
+
+// emptyFault returns the fault of an answer that is whole and empty.
+func emptyFault() *fault.Error {
+	return &fault.Error{
+		Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/empty",
+		Message: "the answer is empty: it stopped without content and without an output token",
+		Reason:  "an answer like that is asked for once more",
 	}
 }
 

@@ -19,6 +19,7 @@ type call struct {
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
 	sent    int              // how often it has been sent
+	empty   bool             // a try has had an empty answer: the next one is returned
 	answer  stream           // of the first try, as most calls have no other: one allocation for both
 }
 
@@ -144,14 +145,18 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		s.form = c.form(resp, s.buf)
 	}
 	if s.form != dialect.JSON {
-		if f := s.open(c.Opened); f != nil {
+		if f := s.open(c.Opened); f != nil && !(s.output == dialect.NoOutput && c.acceptsEmpty()) {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
 		return resp, nil
 	}
 	a := &s.ahead
-	if f := c.readWhole(resp, a); f != nil {
+	f := c.readWhole(resp, a)
+	switch {
+	case f == nil && c.dialect.Output(dialect.JSON, a.buf) == dialect.NoOutput && !c.acceptsEmpty():
+		return nil, reject(emptyFault(), resp, a)
+	case f != nil:
 		if len(a.buf) == 0 {
 			_ = a.Close()
 			return nil, f // nothing to return: Ollama's client takes an empty body for an answer, whatever its status
@@ -161,6 +166,14 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	}
 	resp.Body = a
 	return resp, nil
+}
+
+// acceptsEmpty reports whether an empty answer is returned: one has been asked for again already. A provider
+// that fails in this way has something to say the next time; a model that does not has nothing to say.
+func (c *call) acceptsEmpty() bool {
+	before := c.empty
+	c.empty = true
+	return before
 }
 
 // readWhole reads an answer that is not streamed to its end, since a part of it is

@@ -15,6 +15,7 @@ var anthropic = Dialect{
 	isRequest:  hasPathSuffix("/v1/messages"),
 	streamForm: Events,
 	frameKind:  anthropicFrameKind,
+	output:     anthropicOutput,
 	kindByName: anthropicKindByName,
 	ping:       func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
 	heartbeat:  anthropicHeartbeat,

@@ -21,6 +21,7 @@ type Dialect struct {
 	streamForm       Form                                 // of its streams, where the request does not choose
 	frameKind        func(name, data []byte) FrameKind    // from an event's name and data, or any frame's JSON
 	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name; nil: events have no names
+	output           func(data []byte) Output             // of the end of an answer without content
 	isPlainContent   func(frame []byte) bool              // a cheap check for plain content; nil: names are enough
 	ping             func(state string) string            // between events
 	heartbeat        func(Client) string                  // between events; "": none

@@ -19,6 +19,7 @@ var gemini = Dialect{
 	streamForm:     Events,
 	formFromURL:    geminiRequestForm,
 	frameKind:      geminiFrameKind,
+	output:         geminiOutput,
 	isPlainContent: isGeminiPlainContent,
 	ping:           func(string) string { return "\n\n" }, // a comment breaks its clients
 	abortsOnError:  true,                                  // its clients take an error inside a stream for a chunk without text

@@ -15,6 +15,7 @@ var lmStudio = Dialect{
 	isRequest:     hasPathSuffix("/api/v1/chat"),
 	streamForm:    Events,
 	frameKind:     lmStudioFrameKind,
+	output:        lmStudioOutput,
 	kindByName:    lmStudioKindByName,
 	ping:          pingComment,
 	abortsOnError: true,

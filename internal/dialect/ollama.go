@@ -15,6 +15,7 @@ var ollama = Dialect{
 	streamForm:       Lines,
 	streamsByDefault: true,
 	frameKind:        ollamaFrameKind,
+	output:           ollamaOutput,
 	isPlainContent:   isOllamaPlainContent,
 	ping:             pingComment,
 	errors:           errorFormat{body: ollamaError},

@@ -16,6 +16,7 @@ var openAIResponses = Dialect{
 	isRequest:      hasPathSuffix("/responses", "/responses/compact"),
 	streamForm:     Events,
 	frameKind:      responsesFrameKind,
+	output:         responsesOutput,
 	kindByName:     responsesKindByName,
 	isPlainContent: isResponsesPlainContent,
 	ping:           pingComment,
