@@ -28,7 +28,7 @@ type payload struct {
 func newJob(conversation, turnID string, e payload) store.Job {
 	e.ID, e.Turn = rand.Text(), turnID
 	body, err := json.Marshal(e)
-	if err != nil { // strings and bools always have a form in JSON
+	if err != nil { // strings, bools and the times of clocks always have a form in JSON
 		panic(err)
 	}
 	return store.Job{Conversation: conversation, Turn: jobID(conversation, turnID), Body: body}

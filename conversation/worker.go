@@ -35,7 +35,7 @@ type worker struct {
 	asked      llm.Name      // the model of the last retry
 	deferred   *turn.Retry   // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, haste, caller and held while the turn runs
+	mu   sync.Mutex // guards log, retryAsked, caller and deferred while the turn runs
 	stop context.CancelCauseFunc
 }
 
