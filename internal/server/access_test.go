@@ -163,6 +163,20 @@ func TestServer_GuessesAreLimited(t *testing.T) {
 	})
 }
 
+func TestServer_OneRequestIsNoListOfGuesses(t *testing.T) {
+	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Tokens: team("use")})
+	for guesses, want := range map[int]int{7: 200, 8: 401, 1000: 401} {
+		r := request("POST", messages, "{}")
+		for i := range guesses {
+			r.Header.Add("X-Ridethrough-Token", fmt.Sprint("guess", i))
+		}
+		r.Header.Add("X-Ridethrough-Token", "use-secret")
+		if w := ask(s, r); w.Code != want {
+			t.Errorf("the token after %d others: %d, want %d", guesses, w.Code, want)
+		}
+	}
+}
+
 func TestServer_RecordsActions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -72,10 +72,17 @@ func (s *Server) identify(r *http.Request) sender {
 type keys struct {
 	all []access.Token
 	sender
+	tried int // values before the token
 }
+
+// maxTried is how many values of one request may be a token: more are guesses.
+const maxTried = 8
 
 // take notes the token whose secret a value is. The first one decides. It reports whether there is one.
 func (k *keys) take(secret string) bool {
+	if k.tried++; k.tried > maxTried && !k.valid {
+		return false
+	}
 	secret = strings.TrimSpace(secret)
 	t, ok := access.Find(k.all, secret)
 	switch {
