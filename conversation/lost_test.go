@@ -210,3 +210,31 @@ func TestRunner_LostJobsAreEnqueuedAgain(t *testing.T) {
 		end()
 	})
 }
+
+// endlessDamage is a store with a log that cannot be read at all.
+type endlessDamage struct {
+	store.Store
+	asked int
+}
+
+func (s *endlessDamage) End(_ context.Context, conversation string) (store.Position, error) {
+	s.asked++
+	return store.Position{}, &store.Damage{Conversation: conversation, N: 1, Why: "it cannot be decoded"}
+}
+
+// The job of a conversation that cannot be read is not delivered every three seconds for ever.
+func TestRunner_UnreadableConversationIsPutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t)
+		desk := conversation.New(h.config)
+		h.say(desk, h.create(desk), "hello")
+		damaged := &endlessDamage{Store: h.engine}
+		h.config.Store = damaged
+		_, end := h.runner()
+		time.Sleep(time.Hour)
+		end()
+		if damaged.asked > 130 {
+			t.Errorf("got %d attempts to read in an hour, want about two a minute", damaged.asked)
+		}
+	})
+}

@@ -155,6 +155,7 @@ func (r *Runner) serve(ctx context.Context, c store.Lease) {
 	err := r.handle(ctx, c.Job())
 	close(done)
 	beat.Wait()
+	_, damaged := errors.AsType[*store.Damage](err)
 	switch {
 	case err == nil:
 		err = c.Ack()
@@ -164,6 +165,9 @@ func (r *Runner) serve(ctx context.Context, c store.Lease) {
 		return // it is that worker's job by now, and for it to be done with
 	case errors.Is(err, store.ErrDeleted):
 		err = c.Ack() // the conversation is gone
+	case damaged:
+		r.Log.Error("turn of a damaged conversation put off", "conversation", c.Job().Conversation, "error", err)
+		err = c.Nack(damagedDelay)
 	default:
 		r.Log.Error("turn failed", "conversation", c.Job().Conversation, "turn", c.Job().Turn, "error", err)
 		err = c.Nack(nackDelay)
@@ -175,6 +179,7 @@ func (r *Runner) serve(ctx context.Context, c store.Lease) {
 
 const (
 	nackDelay      = 3 * time.Second  // until a turn is tried again whose log could not be read or written
+	damagedDelay   = time.Minute      // the same, where the log is damaged
 	extendInterval = 10 * time.Second // how often a lease is extended
 	feedDelay      = 5 * time.Second  // until a feed that was lost is followed again
 )
