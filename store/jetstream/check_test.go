@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -134,9 +135,13 @@ func TestInspect_WholeStoreHasNoLosses(t *testing.T) {
 		if i := inspect(t, whole); len(i.Losses) > 0 || len(i.Damaged) > 0 {
 			t.Errorf("without %q: got %+v, want no losses", missing, i)
 		}
-		s := standalone(t, jetstream.Config{Dir: whole})
+		var log bytes.Buffer
+		s := standalone(t, jetstream.Config{Dir: whole, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		wantStored(t, s, "without "+missing, "")
 		closeStore(t, s)
+		if log.Len() > 0 {
+			t.Errorf("without %q: logged %s, want nothing", missing, log.String())
+		}
 	}
 }
 

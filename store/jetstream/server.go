@@ -234,8 +234,13 @@ func (l serverLog) Debugf(string, ...any) {}
 // Tracef implements server.Logger.
 func (l serverLog) Tracef(string, ...any) {}
 
-// Warnf implements server.Logger.
-func (l serverLog) Warnf(format string, args ...any) { l.write(slog.LevelWarn, format, args) }
+// Warnf implements server.Logger. It leaves out that the server reads the instants of jobs from the messages,
+// which it has to at every start: the check has deleted the files that had them without a checksum.
+func (l serverLog) Warnf(format string, args ...any) {
+	if !strings.Contains(format, "attempting to recover using linear scan") {
+		l.write(slog.LevelWarn, format, args)
+	}
+}
 
 // Errorf implements server.Logger.
 func (l serverLog) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
