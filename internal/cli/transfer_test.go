@@ -284,7 +284,7 @@ func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Split(lines, "\n")[1]), &first); err != nil || first.Conversation != "c" {
 		t.Errorf("first record: got %+v and error %v, want one of the conversation c", first, err)
 	}
-	if code != 1 || !strings.Contains(errs, "conversation b is damaged from record 2 on") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
+	if code != 1 || !strings.Contains(errs, "conversation b is damaged in record 2") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
 		t.Errorf("code %d, %s\n%s", code, errs, lines)
 	}
 }
