@@ -118,7 +118,7 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstre
 	}
 	g.sockets.Add(1)
 	defer g.sockets.Done()
-	responses.Serve(w, r, g, g.draining)
+	responses.Serve(w, r, g, g.draining, &g.spool)
 }
 
 // WaitSockets returns when all WebSockets are closed, which Drain brings about, or when ctx ends, with its

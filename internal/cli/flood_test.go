@@ -44,7 +44,8 @@ func TestServe_MemoryIsBoundedUnderFloods(t *testing.T) {
 		send func(flooded)
 	}{
 		{"100 bodies of 31 KB of gzip, 31 MiB each", func(g flooded) { g.sendZipped(100) }},
-		{fmt.Sprintf("%d bodies of 31 MiB that never end", endless), func(g flooded) { g.sendEndless(endless) }},
+		{fmt.Sprintf("%d bodies of 31 MiB that never end", endless), func(g flooded) { g.sendEndless(endless, endlessBody) }},
+		{fmt.Sprintf("%d frames of 31 MiB that never end", endless), func(g flooded) { g.sendEndless(endless, endlessFrame) }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			g := startFlooded(t)
@@ -172,15 +173,23 @@ func (f flooded) sendZipped(n int) {
 	}
 }
 
-// sendEndless sends 31 MiB of each of so many bodies, whose last byte never comes.
-func (f flooded) sendEndless(n int) {
+// What begins a body, and a frame of a WebSocket, whose last byte never comes.
+var (
+	endlessBody  = fmt.Sprintf("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", 31<<20+1)
+	endlessFrame = "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n" +
+		"\x81\xff\x00\x00\x00\x00\x01\xf0\x00\x01\x00\x00\x00\x00" // text of 31 MiB and a byte, with the mask 0
+)
+
+// sendEndless sends 31 MiB behind each of so many beginnings.
+func (f flooded) sendEndless(n int, begin string) {
 	noise := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	var senders sync.WaitGroup
 	for range n {
 		c := f.dial()
 		senders.Go(func() {
-			fmt.Fprintf(c, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", 31<<20+1)
+			_, _ = io.WriteString(c, begin)
 			for range 31 {
 				if _, err := c.Write(noise); err != nil {
 					return // it is refused

@@ -17,6 +17,7 @@ type chain struct {
 	items []json.RawMessage
 	size  int  // bytes of the items
 	own   bool // the items are all there is; false: the provider knows the response before
+	held  int  // of the budget, while it is kept
 }
 
 // add appends an item.
@@ -27,8 +28,9 @@ func (c *chain) add(item json.RawMessage) {
 
 // chains holds the latest responses of a connection by id.
 type chains struct {
-	ids   []string // the oldest first
-	known map[string]*chain
+	budget Budget
+	ids    []string // the oldest first
+	known  map[string]*chain
 }
 
 // extend returns the chain of a request: its items behind those of the response that it continues. A response
@@ -54,21 +56,38 @@ func (cs *chains) extend(req request) (*chain, *problem) {
 	return c, nil
 }
 
-// keep remembers the chain of a finished response, and returns its id.
+// keep remembers the chain of a finished response if the budget has room for it, and returns its id.
 func (cs *chains) keep(id string, c *chain) string {
-	if id == "" || !c.own || c.size > chainBound {
+	if id == "" || !c.own || c.size > chainBound || cs.known[id] != nil {
 		return id
+	}
+	for !cs.budget.Reserve(int64(c.size), true) {
+		if len(cs.ids) == 0 {
+			return id // a client that continues it is asked to send everything again
+		}
+		cs.dropOldest()
 	}
 	if cs.known == nil {
 		cs.known = make(map[string]*chain)
 	}
-	if cs.known[id] == nil {
-		cs.ids = append(cs.ids, id)
-	}
+	c.held = c.size
 	cs.known[id] = c
-	if len(cs.ids) > maxChains {
-		delete(cs.known, cs.ids[0])
-		cs.ids = cs.ids[1:]
+	if cs.ids = append(cs.ids, id); len(cs.ids) > maxChains {
+		cs.dropOldest()
 	}
 	return id
+}
+
+// dropOldest forgets the oldest chain.
+func (cs *chains) dropOldest() {
+	cs.budget.Return(int64(cs.known[cs.ids[0]].held))
+	delete(cs.known, cs.ids[0])
+	cs.ids = cs.ids[1:]
+}
+
+// release forgets all chains.
+func (cs *chains) release() {
+	for len(cs.ids) > 0 {
+		cs.dropOldest()
+	}
 }

@@ -19,6 +19,7 @@ type request struct {
 	previous string                     // the response that it continues; "": none
 	warmsUp  bool                       // it only prepares the next request
 	cancels  bool                       // it ends the request in progress
+	held     int64                      // of the budget
 }
 
 // problem is an error that the gateway answers with.

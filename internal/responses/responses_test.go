@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,34 @@ type server struct {
 	mu      sync.Mutex
 	bodies  []string
 	headers []http.Header
+	budget  budget
+	served  sync.WaitGroup // the sockets
 }
+
+// budget is a budget of the bytes that are left. It keeps keepRoom of them for what arrives.
+type budget struct{ left atomic.Int64 }
+
+const keepRoom = 300 << 10
+
+func (b *budget) Reserve(n int64, waits bool) bool {
+	least := int64(0)
+	if waits {
+		least = keepRoom
+	}
+	if b.left.Add(-n) < least {
+		b.left.Add(n)
+		return false
+	}
+	return true
+}
+
+func (b *budget) Return(n int64) { b.left.Add(n) }
 
 // newServer starts a server whose n-th POST is answered by the n-th handler, and further ones by the last.
 func newServer(t *testing.T, handlers ...http.HandlerFunc) *server {
 	draining, drain := context.WithCancel(t.Context())
 	s := &server{t: t, drain: drain}
+	s.budget.left.Store(1 << 30)
 	posts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
@@ -43,7 +66,9 @@ func newServer(t *testing.T, handlers ...http.HandlerFunc) *server {
 		if !responses.IsHandshake(r) {
 			t.Errorf("%s %s with header %v: not a handshake", r.Method, r.URL, r.Header)
 		}
-		responses.Serve(w, r, posts, draining)
+		s.served.Add(1)
+		defer s.served.Done()
+		responses.Serve(w, r, posts, draining, &s.budget)
 	}))
 	t.Cleanup(web.Close)
 	s.url = "ws" + strings.TrimPrefix(web.URL, "http") + "/v1/responses"
@@ -356,5 +381,35 @@ func TestServe_CommentsArePings(t *testing.T) {
 	case <-pinged:
 	case <-ctx.Done():
 		t.Error("no ping came for the comment")
+	}
+}
+
+func TestServe_RequestsAreWithinTheBudget(t *testing.T) {
+	const room = keepRoom + 300<<10
+	s := newServer(t, answers("r1", "Hello"))
+	s.budget.left.Store(room)
+	conn := s.dial()
+	for range 3 { // what is refused is not kept
+		say(t, conn, `{"type":"response.create","input":"`+strings.Repeat("x", 700<<10)+`"}`)
+		if e := hear(t, conn); e.Type != "error" || e.Status != 503 || e.Error.Code != "server_is_overloaded" {
+			t.Errorf("a frame beyond the budget: %+v, want an error with status 503", e)
+		}
+	}
+	for i := range 10 { // nor is what is answered, but for the latest chains that fit
+		say(t, conn, `{"type":"response.create","generate":false,"input":"`+strings.Repeat("x", 100<<10)+`"}`)
+		if types, last := hearAll(t, conn); last.Type != "response.completed" {
+			t.Fatalf("request %d within the budget: %v %+v", i, types, last)
+		}
+	}
+	say(t, conn, `{"type":"response.created"}`)
+	say(t, conn, `{"type":"response.cancel"}`)
+	hear(t, conn)
+	if left := s.budget.left.Load(); left > room-100<<10 {
+		t.Errorf("%d of %d bytes are left with chains that are kept", left, room)
+	}
+	_ = conn.CloseNow()
+	s.served.Wait()
+	if left := s.budget.left.Load(); left != room {
+		t.Errorf("%d of %d bytes are left after the end", left, room)
 	}
 }

@@ -35,7 +35,9 @@ func IsHandshake(r *http.Request) bool {
 // Serve accepts a WebSocket and answers its requests, one after the other, with the handler, until the client
 // leaves. Once draining ends, the request in progress is finished and the socket closed with 1012, service
 // restart, on which clients connect again.
-func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, draining context.Context) {
+//
+// What a socket holds of the client's requests is in the budget. A frame that does not fit is answered with 503.
+func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, draining context.Context, budget Budget) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the server has checked the origin
 	if err != nil {
 		return // Accept has answered
@@ -44,8 +46,9 @@ func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, drainin
 	// The request's context ends with the handshake.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	s := &socket{conn: conn, opening: r, handler: handler, requests: make(chan request, queueBound)}
+	s := &socket{conn: conn, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
 	var reading sync.WaitGroup
+	defer s.release()
 	defer reading.Wait()
 	reading.Go(func() {
 		defer cancel()
@@ -60,6 +63,7 @@ type socket struct {
 	conn     *websocket.Conn
 	opening  *http.Request // whose headers hold for all requests
 	handler  http.Handler
+	budget   Budget
 	requests chan request
 	chains   chains
 
@@ -71,23 +75,37 @@ type socket struct {
 // read queues the client's requests until it leaves.
 func (s *socket) read(ctx context.Context) {
 	for {
-		kind, frame, err := s.conn.Read(ctx)
-		if err != nil {
+		kind, frame, err := s.receive(ctx)
+		switch {
+		case err == errFull:
+			s.send(ctx, problemf(http.StatusServiceUnavailable, "server_is_overloaded", "%v; try again", err).frame())
+			continue
+		case err != nil:
 			return
 		}
 		req, problem := parse(kind, frame)
+		req.held = int64(cap(frame))
+		if problem == nil && !req.cancels {
+			problem = s.queue(req)
+		}
 		switch {
 		case problem != nil:
+			s.budget.Return(req.held)
 			s.send(ctx, problem.frame())
 		case req.cancels:
+			s.budget.Return(req.held)
 			s.cancelCurrent()
-		default:
-			select {
-			case s.requests <- req:
-			default:
-				s.send(ctx, problemf(http.StatusTooManyRequests, "rate_limit_exceeded", "%d requests wait on this socket already", queueBound).frame())
-			}
 		}
+	}
+}
+
+// queue queues a request behind the one in progress.
+func (s *socket) queue(req request) *problem {
+	select {
+	case s.requests <- req:
+		return nil
+	default:
+		return problemf(http.StatusTooManyRequests, "rate_limit_exceeded", "%d requests wait on this socket already", queueBound)
 	}
 }
 
@@ -101,7 +119,9 @@ func (s *socket) serve(ctx, draining context.Context) {
 			_ = s.conn.Close(websocket.StatusServiceRestart, "the gateway is restarting; connect again")
 			return
 		case req := <-s.requests:
-			if !s.answer(ctx, req) {
+			understood := s.answer(ctx, req)
+			s.budget.Return(req.held)
+			if !understood {
 				_ = s.conn.Close(websocket.StatusInternalError, "the answer broke off")
 				return
 			}

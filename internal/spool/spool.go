@@ -66,6 +66,18 @@ func (s *Spool) Used() (memory, disk int64) {
 	return s.memory.used.Load(), s.disk.end
 }
 
+// Reserve takes bytes of the memory for what has the content of a body besides; false: its share is used up.
+// What waits leaves room for what arrives.
+func (s *Spool) Reserve(n int64, waits bool) bool {
+	if waits {
+		return s.memory.take(n, waitingShare)
+	}
+	return s.memory.take(n, receivedShare)
+}
+
+// Return returns what Reserve has taken.
+func (s *Spool) Return(n int64) { s.memory.give(n) }
+
 // File returns the file; nil: nothing has gone to disk.
 func (s *Spool) File() *os.File {
 	s.disk.mu.Lock()
