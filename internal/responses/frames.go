@@ -3,7 +3,6 @@ package responses
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -18,7 +17,6 @@ const errorBound = 64 << 10
 // frameWriter is the ResponseWriter of one request: it sends each server-sent event as a frame.
 type frameWriter struct {
 	socket     *socket
-	ctx        context.Context // of the request
 	header     http.Header
 	status     int       // 0: none so far
 	deadline   time.Time // of the next frame; zero: none
@@ -77,7 +75,7 @@ func (w *frameWriter) SetWriteDeadline(t time.Time) error {
 func (w *frameWriter) sendEvent(event []byte) {
 	data := eventData(event)
 	if len(data) == 0 {
-		w.socket.ping(w.ctx)
+		w.socket.ping()
 		return
 	}
 	if data[0] != '{' || w.ended {
@@ -119,18 +117,7 @@ func (w *frameWriter) note(data []byte) []byte {
 
 // send sends a frame within the deadline.
 func (w *frameWriter) send(frame []byte) {
-	ctx := w.ctx
-	if !w.deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, w.deadline)
-		defer cancel()
-	}
-	if !w.socket.send(ctx, frame) {
-		w.err = context.Cause(ctx)
-		if w.err == nil {
-			w.err = http.ErrHandlerTimeout // any error: the client has left
-		}
-	}
+	w.err = w.socket.sendUntil(w.deadline, frame)
 }
 
 // finish ends the answer. It reports whether the client knows that it has ended.

@@ -46,22 +46,23 @@ func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, drainin
 	// The request's context ends with the handshake.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	s := &socket{conn: conn, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
+	s := &socket{conn: conn, alive: ctx, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
 	var reading sync.WaitGroup
 	defer s.release()
 	defer reading.Wait()
 	reading.Go(func() {
 		defer cancel()
-		s.read(ctx)
+		s.read()
 	})
-	s.serve(ctx, draining)
+	s.serve(draining)
 	_ = conn.CloseNow() // ends read
 }
 
 // socket is one client's connection.
 type socket struct {
 	conn     *websocket.Conn
-	opening  *http.Request // whose headers hold for all requests
+	alive    context.Context // until the client leaves; a frame that a shorter one cut would end the connection
+	opening  *http.Request   // whose headers hold for all requests
 	handler  http.Handler
 	budget   Budget
 	requests chan request
@@ -73,12 +74,12 @@ type socket struct {
 }
 
 // read queues the client's requests until it leaves.
-func (s *socket) read(ctx context.Context) {
+func (s *socket) read() {
 	for {
-		kind, frame, err := s.receive(ctx)
+		kind, frame, err := s.receive(s.alive)
 		switch {
 		case err == errFull:
-			s.send(ctx, problemf(http.StatusServiceUnavailable, "server_is_overloaded", "%v; try again", err).frame())
+			s.send(problemf(http.StatusServiceUnavailable, "server_is_overloaded", "%v; try again", err).frame())
 			continue
 		case err != nil:
 			return
@@ -91,7 +92,7 @@ func (s *socket) read(ctx context.Context) {
 		switch {
 		case problem != nil:
 			s.budget.Return(req.held)
-			s.send(ctx, problem.frame())
+			s.send(problem.frame())
 		case req.cancels:
 			s.budget.Return(req.held)
 			s.cancelCurrent()
@@ -110,16 +111,16 @@ func (s *socket) queue(req request) *problem {
 }
 
 // serve answers the requests until the client leaves or the gateway drains.
-func (s *socket) serve(ctx, draining context.Context) {
+func (s *socket) serve(draining context.Context) {
 	for {
 		select {
-		case <-ctx.Done():
+		case <-s.alive.Done():
 			return
 		case <-draining.Done():
 			_ = s.conn.Close(websocket.StatusServiceRestart, "the gateway is restarting; connect again")
 			return
 		case req := <-s.requests:
-			understood := s.answer(ctx, req)
+			understood := s.answer(req)
 			s.budget.Return(req.held)
 			if !understood {
 				_ = s.conn.Close(websocket.StatusInternalError, "the answer broke off")
@@ -130,21 +131,21 @@ func (s *socket) serve(ctx, draining context.Context) {
 }
 
 // answer answers one request. It reports whether the answer has ended in a way that the client understands.
-func (s *socket) answer(ctx context.Context, req request) bool {
+func (s *socket) answer(req request) bool {
 	chain, problem := s.chains.extend(req)
 	switch {
 	case problem != nil:
-		return s.send(ctx, problem.frame())
+		return s.send(problem.frame())
 	case req.warmsUp:
-		return s.warmUp(ctx, chain)
+		return s.warmUp(chain)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(s.alive)
 	defer cancel()
 	s.setCancel(cancel)
 	defer s.setCancel(nil)
-	w := &frameWriter{socket: s, ctx: ctx, header: http.Header{}, chain: chain}
+	w := &frameWriter{socket: s, header: http.Header{}, chain: chain}
 	if !s.handle(w, s.post(ctx, req, chain)) && !w.ended {
-		return ctx.Err() != nil && s.sendCanceled(w)
+		return ctx.Err() != nil && s.send(canceledFrame(w.responseID))
 	}
 	return w.finish()
 }
@@ -186,14 +187,9 @@ func (s *socket) post(ctx context.Context, req request, chain *chain) *http.Requ
 func isSocketBeta(beta string) bool { return strings.HasPrefix(beta, "responses_websockets") }
 
 // warmUp answers a request that only prepares the next: nothing is sent to the provider.
-func (s *socket) warmUp(ctx context.Context, chain *chain) bool {
+func (s *socket) warmUp(chain *chain) bool {
 	id := s.chains.keep(newID(), chain)
-	return s.send(ctx, warmUpFrame("response.created", id, "in_progress")) && s.send(ctx, warmUpFrame("response.completed", id, "completed"))
-}
-
-// sendCanceled ends an answer that the client has canceled.
-func (s *socket) sendCanceled(w *frameWriter) bool {
-	return s.send(context.WithoutCancel(w.ctx), canceledFrame(w.responseID))
+	return s.send(warmUpFrame("response.created", id, "in_progress")) && s.send(warmUpFrame("response.completed", id, "completed"))
 }
 
 // setCancel sets what ends the request in progress.
@@ -213,12 +209,23 @@ func (s *socket) cancelCurrent() {
 }
 
 // send sends one frame; false: the client has left.
-func (s *socket) send(ctx context.Context, frame []byte) bool {
-	return s.conn.Write(ctx, websocket.MessageText, frame) == nil
+func (s *socket) send(frame []byte) bool {
+	return s.conn.Write(s.alive, websocket.MessageText, frame) == nil
+}
+
+// sendUntil sends one frame up to a deadline, at which the client has left; zero: there is none.
+func (s *socket) sendUntil(deadline time.Time, frame []byte) error {
+	ctx := s.alive
+	if !deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	return s.conn.Write(ctx, websocket.MessageText, frame)
 }
 
 // ping shows that the connection is alive, without waiting for the client's answer.
-func (s *socket) ping(ctx context.Context) {
+func (s *socket) ping() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pinging {
@@ -226,7 +233,7 @@ func (s *socket) ping(ctx context.Context) {
 	}
 	s.pinging = true
 	go func() { // ends with the pong, or after pongTimeout
-		ctx, cancel := context.WithTimeout(ctx, pongTimeout)
+		ctx, cancel := context.WithTimeout(s.alive, pongTimeout)
 		defer cancel()
 		_ = s.conn.Ping(ctx) // a client that has left ends read
 		s.mu.Lock()
