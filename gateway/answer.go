@@ -42,7 +42,10 @@ func (c *call) forward(resp *http.Response) {
 		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.outcome.Waited.Milliseconds(), 10))
 	}
 	c.status = resp.StatusCode
-	c.w.WriteHeader(resp.StatusCode)
+	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
+		c.status = c.client().FinalStatus(c.status, f.Kind)
+	}
+	c.w.WriteHeader(c.status)
 	c.copyBody(resp.Body)
 }
 
@@ -56,7 +59,7 @@ func (c *call) resume(resp *http.Response) {
 	}
 	switch {
 	case c.outcome.Verdict.Stop != "":
-		c.endWithError(c.outcome.Fault, c.giveUpMessage())
+		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
 	case form == c.parsed.Form && whole:
 		c.copyBody(resp.Body)
 	default:
@@ -158,17 +161,20 @@ func (c *call) fail(f *fault.Error) {
 	if c.outcome.Verdict.Stop == "" {
 		c.emitBrokeOff(f)
 	}
-	text := "ridethrough: " + f.Error()
 	if f == closingFault {
-		text = closingMessage
+		c.endStream(c.dialect.ClosingEvent, f, closingMessage)
+		return
 	}
-	c.endWithError(f, text)
+	c.endStream(c.dialect.BrokenEvent, f, "ridethrough: "+f.Error())
 }
 
-// endWithError sends the dialect's error event to a client that has the headers.
-func (c *call) endWithError(f *fault.Error, text string) {
-	event := c.dialect.ErrorEvent(c.parsed.Form, f, text, c.answering)
-	if event == nil || c.write(event, clientStallTimeout) != nil || c.dialect.Aborts(c.parsed.Form) {
+// errorEvent is a dialect's way to end a stream with an error, such as [dialect.Dialect.FinalEvent].
+type errorEvent func(c dialect.Client, f dialect.Form, e *fault.Error, message string, within bool) (event []byte, cut bool)
+
+// endStream sends an error event to a client that has the headers.
+func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
+	event, cut := as(c.client(), c.parsed.Form, f, text, c.answering)
+	if event == nil || c.write(event, clientStallTimeout) != nil || cut {
 		c.cut()
 	}
 }

@@ -174,11 +174,28 @@ func (c *call) answer(resp *http.Response, err error) {
 		c.unanswered(err, committed)
 	case committed:
 		c.resume(resp)
-	case c.outcome.Verdict.Stop != "" && c.outcome.Fault.Status == 0:
+	case c.outcome.Verdict.Stop != "" && c.replaces(resp):
+		_ = resp.Body.Close()
 		c.refuse()
 	default:
 		c.forward(resp)
 	}
+}
+
+// client identifies the client.
+func (c *call) client() dialect.Client {
+	return dialect.Client{Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.parsed.Model}
+}
+
+// replaces reports whether the gateway's own error takes the place of the upstream's last response: there is
+// none, or the client would send the request again on it.
+func (c *call) replaces(resp *http.Response) bool {
+	f, client := c.outcome.Fault, c.client()
+	if resp.StatusCode == http.StatusOK && f.Status != 0 {
+		return false
+	}
+	status := client.FinalStatus(resp.StatusCode, f.Kind)
+	return f.Status == 0 || status == http.StatusBadRequest && resp.StatusCode != status || client.ReadsWords()
 }
 
 // emitFailure reports that the shared request has found no answer, if it has not. Its leader does for all.
@@ -207,21 +224,30 @@ var (
 func (c *call) unanswered(err error, committed bool) {
 	switch {
 	case errors.Is(err, errClosing) && committed:
-		c.endWithError(closingFault, closingMessage)
+		c.endStream(c.dialect.ClosingEvent, closingFault, closingMessage)
 	case errors.Is(err, errClosing):
 		c.w.Header().Set("Retry-After", "1")
 		c.reply(http.StatusServiceUnavailable, c.dialect.ErrorBody(closingFault, closingMessage))
 	case committed:
-		c.endWithError(c.outcome.Fault, c.giveUpMessage())
+		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
 	default:
 		c.refuse()
 	}
 }
 
-// refuse answers with the error of an upstream that gave no answer.
-func (c *call) refuse() {
-	c.w.Header().Set(shouldRetryHeader, "false")
-	c.reply(statusOf(c.outcome.Fault), c.dialect.ErrorBody(c.outcome.Fault, c.giveUpMessage()))
+// refuse answers with the gateway's own words for the last fault.
+func (c *call) refuse() { c.replyFinal(c.outcome.Fault, c.giveUpMessage()) }
+
+// replyFinal answers with an error after which the client does not send the request again.
+func (c *call) replyFinal(f *fault.Error, text string) {
+	status, client := statusOf(f), c.client()
+	final := client.FinalStatus(status, f.Kind)
+	h := c.w.Header()
+	h.Set(shouldRetryHeader, "false")
+	if final != status {
+		h.Del("Retry-After")
+	}
+	c.reply(final, c.dialect.FinalBody(client, f, text))
 }
 
 // statusOf returns the status for a fault: the provider's, or 503 if that is no error.

@@ -282,8 +282,6 @@ func (s *sharedRequest) worthRemembering() bool {
 // not start another keepalive with each of their own retries.
 func (c *call) refuseResend(f *failedRequest) {
 	c.body.Release()
-	h := c.w.Header()
-	h.Set(shouldRetryHeader, "false")
-	h.Set("Retry-After", resendAfter)
-	c.reply(statusOf(f.last.Fault), c.dialect.ErrorBody(f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error()))
+	c.w.Header().Set("Retry-After", resendAfter)
+	c.replyFinal(f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error())
 }

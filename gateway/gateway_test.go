@@ -168,7 +168,7 @@ var apis = []struct {
 }{
 	{"/v1/messages", claude, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "", whole(claude), false},
 	{"/v1/chat/completions", gpt, "data: [DONE]\n\n", "", whole(gpt), true},
-	{"/v1/responses", codex, "", "", whole(codex), true},
+	{"/v1/responses", codex, "", "", whole(codex), false},
 	{"/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, "", "/v1beta/models/gemini-3:generateContent", gemini, true},
 	{"/v1/models/gemini-3:streamGenerateContent", gemini, "]", "/v1/models/gemini-3:generateContent", gemini, true},
 	{"/api/chat", llama, "", "", strings.Replace(llama, "{", `{"stream":false,`, 1), false},

@@ -46,9 +46,7 @@ func newKeepalive(c *call) *keepalive {
 	if c.unreadable {
 		return nil
 	}
-	k := &keepalive{call: c, client: dialect.Client{
-		Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.parsed.Model,
-	}}
+	k := &keepalive{call: c, client: c.client()}
 	if c.parsed.Form != dialect.JSON {
 		k.mu.Lock()
 		defer k.mu.Unlock()

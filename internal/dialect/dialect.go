@@ -52,7 +52,7 @@ func Of(method, path string) *Dialect {
 // "gemini", "ollama" or "lmstudio".
 func (d *Dialect) Name() string { return d.name }
 
-// Client identifies the client; its keepalive depends on it.
+// Client identifies the client; its keepalive and its last error depend on it.
 type Client struct {
 	Agent      string // the User-Agent header
 	Originator string // the Originator header, with which Codex identifies itself

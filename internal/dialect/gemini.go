@@ -165,7 +165,7 @@ func geminiError(status, message string) []byte {
 	}
 	codes := map[string]int{
 		"UNAVAILABLE": 503, "RESOURCE_EXHAUSTED": 429, "UNAUTHENTICATED": 401,
-		"INVALID_ARGUMENT": 400, "PERMISSION_DENIED": 403,
+		"INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "PERMISSION_DENIED": 403,
 	}
 	body, _ := json.Marshal(struct {
 		Error detail `json:"error"`

@@ -102,7 +102,7 @@ func TestDialect_ErrorEvent(t *testing.T) {
 		{dialect.Anthropic(), dialect.Events, false, "event: error\n" + `data: {"type":"error","error":{"type":"overloaded_error","message":"gone"}}` + "\n\n", false},
 		{dialect.OpenAIChat(), dialect.Events, false, "data: " + chat + "\n\n", true},
 		{dialect.OpenAICompletions(), dialect.Events, false, "data: " + chat + "\n\n", true},
-		{dialect.OpenAIResponses(), dialect.Events, false, responses, true},
+		{dialect.OpenAIResponses(), dialect.Events, false, responses, false},
 		{dialect.Gemini(), dialect.Events, false, "data: " + google + "\r\n\r\n", true},
 		{dialect.Gemini(), dialect.Array, false, "[" + google + "]\n", true},
 		{dialect.Gemini(), dialect.Array, true, ",\n" + google + "]\n", true},

@@ -21,7 +21,6 @@ var openAIResponses = Dialect{
 	isPlainContent: isResponsesPlainContent,
 	ping:           pingComment,
 	heartbeat:      responsesHeartbeat,
-	abortsOnError:  true,
 	errors: errorFormat{
 		body:  openAIError,
 		event: responsesErrorEvents,

@@ -110,9 +110,23 @@ func (w *frameWriter) note(data []byte) []byte {
 		if len(event.Error) == 0 {
 			event.Error = data
 		}
-		return errorFrame(cmp.Or(event.Status, http.StatusServiceUnavailable), nil, event.Error)
+		return errorFrame(cmp.Or(event.Status, statusOfCode(event.Error)), nil, event.Error)
 	}
 	return data
+}
+
+// statusOfCode returns the status of an error inside a stream, by which the client decides whether to send
+// the request again.
+func statusOfCode(cause json.RawMessage) int {
+	var e struct{ Code string }
+	_ = json.Unmarshal(cause, &e) // of another form: unknown
+	switch e.Code {
+	case "invalid_prompt", "invalid_request_error", "context_length_exceeded":
+		return http.StatusBadRequest
+	case "insufficient_quota":
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
 }
 
 // send sends a frame within the deadline.

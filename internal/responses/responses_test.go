@@ -252,13 +252,17 @@ func TestServe_ErrorsHaveStatus(t *testing.T) {
 			"event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"\"}}\n\n")
 		panic(http.ErrAbortHandler)
 	}
+	final := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"code\":\"invalid_prompt\",\"message\":\"gave up\"}}\n\n")
+	}
 	page := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }
-	s := newServer(t, limited, within, page, answers("r1", "Hello"))
+	s := newServer(t, limited, within, final, page, answers("r1", "Hello"))
 	conn := s.dial()
 	for _, want := range []struct {
 		status int
 		code   string
-	}{{429, "usage_limit_reached"}, {503, "server_is_overloaded"}, {502, ""}} {
+	}{{429, "usage_limit_reached"}, {503, "server_is_overloaded"}, {400, "invalid_prompt"}, {502, ""}} {
 		say(t, conn, create)
 		_, e := hearAll(t, conn)
 		if e.Type != "error" || e.Status != want.status || e.Error.Code != want.code {

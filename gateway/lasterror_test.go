@@ -1,0 +1,185 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// The user agents of agents with a loop of their own.
+const (
+	codexExec = "codex_exec/0.169.0 (Debian 12.0.0; x86_64)"
+	geminiCLI = "GeminiCLI-tui/0.61.0/gemini-2.5-pro (linux; x64; terminal)"
+	qwenCode  = "QwenCode/0.24.4 (linux; x64)"
+	opencode  = "opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14"
+	cline     = "ai-sdk/openai-compatible/3.0.37 ai-sdk/provider-utils/5.0.30"
+	plainSDK  = "OpenAI/Python 2.8.1"
+)
+
+const (
+	messages  = "/v1/messages"
+	chat      = "/v1/chat/completions"
+	responses = "/v1/responses"
+	google    = "/v1beta/models/gemini-3:streamGenerateContent?alt=sse"
+)
+
+// bodyOf returns the body of a request to an API.
+func bodyOf(path string) string {
+	for _, api := range apis {
+		if api.path == path {
+			return api.body
+		}
+	}
+	return ""
+}
+
+func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
+	const words = "gave up after 3 retries in 7s: HTTP 503: "
+	tests := []struct {
+		name, path, agent string
+		last              string // the stream ends with it, behind the words
+		event             string // and has this
+		cut               bool
+		again             int    // the status of the same request, sent again
+		body              string // and what is in its body
+	}{
+		{"Claude Code", messages, claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "invalid_request_error"},
+		{"Codex", responses, codexExec, "\n\n", `"code":"invalid_prompt"`, false, 400, "invalid_request_error"},
+		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, true, 400, "INVALID_ARGUMENT"},
+		{"Qwen Code", chat, qwenCode, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
+		{"cline", chat, cline, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
+		{"another client", chat, plainSDK, "\n\n", `"type":"server_error"`, true, 503, "server_error"},
+		{"another client of Google's", google, plainSDK, "\r\n\r\n", `data: {"error":{"code":503,`, true, 503, "UNAVAILABLE"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
+			resp, text, err := w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
+			if resp.StatusCode != 200 || !strings.Contains(text, words) || !strings.Contains(text, tt.event) || !strings.HasSuffix(text, tt.last) || (err != nil) != tt.cut {
+				t.Errorf("%s: got %q, error %v, want %q with %q, cut: %v", tt.name, text, err, tt.event, words, tt.cut)
+			}
+			time.Sleep(2 * time.Second)
+			resp, text, _ = w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
+			if resp.StatusCode != tt.again || !strings.Contains(text, tt.body) || !strings.Contains(text, "HTTP 503: ") {
+				t.Errorf("%s, again: got %d %s, want %d with %s and the provider's words", tt.name, resp.StatusCode, text, tt.again, tt.body)
+			}
+			if asksAgain := tt.again == 503; (resp.Header.Get("Retry-After") != "") != asksAgain {
+				t.Errorf("%s, again: Retry-After is %q", tt.name, resp.Header.Get("Retry-After"))
+			}
+		})
+	}
+}
+
+// opencode sends a request again if certain words are in an error, whatever its status.
+func TestGiveUp_NoWordHasOpencodeAskAgain(t *testing.T) {
+	for _, path := range []string{messages, chat, responses} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
+			for _, when := range []string{"first", "again"} {
+				_, text, err := w.get(path, bodyOf(path), "User-Agent", opencode)
+				if i := strings.Index(text, `"error"`); i > 0 {
+					text = text[i:] // behind the keepalives
+				}
+				for _, word := range []string{"503", "overloaded", "server_error", "try again later", "Internal server error"} {
+					if strings.Contains(text, word) {
+						t.Errorf("%s, %s: %q is in %q", path, when, word, text)
+					}
+				}
+				if plain := strings.ReplaceAll(text, "\u2060", ""); err != nil || !strings.Contains(plain, "HTTP 503: ") || !strings.Contains(plain, "error") {
+					t.Errorf("%s, %s: got %q, error %v, want the provider's words and a clean end", path, when, text, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFinal_SpentAccountEndsTheClientsOwnLoop(t *testing.T) {
+	for _, tt := range []struct {
+		agent, path string
+		status      int
+	}{
+		{opencode, chat, 402},
+		{opencode, responses, 402},
+		{cline, chat, 402},
+		{qwenCode, chat, 402},
+		{codexExec, responses, 429},
+		{geminiCLI, google, 429},
+		{plainSDK, chat, 429},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Simple(), simulator.Script{Replies: replies(t, "quota")})
+			resp, text, _ := w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
+			if resp.StatusCode != tt.status || resp.Header.Get("X-Should-Retry") != "false" || !strings.Contains(text, "quota") {
+				t.Errorf("%s: got %d %v %q, want %d with the provider's words", tt.agent, resp.StatusCode, resp.Header, text, tt.status)
+			}
+			if n := len(w.provider.Requests()); n != 1 {
+				t.Errorf("%s: %d requests reached the provider, want 1", tt.agent, n)
+			}
+		})
+	}
+}
+
+func TestFinal_ErrorOfTheRequestKeepsItsStatus(t *testing.T) {
+	for _, agent := range []string{claudeCode, codexExec, geminiCLI, qwenCode, cline, plainSDK} {
+		synctest.Test(t, func(t *testing.T) {
+			const body = `{"error":{"message":"no such model","type":"invalid_request_error"}}`
+			w := newHarnessOf(t, policy.Simple(), roundTrip(says(404, body)))
+			resp, text, _ := w.get(chat, gpt, "User-Agent", agent)
+			if resp.StatusCode != 404 || text != body {
+				t.Errorf("%s: got %d %q, want the provider's 404", agent, resp.StatusCode, text)
+			}
+		})
+	}
+}
+
+func TestClose_StreamEndsAsTheClientAsksAgain(t *testing.T) {
+	for _, tt := range []struct {
+		agent, path string
+		last        string // the stream ends with it; "": with a keepalive
+		cut         bool
+	}{
+		{geminiCLI, google, `"status":"UNAVAILABLE"}}`, true},
+		{qwenCode, chat, "", true},
+		{plainSDK, chat, "}\n\n", true},
+		{codexExec, responses, "}\n\n", false},
+		{claudeCode, messages, "}\n\n", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 503}})
+			time.AfterFunc(time.Minute, w.gateway.Close)
+			_, text, err := w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
+			if told := strings.Contains(text, "shutting down"); told != (tt.last != "") || !strings.HasSuffix(text, tt.last) || (err != nil) != tt.cut {
+				t.Errorf("%s: got %q, error %v, want the end %q, cut: %v", tt.agent, text, err, tt.last, tt.cut)
+			}
+		})
+	}
+}
+
+func TestGiveUp_SocketOfCodexGetsAFinalStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
+		conn, _, err := w.dialCodex("/v1/responses")
+		if err != nil {
+			t.Fatalf("dial: %v", err)
+		}
+		defer conn.CloseNow()
+		_ = conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create","model":"gpt-5","input":"Hi"}`))
+		frame := ""
+		for !strings.Contains(frame, `"error"`) {
+			_, b, err := conn.Read(t.Context())
+			if err != nil {
+				t.Fatalf("read: %v", err)
+			}
+			frame = string(b)
+		}
+		if !strings.Contains(frame, `"status":400`) || !strings.Contains(frame, "gave up after 3 retries") {
+			t.Errorf("frame %s, want status 400 with the words", frame)
+		}
+	})
+}
