@@ -35,8 +35,8 @@ func startNATS(t *testing.T) string {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the NATS server is not ready after 10 s")
+	if !s.ReadyForConnections(patience) {
+		t.Fatalf("the NATS server is not ready after %v", patience)
 	}
 	return s.ClientURL()
 }

@@ -56,8 +56,8 @@ func (n *natsServer) start() {
 		n.t.Fatalf("make a NATS server: %v", err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		n.t.Fatal("the NATS server is not ready after 10 s")
+	if !s.ReadyForConnections(patience) {
+		n.t.Fatalf("the NATS server is not ready after %v", patience)
 	}
 	n.running = s
 }
@@ -121,25 +121,29 @@ func watchAll(t *testing.T, ctx context.Context, s store.Store) (entries <-chan 
 	return all, end
 }
 
-// next receives within ten seconds.
+// patience is how long tests wait for what servers do by themselves: a cluster of five takes seconds to elect
+// its leaders, and far longer under the race detector on a busy machine.
+const patience = time.Minute
+
+// next receives what comes within the tests' patience.
 func next[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
-	case <-time.After(10 * time.Second):
-		t.Fatalf("%s: nothing within 10 s", what)
+	case <-time.After(patience):
+		t.Fatalf("%s: nothing within %v", what, patience)
 	}
 	return got
 }
 
-// eventually waits until something is true, for ten seconds at most.
+// eventually waits until something is true, within the tests' patience.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); !is(); <-tick.C {
+	for end := time.Now().Add(patience); !is(); <-tick.C {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within 10 s", what)
+			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }
