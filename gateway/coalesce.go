@@ -98,12 +98,11 @@ func (s *sharedRequest) catchUp(c *call) {
 	s.mu.Lock()
 	waits, open := s.last.Fault != nil || s.state != stateTrying, s.open
 	s.mu.Unlock()
-	switch {
-	case waits:
+	if waits {
 		s.waits.add(c, s)
+	}
+	if waits || open {
 		c.keepalive.waiting()
-	case open:
-		c.keepalive.opened()
 	}
 }
 

@@ -72,19 +72,9 @@ func (k *keepalive) failed(w policy.Wait) {
 	}
 }
 
-// waiting notes that the request waits for another one's try.
+// waiting notes that the request waits for another one's try, or for the content of an answer that has begun:
+// there is no other status to lose then, and what comes meanwhile is held back.
 func (k *keepalive) waiting() {
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.schedule(lateCommitAfter)
-}
-
-// opened notes that the upstream has answered 200, without content so far: there
-// is no other status to lose, and what it sends meanwhile is held back.
-func (k *keepalive) opened() {
 	if k == nil {
 		return
 	}

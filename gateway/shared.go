@@ -192,8 +192,8 @@ func bare(err error) error {
 	return err
 }
 
-// resumed returns the wait in which the client left the same request before; zero: there is none, or it was
-// for another upstream.
+// resumed takes the wait in which the client left the same request before; zero: there was none, or it has
+// been taken, as a request goes on in it at its first upstream only.
 func (s *sharedRequest) resumed() (w policy.Wait) {
 	w, s.leader.carried = s.leader.carried, policy.Wait{}
 	return w
@@ -283,7 +283,7 @@ func (s *sharedRequest) opened() {
 	calls := slices.Clone(s.calls)
 	s.mu.Unlock()
 	for _, c := range calls {
-		c.keepalive.opened()
+		c.keepalive.waiting()
 	}
 }
 

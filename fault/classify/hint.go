@@ -270,7 +270,7 @@ const maxUnix = 1e14
 
 // unixTime returns the instant of a Unix time within bounds.
 func unixTime(seconds float64) time.Time {
-	if !(seconds < maxUnix) {
+	if !(seconds < 1e11) {
 		return time.Time{}
 	}
 	return time.Unix(int64(seconds), 0)
