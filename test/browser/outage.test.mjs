@@ -6,6 +6,9 @@ import { close, countdown, open, shown, text, until, world } from './world.mjs'
 
 after(close)
 
+/** The status of a last error for Claude Code, which would send a 529 again. */
+const final = 400
+
 test('an outage shows, counts down and ends', async (t) => {
   const w = await world(t, { replies: '529*2', wait: '5s' })
   const page = await open(t, w.page)
@@ -59,7 +62,7 @@ test('a call is retried at once, and given up', async (t) => {
   await page.getByRole('button', { name: /^Retry now: claude-cli/ }).click()
   await shown(page, 'attempt 2/60')
   await page.getByRole('button', { name: /^Give up: claude-cli/ }).click()
-  assert.equal((await answer).status, 529)
+  assert.equal((await answer).status, final)
   await shown(page, 'Nothing waits')
   await shown(page, /Failed after 1 retry attempt/)
 })
@@ -77,7 +80,7 @@ test('all waits for an upstream are retried, paused and given up, after a confir
   await shown(page, '3 calls wait')
   await page.getByRole('button', { name: 'Give up all for anthropic' }).click()
   await page.getByRole('button', { name: 'Yes', exact: true }).click()
-  assert.deepEqual((await Promise.all(answers)).map((a) => a.status), [529, 529, 529])
+  assert.deepEqual((await Promise.all(answers)).map((a) => a.status), [final, final, final])
   await shown(page, 'Nothing waits')
 })
 
@@ -129,7 +132,7 @@ test('two tabs show the same and follow each other', async (t) => {
   await shown(one, 'attempt 1/60')
   await shown(two, 'attempt 1/60')
   await two.getByRole('button', { name: /^Give up: claude-cli/ }).click()
-  assert.equal((await answer).status, 529)
+  assert.equal((await answer).status, final)
   await shown(one, 'Nothing waits')
 })
 
@@ -229,7 +232,7 @@ test('an upstream with a late first token is slow, and shows by how much', async
 test('a failing upstream without waits is down, and its failures are an incident', async (t) => {
   const w = await world(t, { then: '529', wait: '50ms', retries: 2 })
   const page = await open(t, w.page + '#/upstreams')
-  assert.equal((await w.call()).status, 529)
+  assert.equal((await w.call()).status, final)
   await page.locator('.card.down', { hasText: 'anthropic' }).waitFor()
   await shown(page, 'Server overloaded at the last request; nothing waits for it.')
   await page.goto(w.page + '#/incidents')
