@@ -29,7 +29,8 @@ type call struct {
 	info          Call
 	parsed        dialect.Request
 	body          *spool.Body
-	carried       policy.Wait // of the same request before, whose client left in it; zero: there was none
+	carried       policy.Wait   // of the same request before, whose client left in it; zero: there was none
+	silence       time.Duration // of the same request's try before, which had not begun to answer when its client left
 	shared        *sharedRequest
 	keepalive     *keepalive  // keeps the client alive while it waits
 	outcome       policy.Wait // the shared request's last, once it is finished
@@ -59,7 +60,7 @@ func (c *call) serve() {
 	c.begin()
 	defer c.finish()
 	for !c.takePart() {
-		c.carried = policy.Wait{}
+		c.carried, c.silence = policy.Wait{}, 0
 	}
 }
 
@@ -74,7 +75,7 @@ func (c *call) refusedBefore() bool {
 		c.refuseResend(before)
 		return true
 	}
-	c.carried = before.last
+	c.carried, c.silence = before.last, before.silence
 	return false
 }
 

@@ -180,7 +180,8 @@ type failedRequest struct {
 	session    string
 	model      string
 	upstream   *upstream
-	last       policy.Wait // without a Stop if the client has left
+	last       policy.Wait   // without a Stop if the client has left
+	silence    time.Duration // of the try that the client has left, until the request is sent again
 }
 
 // remember keeps the outcome of a shared request that found no answer.
@@ -189,14 +190,14 @@ func (co *coalescer) remember(s *sharedRequest) {
 	now := time.Now()
 	f := failedRequest{
 		requestKey: c.key(), at: now, until: now.Add(rememberFor), sum: s.body.Digest(), credential: c.credential,
-		session: c.info.Session, model: c.parsed.Model, upstream: c.upstream, last: s.last,
+		session: c.info.Session, model: c.parsed.Model, upstream: c.upstream, last: s.last, silence: s.silence,
 	}
 	switch {
 	case f.gaveUp():
 		f.latest = now.Add(min(max(rememberAtLeast, now.Sub(c.arrived)), rememberAtMost))
 		f.until = earlier(f.until, f.latest)
 	case s.upstream != c.upstream:
-		f.last.Due = time.Time{} // of a wait at a fallback
+		f.last.Due, f.silence = time.Time{}, 0 // of a wait or a try at a fallback
 	case f.last.Due.After(now):
 		f.until = f.last.Due.Add(rememberFor)
 	}
@@ -231,6 +232,7 @@ func (co *coalescer) lookup(c *call) *failedRequest {
 		}
 		if same || f.precedes(c, now) {
 			found := *f
+			f.silence = 0 // the call has it
 			return &found
 		}
 	}
@@ -274,7 +276,7 @@ func (s *sharedRequest) worthRemembering() bool {
 	case policy.GivenUp:
 		return s.last.Fault != nil
 	}
-	return s.last.Fault != nil && (s.last.Verdict.Stop == "" || s.last.Run.Tries > 1)
+	return s.silence >= commitAfter || s.last.Fault != nil && (s.last.Verdict.Stop == "" || s.last.Run.Tries > 1)
 }
 
 // refuseResend answers a request that has just failed, at once, so that agents do

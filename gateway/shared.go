@@ -51,6 +51,7 @@ type sharedRequest struct {
 	last        policy.Wait     // after the latest failed try, with a Stop if it is the last
 	open        bool            // an answer has begun, without content so far
 	triesBefore int             // failed tries at other upstreams
+	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
 	done        chan struct{}   // closed when it is finished; nil: no call has joined
 	finished    bool            // there is no other try
 	winner      *call           // takes the response; nil: none, or it is not finished
@@ -60,7 +61,9 @@ type sharedRequest struct {
 
 // newShared returns the shared request that a call leads.
 func (c *call) newShared() *sharedRequest {
-	s := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: stateTrying}
+	s := &sharedRequest{
+		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: stateTrying, silence: c.silence,
+	}
 	s.ctx, s.cancel = context.WithCancelCause(s.closing)
 	s.body.OnLost = s.cancel
 	s.failover = newFailover(c)
@@ -159,11 +162,18 @@ func (s *sharedRequest) send() (*http.Response, error) {
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
 		},
 		Faults: s.setup.faults,
-		Limits: s.failover.settings.limits.perTry(),
+		Limits: s.limits(),
 		Opened: s.opened,
 		Resent: true,
 	}
 	return t.RoundTrip(req)
+}
+
+// limits returns those of the tries at the upstream.
+func (s *sharedRequest) limits() transport.Limits {
+	l := s.failover.settings.limits.perTry()
+	l.Spent = s.silence
+	return l
 }
 
 // requestBreaker is the upstream's breaker as the tries of a shared request know it.
@@ -203,8 +213,14 @@ func (s *sharedRequest) resumed() (w policy.Wait) {
 func (s *sharedRequest) onTry(t retry.Try) {
 	s.tries++
 	s.mu.Lock()
+	silent := t.Fault != nil && t.Fault.Kind == fault.Canceled && !s.open
 	s.open = false
 	s.mu.Unlock()
+	if silent {
+		s.silence += t.Took
+	} else {
+		s.silence = 0
+	}
 	if s.setup.onEvent != nil {
 		numbered := t
 		numbered.N = s.tries

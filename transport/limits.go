@@ -20,9 +20,23 @@ type Limits struct {
 	// FirstByte is from sending to the first byte of the answer's body. Where no
 	// answer was asked for, it is to the headers.
 	FirstByte time.Duration
+	// Spent is how much of FirstByte has passed for the first try before it is sent: an earlier try of the same
+	// request was as silent until its client left. The try has minFirstByte in any case.
+	Spent time.Duration
 	// Idle is between two bytes of the body, and to the first one where there is
 	// no FirstByte.
 	Idle time.Duration
+}
+
+// minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
+const minFirstByte = 10 * time.Second
+
+// firstByte returns the limit of a call's n-th try.
+func (l Limits) firstByte(n int) time.Duration {
+	if l.Spent == 0 || n > 1 {
+		return l.FirstByte
+	}
+	return min(l.FirstByte, max(l.FirstByte-l.Spent, minFirstByte))
 }
 
 // watchdog enforces limits on one try, with one timer, and then is the body of
@@ -38,16 +52,16 @@ type watchdog struct {
 	src io.ReadCloser // nil: nothing has come yet
 }
 
-// start begins to watch a try, and returns the context that ends when a limit
-// expires.
-func (l Limits) start(ctx context.Context) (context.Context, *watchdog) {
+// start begins to watch a call's n-th try, and returns the context that ends when
+// a limit expires.
+func (l Limits) start(ctx context.Context, n int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
 	}
 	w := &watchdog{limits: l}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.waiting.Store(l.FirstByte > 0)
-	w.timer = time.AfterFunc(cmp.Or(l.FirstByte, l.Idle), w.expire)
+	w.timer = time.AfterFunc(cmp.Or(l.firstByte(n), l.Idle), w.expire)
 	if l.FirstByte == 0 {
 		w.timer.Stop() // until the caller reads
 	}
@@ -131,7 +145,7 @@ func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
 		return t.base().RoundTrip(req)
 	}
-	ctx, w := t.Limits.start(req.Context())
+	ctx, w := t.Limits.start(req.Context(), 1)
 	resp, err := t.base().RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		w.end()

@@ -31,7 +31,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		ctx, ctxs = linkContexts(ctx, c.req.Context())
 		defer ctxs.unlinkTry()
 	}
-	ctx, w := c.Limits.start(ctx)
+	ctx, w := c.Limits.start(ctx, c.sent+1)
 	out, err := c.outgoing(ctx)
 	if err != nil {
 		w.end()

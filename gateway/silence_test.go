@@ -1,0 +1,95 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+)
+
+// silentProvider answers nothing to the requests that arrive before a moment. It counts its requests.
+type silentProvider struct {
+	until time.Time
+	asked []time.Time
+}
+
+func (p *silentProvider) RoundTrip(req *http.Request) (*http.Response, error) {
+	now := time.Now()
+	p.asked = append(p.asked, now)
+	if now.Before(p.until) {
+		<-req.Context().Done()
+		return nil, context.Cause(req.Context())
+	}
+	resp, err := says(200, `{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","usage":{"output_tokens":1}}`)(req)
+	resp.Header.Set("Content-Type", "application/json")
+	return resp, err
+}
+
+// newSilent returns a harness whose provider is silent for so long, with the gateway's usual limits.
+func newSilent(t *testing.T, silent time.Duration) (*harness, *silentProvider) {
+	p := &silentProvider{until: time.Now().Add(silent)}
+	upstreams := everything(address("provider.test"))
+	for i := range upstreams {
+		upstreams[i].Limits = nil
+	}
+	return newHarnessWith(t, gateway.Config{Upstreams: upstreams, Policy: policy.Patient(), Base: p}), p
+}
+
+// askFor asks until there is an answer; each time the client waits for so long. It returns how often it asked.
+func (w *harness) askFor(patience time.Duration, path, body string, headers ...string) (status, asked int) {
+	for asked = 1; asked < 100; asked++ {
+		ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+		resp, err := w.ask(ctx, path, body, headers...)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		cancel()
+		if err == nil {
+			return resp.StatusCode, asked
+		}
+		_ = retry.Sleep(w.t.Context(), time.Second) // as SDKs do
+	}
+	return 0, asked
+}
+
+func TestSilence_ResentRequestInheritsTheTimeOfTheTryBefore(t *testing.T) {
+	for _, tt := range []struct {
+		patience, answered time.Duration
+		asked              int
+	}{
+		{4 * time.Minute, 10*time.Minute + 7*time.Second, 3},    // 10 min of silence, 2 s between requests, 5 s of backoff
+		{199 * time.Second, 10*time.Minute + 15*time.Second, 4}, // the last try has ten seconds of its own
+		{59 * time.Second, 10*time.Minute + 15*time.Second, 11},
+		{11 * time.Minute, 10*time.Minute + 5*time.Second, 1}, // no re-send
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, p := newSilent(t, 10*time.Minute+2*time.Second)
+			status, asked := w.askFor(tt.patience, "/v1/messages", whole(claude))
+			if took := time.Since(w.begun); status != 200 || asked != tt.asked || took != tt.answered {
+				t.Errorf("a client that waits %v got status %d after %v and %d requests, want 200 after %v and %d; the provider was asked at %v",
+					tt.patience, status, took, asked, tt.answered, tt.asked, p.asked)
+			}
+		})
+	}
+}
+
+func TestSilence_AnsweredRequestLeavesNoTimeToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, p := newSilent(t, time.Minute)
+		if status, asked := w.askFor(time.Minute, "/v1/messages", whole(claude)); status != 200 || asked != 2 {
+			t.Fatalf("status %d after %d requests, want 200 after 2", status, asked)
+		}
+		p.until = time.Now().Add(time.Minute)
+		begun := time.Now()
+		if _, _, err := w.get("/v1/messages", whole(claude)); err != nil || time.Since(begun) != 10*time.Minute+5*time.Second {
+			t.Errorf("the same request, later, was answered after %v, %v; want after the whole limit and a backoff", time.Since(begun), err)
+		}
+	})
+}
