@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
 // ErrorEvent returns the fault of an error event inside a stream, for ask to return: the event's text or
@@ -77,10 +78,8 @@ func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 // isNotAnswer reports whether a body with a success status is not an answer, whole or not: an error, a
 // page, a proxy's text.
 func (w *observation) isNotAnswer() bool {
-	for _, field := range [...]string{"data:", "event:", ":"} {
-		if bytes.HasPrefix(bytes.TrimSpace(w.body), []byte(field)) {
-			return false // a stream with another content type
-		}
+	if sse.Begins(bytes.TrimSpace(w.body)) {
+		return false // a stream with another content type
 	}
 	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // the same in every dialect
 }

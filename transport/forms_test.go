@@ -31,7 +31,30 @@ const (
 	google = `{"error": {"code": 503,"message": "The model is overloaded.","status": "UNAVAILABLE"}}`
 )
 
-var wires = []wire{
+// wires are all of them, those with events also with other line ends, as some servers send them.
+var wires = append(vendors, lineEnds(vendors)...)
+
+// lineEnds returns the wires with events, with CR as the end of each line and with all ends mixed.
+func lineEnds(of []wire) (more []wire) {
+	for _, w := range of {
+		if w.form != dialect.Events {
+			continue
+		}
+		for name, ends := range map[string]*strings.Replacer{
+			"CR":    strings.NewReplacer("\r\n", "\r", "\n", "\r"),
+			"mixed": strings.NewReplacer("\r\n\r\n", "\r\n\n", "\n\n", "\r\n\n", "\n", "\r"),
+		} {
+			v := w
+			v.name += " " + name
+			v.open, v.say = "\ufeff"+ends.Replace(w.open), ends.Replace(w.say)
+			v.end, v.error = ends.Replace(w.end), ends.Replace(w.error)
+			more = append(more, v)
+		}
+	}
+	return more
+}
+
+var vendors = []wire{
 	{
 		"anthropic", "/v1/messages?beta=true", sse, dialect.Events, start, hi, stop, oops, answerJSON, overloadJSON,
 	},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
 // bodyLimit is how much of a body is read, in bytes.
@@ -80,7 +82,7 @@ func responseEvidence(status int, header http.Header, body []byte, now time.Time
 // eventEvidence returns the evidence of an event inside a stream.
 func eventEvidence(event []byte, now time.Time) Evidence {
 	e := Evidence{Status: http.StatusOK, Event: true, Body: event[:min(len(event), bodyLimit)], Now: now}
-	name, data := eventParts(string(bytes.TrimSpace(e.Body)))
+	name, data := eventParts(bytes.TrimSpace(e.Body))
 	e.extract(data)
 	if strings.HasSuffix(name, "Exception") { // AWS names its errors there
 		e.Layers = append(e.Layers, Layer{Type: name})
@@ -104,20 +106,12 @@ func errorEvidence(err error, now time.Time) Evidence {
 }
 
 // eventParts returns the name and the data of a server-sent event. Text in another form is data.
-func eventParts(text string) (name, data string) {
-	if !strings.HasPrefix(text, "data:") && !strings.HasPrefix(text, "event:") && !strings.HasPrefix(text, "id:") {
-		return "", text
+func eventParts(text []byte) (name, data string) {
+	if !sse.Begins(text) {
+		return "", string(text)
 	}
-	var lines []string
-	for l := range strings.Lines(text) {
-		l = strings.TrimRight(l, "\r\n")
-		if d, ok := strings.CutPrefix(l, "data:"); ok {
-			lines = append(lines, strings.TrimPrefix(d, " "))
-		} else if n, ok := strings.CutPrefix(l, "event:"); ok {
-			name = strings.TrimSpace(n)
-		}
-	}
-	return name, strings.Join(lines, "\n")
+	n, d := sse.Parse(text)
+	return string(bytes.TrimSpace(n)), string(d)
 }
 
 // extract reads layers, hint and request id from a text.

@@ -11,9 +11,10 @@ import (
 var house = []row{
 	// floor 0: arithmetic and vocabulary, in the words below
 	{floor: 0, path: "fault"},
-	{floor: 0, path: "fault/classify", uses: "fault"},
+	{floor: 0, path: "internal/sse"},
+	{floor: 0, path: "fault/classify", uses: "internal/sse fault"},
 	{floor: 0, path: "policy", uses: "fault"},
-	{floor: 0, path: "internal/dialect", uses: "fault"},
+	{floor: 0, path: "internal/dialect", uses: "internal/sse fault"},
 	{floor: 0, path: "llm"},
 	{floor: 0, path: "turn", uses: "fault llm policy"},
 	{floor: 0, path: "wire", uses: "llm turn"},
@@ -32,9 +33,9 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
-	{floor: 2, path: "internal/responses", uses: "internal/dialect", parts: "github.com/coder/websocket"},
+	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect", parts: "github.com/coder/websocket"},
 	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/route internal/spool internal/responses"},
-	{floor: 2, path: "provider", uses: "internal/dialect fault fault/classify llm transport"},
+	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
 		parts: "github.com/anthropics/anthropic-sdk-go",
@@ -141,7 +142,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
 			"internal/lab/simulator internal/operation/access internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
-			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/terminal/display policy retry turn",
+			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -1,6 +1,10 @@
 package dialect
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/ridethrough/ridethrough/internal/sse"
+)
 
 // Form is how an answer is transmitted.
 type Form uint8
@@ -31,32 +35,13 @@ func (f Form) ContentType() string {
 func (f Form) FrameLen(stream []byte, from int) int {
 	switch f {
 	case Events:
-		return cutEvent(stream, from)
+		return sse.Cut(stream, from)
 	case Lines:
 		if n := bytes.IndexByte(stream[from:], '\n'); n >= 0 {
 			return from + n + 1
 		}
 	case Array:
 		return cutElement(stream, from)
-	}
-	return 0
-}
-
-// cutEvent returns the length up to the first blank line.
-func cutEvent(stream []byte, from int) int {
-	for i := max(from-3, 0); i < len(stream); { // a blank line may straddle from
-		n := bytes.IndexByte(stream[i:], '\n')
-		if n < 0 {
-			return 0
-		}
-		i += n + 1
-		rest := stream[i:]
-		switch {
-		case len(rest) > 0 && rest[0] == '\n':
-			return i + 1
-		case len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n':
-			return i + 2
-		}
 	}
 	return 0
 }
@@ -84,7 +69,7 @@ func cutElement(stream []byte, from int) int {
 func payload(f Form, frame []byte) (name, data []byte) {
 	switch f {
 	case Events:
-		name, data = parseEvent(frame)
+		name, data = sse.Parse(frame)
 		if data == nil && len(name) == 0 && bytes.HasPrefix(frame, []byte("{")) {
 			data = frame // Google breaks its streams off with bare JSON
 		}
@@ -94,25 +79,4 @@ func payload(f Form, frame []byte) (name, data []byte) {
 		data = frame
 	}
 	return name, bytes.TrimSpace(data)
-}
-
-// parseEvent returns the name and the data of a server-sent event; both are empty for a comment. Several
-// data lines are joined, which copies.
-func parseEvent(frame []byte) (name, data []byte) {
-	for len(frame) > 0 {
-		var line []byte
-		line, frame, _ = bytes.Cut(frame, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch {
-		case string(field) == "event":
-			name = value
-		case string(field) == "data" && data == nil:
-			data = value
-		case string(field) == "data":
-			data = append(append(data[:len(data):len(data)], '\n'), value...)
-		}
-	}
-	return name, data
 }

@@ -1,6 +1,6 @@
 package dialect
 
-import "bytes"
+import "github.com/ridethrough/ridethrough/internal/sse"
 
 // FrameKind is what a frame of a stream, or a whole body, means.
 type FrameKind uint8
@@ -22,7 +22,7 @@ func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 		return d.BodyKind(frame)
 	}
 	if d.kindByName != nil && f == Events {
-		if kind, ok := d.kindByName(leadingEventName(frame)); ok {
+		if kind, ok := d.kindByName(sse.Name(frame)); ok {
 			return kind
 		}
 	}
@@ -92,15 +92,4 @@ func eventName(name, data []byte) []byte {
 		}
 	}
 	return name
-}
-
-// leadingEventName returns the name of an event that begins with it, as the APIs' own do, without reading
-// the rest; nil: it begins otherwise.
-func leadingEventName(frame []byte) []byte {
-	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
-	if !ok {
-		return nil
-	}
-	name, _, _ := bytes.Cut(rest, []byte("\n"))
-	return bytes.TrimSuffix(name, []byte("\r"))
 }

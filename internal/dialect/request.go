@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
 // modelBound is how much of a model's name is read, in bytes. The name goes into keepalives and logs.
@@ -61,7 +63,7 @@ func Safe(method, path string) bool {
 // AnswerForm returns the form of the actual answer to a request for u, by its content type and its first
 // bytes, since relays get the type wrong. With too few bytes it may return JSON for another form.
 func (d *Dialect) AnswerForm(u *url.URL, contentType string, begin []byte) Form {
-	if isType(contentType, "text/event-stream") || startsWithEvents(begin) {
+	if isType(contentType, "text/event-stream") || sse.Begins(begin) {
 		return Events
 	}
 	s := scanner{text: begin}
@@ -77,14 +79,4 @@ func (d *Dialect) AnswerForm(u *url.URL, contentType string, begin []byte) Form 
 // isType compares a content type without its parameters.
 func isType(contentType, want string) bool {
 	return strings.HasPrefix(contentType, want) || len(contentType) >= len(want) && strings.EqualFold(contentType[:len(want)], want)
-}
-
-// startsWithEvents reports whether a stream of events begins with these bytes.
-func startsWithEvents(begin []byte) bool {
-	for _, field := range [...]string{"data:", "event:", ":"} {
-		if len(begin) >= len(field) && string(begin[:len(field)]) == field {
-			return true
-		}
-	}
-	return false
 }

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
 // errorBound is how much of an error's body is kept.
@@ -73,7 +73,7 @@ func (w *frameWriter) SetWriteDeadline(t time.Time) error {
 
 // sendEvent sends the data of an event. A comment becomes a ping.
 func (w *frameWriter) sendEvent(event []byte) {
-	data := eventData(event)
+	_, data := sse.Parse(event)
 	if len(data) == 0 {
 		w.socket.ping()
 		return
@@ -152,20 +152,6 @@ func (w *frameWriter) statusOfError() int {
 		return http.StatusBadGateway
 	}
 	return w.status
-}
-
-// eventData returns the data of a server-sent event.
-func eventData(event []byte) []byte {
-	var data []byte
-	for line := range bytes.Lines(event) {
-		if rest, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data:")); ok {
-			if data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, bytes.TrimPrefix(rest, []byte(" "))...)
-		}
-	}
-	return data
 }
 
 // errorOf returns the error in the body of a response.

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/sse"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -244,10 +245,8 @@ func parseError(text string, status int) sample {
 	if status != 0 {
 		return sample{Where: "http", Status: status, Body: text}
 	}
-	for _, field := range []string{"event:", "data:", "id:", ":", "{", "["} {
-		if strings.HasPrefix(text, field) {
-			return sample{Where: "stream", Body: text}
-		}
+	if sse.Begins([]byte(text)) || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		return sample{Where: "stream", Body: text}
 	}
 	return sample{Where: "network", Body: text}
 }
