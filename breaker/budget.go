@@ -8,8 +8,9 @@ import (
 
 const maxTokens = 100 // retry tokens at most
 
-// budget bounds the share of traffic that is retries. One token comes by itself
-// each second. spent counts the tokens that are taken, so that the zero value is
+// budget bounds the share of traffic that is retries in vain: a retry takes a
+// token, and puts it back if it is answered. Each call brings one, and one comes
+// by itself each second. spent counts the tokens that are taken, so that the zero value is
 // full.
 type budget struct {
 	spent float64

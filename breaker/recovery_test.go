@@ -203,7 +203,7 @@ func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		p := policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{10 * time.Millisecond}}}
-		var tries, firsts, served int
+		var tries, firsts, served, retriesServed int
 		var mu sync.Mutex
 		try := func(_ context.Context, n int) (int, error) { // every fifth request is answered
 			mu.Lock()
@@ -214,7 +214,9 @@ func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 			if tries%5 != 0 {
 				return 0, errBusy
 			}
-			served++
+			if served++; n > 1 {
+				retriesServed++
+			}
 			return n, nil
 		}
 		var all sync.WaitGroup
@@ -227,8 +229,8 @@ func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		mu.Lock()
-		if retries := tries - firsts; firsts != 300 || retries > 100+300+31 || retries < 300 {
-			t.Errorf("%d retries beside %d first tries in 30s", retries, firsts)
+		if failed := tries - firsts - retriesServed; firsts != 300 || failed > 100+300+31 || failed < 300 {
+			t.Errorf("%d failed retries beside %d first tries in 30s, want 300 to 431 beside 300", failed, firsts)
 		}
 		mu.Unlock()
 		all.Wait() // none is lost: tokens trickle in
@@ -239,18 +241,46 @@ func TestBreaker_RetriesWaitForTokens(t *testing.T) {
 	})
 }
 
+// TestBreaker_AnsweredRetryPutsItsTokenBack: what waits for tokens when the
+// upstream is well again does not go one a second.
+func TestBreaker_AnsweredRetryPutsItsTokenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		c, pass, _ := enter(t, &g, opus)
+		pass.Report(nil)
+		takeTokens(t, c)
+		began := time.Now()
+		for range 50 {
+			pass, err := c.Acquire(t.Context())
+			if err != nil {
+				t.Fatalf("retry: %v", err)
+			}
+			pass.Report(nil)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("50 answered retries took %v with one token, want a second", took)
+		}
+	})
+}
+
+// takeTokens has a call take all retry tokens.
+func takeTokens(t *testing.T, c *breaker.Caller) {
+	t.Helper()
+	for range 100 {
+		pass, err := c.Acquire(t.Context())
+		if err != nil {
+			t.Fatalf("retry with a token: %v", err)
+		}
+		pass.Report(errDenied)
+	}
+}
+
 func TestCaller_PausedRetryGetsNoToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		c, pass, _ := enter(t, &g, opus)
 		pass.Report(nil)
-		for range 100 { // until all tokens are taken
-			pass, err := c.Acquire(t.Context())
-			if err != nil {
-				t.Fatalf("retry with a token: %v", err)
-			}
-			pass.Report(nil)
-		}
+		takeTokens(t, c)
 		done := make(chan error, 1)
 		go func() {
 			_, err := c.Acquire(t.Context())

@@ -16,7 +16,7 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	if now.Sub(b.aged) >= bucketLength {
 		b.ageWindows(now)
 	}
-	if c.tries++; c.tries == 1 {
+	if c.tries++; c.tries == 1 || f == nil { // a retry that was answered has cost nothing
 		b.budget.give()
 		b.spend(now)
 	}

@@ -139,7 +139,7 @@ func TestBreaker_PartialFailureIsNoOutage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g breaker.Breaker
 				u := newRandomFaults(tt.share, time.Second)
-				u.arrive(t, &g, 10*time.Second) // until enough is known
+				u.arrive(t, &g, 20*time.Second) // the first row opens the circuit, before enough is known
 				if n := u.arrive(t, &g, 30*time.Second); n > 0 {
 					t.Errorf("degraded in %d of 30 seconds, want none", n)
 				}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,11 +215,11 @@ func TestRunner_LostJobsAreEnqueuedAgain(t *testing.T) {
 // endlessDamage is a store with a log that cannot be read at all.
 type endlessDamage struct {
 	store.Store
-	asked int
+	asked atomic.Int32
 }
 
 func (s *endlessDamage) End(_ context.Context, conversation string) (store.Position, error) {
-	s.asked++
+	s.asked.Add(1)
 	return store.Position{}, &store.Damage{Conversation: conversation, N: 1, Why: "it cannot be decoded"}
 }
 
@@ -233,8 +234,8 @@ func TestRunner_UnreadableConversationIsPutOff(t *testing.T) {
 		_, end := h.runner()
 		time.Sleep(time.Hour)
 		end()
-		if damaged.asked > 130 {
-			t.Errorf("got %d attempts to read in an hour, want about two a minute", damaged.asked)
+		if n := damaged.asked.Load(); n > 130 {
+			t.Errorf("got %d attempts to read in an hour, want about two a minute", n)
 		}
 	})
 }
