@@ -5,8 +5,8 @@
 // credential; a fault counts in the one that it is about. A circuit is in one of
 // four states:
 //
-//   - Closed: calls go at once. Five faults in a row open it, as does one that
-//     states a wait, or one of a caller that has few retries. Where the upstream
+//   - Closed: calls go at once. Five faults in a row open it, as do three silent
+//     tries, one that states a wait, or one of a caller that has few retries. Where the upstream
 //     fails in part, so that five in a row come up by chance, it takes a row that
 //     chance does not explain.
 //   - Open: no call is sent, except probes. A caller that comes soon after a failed

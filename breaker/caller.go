@@ -202,8 +202,8 @@ func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 	}
 	c.wait, c.resumes = max(c.wait, d), false
 	ci := b.outage(c)
-	if ci == nil && c.last != nil && levelOf(c.last.Kind) != none {
-		ci = b.circuit(c.key(levelOf(c.last.Kind)), now)
+	if ci == nil && c.last != nil && levelOf(c.last) != none {
+		ci = b.circuit(c.key(levelOf(c.last)), now)
 	}
 	if ci == nil {
 		b.sleeping.why = inBackoff

@@ -30,15 +30,19 @@ const (
 // levelNames are the levels as they are shown.
 var levelNames = [levels]string{"host", "model", "credential"}
 
-// levelOf returns what a fault of the kind is about.
-func levelOf(k fault.Kind) level {
-	switch k {
+// levelOf returns what a fault is about. A timeout of ours says nothing, unless it is the end of a silence.
+func levelOf(f *fault.Error) level {
+	switch f.Kind {
 	case fault.Unavailable, fault.UpstreamTimeout:
 		return host
 	case fault.Overloaded, fault.Truncated, fault.Unknown:
 		return model
 	case fault.RateLimited, fault.Quota:
 		return credential
+	case fault.Timeout:
+		if f.Code == fault.Silence {
+			return model
+		}
 	}
 	return none
 }
@@ -72,6 +76,7 @@ type circuit struct {
 
 	open         bool         // else closed
 	faults       int          // without a success between
+	silences     int          // how many of the latest of them were silent tries
 	firstFault   time.Time    // of them
 	recent       window       // the latest tries, where it was closed
 	latest       *fault.Error // of them, without its cause
@@ -129,7 +134,7 @@ func (b *Breaker) evict() {
 	}
 	if oldest != nil {
 		oldest.close()
-		oldest.faults, oldest.recent.faults = 0, 0
+		oldest.faults, oldest.silences, oldest.recent.faults = 0, 0, 0
 		oldest.forget()
 	}
 }

@@ -11,6 +11,7 @@ const (
 	maxSpacing   = 30 * time.Second       // that they may have to be apart
 	aging        = 360 * time.Second      // age²/aging between probes: 2 a minute when waits exceed one
 	probeLimit   = 30 * time.Second       // a probe that takes longer is not waited for
+	silentLimit  = time.Minute            // the same where the outage is a silence: the next one would be as silent
 	refusalLimit = time.Second            // a refusal after a stated wait comes sooner than this
 	candidates   = 8                      // sleeping calls that are looked at for an early probe
 )
@@ -67,7 +68,15 @@ func (ci *circuit) statedWait() bool { return ci.open && !ci.cooldown.IsZero() }
 
 // probing reports whether there is a probe to wait for.
 func (ci *circuit) probing(now time.Time) bool {
-	return ci.probe != nil && now.Sub(ci.probedAt) < probeLimit
+	return ci.probe != nil && now.Sub(ci.probedAt) < ci.probeLimit()
+}
+
+// probeLimit is for how long a probe is waited for.
+func (ci *circuit) probeLimit() time.Duration {
+	if ci.silences > 0 {
+		return silentLimit
+	}
+	return probeLimit
 }
 
 // mayProbe reports whether nothing but the time between probes is in the way.
@@ -186,7 +195,7 @@ func (ci *circuit) next(now time.Time) time.Time {
 	case ci.coolsDown(now):
 		return now.Add(ci.cooldown.Sub(now.Round(0)))
 	case ci.probing(now):
-		return ci.probedAt.Add(probeLimit)
+		return ci.probedAt.Add(ci.probeLimit())
 	case ci.awaitingProbe.n > 0:
 		return ci.probeDue(now)
 	}

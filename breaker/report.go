@@ -72,7 +72,7 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 
 // recover closes the circuit and returns the calls that waited for that.
 func (ci *circuit) recover(now time.Time) (free []*Caller) {
-	ci.faults, ci.changed, ci.answered = 0, now, now
+	ci.faults, ci.silences, ci.changed, ci.answered = 0, 0, now, now
 	if ci.open {
 		ci.close()
 		free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...)
@@ -87,7 +87,7 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 	if ci := b.circuits[key{}]; ci != nil && hostAnswers.Has(f.Kind) {
 		b.release(ci.recover(now), key{}, now)
 	}
-	l := levelOf(f.Kind)
+	l := levelOf(f)
 	if l == none {
 		return
 	}
@@ -105,16 +105,20 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 	if c.resumes && !ci.open {
 		ci.failEarlyRetry()
 	}
-	toOpen := ci.recent.toOpen(ci.faults)
-	if c.FewRetries && !ci.recent.failsInPart() {
-		toOpen = 1
-	}
-	if !ci.open && ci.faults >= toOpen {
+	if !ci.open && ci.opens(c) {
 		ci.trip(now)
 	}
 	if ci.open && (cooldown || ci.probe == c || ci.probe == nil) {
 		ci.probeFault(c, now)
 	}
+}
+
+// opens reports whether the faults in a row open the circuit after one of a call.
+func (ci *circuit) opens(c *Caller) bool {
+	if !ci.recent.failsInPart() && (c.FewRetries || ci.silences >= silentToOpen) {
+		return true
+	}
+	return ci.faults >= ci.recent.toOpen(ci.faults)
 }
 
 // slowDown slows down the slow starts that concern a call.
@@ -132,6 +136,9 @@ func (ci *circuit) count(f *fault.Error, now time.Time) {
 		ci.firstFault = now
 	}
 	ci.faults++
+	if ci.silences++; f.Code != fault.Silence {
+		ci.silences = 0
+	}
 	if !ci.open {
 		ci.recent.faults++
 	}

@@ -7,6 +7,7 @@ import (
 
 const (
 	rowToOpen    = 5                // faults in a row open a circuit where faults are not usual
+	silentToOpen = 3                // of them, if they are silent tries: each has cost its caller a minute or more
 	windowLength = 10 * time.Second // tries count for about this long
 	windowTries  = 200              // but no more of them than this
 	minVolume    = 100              // fewer tries do not show how usual faults are

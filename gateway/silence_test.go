@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,12 +17,15 @@ import (
 // silentProvider answers nothing to the requests that arrive before a moment. It counts its requests.
 type silentProvider struct {
 	until time.Time
+	mu    sync.Mutex
 	asked []time.Time
 }
 
 func (p *silentProvider) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := time.Now()
+	p.mu.Lock()
 	p.asked = append(p.asked, now)
+	p.mu.Unlock()
 	if now.Before(p.until) {
 		<-req.Context().Done()
 		return nil, context.Cause(req.Context())
@@ -90,6 +94,36 @@ func TestSilence_AnsweredRequestLeavesNoTimeToTheNext(t *testing.T) {
 		begun := time.Now()
 		if _, _, err := w.get("/v1/messages", whole(claude)); err != nil || time.Since(begun) != 10*time.Minute+5*time.Second {
 			t.Errorf("the same request, later, was answered after %v, %v; want after the whole limit and a backoff", time.Since(begun), err)
+		}
+	})
+}
+
+func TestSilence_NobodyNewIsSentIntoIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, p := newSilent(t, 40*time.Minute)
+		var all sync.WaitGroup
+		ask := func() {
+			if resp, _, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 200 {
+				t.Errorf("a request through 40 min of silence: %v, %v", resp, err)
+			}
+		}
+		for range 20 {
+			all.Go(ask)
+		}
+		time.Sleep(11 * time.Minute) // the first limit of ten minutes is over
+		synctest.Wait()
+		known := len(p.asked)
+		for range 20 {
+			all.Go(ask)
+		}
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		if n := len(p.asked) - known; n < 1 || n > 10 {
+			t.Errorf("%d of 40 requests were sent into the known silence in nine minutes, want one a minute", n)
+		}
+		all.Wait()
+		if late := time.Since(p.until); late > 10*time.Minute {
+			t.Errorf("the last was answered %v after the upstream was back, want within the limit on the first byte", late)
 		}
 	})
 }

@@ -81,7 +81,8 @@ type Breaker interface {
 type Permit interface {
 	// Report takes the try's outcome; nil: the upstream answered. It is called
 	// once. A fault of kind Canceled or Timeout says nothing about the upstream:
-	// the caller left, or a limit of ours expired.
+	// the caller left, or a limit of ours expired. A Timeout with the Code
+	// fault.Silence does.
 	Report(*fault.Error)
 }
 

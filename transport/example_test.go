@@ -66,7 +66,7 @@ func ExampleLimits() {
 	defer resp.Body.Close()
 	fmt.Println(resp.Status)
 	// Output:
-	// no byte for 1ms
-	// no byte for 1ms
+	// no first byte in 1ms
+	// no first byte in 1ms
 	// 503 Service Unavailable
 }

@@ -70,11 +70,11 @@ func (l Limits) start(ctx context.Context, n int) (context.Context, *watchdog) {
 
 // expire ends the try when the timer fires.
 func (w *watchdog) expire() {
-	limit, rule := w.limits.Idle, "transport/idle"
+	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + w.limits.Idle.String(), Rule: "transport/idle"}
 	if w.waiting.Load() {
-		limit, rule = w.limits.FirstByte, "transport/first byte"
+		f.Code, f.Rule = fault.Silence, "transport/first byte"
+		f.Message = "no first byte in " + w.limits.FirstByte.String()
 	}
-	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + limit.String(), Rule: rule}
 	w.expired.Store(f)
 	w.cancel(f)
 	w.mu.Lock()

@@ -84,7 +84,7 @@ func TestLimits_SilenceBeforeContentIsRetried(t *testing.T) {
 		took   time.Duration // of one silent try
 		words  string
 	}{
-		{"no byte", nil, limits, 5 * time.Minute, "no byte for 5m0s"},
+		{"no byte", nil, limits, 5 * time.Minute, "no first byte in 5m0s"},
 		{"no byte, idle only", nil, transport.Limits{Idle: time.Minute}, time.Minute, "no byte for 1m0s"},
 		{"opening, then silence", []beat{{4 * time.Minute, start}}, limits, 5 * time.Minute, "no byte for 1m0s"},
 		{"pings, then silence", []beat{{0, start}, {50 * time.Second, ": ping\n\n"}, {50 * time.Second, ": ping\n\n"}}, limits, 160 * time.Second, "no byte for 1m0s"},
@@ -135,7 +135,7 @@ func TestLimits_FirstByteBoundsTheHeaders(t *testing.T) {
 		begun := time.Now()
 		d := &dawdling{scripts: [][]beat{whole}, headers: time.Hour}
 		resp, text, err := slowly(t, d, limits, policy.Policy{Retries: 1, RetryOn: 1 << 31}, post(t.Context()))
-		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "no byte for 5m0s") || time.Since(begun) != 5*time.Minute {
+		if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "no first byte in 5m0s") || time.Since(begun) != 5*time.Minute {
 			t.Errorf("%v %q, %v after %v", resp, text, err, time.Since(begun))
 		}
 	})
