@@ -32,6 +32,7 @@ const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, O
 	"  refused            a refused connection; on a real socket, a reset after accept\n" +
 	"  reset              a connection reset before the response\n" +
 	"  silence            no response until the client disconnects; silence:30s answers after that time\n" +
+	"  stall              200 and nothing more until the client disconnects; stall:30s answers after that time\n" +
 	"  error-first        200 and an error as the first event of the stream\n" +
 	"  role-error         200, the first event of an answer, then an error\n" +
 	"  cut:3              three words, then a connection reset\n" +

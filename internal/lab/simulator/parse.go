@@ -17,7 +17,7 @@ const (
 	maxReplies = 10_000
 
 	known = "want ok, a status such as 503 or 429;retry-after=7, too-long, quota, key-echo, blocked, refused, reset, " +
-		"silence[:30s], error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
+		"silence[:30s], stall[:30s], error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
 		`an answer such as think:"Let me see"+say:Hello+call:list{"path":"."}+cut:3, each with *2 to repeat it`
 )
 
@@ -28,6 +28,7 @@ func plain(word string) (Reply, bool) {
 		Refuse{},
 		Reset{},
 		Silence{},
+		Stall{},
 		ErrorFirst{},
 		RoleError{},
 		Empty{},
@@ -45,8 +46,8 @@ func plain(word string) (Reply, bool) {
 // Parse parses replies separated by commas:
 //
 //	529*5, 429;retry-after=7, 503;body="go away", too-long, quota,
-//	key-echo, blocked, refused, reset, silence, silence:30s, error-first,
-//	role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
+//	key-echo, blocked, refused, reset, silence, silence:30s, stall,
+//	stall:30s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
 //	error-200, drip:200ms, ok,
 //	think:"Let me see."+say:Hello+call:list{"path":"."}+call:now+mixed
 //
@@ -56,7 +57,7 @@ func plain(word string) (Reply, bool) {
 //
 // A Say consists of think, say and call, joined by plus signs. The arguments of a call are a JSON object, or
 // anything as a Go string in double quotes. Further parts are hidden, mixed, no-ids, stop:length,
-// stop:refusal (see Say), and one of cut, drip and silence.
+// stop:refusal (see Say), and one of cut, drip, silence and stall.
 func Parse(words string) ([]Reply, error) {
 	if strings.TrimSpace(words) == "" {
 		return nil, nil
@@ -135,6 +136,9 @@ func parseReply(word string) (Reply, error) {
 	case "silence":
 		d, err := parseWait(word, argument)
 		return Silence{For: d}, err
+	case "stall":
+		d, err := parseWait(word, argument)
+		return Stall{For: d}, err
 	case "drip":
 		d, err := parseWait(word, argument)
 		return Drip{Every: d}, err

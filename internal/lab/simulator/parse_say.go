@@ -118,7 +118,7 @@ func (s *Say) addCall(argument string) error {
 	return nil
 }
 
-// addWay parses a part other than content: a flag, or Cut, Drip or Silence.
+// addWay parses a part other than content: a flag, or Cut, Drip, Silence or Stall.
 func (s *Say) addWay(part string) error {
 	switch part {
 	case hiddenWord:
@@ -136,7 +136,7 @@ func (s *Say) addWay(part string) error {
 			return err
 		}
 		if !isWay(how) || s.How != nil {
-			return fmt.Errorf("%q is not a part of an answer: want at most one of cut, drip and silence", part)
+			return fmt.Errorf("%q is not a part of an answer: want at most one of cut, drip, silence and stall", part)
 		}
 		s.How = how
 	}
@@ -146,7 +146,7 @@ func (s *Say) addWay(part string) error {
 // isWay reports whether a reply can be the How of a Say.
 func isWay(r Reply) bool {
 	switch r.(type) {
-	case Cut, Drip, Silence:
+	case Cut, Drip, Silence, Stall:
 		return true
 	}
 	return false

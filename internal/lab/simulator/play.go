@@ -14,11 +14,21 @@ func (Refuse) play(*exchange)   { abort() }
 func (HTML) play(x *exchange)   { x.body(http.StatusOK, "text/html; charset=utf-8", page) }
 
 func (s Silence) play(x *exchange) {
-	if s.For == 0 {
-		x.until(nil)
-	}
-	x.wait(s.For)
+	x.silent(s.For)
 	x.answer(x.pace)
+}
+
+func (s Stall) play(x *exchange) {
+	if x.streams() {
+		events := x.open()
+		x.silent(s.For)
+		x.stream(events, x.pace)
+		return
+	}
+	status, body := x.whole()
+	x.promise(status, jsonMedia, len(body))
+	x.silent(s.For)
+	x.send(body)
 }
 
 func (s Status) play(x *exchange) {
@@ -120,13 +130,17 @@ func (x *exchange) half(end Ending) {
 // answer sends a normal answer with a wait before each word, or before each piece of a JSON body.
 func (x *exchange) answer(pace time.Duration) {
 	if x.streams() {
-		s := x.open()
-		x.send(s.opening...)
-		x.drip(s.content, pace)
-		x.send(s.ending...)
+		x.stream(x.open(), pace)
 		return
 	}
 	status, body := x.whole()
 	x.promise(status, jsonMedia, len(body))
 	x.drip(inPieces(body), pace)
+}
+
+// stream sends the events of a stream that is open.
+func (x *exchange) stream(s stream, pace time.Duration) {
+	x.send(s.opening...)
+	x.drip(s.content, pace)
+	x.send(s.ending...)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, ErrorFirst, RoleError,
-// Cut, Empty, HTML, Error200 or Drip.
+// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, Stall, ErrorFirst,
+// RoleError, Cut, Empty, HTML, Error200 or Drip.
 //
 // String returns the reply as Parse reads it.
 type Reply interface {
@@ -40,6 +40,11 @@ type Reset struct{}
 
 // Silence is a normal answer after a time without even headers.
 type Silence struct {
+	For time.Duration // 0: until the client leaves
+}
+
+// Stall is status 200 and the headers at once, and a normal answer after a time.
+type Stall struct {
 	For time.Duration // 0: until the client leaves
 }
 
@@ -123,11 +128,17 @@ func (Error200) String() string { return "error-200" }
 func (d Drip) String() string { return "drip:" + d.Every.String() }
 
 // String returns "silence" or "silence:30s".
-func (s Silence) String() string {
-	if s.For == 0 {
-		return "silence"
+func (s Silence) String() string { return timed("silence", s.For) }
+
+// String returns "stall" or "stall:30s".
+func (s Stall) String() string { return timed("stall", s.For) }
+
+// timed returns a word with its time; 0 is none.
+func timed(word string, d time.Duration) string {
+	if d == 0 {
+		return word
 	}
-	return "silence:" + s.For.String()
+	return word + ":" + d.String()
 }
 
 // String returns "cut:3", "cut:3:clean", "cut:3:done" or "cut:3:error".

@@ -18,7 +18,7 @@ type Say struct {
 	Mixed  bool  // pieces of several calls' arguments alternate
 	NoIDs  bool  // the calls have no ids, where that occurs
 	Stop   Stop  // why it ends
-	How    Reply // Cut, Drip or Silence; nil: a normal answer
+	How    Reply // Cut, Drip, Silence or Stall; nil: a normal answer
 }
 
 // Call is a tool call of a model. Arguments are normally a JSON object; "": none.

@@ -82,6 +82,14 @@ func (x *exchange) wait(d time.Duration) {
 	x.until(timer.C)
 }
 
+// silent waits, for ever if the time is 0, and aborts as wait does.
+func (x *exchange) silent(d time.Duration) {
+	if d == 0 {
+		x.until(nil)
+	}
+	x.wait(d)
+}
+
 // until waits for a channel, nil to wait for ever, and aborts as wait does.
 func (x *exchange) until(moment <-chan time.Time) {
 	select {

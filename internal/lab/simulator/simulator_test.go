@@ -219,8 +219,25 @@ func TestSilence_EndsInAnAnswer(t *testing.T) {
 	})
 }
 
+func TestStall_SendsTheHeadersAtOnceAndTheAnswerLater(t *testing.T) {
+	for _, body := range []string{streamed, plain} {
+		bubble(t, simulator.Script{Replies: parse(t, "stall:1h")}, func(t *testing.T, p *simulator.Provider) {
+			begin := time.Now()
+			resp, err := p.Client().Post("http://simulator"+messages, "application/json", strings.NewReader(body))
+			if err != nil || resp.StatusCode != 200 || time.Since(begin) != 0 {
+				t.Fatalf("%s: the headers came after %v: %v %v, want at once", body, time.Since(begin), resp, err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil || !strings.Contains(string(text), "end_turn") || time.Since(begin) != time.Hour {
+				t.Errorf("%s: %q, error %v, after %v; want an answer after an hour", body, text, err, time.Since(begin))
+			}
+		})
+	}
+}
+
 func TestProvider_ClientLeavingEndsSilenceAndDrip(t *testing.T) {
-	for _, words := range []string{"silence", "silence:9h", "drip:1h"} {
+	for _, words := range []string{"silence", "silence:9h", "stall", "drip:1h"} {
 		bubble(t, simulator.Script{Replies: parse(t, words)}, func(t *testing.T, p *simulator.Provider) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
