@@ -49,7 +49,7 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 		again             int    // the status of the same request, sent again
 		body              string // and what is in its body
 	}{
-		{"Claude Code", messages, claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "invalid_request_error"},
+		{"Claude Code", messages, claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "billing_error"},
 		{"Codex", responses, codexExec, "\n\n", `"code":"invalid_prompt"`, false, 400, "invalid_request_error"},
 		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, true, 400, "INVALID_ARGUMENT"},
 		{"Qwen Code", chat, qwenCode, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
@@ -74,6 +74,28 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Claude Code 2.1.330 takes any 400 but that of an account for a feature that the provider does not know. It
+// leaves out one after the other: first betas from the header, then fields of the request.
+func TestGiveUp_ClaudeCodeLeavesOutNoFeatures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
+		betas, asked := []string{"context-management-2025-06-27", "thinking-token-count-2026-05-13", "advanced-tool-use-2025-11-20"}, 0
+		for range 7 {
+			resp, text, _ := w.get(messages, claude, "User-Agent", claudeCode, "X-Claude-Code-Session-Id", "s", "Anthropic-Beta", strings.Join(betas, ","))
+			asked++
+			if resp.StatusCode == 400 && strings.Contains(text, `"type":"billing_error"`) {
+				break
+			}
+			if resp.StatusCode == 400 && len(betas) > 0 {
+				betas = betas[1:]
+			}
+		}
+		if tries := len(w.provider.Requests()); asked != 2 || tries != 4 {
+			t.Errorf("it sent %d requests, %d reached the provider; want 2 and 4: the stream's error, then the refusal", asked, tries)
+		}
+	})
 }
 
 // opencode sends a request again if certain words are in an error, whatever its status.

@@ -68,7 +68,12 @@ func (c Client) ReadsWords() bool { return c.agent() == opencode }
 
 // FinalBody returns the JSON body of an error that is the last word, under [Client.FinalStatus].
 func (d *Dialect) FinalBody(c Client, f *fault.Error, message string) []byte {
-	return d.ErrorBody(d.finalFault(c, f), c.finalText(message))
+	last := d.finalFault(c, f)
+	if last != f && d == &anthropic && c.agent() == claudeCode {
+		// At any other 400 it leaves out one feature after the other and sends six requests (2.1.330).
+		return anthropicError("billing_error", message)
+	}
+	return d.ErrorBody(last, c.finalText(message))
 }
 
 // finalFault returns the fault with the kind under which it is the client's last one.
