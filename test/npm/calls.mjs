@@ -37,6 +37,11 @@ const calls = {
     say(c.choices[0].message.content)
     return c.choices[0].finish_reason
   },
+  'openai.chat impatient': async (url, signal, say) => {
+    const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal, timeout: 4500 })
+    say(c.choices[0].message.content)
+    return c.choices[0].finish_reason
+  },
   'openai.chat stream': async (url, signal, say) => {
     const stream = await openai(url).chat.completions.create({ model: 'gpt-5', messages, stream: true }, { signal })
     let stop

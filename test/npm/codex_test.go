@@ -1,12 +1,8 @@
 package npm_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,32 +12,19 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// codexTimeout bounds one run of Codex, which takes two seconds.
-const codexTimeout = time.Minute
-
 // codex runs the real Codex with its built-in provider, of which only the base URL is set.
 func (w *fixture) codex(t *testing.T, url string) string {
 	t.Helper()
-	home, work := t.TempDir(), t.TempDir()
-	config := "model = \"gpt-5\"\nopenai_base_url = \"" + url + "/v1\"\n[analytics]\nenabled = false\n"
-	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o600); err != nil {
-		t.Fatalf("write the configuration: %v", err)
+	for _, a := range agents {
+		if a.name == "codex-socket" {
+			got := a.ask(t, url, time.Minute)
+			if got.err != nil {
+				t.Errorf("codex: %v, want an answer; it printed %s", got.err, got.words())
+			}
+			return strings.TrimSpace(got.out)
+		}
 	}
-	program, err := filepath.Abs("node_modules/.bin/codex")
-	if err != nil {
-		t.Fatalf("abs: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), codexTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "exec", "--skip-git-repo-check", "Say hi")
-	cmd.Dir = work
-	cmd.Env = append(os.Environ(), "CODEX_HOME="+home, "OPENAI_API_KEY=sk-test")
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		t.Errorf("codex: %v, want an answer; it printed %s", err, out)
-	}
-	return strings.TrimSpace(string(out))
+	panic("no codex")
 }
 
 // overloads is the failure that ends a turn of Codex: a 200 whose stream says that the model is at capacity.

@@ -132,23 +132,27 @@ func (n *node) stop() error {
 	return nil
 }
 
-// program returns the process that all tests share.
-var program = sync.OnceValues(start)
+// shared is the process that all tests share.
+var shared = sync.OnceValues(start)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // they spend their time waiting, not computing
+	if *realTime {
+		_ = flag.Set("test.parallel", "64") // they wait for many minutes
+	}
 	code := m.Run()
-	if n, err := program(); err == nil {
+	if n, err := shared(); err == nil {
 		_ = n.stop()
 	}
+	_ = os.RemoveAll(buildDir)
 	os.Exit(code)
 }
 
 // sdks returns the process, or skips the test.
 func sdks(t *testing.T) *node {
 	t.Helper()
-	n, err := program()
+	n, err := shared()
 	switch {
 	case err == nil:
 		return n

@@ -3,6 +3,7 @@ package npm_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -16,11 +17,7 @@ import (
 // The same once more with the two programs as people run them: one gateway and
 // one provider for all calls, and a policy from a file.
 func TestServe_SDKsSurviveFaults(t *testing.T) {
-	n, dir := sdks(t), t.TempDir()
-	binary, config := filepath.Join(dir, "ridethrough"), filepath.Join(dir, "config.yaml")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	n, binary, config := sdks(t), program(t), filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("policy: quick\npolicies: {quick: {backoff: [5ms], retries: 9}}\n"), 0o600); err != nil {
 		t.Fatalf("write file: %v", err)
 	}
@@ -46,8 +43,37 @@ func TestServe_SDKsSurviveFaults(t *testing.T) {
 	}
 }
 
+// buildDir is the folder of our program once it is built; TestMain removes it.
+var buildDir string
+
+// build builds our program, for all tests once.
+var build = sync.OnceValues(func() (binary string, err error) {
+	if buildDir, err = os.MkdirTemp("", "ridethrough-npm"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(buildDir, "ridethrough")
+	out, err := exec.Command("go", "build", "-o", binary, "../../cmd/ridethrough").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, err
+})
+
+// program returns the path of our program.
+func program(t *testing.T) string {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
 // process is one of our programs, and its log.
-type process struct{ lines chan map[string]string }
+type process struct {
+	lines chan map[string]string
+	end   func(os.Signal) error // the program, if it has not ended; it may be called again
+}
 
 // run starts a program, and interrupts it when the test is over.
 func run(t *testing.T, binary string, args ...string) process {
@@ -61,13 +87,20 @@ func run(t *testing.T, binary string, args ...string) process {
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	p := process{make(chan map[string]string, 1024)}
+	p := process{lines: make(chan map[string]string, 1024)}
 	var reading sync.WaitGroup
 	reading.Go(func() { p.read(out) })
+	var once sync.Once
+	p.end = func(signal os.Signal) (err error) {
+		once.Do(func() {
+			_ = cmd.Process.Signal(signal)
+			reading.Wait()
+			err = cmd.Wait()
+		})
+		return err
+	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		reading.Wait()
-		if err := cmd.Wait(); err != nil {
+		if err := p.end(os.Interrupt); err != nil {
 			t.Errorf("%s: %v", args[0], err)
 		}
 	})

@@ -1,0 +1,236 @@
+package npm_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+)
+
+// scene is a provider, the gateway in front of it as a process of its own, and a tap in front of that.
+type scene struct {
+	t        *testing.T
+	provider *simulator.Provider
+	tries    atomic.Int64  // requests for answers that reached the provider
+	first    chan struct{} // closed with the first of these, which starts the provider's clock
+	args     []string      // of the gateway
+	gateway  process
+	tap      *tap
+}
+
+// newScene starts all three. policy is in the form of a configuration.
+func newScene(t *testing.T, script simulator.Script, policy string) *scene {
+	t.Helper()
+	s := &scene{t: t, first: make(chan struct{})}
+	var once sync.Once
+	script.OnRequest = func(r simulator.Request) {
+		if asks(r.Path) {
+			s.tries.Add(1)
+			once.Do(func() {
+				s.provider.Start()
+				close(s.first)
+			})
+		}
+	}
+	s.provider = simulator.New(script)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.provider.Serve(l) })
+	t.Cleanup(func() {
+		_ = s.provider.Close()
+		serving.Wait()
+	})
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("policy: own\npolicies: {own: "+policy+"}\n"), 0o600); err != nil {
+		t.Fatalf("write file: %v", err)
+	}
+	s.args = []string{"--config", config, "--data", "none"}
+	for _, name := range []string{"anthropic", "openai", "gemini"} {
+		s.args = append(s.args, "--upstream", name+"=http://"+l.Addr().String())
+	}
+	s.tap = newTap(t, s.serve("127.0.0.1:0"))
+	return s
+}
+
+// serve starts the gateway, and returns its address.
+func (s *scene) serve(address string) string {
+	s.t.Helper()
+	s.gateway = run(s.t, program(s.t), append([]string{"serve", "--listen", address}, s.args...)...)
+	return strings.TrimPrefix(s.gateway.wait(s.t, "listening")["url"], "http://")
+}
+
+// outcome is what became of a question.
+type outcome struct {
+	said
+	answered bool
+}
+
+// ask asks an agent a question, and logs a row of the table: the agent's requests and those at the provider.
+func (s *scene) ask(a agent, limit time.Duration) <-chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		began := time.Now()
+		got := outcome{said: a.ask(s.t, "http://"+s.tap.address, limit)}
+		got.answered = got.err == nil && strings.Contains(got.out, answer)
+		s.t.Logf("| %s | answered: %v | after %v | requests: %d of the agent, %d at the provider | %s |", a.name, got.answered,
+			time.Since(began).Round(time.Second), s.tap.since(began), s.tries.Load(), got.words())
+		done <- got
+	}()
+	return done
+}
+
+// outage is a provider that does the same for a time.
+func outage(d time.Duration, reply simulator.Reply) simulator.Script {
+	return simulator.Script{Outages: []simulator.Outage{{To: d, Reply: reply}}}
+}
+
+// needsRealTime skips a test that takes many minutes.
+func needsRealTime(t *testing.T) {
+	if !*realTime {
+		t.Skip("takes many minutes: -args -agents agents -real-time")
+	}
+}
+
+// answeredAfter is the test of an outage that an agent has to survive.
+func answeredAfter(t *testing.T, d time.Duration, reply simulator.Reply) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, outage(d, reply), "{preset: patient}")
+		if got := <-s.ask(a, d+15*time.Minute); !got.answered {
+			t.Errorf("%v: %s, want the answer", got.err, got.words())
+		}
+	})
+}
+
+func TestAgents_AnsweredAfterTwentyMinutesWithoutAHead(t *testing.T) {
+	needsRealTime(t)
+	answeredAfter(t, 20*time.Minute, simulator.Silence{})
+}
+
+func TestAgents_AnsweredAfterTwentyMinutesWithAHeadOnly(t *testing.T) {
+	needsRealTime(t)
+	answeredAfter(t, 20*time.Minute, simulator.Stall{})
+}
+
+// An agent that sends its request again, as Qwen Code does every 15 minutes, goes on in the same wait.
+func TestAgents_AnsweredAfterFortyMinutesOfOverload(t *testing.T) {
+	needsRealTime(t)
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, outage(40*time.Minute, nil), "{preset: patient}")
+		asking := s.ask(a, time.Hour)
+		var began time.Duration // of the wait, on the clock of the gateway's account
+		for started, every := time.Now(), time.NewTicker(time.Second); ; {
+			select {
+			case got := <-asking:
+				if !got.answered {
+					t.Errorf("%v: %s, want the answer", got.err, got.words())
+				}
+				return
+			case <-every.C:
+			}
+			waited, waits := s.waited()
+			switch at := time.Since(started) - waited; {
+			case !waits:
+			case began == 0:
+				began = at
+			case (at - began).Abs() > time.Second:
+				t.Errorf("after %v the request has waited %v, which began %v earlier or later than before", time.Since(started), waited, at-began)
+				began = at
+			}
+		}
+	})
+}
+
+// waited returns the longest time that a request has waited, on the gateway's account; false: none waits.
+func (s *scene) waited() (longest time.Duration, waits bool) {
+	resp, err := http.Get("http://" + s.tap.gateway + "/-/waits")
+	if err != nil {
+		s.t.Errorf("waits: %v", err)
+		return 0, false
+	}
+	defer resp.Body.Close()
+	var list struct{ Waits []struct{ WaitedMs int64 } }
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		s.t.Errorf("waits: %v", err)
+	}
+	for _, w := range list.Waits {
+		longest = max(longest, time.Duration(w.WaitedMs)*time.Millisecond)
+	}
+	return longest, len(list.Waits) > 0
+}
+
+// further is how many requests an agent may send after the gateway has given up.
+const further = 3
+
+func TestAgents_StopAfterAGiveUp(t *testing.T) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, simulator.Script{Then: simulator.Status{Code: 503}}, "{preset: simple}")
+		got := <-s.ask(a, 5*time.Minute)
+		ended, err := time.Parse(time.RFC3339Nano, s.gateway.wait(t, "gave up")["time"])
+		if err != nil {
+			t.Fatalf("time: %v", err)
+		}
+		again, tries := s.tap.since(ended), s.tries.Load()
+		t.Logf("| %s | %d further requests | %d tries |", a.name, again, tries)
+		if got.answered || again > further {
+			t.Errorf("answered: %v, %d requests after the give-up, want at most %d: %s", got.answered, again, further, got.words())
+		}
+		if want := int64(4 * (1 + a.beside)); tries > want { // simple has three retries
+			t.Errorf("%d requests reached the provider, want at most %d: it was held a second time", tries, want)
+		}
+	})
+}
+
+func TestAgents_StopAtAnEmptyAccount(t *testing.T) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, simulator.Script{Then: simulator.Spent}, "{preset: patient}")
+		got := <-s.ask(a, 5*time.Minute)
+		if n := int64(1 + a.beside); got.answered || s.tries.Load() > n || s.tap.since(time.Time{}) > int(n)+further {
+			t.Errorf("answered: %v, %d requests, %d at the provider, want %d there: %s", got.answered,
+				s.tap.since(time.Time{}), s.tries.Load(), n, got.words())
+		}
+	})
+}
+
+func TestAgents_AnsweredAfterAnOrderlyRestart(t *testing.T) { answeredAfterRestart(t, syscall.SIGTERM) }
+
+func TestAgents_AnsweredAfterTheGatewayIsKilled(t *testing.T) {
+	answeredAfterRestart(t, syscall.SIGKILL)
+}
+
+// answeredAfterRestart ends the gateway while it holds a request, and starts it again.
+func answeredAfterRestart(t *testing.T, signal os.Signal) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, outage(10*time.Second, nil), "{preset: patient, backoff: [1s]}")
+		asking := s.ask(a, 5*time.Minute)
+		select {
+		case <-s.first:
+		case got := <-asking:
+			t.Fatalf("the agent has asked for nothing: %v: %s", got.err, got.words())
+		}
+		for range 4 { // then the headers are out
+			s.gateway.wait(t, "provider retry")
+		}
+		s.tap.close()
+		if err := s.gateway.end(signal); err != nil && signal != syscall.SIGKILL {
+			t.Errorf("the gateway ended with %v", err)
+		}
+		<-time.After(time.Second) // as long as a restart takes
+		s.serve(s.tap.gateway)
+		s.tap.listen()
+		if got := <-asking; !got.answered {
+			t.Errorf("%v: %s, want the answer", got.err, got.words())
+		}
+	})
+}
