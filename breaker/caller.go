@@ -39,6 +39,12 @@ type Caller struct {
 	// first try.
 	FewRetries bool
 
+	// ModelOnly has no outage of the host keep the call that other models' calls
+	// have found, and has faults of the host count for its model alone. It is for
+	// a call that has left another model of the same upstream, because that
+	// fails. Set it before the first try.
+	ModelOnly bool
+
 	asleep     bool // in Wait
 	earlyProbe bool // woken for a try that does not count
 	resumes    bool // it has made one: the next wait is the rest of the one before

@@ -51,7 +51,8 @@ func levelOf(f *fault.Error) level {
 const hostAnswers = fault.Set(1<<fault.RateLimited | 1<<fault.Quota | 1<<fault.Auth |
 	1<<fault.Invalid | 1<<fault.Refused | 1<<fault.TooLong)
 
-// key names a circuit; the zero key is the host's.
+// key names a circuit; the zero key is the host's. A host's with a model is for the calls that
+// know no other.
 type key struct {
 	level level
 	Scope
@@ -59,11 +60,13 @@ type key struct {
 
 // key returns the call's circuit of a level.
 func (c *Caller) key(l level) key {
-	switch l {
-	case model:
+	switch {
+	case l == model:
 		return key{model, Scope{Model: c.scope.Model}}
-	case credential:
+	case l == credential:
 		return key{credential, c.scope}
+	case c.ModelOnly:
+		return key{host, Scope{Model: c.scope.Model}}
 	}
 	return key{}
 }

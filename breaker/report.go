@@ -84,8 +84,8 @@ func (ci *circuit) recover(now time.Time) (free []*Caller) {
 
 // failure counts a fault in the circuit that it is about.
 func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
-	if ci := b.circuits[key{}]; ci != nil && hostAnswers.Has(f.Kind) {
-		b.release(ci.recover(now), key{}, now)
+	if at := c.key(host); b.circuits[at] != nil && hostAnswers.Has(f.Kind) {
+		b.release(b.circuits[at].recover(now), at, now)
 	}
 	l := levelOf(f)
 	if l == none {

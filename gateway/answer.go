@@ -36,7 +36,10 @@ func (c *call) forward(resp *http.Response) {
 		c.parsed.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
 	}
-	h["X-Ridethrough-Upstream"] = []string{c.shared.upstream.Name}
+	h["X-Ridethrough-Upstream"] = []string{c.shared.at.Name}
+	if model := c.shared.at.model; model != c.parsed.Model {
+		h["X-Ridethrough-Model"] = []string{model}
+	}
 	if n := c.outcome.Retries(); n > 0 {
 		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
 		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.outcome.Waited.Milliseconds(), 10))
@@ -65,7 +68,7 @@ func (c *call) resume(resp *http.Response) {
 	default:
 		c.fail(&fault.Error{
 			Kind: fault.Unavailable, Status: resp.StatusCode,
-			Message: c.shared.upstream.Name + " answered without the stream that was asked for", Rule: "gateway/no stream", Err: errLocal,
+			Message: c.shared.at.Name + " answered without the stream that was asked for", Rule: "gateway/no stream", Err: errLocal,
 		})
 	}
 }

@@ -269,7 +269,7 @@ func (c *call) reply(status int, body []byte) {
 func (c *call) giveUpMessage() string {
 	why := c.outcome.Fault.Error()
 	if c.outcome.Fault.Status == 0 {
-		why = c.shared.upstream.noAnswer(c.outcome.Fault)
+		why = c.shared.at.noAnswer(c.outcome.Fault)
 	}
 	n := c.outcome.Retries()
 	switch {

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // reservedNames are names that begin paths of the APIs.
@@ -123,14 +125,23 @@ func (u *Upstream) checkFallbacks(byName map[string]*Upstream) []error {
 
 // checkChain checks one list of fallbacks, which is at this field.
 func (u *Upstream) checkChain(field string, chain []Fallback, byName map[string]*Upstream) (wrong []error) {
-	seen := map[string]bool{u.Name: true}
+	type target struct{ to, model string }
+	seen := map[target]bool{{u.Name, ""}: true}
 	for i, f := range chain {
-		if err := u.checkFallback(f, byName[f.To], seen[f.To]); err != nil {
+		if err := u.checkFallback(f, byName[f.To], seen[target{f.To, f.Model}]); err != nil {
 			wrong = append(wrong, &ConfigError{u.Name, fmt.Sprintf("%s.%d", field, i), fmt.Errorf("fallback to %q: %w", f.To, err)})
 		}
-		seen[f.To] = true
+		seen[target{f.To, f.Model}] = true
 	}
 	return wrong
+}
+
+// modelBound is the length of the longest name of a model.
+const modelBound = 256
+
+// isModelName reports whether a text can be the name of a model.
+func isModelName(s string) bool {
+	return len(s) <= modelBound && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // checkFallback checks one fallback of a list. A credential belongs to one
@@ -139,8 +150,12 @@ func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
 	switch {
 	case to == nil:
 		return errors.New("no upstream has that name")
+	case again && f.To == u.Name && f.Model == "":
+		return errors.New("it is the upstream itself; name another model, as in {to: " + u.Name + ", model: NAME}")
 	case again:
-		return errors.New("it is in the list already, or is the upstream itself")
+		return errors.New("it is in the list already; name another upstream or another model")
+	case !isModelName(f.Model):
+		return errors.New("its model is no name: too long, or with line breaks or other control characters")
 	case f.After < 0:
 		return errors.New("its time is negative")
 	case !shareDialect(u.API, to.API):

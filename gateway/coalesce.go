@@ -196,7 +196,7 @@ func (co *coalescer) remember(s *sharedRequest) {
 	case f.gaveUp():
 		f.latest = now.Add(min(max(rememberAtLeast, now.Sub(c.arrived)), rememberAtMost))
 		f.until = earlier(f.until, f.latest)
-	case s.upstream != c.upstream:
+	case s.at != s.failover.origin:
 		f.last.Due, f.silence = time.Time{}, 0 // of a wait or a try at a fallback
 	case f.last.Due.After(now):
 		f.until = f.last.Due.Add(rememberFor)

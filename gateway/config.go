@@ -80,9 +80,10 @@ type Route struct {
 	Fallback []Fallback     // nil: the upstream's
 }
 
-// Fallback is another upstream for a request.
+// Fallback is another upstream for a request, or another model.
 type Fallback struct {
-	To    string        // its name
+	To    string        // the name of an upstream, which may be the same one if Model is another
+	Model string        // what it is asked for in place of the request's model; "": that
 	After time.Duration // how long the request may stay at the upstream before; 0: until that one gives up
 	Kinds fault.Set     // faults for which it is taken at once, even if they are final; 0: none
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -38,14 +37,11 @@ type Call struct {
 	Client   string    // the client's program, as its User-Agent begins: "claude-cli/2.1.329"
 	API      string    // the dialect's name: "openai-responses"
 	Upstream string    // the name of the one where it is
-	Model    string    // as the request names it; "": it names none
+	Model    string    // that is asked for there: the request's, unless a fallback names another; "": none is named
 	Stream   bool      // the answer is to be streamed
 	Began    time.Time // when it arrived
 	Parent   string    // the client's traceparent header (W3C Trace Context); "": none
 }
-
-// name returns the model of a call, as events have it.
-func (c Call) name() llm.Name { return llm.Name{Provider: c.API, Model: c.Model} }
 
 // idBound is how much is kept of what a client sends about itself.
 const idBound = 128
@@ -81,7 +77,8 @@ func (c *call) emit(e Event) {
 	}
 	e.At, e.Call = time.Now(), c.info
 	if c.shared != nil {
-		e.Call.Upstream = c.shared.upstreamName()
+		at := c.shared.where()
+		e.Call.Upstream, e.Call.Model = at.Name, at.model
 	}
 	c.setup.onEvent(e)
 }
@@ -93,7 +90,7 @@ func (c *call) emitError(f *fault.Error, stop policy.Stop) {
 		return
 	}
 	e := turn.NewError(f, c.outcome.Retries(), c.outcome.Waited)
-	e.Name, e.Upstream, e.Stop = c.info.name(), c.shared.upstreamName(), stop
+	e.Name, e.Upstream, e.Stop = c.shared.name(), c.shared.upstreamName(), stop
 	c.emit(Event{Event: e})
 }
 

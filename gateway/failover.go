@@ -1,29 +1,70 @@
 package gateway
 
 import (
+	"cmp"
+	"net/http"
+
 	"github.com/ridethrough/ridethrough/internal/route"
+	"github.com/ridethrough/ridethrough/policy"
 )
+
+// destination is where a request is sent: an upstream, and the model that it is asked for there.
+type destination struct {
+	*upstream
+	model string
+	again bool // it is the upstream of an earlier one, with another model
+}
+
+// label names a destination among others: the upstream's name, and the model if that is not the request's.
+func (d destination) label(asked string) string {
+	if d.model == asked {
+		return d.Name
+	}
+	return d.Name + "/" + d.model
+}
 
 // failover is the route of a shared request: the upstream that it is for, then
 // the fallbacks that answer its dialect, in their order.
 type failover struct {
 	route.Route
-	model    string
-	origin   *upstream
-	others   []*upstream // from each hop
-	settings settings    // at the upstream where the request is
+	origin   destination
+	others   []destination // from each hop
+	settings settings      // where the request is
+	refusal  refusal
+}
+
+// refusal is how the first upstream has failed for good, which the client gets if no fallback answers.
+type refusal struct {
+	resp *http.Response // nil: it has not, or without a response
+	err  error
+	last policy.Wait // without a Stop: it has not
 }
 
 func newFailover(c *call) failover {
-	f := failover{model: c.parsed.Model, origin: c.upstream, settings: c.upstream.settings(c.parsed.Model)}
+	f := failover{origin: destination{upstream: c.upstream, model: c.parsed.Model}}
+	f.settings = c.upstream.settings(c.parsed.Model)
 	f.Rules = route.Rules{OneBudget: true, Return: true}
 	f.Run, f.Since = c.carried.Run, c.arrived
 	for _, to := range f.settings.fallback {
-		if up := c.setup.upstream(to.To); up != nil && up.api.answers(c.dialect) {
-			f.others, f.Hops = append(f.others, up), append(f.Hops, to.hop())
+		d := destination{upstream: c.setup.upstream(to.To), model: cmp.Or(to.Model, c.parsed.Model)}
+		if d.upstream != nil && d.api.answers(c.dialect) && f.adds(&d) {
+			f.others, f.Hops = append(f.others, d), append(f.Hops, to.hop())
 		}
 	}
 	return f
+}
+
+// adds reports whether a destination is new, and notes whether its upstream is.
+func (f *failover) adds(d *destination) bool {
+	for _, before := range append([]destination{f.origin}, f.others...) {
+		if before.upstream == d.upstream {
+			if before.model == d.model {
+				return false
+			}
+			d.again = true
+		}
+	}
+	return true
 }
 
 // hop returns the fallback as the hop that leads to it.
@@ -35,15 +76,45 @@ func (f Fallback) hop() route.Hop {
 	return h
 }
 
-// next returns the upstream where the request goes after the end of a run; nil: it ends too.
-func (f *failover) next(e route.End) *upstream {
+// next returns where the request goes after the end of a run; nil: it ends too.
+func (f *failover) next(e route.End) *destination {
 	if !f.Go(e) {
 		return nil
 	}
-	to := f.origin
+	to := &f.origin
 	if f.At > 0 {
-		to = f.others[f.At-1]
+		to = &f.others[f.At-1]
 	}
-	f.settings = to.settings(f.model)
+	f.settings = to.settings(to.model)
 	return to
+}
+
+// keep keeps the outcome of the first upstream if that has failed for good, and else closes its response.
+func (f *failover) keep(resp *http.Response, err error, last policy.Wait) {
+	if f.At == 1 && last.Verdict.Stop == policy.Final && f.refusal.last.Verdict.Stop == "" {
+		f.refusal = refusal{resp, err, last}
+		return
+	}
+	closeResponse(resp)
+}
+
+// outcome returns what the client gets after the last run: its outcome, or the first upstream's if that has
+// failed for good and no other has answered. The second one is true then.
+func (f *failover) outcome(resp *http.Response, err error, last policy.Wait) (refusal, bool) {
+	first := f.refusal
+	f.refusal.resp = nil
+	if first.last.Verdict.Stop == "" || last.Verdict.Stop == "" || last.Verdict.Stop == policy.GivenUp {
+		closeResponse(first.resp)
+		return refusal{resp, err, last}, false
+	}
+	closeResponse(resp)
+	first.last.Run.Tries, first.last.Waited = 0, last.Waited // the tries are counted with those of the others
+	return first, true
+}
+
+// closeResponse closes a response that is not read; nil: none.
+func closeResponse(resp *http.Response) {
+	if resp != nil {
+		_ = resp.Body.Close()
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -43,7 +44,7 @@ type sharedRequest struct {
 
 	mu          sync.Mutex
 	calls       []*call         // whose clients are connected; the leader first, if it is
-	upstream    *upstream       // where it is
+	at          destination     // where it is
 	caller      *breaker.Caller // at the upstream's breaker
 	state       string          // of a Wait
 	paused      bool            // by command, at every upstream
@@ -62,11 +63,12 @@ type sharedRequest struct {
 // newShared returns the shared request that a call leads.
 func (c *call) newShared() *sharedRequest {
 	s := &sharedRequest{
-		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, upstream: c.upstream, state: stateTrying, silence: c.silence,
+		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, state: stateTrying, silence: c.silence,
 	}
 	s.ctx, s.cancel = context.WithCancelCause(s.closing)
 	s.body.OnLost = s.cancel
 	s.failover = newFailover(c)
+	s.at = s.failover.origin
 	s.calls = append(s.calls, c)
 	s.enterBreaker()
 	return s
@@ -75,8 +77,8 @@ func (c *call) newShared() *sharedRequest {
 // enterBreaker gets a caller at the upstream's breaker, where earlier commands
 // hold as well. No other goroutine knows the request yet, or mu is held.
 func (s *sharedRequest) enterBreaker() {
-	s.caller = s.upstream.breaker.Caller(breaker.Scope{Model: s.leader.parsed.Model, Credential: s.leader.credentialFor(s.upstream)})
-	s.caller.OnBlock = s.blocked
+	s.caller = s.at.breaker.Caller(breaker.Scope{Model: s.at.model, Credential: s.leader.credentialFor(s.at.upstream)})
+	s.caller.OnBlock, s.caller.ModelOnly = s.blocked, s.at.again
 	if s.paused {
 		s.caller.Pause()
 	}
@@ -95,21 +97,29 @@ func (s *sharedRequest) run() {
 		}
 		next := s.next(err)
 		if next == nil {
-			if err == nil && s.last.Fault != nil && s.last.Verdict.Stop == "" { // by the first try at another upstream
-				s.recovered(s.failover.Run, s.failover.Run.Slept)
-			}
-			s.finish(resp, err)
+			s.end(resp, err)
 			return
 		}
-		if resp != nil {
-			_ = resp.Body.Close() // an error
-		}
+		s.failover.keep(resp, err, s.last)
 		s.switchTo(next)
 	}
 }
 
-// next returns the upstream where the request goes on after a run; nil: it ends.
-func (s *sharedRequest) next(err error) *upstream {
+// end finishes the request with the outcome of its last run.
+func (s *sharedRequest) end(resp *http.Response, err error) {
+	if err == nil && s.last.Fault != nil && s.last.Verdict.Stop == "" { // by the first try at another upstream
+		s.recovered(s.failover.Run, s.failover.Run.Slept)
+	}
+	out, first := s.failover.outcome(resp, err, s.last)
+	if first {
+		s.switchTo(&s.failover.origin)
+		s.setLast(out.last)
+	}
+	s.finish(out.resp, out.err)
+}
+
+// next returns where the request goes on after a run; nil: it ends.
+func (s *sharedRequest) next(err error) *destination {
 	if left, ok := errors.AsType[*route.Left](err); ok {
 		s.last.Run = left.Run // what was not slept does not count
 		return s.failover.next(left.End)
@@ -144,7 +154,12 @@ func (s *sharedRequest) conclude(err error) {
 
 // send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
-	req, err := s.leader.newOutgoing(s.ctx, s.upstream)
+	req, err := s.leader.newOutgoing(s.ctx, s.at.upstream)
+	if err == nil && s.at.model != s.failover.origin.model {
+		var release func()
+		release, err = s.leader.askForModel(req, s.at.model)
+		defer release()
+	}
 	if err != nil { // the upstream cannot even be asked
 		run := s.failover.Run
 		run.Tries++
@@ -156,7 +171,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	}
 	defer s.caller.Close()
 	t := &transport.Transport{
-		Base: s.upstream.transport,
+		Base: s.at.transport,
 		Retry: retry.Retrier{
 			Policy: s.failover.settings.policy, Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
@@ -238,7 +253,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
 	all := s.overall()
-	s.emit(turn.Recovered{Name: s.leader.info.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
+	s.emit(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
 }
 
 // onWait notes and reports a wait, as much of it as the request stays for.
@@ -248,7 +263,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.emit(turn.Retry{Name: s.leader.info.name(), Upstream: s.upstreamName(), Wait: s.overall()})
+	s.emit(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
@@ -303,16 +318,16 @@ func (s *sharedRequest) opened() {
 	}
 }
 
-// switchTo moves the request to another upstream.
-func (s *sharedRequest) switchTo(next *upstream) {
+// switchTo moves the request to another destination.
+func (s *sharedRequest) switchTo(next *destination) {
 	s.mu.Lock()
-	from := s.upstream
+	from, asked := s.at, s.failover.origin.model
 	s.triesBefore += s.last.Run.Tries - s.failover.Run.Tries
-	s.upstream, s.last = next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
+	s.at, s.last = *next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
 	s.emit(turn.Switched{
-		Name: s.leader.info.name(), Upstream: next.Name, From: from.Name, To: next.Name, Why: s.last.Fault.Redacted(),
+		Name: s.name(), Upstream: next.Name, From: from.label(asked), To: next.label(asked), Why: s.last.Fault.Redacted(),
 	})
 }
 
@@ -337,11 +352,19 @@ func (s *sharedRequest) overall() policy.Wait {
 	return w
 }
 
-// upstreamName returns the name of the upstream where the request is.
-func (s *sharedRequest) upstreamName() string {
+// where returns where the request is.
+func (s *sharedRequest) where() destination {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.upstream.Name
+	return s.at
+}
+
+// upstreamName returns the name of the upstream where the request is.
+func (s *sharedRequest) upstreamName() string { return s.where().Name }
+
+// name returns the model that is asked for there, as events have it.
+func (s *sharedRequest) name() llm.Name {
+	return llm.Name{Provider: s.leader.info.API, Model: s.where().model}
 }
 
 func (s *sharedRequest) setState(state string) {

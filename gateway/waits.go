@@ -104,7 +104,7 @@ func (w waitingCall) view() Wait {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
-	out.Upstream = s.upstream.Name
+	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State == stateWaiting {
 		out.Waited += sinceWaitBegan(out.Wait)
 	} else {

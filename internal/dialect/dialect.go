@@ -29,6 +29,7 @@ type Dialect struct {
 	abortsOnError    bool                                 // an event stream is cut after an error, not ended
 	streamsByDefault bool                                 // it streams unless the request forbids it
 	formFromURL      func(u *url.URL, model *string) Form // from the URL; nil: they are in the body
+	modelInPath      func(path string) Span               // where a path names the model; nil: none does
 }
 
 // all lists the dialects in the order in which Of tries them.

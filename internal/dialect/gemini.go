@@ -18,6 +18,7 @@ var gemini = Dialect{
 	isRequest:      isGeminiRequest,
 	streamForm:     Events,
 	formFromURL:    geminiRequestForm,
+	modelInPath:    geminiModelInPath,
 	frameKind:      geminiFrameKind,
 	output:         geminiOutput,
 	isPlainContent: isGeminiPlainContent,
@@ -53,12 +54,18 @@ func geminiVerb(path string) (model, verb string) {
 	if i < 0 {
 		return "", ""
 	}
-	path, verb = path[:i], path[i+1:]
-	i = strings.LastIndexByte(path, '/')
-	if kind := path[:max(i, 0)]; !strings.HasSuffix(kind, "/models") && !strings.HasSuffix(kind, "/tunedModels") {
-		return "", verb
+	at := geminiModelInPath(path)
+	return path[at.Begin:at.End], path[i+1:]
+}
+
+// geminiModelInPath finds the model between /models/ and the method.
+func geminiModelInPath(path string) Span {
+	end := strings.LastIndexByte(path, ':')
+	slash := strings.LastIndexByte(path[:max(end, 0)], '/')
+	if kind := path[:max(slash, 0)]; !strings.HasSuffix(kind, "/models") && !strings.HasSuffix(kind, "/tunedModels") {
+		return Span{}
 	}
-	return path[i+1:], verb
+	return Span{slash + 1, end}
 }
 
 func isGeminiRequest(path string) bool {

@@ -51,18 +51,22 @@ const (
 // has ended, or it is no JSON.
 func (s *RequestScanner) Scan(part []byte) (done bool) {
 	for len(part) > 0 && s.step != ended {
-		switch s.step {
-		case inKey, inString:
-			part = s.scanString(part)
-		case inNested:
-			part = s.scanNested(part)
-		case inScalar:
-			part = s.scanScalar(part)
-		default:
-			part = s.scanMark(part)
-		}
+		part = s.scanStep(part)
 	}
 	return s.step == ended
+}
+
+// scanStep reads one key, value or mark, or as much of it as is there, and returns the rest.
+func (s *RequestScanner) scanStep(part []byte) []byte {
+	switch s.step {
+	case inKey, inString:
+		return s.scanString(part)
+	case inNested:
+		return s.scanNested(part)
+	case inScalar:
+		return s.scanScalar(part)
+	}
+	return s.scanMark(part)
 }
 
 // scanMark reads up to what stands between keys and values, or begins one.
@@ -207,7 +211,11 @@ func (s *RequestScanner) kept() []byte { return s.text[:min(s.size, len(s.text))
 
 // setWanted notes which member the key names.
 func (s *RequestScanner) setWanted() {
-	switch string(s.kept()) {
+	key := s.kept()
+	if s.size <= len(s.text) && bytes.IndexByte(key, '\\') >= 0 {
+		key = []byte(unquote(key))
+	}
+	switch string(key) {
 	case "model":
 		s.wanted = modelMember
 	case "stream":
@@ -244,7 +252,11 @@ func (s *RequestScanner) name() string {
 	case s.size > len(text) && last > len(text)-len(`\u0000`):
 		text = text[:last] // the bound may have cut an escape
 	}
-	var name string
-	_ = json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &name)
-	return name
+	return unquote(text)
+}
+
+// unquote returns what a JSON string stands for, without its quotes; "": it is malformed.
+func unquote(text []byte) (s string) {
+	_ = json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &s)
+	return s
 }

@@ -37,9 +37,10 @@ type Rules struct {
 	// better stay with it; a gateway's client is no better off with another try.
 	LastTry bool
 
-	// Return sends a call back to the first one when a later one fails for good: an
-	// upstream out of credit must not end what the first would have answered. The
-	// models of an agent are its owner's, and a final fault of one is the turn's.
+	// Return sends a call on when a later one fails for good, and from the last one
+	// back to the first: an upstream out of credit must not end what the first would
+	// have answered. It does not go back where the first has failed for good itself.
+	// The models of an agent are its owner's, and a final fault of one is the turn's.
 	Return bool
 }
 
@@ -58,6 +59,7 @@ type Route struct {
 	Since time.Time  // when patience began; zero: with the next fault
 
 	atFirst policy.Run // how far the run at the first got
+	final   bool       // it failed there for good
 }
 
 // Left is the error of [Route.Sleep] when the call leaves.
@@ -128,7 +130,7 @@ func (r *Route) Go(e End) bool {
 	switch {
 	case r.takesOver(e):
 		r.forward(e)
-	case r.Return && r.At > 0 && e.Stop == policy.Final:
+	case r.Return && r.At > 0 && e.Stop == policy.Final && !r.final:
 		r.back(e)
 	default:
 		return false
@@ -150,13 +152,13 @@ func (r *Route) takesOver(e End) bool {
 	case r.On != 0:
 		return r.On.Has(e.Fault.Kind)
 	}
-	return e.Stop != policy.Final
+	return e.Stop != policy.Final || r.Return && r.At > 0
 }
 
 // forward moves the call to the next one.
 func (r *Route) forward(e End) {
 	if r.At == 0 {
-		r.atFirst = e.Run
+		r.atFirst, r.final = e.Run, e.Stop == policy.Final
 	}
 	r.At++
 	if r.Run = (policy.Run{}); r.OneBudget {

@@ -137,10 +137,25 @@ func TestRoute_ReturnsToTheFirstAfterAFinalFault(t *testing.T) {
 	r := route.Route{Rules: ofGateway, Hops: []route.Hop{{}, {}}}
 	r.Go(route.End{Run: policy.Run{Tries: 4, Slept: time.Minute}, Fault: &fault.Error{Kind: fault.Overloaded}})
 	final := route.End{Run: policy.Run{Tries: 1, Slept: 2 * time.Minute}, Fault: &fault.Error{Kind: fault.Auth}, Stop: policy.Final}
+	if !r.Go(final) || r.At != 2 {
+		t.Errorf("after a final fault of a later one: at %d, want 2, the one behind it", r.At)
+	}
 	if !r.Go(final) || r.At != 0 || r.Run != (policy.Run{Tries: 4, Slept: 2 * time.Minute}) {
-		t.Errorf("after a final fault: at %d with %+v, want the first with 4 tries and 2m slept", r.At, r.Run)
+		t.Errorf("after a final fault of the last one: at %d with %+v, want the first with 4 tries and 2m slept", r.At, r.Run)
 	}
 	if r.Go(final) || !r.Last() {
-		t.Errorf("a second final fault goes on to %d, want an end", r.At)
+		t.Errorf("another final fault goes on to %d, want an end", r.At)
+	}
+}
+
+func TestRoute_DoesNotReturnToWhatHasFailedForGood(t *testing.T) {
+	tooLong := fault.Set(0).With(fault.TooLong)
+	r := route.Route{Rules: ofGateway, Hops: []route.Hop{{AtOnce: tooLong}}}
+	final := route.End{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.TooLong}, Stop: policy.Final}
+	if !r.Go(final) || r.At != 1 {
+		t.Fatalf("after the first one's fault: at %d, want 1", r.At)
+	}
+	if r.Go(final) {
+		t.Errorf("after the last one's fault: at %d, want an end", r.At)
 	}
 }

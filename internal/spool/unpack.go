@@ -2,6 +2,7 @@ package spool
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"runtime"
 	"sync"
@@ -35,6 +36,27 @@ type unpacker interface {
 // reports whether it got that far, or to the end: an encoding may be unknown, a body damaged, and content of
 // more than limit bytes, or of a hundred times the body's, is not read on. Codex sends zstd.
 func (s *Spool) Unpack(encoding string, b *Body, limit int64, f func(part []byte) (more bool)) bool {
+	return s.withUnpacked(encoding, b, limit, func(content io.Reader, limit int64) bool {
+		return eachPart(content, limit, f)
+	})
+}
+
+// errCoding is returned for a body whose content coding is unknown, or that is damaged.
+var errCoding = errors.New("the request's content coding cannot be read")
+
+// Decode returns the content of a body as another one, decoded from its Content-Encoding. What is too large for
+// Unpack is ErrTooLarge, what nothing has room for ErrFull.
+func (s *Spool) Decode(encoding string, b *Body, limit int64) (decoded *Body, err error) {
+	err = errCoding
+	s.withUnpacked(encoding, b, limit, func(content io.Reader, limit int64) bool {
+		decoded, err = s.Read(content, -1, limit)
+		return err == nil
+	})
+	return decoded, err
+}
+
+// withUnpacked calls f with what reads the content of a body, and with the most that may be read.
+func (s *Spool) withUnpacked(encoding string, b *Body, limit int64, f func(content io.Reader, limit int64) bool) bool {
 	s.unpacked.Do(func() { s.slots = make(chan struct{}, min(maxUnpackers, runtime.GOMAXPROCS(0))) })
 	var pool *sync.Pool
 	switch encoding {
@@ -57,7 +79,7 @@ func (s *Spool) Unpack(encoding string, b *Body, limit int64, f func(part []byte
 		return false
 	}
 	defer pool.Put(u)
-	return eachPart(u, min(limit, freeRatio+maxRatio*int64(b.Size())), f)
+	return f(u, min(limit, freeRatio+maxRatio*int64(b.Size())))
 }
 
 // newUnpacker returns an unpacker for an encoding.

@@ -52,7 +52,7 @@ upstreams:
       - models: ["claude-opus-*", claude-4]
         policy: {backoff: [1s], retries: 3}
         limits: {idle: 10m}
-        fallback: [{to: second}]
+        fallback: [{to: second}, {to: anthropic, model: claude-haiku}]
   second:
     api: anthropic
     url: https://llm.example/anthropic

@@ -130,7 +130,7 @@ func setLimit(d *time.Duration, to time.Duration) {
 
 func gatewayFallbacks(chain []fallback) (made []gateway.Fallback) {
 	for _, f := range chain {
-		made = append(made, gateway.Fallback{To: f.to, After: f.after, Kinds: f.immediatelyOn})
+		made = append(made, gateway.Fallback{To: f.to, Model: f.model, After: f.after, Kinds: f.immediatelyOn})
 	}
 	return made
 }

@@ -73,7 +73,7 @@ func TestConfig_Gateway(t *testing.T) {
 	if f := first.Fallback; len(f) != 2 || f[0].To != "second" || f[0].After != 2*time.Minute || f[1].Kinds != fault.Set(0).With(fault.Quota, fault.Auth) {
 		t.Errorf("fallback %+v", f)
 	}
-	if r := first.Routes; len(r) != 1 || r[0].Models[1] != "claude-4" || r[0].Policy.Retries != 3 || r[0].Limits.Idle != 10*time.Minute || len(r[0].Fallback) != 1 {
+	if r := first.Routes; len(r) != 1 || r[0].Models[1] != "claude-4" || r[0].Policy.Retries != 3 || r[0].Limits.Idle != 10*time.Minute || len(r[0].Fallback) != 2 || r[0].Fallback[1].To != "anthropic" || r[0].Fallback[1].Model != "claude-haiku" {
 		t.Errorf("routes %+v", r)
 	}
 	if key, err := first.Key(); key != "key-of-first" || err != nil {
@@ -131,7 +131,8 @@ func TestGateway_ErrorsHavePositions(t *testing.T) {
 		{"spool: {dir: two}", "1:14: " + dir + "/two is not a directory"},
 		{"upstreams: {openai: {fallback: [{to: ollama}]}, ollama: {key: none}, gemini: {fallback: [{to: ollama}]}}", `1:95: upstream "gemini": fallback to "ollama": its API ollama`},
 		{"upstreams: {openai: {fallback: [{to: b, after: 1m}]}, b: {api: openai, url: https://b.example/v1}}", `1:38: upstream "openai": fallback to "b": it needs a key of its own`},
-		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": it is in the list already, or is the upstream itself`},
+		{"upstreams: {openai: {routes: [{fallback: [{to: openai}]}]}}", `1:48: upstream "openai": fallback to "openai": it is the upstream itself; name another model, as in {to: openai, model: NAME}`},
+		{`upstreams: {openai: {fallback: [{to: openai, model: "a\nb"}]}}`, `1:38: upstream "openai": fallback to "openai": its model is no name: too long, or with line breaks or other control characters`},
 	} {
 		c, err := config.Parse(filepath.Join(dir, "config.yaml"), []byte(tt.text))
 		if err != nil {

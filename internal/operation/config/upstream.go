@@ -25,9 +25,9 @@ type upstream struct {
 // limits bound each try; zero: the gateway's.
 type limits struct{ connect, firstByte, idle time.Duration }
 
-// fallback is an upstream that takes over a failing call.
+// fallback is an upstream or a model that takes over a failing call.
 type fallback struct {
-	to            string
+	to, model     string
 	after         time.Duration
 	immediatelyOn fault.Set
 }
@@ -50,7 +50,7 @@ func upstreams() codec[upstream] {
 		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
-		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams that take over a failing call, in order.", "", "none"}),
+		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order.", "", "none"}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
 	)
@@ -99,9 +99,10 @@ func timeLimits(name string, usual bool) codec[limits] {
 // chain is the codec of a list of fallbacks.
 func chain() codec[[]fallback] {
 	return seq("a list of fallbacks", object(
-		schema{name: "fallback", about: "Another upstream for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
-		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host.", "", "required"}),
-		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long a call waits before it moves here.", "", "until the previous upstream gives up"}),
+		schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
+		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host. It may be this upstream itself, with another model.", "", "required"}),
+		newField("model", anyName("the name of a model"), func(f *fallback) *string { return &f.model }, fieldDoc{"The model that it is asked for.", "", "the model of the request"}),
+		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here.", "", "until the previous upstream gives up"}),
 		newField("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, fieldDoc{"The kinds of faults that move a call here without waiting.", "", "none"}).formerly("at-once"),
 	))
 }

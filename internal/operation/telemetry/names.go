@@ -55,13 +55,20 @@ func vendor(c gateway.Call) string {
 func described(c gateway.Call) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(operation(c)), providerName.String(vendor(c)),
-		requestStream.Bool(c.Stream), requestNumber.Int64(c.ID), upstreamName.String(c.Upstream),
+		requestStream.Bool(c.Stream), requestNumber.Int64(c.ID),
 	}
-	if c.Model != "" {
-		all = append(all, requestModel.String(c.Model))
-	}
+	all = append(all, destination(c)...)
 	if c.Session != "" {
 		all = append(all, conversationID.String(c.Session))
+	}
+	return all
+}
+
+// destination returns the attributes of where a call is, which a failover changes.
+func destination(c gateway.Call) []attribute.KeyValue {
+	all := []attribute.KeyValue{upstreamName.String(c.Upstream)}
+	if c.Model != "" {
+		all = append(all, requestModel.String(c.Model))
 	}
 	return all
 }

@@ -255,9 +255,9 @@ func TestTraces_TriesAreChildrenOfTheCall(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	for i, want := range []string{
-		"http.request.method=POST ridethrough.upstream=work error.type=overloaded http.response.status_code=529",
-		"http.request.method=POST ridethrough.upstream=work http.request.resend_count=1 error.type=overloaded http.response.status_code=529",
-		"http.request.method=POST ridethrough.upstream=work http.request.resend_count=3",
+		"ridethrough.upstream=work gen_ai.request.model=gpt-5 http.request.method=POST error.type=overloaded http.response.status_code=529",
+		"ridethrough.upstream=work gen_ai.request.model=gpt-5 http.request.method=POST http.request.resend_count=1 error.type=overloaded http.response.status_code=529",
+		"ridethrough.upstream=work gen_ai.request.model=gpt-5 http.request.method=POST http.request.resend_count=3",
 	} {
 		if got := attributes(spans[i]); got != want || spans[i].Parent.SpanID() != root.SpanContext.SpanID() {
 			t.Errorf("try %d: %s", i, got)
@@ -284,6 +284,18 @@ func TestTraces_FailuresHaveStatusAndKind(t *testing.T) {
 		if len(spans) != 1 || spans[0].Name != "generate_content" || !strings.HasSuffix(attributes(spans[0]), c.want) {
 			t.Errorf("%+v: spans %+v, want one that ends in %s", c.event.Event, spans, c.want)
 		}
+	}
+}
+
+// TestTraces_NameTheModelOfTheFallback is about a request that fails over to another model of its upstream.
+func TestTraces_NameTheModelOfTheFallback(t *testing.T) {
+	small := call
+	small.Model = "gpt-5-mini"
+	spans := spansOf(t, gateway.Event{Event: turn.Start{}, Call: call},
+		gateway.Event{Event: turn.Switched{From: "work", To: "work/gpt-5-mini"}, Call: small},
+		gateway.Event{Event: sealed, Call: small, At: noon.Add(1)})
+	if got := attributes(spans[0]); !strings.Contains(got, "ridethrough.upstream=work gen_ai.request.model=gpt-5-mini ") {
+		t.Errorf("attributes %s, want the upstream work and the model gpt-5-mini", got)
 	}
 }
 
@@ -361,7 +373,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
 		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
-		{gateway.Event{Event: turn.Switched{From: "a"}}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream"`},
+		{gateway.Event{Event: turn.Switched{From: "a"}}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},
 		{stop(policy.Committed, busy), `"msg":"answer broke off"`},
 		{gateway.Event{Event: waits(busy, 1, 5*time.Second)}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
 		{gateway.Event{Event: waits(gone, 1, 0)}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -105,8 +104,8 @@ func (t *traces) add(c traced, e gateway.Event) {
 		delay := retryDelay.Float64(event.Verdict.Wait.Seconds())
 		c.AddEvent("retry", at, trace.WithAttributes(errorType.String(kind(event.Fault)), delay))
 	case turn.Switched:
-		c.AddEvent("switched", at, trace.WithAttributes(switchedFrom.String(event.From), upstreamName.String(event.To)))
-		c.SetAttributes(upstreamName.String(event.To))
+		c.AddEvent("switched", at, trace.WithAttributes(append(destination(e.Call), switchedFrom.String(event.From))...))
+		c.SetAttributes(destination(e.Call)...)
 	case turn.Recovered:
 		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
 	case turn.Error:
@@ -139,7 +138,7 @@ func (t *traces) tried(c traced, e gateway.Event) {
 		c.AddEvent("shared", trace.WithTimestamp(end), trace.WithAttributes(errorType.String(kind(try.Fault))))
 		return
 	}
-	about := []attribute.KeyValue{requestMethod.String(http.MethodPost), upstreamName.String(e.Call.Upstream)}
+	about := append(destination(e.Call), requestMethod.String(http.MethodPost))
 	if try.N > 1 {
 		about = append(about, resendCount.Int(try.N-1))
 	}
