@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,18 +110,4 @@ func TestOnEvent_JoiningRequestHasTheOthersID(t *testing.T) {
 			t.Errorf("events of the request that joined: got %s, want %s", got, want)
 		}
 	})
-}
-
-// A request that is answered at once, as most are, costs no allocation more if its events are watched.
-func TestOnEvent_AllocatesNothing(t *testing.T) {
-	measure := func(onEvent func(gateway.Event)) float64 {
-		g := newGateway(t, gateway.Config{Upstreams: everything(address("provider.test")), Base: says(200, messageStart+messageHi+messageStop), OnEvent: onEvent})
-		return testing.AllocsPerRun(200, func() {
-			g.ServeHTTP(&recorder{header: map[string][]string{}}, httptest.NewRequest("POST", "/v1/messages", strings.NewReader(claude)))
-		})
-	}
-	var last gateway.Event
-	if without, with := measure(nil), measure(func(e gateway.Event) { last = e }); with > without+0.5 || last.Status != 200 {
-		t.Errorf("allocations: %v with OnEvent, want %v as without; status %d, want 200", with, without, last.Status)
-	}
 }

@@ -201,7 +201,7 @@ func manyWorkers(t *testing.T, s Subject) {
 	var mu sync.Mutex
 	taken := map[string]int{}
 	left := 60
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second+20*s.Tick)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute+20*s.Tick)
 	defer stop()
 	var workers sync.WaitGroup
 	for range 8 {
