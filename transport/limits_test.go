@@ -351,6 +351,25 @@ type both struct{ io.ReadWriter }
 
 func (both) Close() error { return nil }
 
+func TestTransport_ReasonThatDoesNotArriveIsNotFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		stalls := roundTrip(func(*http.Request) (*http.Response, error) {
+			if tries++; tries > 1 {
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(start + hi + stop))}, nil
+			}
+			r, w := io.Pipe()
+			go func() { _, _ = io.WriteString(w, `{"error":{"mess`) }()
+			return &http.Response{StatusCode: 400, Body: r}, nil
+		})
+		resp, err := (&transport.Transport{Base: stalls, Limits: limits, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+		if err != nil || resp.StatusCode != 200 || tries != 2 {
+			t.Fatalf("a 400 that never says why: %v, %v after %d tries, want a 200 after 2", resp, err, tries)
+		}
+		_ = resp.Body.Close()
+	})
+}
+
 func TestTransport_SlowErrorIsNamedByItsStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

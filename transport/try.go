@@ -123,8 +123,9 @@ func (c *call) errorStatus(resp *http.Response) error {
 	a := &ahead{src: resp.Body}
 	late := time.AfterFunc(errorBodyLimit, func() { _ = a.release() })
 	a.fillUp(maxErrorBody)
+	late.Stop()
 	read := c.Faults.FromResponse
-	if inTime := late.Stop(); inTime && a.err != nil && a.err != io.EOF {
+	if a.err != nil && a.err != io.EOF {
 		read = c.Faults.FromPartialResponse
 	}
 	return reject(read(resp.StatusCode, resp.Header, coding.Decoded(resp.Header, a.buf, maxErrorBody), time.Now()), resp, a)

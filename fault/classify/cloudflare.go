@@ -1,6 +1,10 @@
 package classify
 
-import "github.com/ridethrough/ridethrough/fault"
+import (
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
 
 // workersAI is Cloudflare's Workers AI, whose codes are numbers.
 // Source: developers.cloudflare.com/workers-ai/platform/errors.
@@ -33,6 +37,7 @@ var workersAI = table{
 // the line "error code: 1020". Source: developers.cloudflare.com on 1xxx errors.
 var cloudflare = table{
 	vendor: "cloudflare",
+	shape:  isCloudflares,
 	texts: []row{
 		{text: "Just a moment...", kind: fault.Refused, reason: "it wants a browser"},
 		{text: "Attention Required! | Cloudflare", kind: fault.Refused, reason: "it blocks the caller"},
@@ -60,4 +65,11 @@ var cloudflare = table{
 		{text: "error code: 1102", kind: fault.Unavailable, reason: "the origin's Worker has used its time"},
 		{text: "error code: 1200", kind: fault.Overloaded, reason: "the queue to the origin is full"},
 	},
+}
+
+// isCloudflares reports whether a layer is a line of Cloudflare's, "error code: 1020", or names it: others count
+// their errors from 1000 too.
+func isCloudflares(l Layer) bool {
+	line := strings.HasPrefix(l.folded, "error code: ") && len(l.folded) <= len("error code: 1020 ")
+	return line || strings.Contains(l.folded, "cloudflare") || strings.Contains(l.folded, "ray id")
 }

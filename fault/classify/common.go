@@ -19,6 +19,7 @@ var commonTexts = table{
 		{text: "max tokens must be", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives", sure: topic},
 		{text: "maximum value for max tokens", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "maximum tokens you requested", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
+		{text: "max tokens ~ exceeds the max", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 		{text: "max tokens is too large", kind: fault.Invalid, reason: "a parameter that asks for more of an answer than the model gives"},
 
 		// A rate that reads like a size.
@@ -86,6 +87,9 @@ var commonTexts = table{
 		{text: "weekly quota", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "daily quota", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "per day", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per 1 day", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per 24 hour", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
+		{text: "per 1 month", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "per week", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "per month", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
 		{text: "5 hour", kind: fault.Quota, window: true, reason: "a long window is used up", sure: topic},
@@ -119,8 +123,8 @@ var commonTexts = table{
 		{text: "safety system", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
 		{text: "location is not supported", kind: fault.Refused, reason: "plan, policy, geography"},
 		{text: "country, region, or territory not supported", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "not available in your country", kind: fault.Refused, reason: "plan, policy, geography"},
-		{text: "not available in your region", kind: fault.Refused, reason: "plan, policy, geography"},
+		{text: "not available in your country", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
+		{text: "not available in your region", kind: fault.Refused, reason: "plan, policy, geography", sure: topic},
 		{text: "unsupported country", kind: fault.Refused, reason: "plan, policy, geography"},
 		{text: "organization has been disabled", kind: fault.Refused, reason: "plan, policy, geography"},
 		{text: "account has been disabled", kind: fault.Refused, reason: "plan, policy, geography"},

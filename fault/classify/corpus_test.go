@@ -26,6 +26,8 @@ type specimen struct {
 	Class    string
 	Retry    bool
 	WaitMs   float64 `json:"wait_ms"`
+	Why      string
+	Source   string
 }
 
 // classes are the corpus's words for our kinds.

@@ -49,6 +49,7 @@ type Layer struct {
 	folded string // Message and quotas, folded
 	quotas string // the quotas that explain the message
 	quoted bool   // found inside a string of another error, or in a sentence
+	title  string // stands for the message of an object without one
 	within string // the member that holds it, such as "errors"; "": none
 }
 
@@ -121,6 +122,9 @@ func (e *Evidence) extract(text string) {
 	g.text(text, 0)
 	for i := range g.layers {
 		message := g.layers[i].Message
+		if e.Status >= 500 && g.layers[i].Status == 0 {
+			g.layers[i].Status = refusalIn(message)
+		}
 		g.layers[i].folded = fold(message[:min(len(message), textLimit)] + g.layers[i].quotas)
 	}
 	e.Layers, e.id = g.layers, g.id

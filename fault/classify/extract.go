@@ -88,6 +88,8 @@ func (g *extractor) object(c *cursor, l Layer, depth int) {
 	if c.i < len(c.s) && c.s[c.i] == '}' {
 		c.i++
 	}
+	setIfEmpty(&l.Message, l.title)
+	l.title = ""
 	if l.Message != "" {
 		l.quotas, g.quotas = g.quotas, ""
 	}
@@ -142,11 +144,13 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	var buf [64]byte
 	name := appendCanonical(buf[:0], key)
 	switch string(name) {
-	case "message", "msg", "error", "detail", "details", "statusmessage", "statusmsg", "errormessage", "errormsg", "errordescription":
+	case "message", "msg", "error", "detail", "details", "statusmessage", "statusmsg", "errormessage", "errormsg", "errordescription", "faultstring":
 		if strings.IndexByte(value, '{') >= 0 {
 			g.objects(value, depth+1, true)
 		}
 		setIfEmpty(&l.Message, value)
+	case "title", "description": // problem details, RFC 9457: a detail says more
+		setIfEmpty(&l.title, value)
 	case "raw", "body":
 		g.text(value, depth+1)
 	case "type", "errortype":
@@ -230,7 +234,7 @@ func holdsCause(key string) bool {
 	switch string(appendCanonical(buf[:0], key)) {
 	case "error", "errors", "response", "detail", "details", "errordetails", "metadata", "raw", "body", "data",
 		"cause", "innererror", "originalerror", "upstreamdetails", "previouserrors", "violations", "headers",
-		"incompletedetails", "choices", "candidates", "promptfeedback", "exception", "baseresp", "delta":
+		"incompletedetails", "choices", "candidates", "promptfeedback", "exception", "baseresp", "delta", "fault":
 		return true
 	}
 	return false

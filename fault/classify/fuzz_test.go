@@ -25,6 +25,9 @@ var shapes = []string{
 	`{"error":{"message":"cut of`,
 	`<html><head><title>502 Bad Gateway</title></head><body><script>x</script>`,
 	"error code: 524",
+	`{"fault":{"faultstring":"Spike arrest violation","detail":{"errorcode":"policies.ratelimit"}}}`,
+	`{"type":"about:blank","title":"Too Many Requests","detail":"请 30 秒后重试"}`,
+	"upstream: 401 Unauthorized, 4",
 	"\xff{\"\\u12",
 }
 

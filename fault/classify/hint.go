@@ -67,7 +67,42 @@ func headerHint(h http.Header, now time.Time) hint {
 		or(hint{wait: parseRetryAfter(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond)}).
 		or(hint{wait: parseRetryAfter(h.Get("Retry-After"), time.Second)}).
 		or(parseTime(h.Get("Retry-After"), clock, now)).
+		or(limitHeader(h["Ratelimit"])).
 		or(spentLimits(h, clock, now))
+}
+
+// limitHeader reads the header RateLimit of limits with nothing remaining, the longest wait of all: a list of
+// `"burst";r=0;t=45`, or "limit=100, remaining=0, reset=37" of an earlier draft
+// (draft-ietf-httpapi-ratelimit-headers).
+func limitHeader(values []string) (longest hint) {
+	for _, v := range values {
+		for _, limit := range limitsIn(v) {
+			left, wait := -1.0, 0.0
+			for _, field := range strings.FieldsFunc(limit, func(r rune) bool { return r == ';' || r == ',' || r == ' ' }) {
+				name, number, _ := strings.Cut(field, "=")
+				n, err := strconv.ParseFloat(number, 64)
+				switch {
+				case err != nil:
+				case name == "r" || name == "remaining":
+					left = n
+				case name == "t" || name == "reset":
+					wait = n
+				}
+			}
+			if left == 0 {
+				longest.wait = max(longest.wait, boundedWait(wait))
+			}
+		}
+	}
+	return longest
+}
+
+// limitsIn returns the limits of a header RateLimit: several in a list, or one in the earlier form.
+func limitsIn(v string) []string {
+	if strings.Contains(v, "remaining=") {
+		return []string{v}
+	}
+	return strings.Split(v, ",")
 }
 
 // spentLimits returns the latest reset among the limits with nothing remaining.

@@ -148,3 +148,24 @@ func TestFromResponse_OverflowingRetryAfterIsTheLongestWait(t *testing.T) {
 		}
 	}
 }
+
+func TestFromResponse_RateLimitHeader(t *testing.T) {
+	tests := []struct {
+		value string
+		wait  time.Duration
+	}{
+		{`"burst";r=0;t=45`, 45 * time.Second},
+		{`"burst";r=0;t=45, "daily";r=0;t=90`, 90 * time.Second},
+		{`"burst";r=3;t=45`, 0}, // some is left
+		{"limit=100, remaining=0, reset=37", 37 * time.Second},
+		{"limit=100, remaining=1, reset=37", 0},
+		{`"burst";r=0;t=1e99`, 0},
+		{`;;==`, 0},
+	}
+	for _, tt := range tests {
+		f := classify.FromResponse(429, headers("ratelimit", tt.value), nil, start)
+		if got := f.RetryAfter(start); got != tt.wait {
+			t.Errorf("RateLimit: %s: wait %v, want %v", tt.value, got, tt.wait)
+		}
+	}
+}

@@ -14,7 +14,8 @@ import (
 var allRules = sync.OnceValue(func() *index {
 	return newIndex(
 		anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
-		fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, vllm, relay, grpc, workersAI, cloudflare, gatewayPages, chineseTexts, nonJSONTexts, runtimeTexts, commonTexts, networkTexts, curlTexts, wordingTexts, wordPairs(),
+		fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, baidu, stops, vllm, relay, grpc, workersAI, cloudflare, gatewayPages, chineseTexts, nonJSONTexts, runtimeTexts,
+		commonTexts, networkTexts, curlTexts, wordingTexts, wordPairs(), chineseWords(), asianWords(), germanWords(), romanceWords(), russianWords(), failureWords(),
 		sizeTexts, requestTexts, gatewayTexts,
 	)
 })
@@ -197,9 +198,9 @@ func (e Evidence) accepts(l Layer, r *rule) bool {
 		return false
 	case r.kind == fault.Canceled:
 		return e.Err != nil
-	case r.exceptStatus != nil && r.exceptStatus(e.Status):
+	case r.exceptStatus != nil && r.exceptStatus(e.Status), r.shape != nil && !r.shape(l):
 		return false
-	case r.sure < e.proof(r.kind):
+	case r.sure < e.proof(r.kind) || r.final && e.Status >= 500:
 		return false
 	case l.Param != "" && isClientError(e.Status) && e.Status != 429:
 		return !fault.Transient.Has(r.kind)
@@ -207,16 +208,19 @@ func (e Evidence) accepts(l Layer, r *rule) bool {
 	return true
 }
 
+// serverProof and throttleProof are how much a text must prove, in percent, to make a 5xx or a 429 final.
+const serverProof, throttleProof = 80, 40
+
 // proof returns how much a text must prove, in percent, to overrule the status. A 5xx says that the failure
 // passes, and a 429 mostly does: a text that calls it final has to be the vendor's own sentence, or for a 429
 // at least about money or a window.
 func (e Evidence) proof(kind fault.Kind) int {
-	final := !fault.Transient.Has(kind) && kind != fault.Unknown && kind != fault.TooLong
+	final := !fault.Transient.Has(kind) && kind != fault.Unknown
 	switch status := e.Status; {
 	case status >= 500 && final:
-		return 80
+		return serverProof
 	case status == http.StatusTooManyRequests && final:
-		return 40
+		return throttleProof
 	case e.contradicts(kind):
 		return 100
 	}

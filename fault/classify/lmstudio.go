@@ -12,8 +12,9 @@ var lmstudio = table{
 	},
 	texts: []row{
 		{text: "insufficient system resources", kind: fault.Invalid, reason: "the guardrail against filling the memory: a model has to be unloaded first"},
-		{text: "insufficient resources", kind: fault.Invalid, reason: "the guardrail against filling the memory"},
-		{text: "not enough resources", kind: fault.Invalid, reason: "the guardrail against filling the memory"},
+		{text: "insufficient resources", status: 500, kind: fault.Invalid, reason: "the guardrail against filling the memory"},
+		{text: "insufficient resources", kind: fault.Invalid, reason: "the guardrail against filling the memory", sure: topic},
+		{text: "not enough resources", kind: fault.Invalid, reason: "the guardrail against filling the memory", sure: topic},
 		{text: "snapshot of system resources failed", kind: fault.Invalid, reason: "the program has to be started anew"},
 		{text: "error loading model", kind: fault.Invalid, reason: "memory, or a broken file"},
 		{text: "no models loaded", kind: fault.Invalid, reason: "a model has to be loaded first"},

@@ -1,11 +1,16 @@
 package classify
 
-import "github.com/ridethrough/ridethrough/fault"
+import (
+	"strings"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
 
 // minimax is MiniMax's API: numbers in base_resp.status_code, often inside a 200, and in brackets behind the
 // sentence of its Anthropic form. Source: platform.minimax.io/docs/api-reference/errorcode.
 var minimax = table{
 	vendor: "minimax",
+	shape:  func(l Layer) bool { return strings.HasSuffix(strings.TrimSpace(l.Message), ")") },
 	names: []row{
 		{name: "status_code 1000", kind: fault.Unavailable, reason: "unknown to them, too: they ask to try again"},
 		{name: "status_code 1001", kind: fault.UpstreamTimeout, reason: "the request took too long"},

@@ -61,6 +61,15 @@ var networkTexts = table{
 		{name: "ConnectTimeout", kind: fault.UpstreamTimeout},
 	},
 	texts: []row{
+		// HTTP/3, RFC 9114 8.1.
+		{text: "H3_REQUEST_REJECTED", kind: fault.Unavailable, reason: "HTTP/3: not processed, so it may be sent again"},
+		{text: "H3_EXCESSIVE_LOAD", kind: fault.Overloaded, reason: "HTTP/3: the peer's flood control"},
+		{text: "H3_INTERNAL_ERROR", kind: fault.Unavailable, reason: "HTTP/3"},
+		{text: "H3_NO_ERROR", kind: fault.Unavailable, reason: "HTTP/3: the connection was closed"},
+		{text: "H3_VERSION_FALLBACK", kind: fault.Invalid, reason: "only HTTP/1.1 helps"},
+		{text: "operation was canceled", kind: fault.Canceled, reason: "Go: the caller"},
+		{text: "socket closed", kind: fault.Unavailable, reason: "the connection broke"},
+
 		// HTTP/2, whose types are not exported. A CANCEL from the peer is not our caller's.
 		{text: "HTTP_1_1_REQUIRED", kind: fault.Invalid, reason: "only HTTP/1.1 helps"},
 		{text: "ENHANCE_YOUR_CALM", kind: fault.RateLimited, reason: "the peer's flood control"},

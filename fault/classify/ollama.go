@@ -9,7 +9,8 @@ var ollama = table{
 	texts: []row{
 		{text: "model requires more system memory", kind: fault.Invalid, reason: "the model does not fit this machine"},
 		{text: "unable to allocate", kind: fault.Invalid, reason: "the model does not fit this machine"},
-		{text: "out of memory", kind: fault.Invalid, reason: "the model does not fit this machine"},
+		{text: "cudaMalloc failed: out of memory", kind: fault.Invalid, reason: "the model does not fit this machine"},
+		{text: "out of memory", kind: fault.Invalid, reason: "the model does not fit this machine", sure: topic},
 		{text: "error loading model", kind: fault.Invalid, reason: "memory, or a broken file"},
 		{text: "unable to load model", kind: fault.Invalid, reason: "memory, or a broken file"},
 		{text: "try pulling it first", kind: fault.Invalid, reason: "the model is not here"},

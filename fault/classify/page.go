@@ -40,6 +40,10 @@ var gatewayPages = table{
 		{text: "FUNCTION_THROTTLED", kind: fault.Overloaded, reason: "Vercel"},
 		{text: "FUNCTION_PAYLOAD_TOO_LARGE", kind: fault.TooLong, reason: "Vercel"},
 		{text: "DEPLOYMENT_NOT_FOUND", kind: fault.Invalid, reason: "Vercel"},
+		{text: "blocked in accordance with company policy", kind: fault.Refused, reason: "a company's filter, also with 503"},
+		{text: "web filter violation", kind: fault.Refused, reason: "a company's filter"},
+		{text: "Fastly error: unknown domain", kind: fault.Invalid, reason: "500, but the host is not Fastly's"},
+		{text: "is offline * ERR_NGROK_3200", kind: fault.Unknown, reason: "404, but a tunnel that may come back"},
 		{text: "the server encountered a temporary error", kind: fault.Unavailable, reason: "Google's front end, with a stated wait"},
 	},
 }

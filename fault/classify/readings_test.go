@@ -23,6 +23,10 @@ func TestFromResponse_NumberCountsInItsVendorsShape(t *testing.T) {
 		{400, `{"errors":[{"message":"?","code":3505}],"success":false}`, fault.Invalid, "status/4xx"},
 		{429, `{"error":{"code":"1113","message":"?"}}`, fault.Quota, "zhipu/1113"},
 		{429, `{"error":{"code":"1113","type":"too_fast","message":"?"}}`, fault.RateLimited, "status/429"},
+		{500, `{"error":{"message":"job (1008) of the scheduler failed"}}`, fault.Unavailable, "status/5xx"},
+		{500, `{"type":"error","error":{"type":"api_error","message":"insufficient (1008)"}}`, fault.Quota, "minimax/1008)"},
+		{500, `{"error":{"message":"Error code: 1020 while reading the store"}}`, fault.Unavailable, "status/5xx"},
+		{403, `error code: 1020`, fault.Refused, "cloudflare/error code: 1020"},
 	}
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want || f.Rule != tt.rule {
@@ -69,6 +73,13 @@ func TestFromResponse_WeakProseKeepsServerFaultTransient(t *testing.T) {
 		{429, "Slow down, or top up for a higher tier", fault.RateLimited},
 		{429, "Your monthly budget is exhausted", fault.Quota},
 		{402, "Please add credits", fault.Quota},
+		{500, "the request queue exceeds its maximum", fault.Unavailable},
+		{502, "the upstream says: bad request", fault.Unavailable},
+		{502, "the upstream says: 400 Bad Request", fault.Invalid}, // the status that the 502 wraps
+		{502, "invalid character '<' looking for beginning of value", fault.Unavailable},
+		{500, "worker ran out of memory", fault.Unavailable},
+		{503, "the guardrail service is being restarted", fault.Overloaded},
+		{503, "Das Guthaben ist leer oder der Dienst nicht erreichbar", fault.Unavailable},
 	}
 	for _, tt := range tests {
 		f := classify.FromResponse(tt.status, nil, []byte(tt.body), start)

@@ -24,6 +24,12 @@ var relay = table{
 		{name: "insufficient_credit", kind: fault.Quota, reason: "ZenMux: the account is spent"},
 		{name: "reject_no_credit", kind: fault.Quota, reason: "ZenMux: the account is spent"},
 		{name: "no_provider_available", kind: fault.Overloaded, reason: "ZenMux: no provider is up"},
+		{name: "channel:response_time_exceeded", kind: fault.UpstreamTimeout, reason: "new-api: the provider was too slow"},
+		{name: "channel:no_available_key", kind: fault.Overloaded, reason: "new-api: all keys of the provider rest"},
+		{name: "get_channel_failed", kind: fault.Overloaded, reason: "new-api: no provider is up"},
+		{name: "sensitive_words_detected", kind: fault.Refused, reason: "new-api: its own filter"},
+		{name: "err_rate_limited", kind: fault.RateLimited, reason: "400 of a relay"},
+		{name: "api_rate_limit", kind: fault.RateLimited, reason: "417 of a relay"},
 		{name: "circuit_open", kind: fault.Overloaded, reason: "the relay has stopped asking for a while"},
 	},
 	broadNames: []row{
@@ -45,6 +51,7 @@ var relay = table{
 		{text: "max parallel request limit", kind: fault.RateLimited, reason: "calls in progress, which end"},
 		{text: "max parallel requests", kind: fault.RateLimited, reason: "calls in progress, which end"},
 		{text: "circuit breaker is open", kind: fault.Overloaded, reason: "the relay has stopped asking for a while"},
-		{text: "guardrail", kind: fault.Refused, reason: "a check of the relay's forbids it"},
+		{text: "guardrail", kind: fault.Refused, reason: "a check of the relay's forbids it", sure: topic},
+		{text: "incorrect model id. please request to view the model page", kind: fault.Invalid, reason: "503, but there is no such model"},
 	},
 }

@@ -13,7 +13,7 @@ import (
 
 // gathered holds errors that were gathered and labelled apart from the corpus and
 // from the classifier: one JSON object per line, in the corpus's fields and by
-// its rules. Reset instants count from start, 2026-11-02T21:00:00Z.
+// its rules. The source is where an error of this form is reported or documented. Reset instants count from start, 2026-11-02T21:00:00Z.
 //
 //go:embed testdata/shapes.jsonl
 var gathered []byte
@@ -73,6 +73,9 @@ func TestShapes_LabelsAreConsistent(t *testing.T) {
 			t.Errorf("id %s occurs twice", s.ID)
 		}
 		seen[s.ID] = true
+		if len(s.Source) < len("RFC 1") || s.Why == "" {
+			t.Errorf("%s: source %q, why %q", s.ID, s.Source, s.Why)
+		}
 		if !slices.Contains(slices.Collect(maps.Values(classes)), s.Class) {
 			t.Errorf("%s: no class is called %q", s.ID, s.Class)
 		}

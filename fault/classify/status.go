@@ -98,6 +98,23 @@ func statusIn(s string) int {
 	return 0
 }
 
+// refusalIn finds a 4xx with its reason phrase in the message of a 5xx: "upstream: 401 Unauthorized". It is the
+// cause that the 5xx wraps. 0: there is none.
+func refusalIn(s string) int {
+	s = s[:min(len(s), textLimit)]
+	for {
+		at := strings.IndexByte(s, '4')
+		if at < 0 || at+4 > len(s) {
+			return 0
+		}
+		n := httpStatus(s[at : at+3])
+		if name := http.StatusText(n); name != "" && (at == 0 || !isWord(s[at-1])) && strings.HasPrefix(s[at+3:], " "+name) {
+			return n
+		}
+		s = s[at+1:]
+	}
+}
+
 // introducesStatus reports whether the words around a number say that it is a status.
 func introducesStatus(before, behind string, n int) bool {
 	if name := http.StatusText(n); name != "" && strings.HasPrefix(strings.TrimLeft(behind, " :"), name) {

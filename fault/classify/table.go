@@ -24,7 +24,7 @@ type row struct {
 type table struct {
 	vendor       string
 	exceptStatus func(status int) bool // the statuses with which its texts prove nothing; nil: none
-	shape        func(Layer) bool      // the form of its errors: a name that is a number counts in no other; nil: any
+	shape        func(Layer) bool      // the form of its errors: a name or text with a number in it counts in no other; nil: any
 	guessed      bool                  // its rows infer a kind from words near each other
 	sure         int                   // how much its texts prove, in percent; 0: 100, the vendor's own sentence
 	headers      []row                 // a header (name) and its value (text)
@@ -67,7 +67,11 @@ func newIndex(tables ...table) *index {
 	for _, t := range tables {
 		for _, r := range t.texts {
 			r.sure = cmp.Or(r.sure, t.sure, 100)
-			x.texts.add(&rule{row: r, phrases: splitPhrases(r.text), exceptStatus: t.exceptStatus, guessed: t.guessed, id: t.vendor + "/" + r.text})
+			added := rule{row: r, phrases: splitPhrases(r.text), exceptStatus: t.exceptStatus, guessed: t.guessed, id: t.vendor + "/" + r.text}
+			if strings.ContainsAny(r.text, digits) {
+				added.shape = t.shape
+			}
+			x.texts.add(&added)
 		}
 	}
 	return x
@@ -113,9 +117,11 @@ func (r *rule) matches(status int, l Layer) bool {
 		(len(r.phrases) == 0 || containsPhrases(l.folded, r.phrases))
 }
 
+const digits = "0123456789"
+
 // isNumber reports whether a name is a number: vendors count independently of each other.
 func isNumber(name string) bool {
-	return name != "" && strings.Trim(name, "0123456789") == ""
+	return name != "" && strings.Trim(name, digits) == ""
 }
 
 // canonicalName returns a name without case and separators: RateLimitReached and rate_limit_reached are the

@@ -27,6 +27,8 @@ var vllm = table{
 		{text: "background loop has errored", kind: fault.Unavailable, reason: "the process has to start anew, and does so"},
 		{text: "request queue is full", kind: fault.Overloaded, reason: "SGLang"},
 		{text: "no available workers", kind: fault.Overloaded, reason: "SGLang's router"},
+		{text: "tokens) is too large to process", kind: fault.TooLong, reason: "llama.cpp, with 500: the batch that it was started with"},
+		{text: "payload is too big. max payload size", kind: fault.TooLong, reason: "KoboldCpp, with 500: bytes"},
 		{text: "inputs must have less than", kind: fault.TooLong, reason: "TGI"},
 		{text: "is longer than the model's context length", kind: fault.TooLong, reason: "SGLang"},
 	},

@@ -21,7 +21,7 @@ func combine(kind fault.Kind, window bool, why string, firsts, seconds []string)
 // Words of money and of usage windows.
 var (
 	moneyNouns = []string{"credit", "balance", "funds", "budget", "wallet", "prepaid", "billing", "payment", "invoice"}
-	grantNouns = []string{"quota", "allowance", "allocation", "allotment", "grant", "trial", "plan limit"}
+	grantNouns = []string{"quota", "allowance", "allocation", "allotment", "grant", "trial", "plan limit", "resource pack", "included requests"}
 	spentWords = []string{
 		"exhausted", "depleted", "used up", "run out", "ran out", "insufficient", "too low", "not enough", "empty",
 		"zero", "negative", "below", "consumed", "spent", "expired", "exceeded", "is 0", "is $0", "ended", "overdrawn", "gone",

@@ -6,6 +6,7 @@ import "github.com/ridethrough/ridethrough/fault"
 var sizeTexts = table{
 	vendor:       "sizes",
 	guessed:      true,
+	sure:         topic,
 	exceptStatus: func(status int) bool { return status == 429 },
 	texts: []row{
 		{text: "prompt ~ too long", kind: fault.TooLong, reason: "a size"},
@@ -105,6 +106,7 @@ var sizeTexts = table{
 var requestTexts = table{
 	vendor:  "requests",
 	guessed: true,
+	sure:    50,
 	texts: []row{
 		{text: "bad request", kind: fault.Invalid, reason: "the request"},
 		{text: "invalid request", kind: fault.Invalid, reason: "the request"},
