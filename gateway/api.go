@@ -27,6 +27,7 @@ var apis = []api{
 	{"openai", "https://api.openai.com", true, isOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
 	{"ollama", "http://127.0.0.1:11434", false, isOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
 	{"lmstudio", "http://127.0.0.1:1234", false, isLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
+	{"bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com", false, isBedrock, "bedrock-invoke bedrock-converse", dialect.BedrockConverse(), []string{authorization}},
 }
 
 // compatible are the dialects of OpenAI's API, which many servers offer.
@@ -106,6 +107,12 @@ func isLMStudio(r *http.Request) bool {
 // isOllama takes what is left below /api.
 func isOllama(r *http.Request) bool {
 	return under(r.URL.Path, "/api") && !isLMStudio(r)
+}
+
+// isBedrock recognises the paths of Amazon Bedrock's runtime, and those of its lists, which clients ask it for.
+func isBedrock(r *http.Request) bool {
+	p := r.URL.Path
+	return under(p, "/model") || under(p, "/guardrail") || under(p, "/inference-profiles") || under(p, "/foundation-models")
 }
 
 // under reports whether a path is root or below it.

@@ -95,7 +95,7 @@ func (u *upstream) refuseBody(w http.ResponseWriter, r *http.Request, received *
 	if r.ProtoMajor == 1 {
 		h.Set("Connection", "close") // what follows is no request
 	}
-	reply(w, status, answer)
+	reply(w, d, status, answer)
 	_ = http.NewResponseController(w).Flush()
 	received.Drain()
 	return status

@@ -262,7 +262,7 @@ func statusOf(f *fault.Error) int {
 // reply answers with a JSON body of the gateway.
 func (c *call) reply(status int, body []byte) {
 	c.status = status
-	reply(c.w, status, body)
+	reply(c.w, c.dialect, status, body)
 }
 
 // giveUpMessage is the text of the error after the last try.

@@ -12,7 +12,7 @@ import (
 )
 
 // reservedNames are names that begin paths of the APIs.
-const reservedNames = " - v1 v1beta api "
+const reservedNames = " - v1 v1beta api model "
 
 // ConfigError is a mistake in an upstream.
 type ConfigError struct {
@@ -52,7 +52,7 @@ func (c Config) Check() error {
 func (u *Upstream) check() (wrong []error) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if !validName(u.Name) {
-		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta and api")
+		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, api and model")
 	}
 	if apiOf(u.API) == nil {
 		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))

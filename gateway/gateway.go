@@ -112,7 +112,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstream) {
 	if up.Socket == SocketRefuse {
 		w.Header().Set(shouldRetryHeader, "false")
-		reply(w, http.StatusUpgradeRequired, dialect.OpenAIResponses().ErrorBody(&fault.Error{Kind: fault.Invalid},
+		d := dialect.OpenAIResponses()
+		reply(w, d, http.StatusUpgradeRequired, d.ErrorBody(&fault.Error{Kind: fault.Invalid},
 			"ridethrough: the upstream "+up.Name+" is configured to refuse WebSockets; send POSTs"))
 		return
 	}
@@ -141,13 +142,13 @@ var methods = []string{http.MethodPost, http.MethodGet, http.MethodHead, http.Me
 // refuseMethod answers a request with another method.
 func (u *upstream) refuseMethod(w http.ResponseWriter, method string) {
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	reply(w, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
+	reply(w, u.api.errors, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
 		"ridethrough: no API has the method "+clip(method)))
 }
 
 // refuseLoop answers a request that has come back to the gateway.
 func (u *upstream) refuseLoop(w http.ResponseWriter) {
 	w.Header().Set(shouldRetryHeader, "false")
-	reply(w, http.StatusLoopDetected, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
+	reply(w, u.api.errors, http.StatusLoopDetected, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
 		"ridethrough: the upstream "+u.Name+" leads back to this gateway; give it another base URL"))
 }

@@ -52,7 +52,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 				panic(http.ErrAbortHandler) // the client has left
 			}
 			f := s.faults.Of(err, time.Now())
-			reply(w, http.StatusBadGateway, up.api.errors.ErrorBody(f, "ridethrough: "+up.noAnswer(f)))
+			reply(w, up.api.errors, http.StatusBadGateway, up.api.errors.ErrorBody(f, "ridethrough: "+up.noAnswer(f)))
 		},
 	}
 }
@@ -66,7 +66,7 @@ func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstrea
 	if err := u.authorize(out.Header, &query); err != nil {
 		_ = r.Body.Close() // the server would take the rest of it for the next request
 		f := classify.Of(err, time.Now())
-		reply(w, http.StatusUnauthorized, u.api.errors.ErrorBody(f, "ridethrough: "+f.Error()))
+		reply(w, u.api.errors, http.StatusUnauthorized, u.api.errors.ErrorBody(f, "ridethrough: "+f.Error()))
 		return
 	}
 	for name := range out.Header {
@@ -104,9 +104,10 @@ func (u *upstream) noAnswer(f *fault.Error) string {
 	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.baseURL.Redacted(), f)
 }
 
-// reply answers with a JSON body of the gateway.
-func reply(w http.ResponseWriter, status int, body []byte) {
+// reply answers with an error of the gateway, whose body is in this dialect.
+func reply(w http.ResponseWriter, d *dialect.Dialect, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	d.SetErrorHeader(w.Header(), body)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have disconnected
 }
@@ -122,6 +123,7 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	for i, u := range s.upstreams {
 		names[i] = u.Name + " (" + u.API + ")"
 	}
-	reply(w, http.StatusNotFound, dialect.OpenAIChat().ErrorBody(&fault.Error{Kind: fault.Invalid},
+	d := dialect.OpenAIChat()
+	reply(w, d, http.StatusNotFound, d.ErrorBody(&fault.Error{Kind: fault.Invalid},
 		"ridethrough: "+r.Method+" "+r.URL.Path+" matches no upstream; configured are "+strings.Join(names, ", ")))
 }

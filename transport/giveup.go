@@ -98,7 +98,9 @@ func (c *call) unanswered(f *fault.Error) *http.Response {
 		Header:  http.Header{shouldRetry: {"false"}},
 		Request: c.req,
 	}
-	setBody(resp, d.ErrorBody(f, text))
+	body := d.ErrorBody(f, text)
+	d.SetErrorHeader(resp.Header, body)
+	setBody(resp, body)
 	return resp
 }
 

@@ -184,7 +184,11 @@ func (s *stream) next() []byte {
 		return nil
 	}
 	n := s.form.FrameLen(rest, s.seen-s.whole)
-	if n == 0 && s.err == io.EOF && (s.ended || s.dialect.EndsAnswer(s.form, rest)) {
+	switch {
+	case n < 0:
+		s.damaged()
+		return nil
+	case n == 0 && s.err == io.EOF && s.form != dialect.AWSEvents && (s.ended || s.dialect.EndsAnswer(s.form, rest)):
 		n = len(rest)
 	}
 	if n == 0 {
@@ -194,6 +198,16 @@ func (s *stream) next() []byte {
 	s.whole += n
 	s.seen = s.whole
 	return rest[:n]
+}
+
+// damaged ends a stream whose next frame is damaged. What follows is dropped.
+func (s *stream) damaged() {
+	s.buf, s.seen = s.buf[:s.whole], s.whole
+	s.err = &fault.Error{
+		Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/damaged",
+		Message: "the answer broke off: what came next is no message of an event stream, or a damaged one",
+	}
+	_ = s.release()
 }
 
 // note returns the kind of a frame and remembers which end may follow.
@@ -207,7 +221,7 @@ func (s *stream) note(frame []byte) (sign dialect.FrameKind) {
 	case dialect.Finish:
 		s.finished = true
 	case dialect.Failure:
-		s.ended, s.failure = true, s.faults.FromEvent(frame, time.Now())
+		s.ended, s.failure = true, s.faults.FromEvent(s.dialect.ErrorText(s.form, frame), time.Now())
 	case dialect.End, dialect.Last:
 		s.ended = true
 	}

@@ -192,26 +192,29 @@ var house = []row{
 // patterns of path.Match. What is not listed is out, such as the clock, the
 // dice, the network and whatever Go adds next.
 var words = map[string]string{
-	"bytes":         "*",
-	"cmp":           "*",
-	"context":       "Context Canceled DeadlineExceeded",
-	"crypto/tls":    "*Error",
-	"crypto/x509":   "*Error",
-	"encoding/json": "*",
-	"errors":        "*",
-	"io":            "EOF Err*",
-	"iter":          "Seq Seq2", // Pull starts a coroutine
-	"maps":          "*",
-	"math":          "*",
-	"net":           "*Error Err*",
-	"net/http":      "Header CanonicalHeaderKey ParseTime StatusText Status[A-Z]* Method[A-Z]* Err[A-Z]* MaxBytesError",
-	"net/url":       "*",
-	"os":            "Err* PathError SyscallError",
-	"slices":        "*",
-	"strconv":       "*",
-	"strings":       "*",
-	"sync":          "OnceValue", // a table that is made when it is first asked
-	"syscall":       "Errno E[A-Z]*",
+	"bytes":           "*",
+	"cmp":             "*",
+	"context":         "Context Canceled DeadlineExceeded",
+	"crypto/tls":      "*Error",
+	"crypto/x509":     "*Error",
+	"encoding/base64": "StdEncoding",
+	"encoding/binary": "BigEndian",
+	"encoding/json":   "*",
+	"errors":          "*",
+	"hash/crc32":      "ChecksumIEEE",
+	"io":              "EOF Err*",
+	"iter":            "Seq Seq2", // Pull starts a coroutine
+	"maps":            "*",
+	"math":            "*",
+	"net":             "*Error Err*",
+	"net/http":        "Header CanonicalHeaderKey ParseTime StatusText Status[A-Z]* Method[A-Z]* Err[A-Z]* MaxBytesError",
+	"net/url":         "*",
+	"os":              "Err* PathError SyscallError",
+	"slices":          "*",
+	"strconv":         "*",
+	"strings":         "*",
+	"sync":            "OnceValue", // a table that is made when it is first asked
+	"syscall":         "Errno E[A-Z]*",
 	"time": "Time Duration Month Weekday Parse ParseDuration Date Unix UnixMilli UTC RFC[0-9]* " +
 		"Nanosecond Microsecond Millisecond Second Minute Hour " +
 		"January February March April May June July August September October November December",

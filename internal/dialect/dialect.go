@@ -4,9 +4,12 @@
 //
 // It reads and makes bytes and does no I/O. Packages transport and gateway bring the connections and the
 // clock; package fault/classify decides what an error means.
+//
+// It has many files because each API has its own, and so has each question that is asked of all of them.
 package dialect
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,6 +25,7 @@ type Dialect struct {
 	frameKind        func(name, data []byte) FrameKind    // from an event's name and data, or any frame's JSON
 	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name; nil: events have no names
 	output           func(data []byte) Output             // of the end of an answer without content
+	isError          func(key, value []byte) bool         // whether a member makes a body an error, beside those of all APIs; nil: none does
 	isPlainContent   func(frame []byte) bool              // a cheap check for plain content; nil: names are enough
 	ping             func(state string) string            // between events
 	heartbeat        func(Client) string                  // between events; "": none
@@ -33,7 +37,7 @@ type Dialect struct {
 }
 
 // all lists the dialects in the order in which Of tries them.
-var all = []*Dialect{&anthropic, &openAIChat, &openAICompletions, &openAIResponses, &gemini, &lmStudio, &ollama}
+var all = []*Dialect{&anthropic, &openAIChat, &openAICompletions, &openAIResponses, &gemini, &lmStudio, &ollama, &bedrockInvoke, &bedrockConverse}
 
 // Of returns the dialect in which a request asks for an answer; nil: it asks for something else. Only the
 // end of the path counts, because relays put their own prefix before it.
@@ -50,7 +54,7 @@ func Of(method, path string) *Dialect {
 }
 
 // Name returns the dialect's name: "anthropic", "openai-chat", "openai-completions", "openai-responses",
-// "gemini", "ollama" or "lmstudio".
+// "gemini", "ollama", "lmstudio", "bedrock-invoke" or "bedrock-converse".
 func (d *Dialect) Name() string { return d.name }
 
 // Client identifies the client; its keepalive and its last error depend on it.
@@ -64,7 +68,7 @@ type Client struct {
 // whole frame; elsewhere a space, which may precede any JSON. Where the dialect allows free text in it, a
 // ping carries the state. It must be one line; "" means a fixed word.
 func (d *Dialect) Ping(f Form, state string) []byte {
-	if f != Events {
+	if f != Events && f != AWSEvents {
 		return []byte(" ")
 	}
 	return []byte(d.ping(state))
@@ -73,7 +77,7 @@ func (d *Dialect) Ping(f Form, state string) []byte {
 // Heartbeat returns the frame to send every 60 seconds while a request waits, for clients whose idle timer
 // counts events only; nil: this client needs or accepts none.
 func (d *Dialect) Heartbeat(f Form, c Client) []byte {
-	if f != Events || d.heartbeat == nil {
+	if f != Events && f != AWSEvents || d.heartbeat == nil {
 		return nil
 	}
 	if beat := d.heartbeat(c); beat != "" {
@@ -104,10 +108,11 @@ func pingComment(state string) string {
 
 // errorFormat is how a dialect writes an error.
 type errorFormat struct {
-	body  func(kind, message string) []byte
-	event func(kind, message string) string // nil: the body as an event without a name
-	types map[fault.Kind]string             // the provider's name for each kind
-	other string                            // its name for the transient kinds and all others
+	body   func(kind, message string) []byte
+	header string                            // in which its type is too; "": none
+	event  func(kind, message string) string // nil: the body as an event without a name
+	types  map[fault.Kind]string             // the provider's name for each kind
+	other  string                            // its name for the transient kinds and all others
 }
 
 func (e *errorFormat) kind(f *fault.Error) string {
@@ -122,6 +127,13 @@ func (d *Dialect) ErrorBody(f *fault.Error, message string) []byte {
 	return d.errors.body(d.errors.kind(f), message)
 }
 
+// SetErrorHeader sets the header in which the API repeats the type of an error with this body, if it has one.
+func (d *Dialect) SetErrorHeader(h http.Header, body []byte) {
+	if kind := bytes.Trim(member(body, "__type"), `"`); d.errors.header != "" && len(kind) > 0 {
+		h.Set(d.errors.header, string(kind))
+	}
+}
+
 // ErrorEvent returns the bytes that report a fault inside a stream that has begun, in the provider's own
 // form with the given message; nil: a JSON body has no place for one. within means that frames of the
 // answer have been sent, which matters in an array.
@@ -130,6 +142,8 @@ func (d *Dialect) ErrorEvent(f Form, e *fault.Error, message string, within bool
 	switch {
 	case f == JSON:
 		return nil
+	case f == AWSEvents:
+		return bedrockException(d.errors.kind(e), message)
 	case f == Lines:
 		return append(body, '\n')
 	case f == Array && within:

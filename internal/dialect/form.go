@@ -11,10 +11,11 @@ type Form uint8
 
 // The forms.
 const (
-	JSON   Form = iota // one JSON body
-	Events             // server-sent events
-	Lines              // one JSON object a line
-	Array              // one JSON array whose elements come one by one: Gemini without alt=sse
+	JSON      Form = iota // one JSON body
+	Events                // server-sent events
+	Lines                 // one JSON object a line
+	Array                 // one JSON array whose elements come one by one: Gemini without alt=sse
+	AWSEvents             // binary messages of AWS's event streams
 )
 
 // ContentType returns the content type of an answer in this form.
@@ -24,13 +25,15 @@ func (f Form) ContentType() string {
 		return "text/event-stream; charset=utf-8"
 	case Lines:
 		return "application/x-ndjson"
+	case AWSEvents:
+		return contentTypeAWS
 	}
 	return "application/json"
 }
 
 // FrameLen returns the length of the first frame in a stream: an event with its blank line, a line with its
-// end, an element with what precedes it, the bracket that closes the array. 0: there is no whole one yet;
-// in a JSON body there never is. from is where to continue searching: the bytes before it have been
+// end, an element with what precedes it, the bracket that closes the array, a message of AWS's. 0: there is
+// no whole one yet; in a JSON body there never is. Negative: what begins the stream is damaged. from is where to continue searching: the bytes before it have been
 // searched already.
 func (f Form) FrameLen(stream []byte, from int) int {
 	switch f {
@@ -42,6 +45,8 @@ func (f Form) FrameLen(stream []byte, from int) int {
 		}
 	case Array:
 		return cutElement(stream, from)
+	case AWSEvents:
+		return cutAWSMessage(stream)
 	}
 	return 0
 }
@@ -73,6 +78,8 @@ func payload(f Form, frame []byte) (name, data []byte) {
 		if data == nil && len(name) == 0 && bytes.HasPrefix(frame, []byte("{")) {
 			data = frame // Google breaks its streams off with bare JSON
 		}
+	case AWSEvents:
+		name, data = awsPayload(frame)
 	case Array:
 		data = bytes.TrimLeft(frame, "[, \t\r\n")
 	default:

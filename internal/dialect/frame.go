@@ -21,6 +21,9 @@ func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 	if f == JSON {
 		return d.BodyKind(frame)
 	}
+	if f == AWSEvents && isAWSError(frame) {
+		return Failure
+	}
 	if d.kindByName != nil && f == Events {
 		if kind, ok := d.kindByName(sse.Name(frame)); ok {
 			return kind
@@ -36,6 +39,14 @@ func (d *Dialect) FrameKind(f Form, frame []byte) FrameKind {
 	return d.frameKind(name, data)
 }
 
+// ErrorText returns what a frame that is a Failure says, as text.
+func (d *Dialect) ErrorText(f Form, frame []byte) []byte {
+	if f == AWSEvents {
+		return awsErrorText(frame)
+	}
+	return frame
+}
+
 // LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.
 // It recognizes plain content by how it begins and ends, at almost no cost, and parses the others.
 func (d *Dialect) LaterFrameKind(f Form, frame []byte) FrameKind {
@@ -49,9 +60,12 @@ func (d *Dialect) LaterFrameKind(f Form, frame []byte) FrameKind {
 // should close it, is a whole frame that ends the answer: its terminator, an error, or content that
 // completes it. Anything else may be half of a frame.
 func (d *Dialect) EndsAnswer(f Form, rest []byte) bool {
+	if f == AWSEvents {
+		return false // it would be a whole one
+	}
 	_, data := payload(f, rest)
 	if len(data) > 0 && data[0] == '{' {
-		if _, whole := inspectObject(data); !whole {
+		if _, whole := inspectObject(data, nil); !whole {
 			return false
 		}
 	} else if string(data) != "[DONE]" {
@@ -65,7 +79,7 @@ func (d *Dialect) EndsAnswer(f Form, rest []byte) bool {
 func (d *Dialect) BodyKind(body []byte) FrameKind {
 	s := scanner{text: body}
 	first := s.peek()
-	failed, whole := inspectObject(body)
+	failed, whole := inspectObject(body, d.isError)
 	switch {
 	case first == 0:
 		return Opening

@@ -59,11 +59,12 @@ func isErrorMember(key, value []byte) bool {
 	return false
 }
 
-// inspectObject reports whether a JSON object is an error, and whether it is whole.
-func inspectObject(object []byte) (failed, whole bool) {
+// inspectObject reports whether a JSON object is an error, by the members of all APIs or by isError, and
+// whether it is whole.
+func inspectObject(object []byte, isError func(key, value []byte) bool) (failed, whole bool) {
 	s := scanner{text: object}
 	for key, value := range s.members() {
-		failed = failed || isErrorMember(key, value)
+		failed = failed || isErrorMember(key, value) || isError != nil && isError(key, value)
 	}
 	return failed, s.take('}')
 }

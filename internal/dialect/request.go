@@ -43,7 +43,7 @@ func (d *Dialect) Request(u *url.URL, body *RequestScanner) Request {
 
 // isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.
 var isReadOnlyPath = hasPathSuffix(
-	"/count_tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
+	"/count_tokens", "/count-tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
 	":countTokens", ":embedContent", ":batchEmbedContents",
 	"/api/embed", "/api/show",
 )
@@ -63,6 +63,9 @@ func Safe(method, path string) bool {
 // AnswerForm returns the form of the actual answer to a request for u, by its content type and its first
 // bytes, since relays get the type wrong. With too few bytes it may return JSON for another form.
 func (d *Dialect) AnswerForm(u *url.URL, contentType string, begin []byte) Form {
+	if d.streamForm == AWSEvents && (isType(contentType, contentTypeAWS) || len(begin) > 0 && begin[0] == 0) {
+		return AWSEvents // no JSON begins with a zero, and each message does
+	}
 	if isType(contentType, "text/event-stream") || sse.Begins(begin) {
 		return Events
 	}

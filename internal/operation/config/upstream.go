@@ -136,7 +136,7 @@ func pattern() codec[string] {
 
 // upstreamName is the codec of the name of an upstream.
 func upstreamName() codec[string] {
-	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta and api",
+	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta, api and model",
 		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
 			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "api"}, s) &&
 				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
