@@ -140,7 +140,7 @@ func TestUpstreams_ReportBreakerState(t *testing.T) {
 		w := newHarness(t, policy.Patient(), simulator.Script{})
 		_, _, _ = w.get("/v1/messages", claude)
 		all := w.gateway.Upstreams()
-		if len(all) != 5 || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Breaker.LastSuccess.IsZero() {
+		if len(all) != len(gateway.APIs()) || all[0].Name != "anthropic" || all[0].Base != "http://provider.test" || all[0].Breaker.LastSuccess.IsZero() {
 			t.Errorf("%+v", all)
 		}
 		if !all[2].Breaker.LastSuccess.IsZero() {

@@ -144,6 +144,21 @@ func TestDialect_AWSMessagesAreReadByAWS(t *testing.T) {
 	}
 }
 
+// Claude Code 2.1.197 and 2.1.330 give up after 300 s without an event of the model, and accept this one.
+func TestBedrock_HeartbeatIsForClaudeCodeAlone(t *testing.T) {
+	m := readAWS(t, dialect.BedrockInvoke().Heartbeat(dialect.AWSEvents, claude))
+	var chunk struct{ Bytes []byte }
+	if len(m) != 1 || m[0].Headers.Get(":event-type").String() != "chunk" || json.Unmarshal(m[0].Payload, &chunk) != nil {
+		t.Fatalf("the heartbeat is %+v, want one chunk", m)
+	}
+	if want := `{"type":"message_delta","delta":{},"usage":{"output_tokens":0}}`; string(chunk.Bytes) != want {
+		t.Errorf("the heartbeat's chunk is %s, want %s", chunk.Bytes, want)
+	}
+	if beat := dialect.BedrockInvoke().Heartbeat(dialect.AWSEvents, vercel); beat != nil {
+		t.Errorf("another client has the heartbeat %q", beat)
+	}
+}
+
 // FuzzAWSEvents holds our reading of messages against AWS's own decoder, and cuts them anywhere.
 func FuzzAWSEvents(f *testing.F) {
 	whole := awsEvent("messageStart", `{"role":"assistant"}`)

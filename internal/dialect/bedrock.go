@@ -26,6 +26,7 @@ var bedrockInvoke = Dialect{
 	output:         anthropicOutput,
 	isError:        isBedrockError,
 	ping:           bedrockPing,
+	heartbeat:      bedrockHeartbeat,
 	errors:         bedrockErrors,
 }
 
@@ -98,6 +99,19 @@ func bedrockPing(state string) string {
 		P string `json:"p,omitempty"`
 	}{state})
 	return string(awsFrame("event", "keepalive", payload))
+}
+
+// bedrockHeartbeat is for Claude Code only, whose idle timer counts the events of the model: not the ping, which
+// its SDK skips, and of Anthropic's events only this one does not disturb it before the first.
+func bedrockHeartbeat(c Client) string {
+	if !strings.HasPrefix(c.Agent, "claude-cli/") {
+		return ""
+	}
+	event := []byte(`{"type":"message_delta","delta":{},"usage":{"output_tokens":0}}`)
+	payload, _ := json.Marshal(struct {
+		Bytes []byte `json:"bytes"`
+	}{event})
+	return string(awsFrame("event", "chunk", payload))
 }
 
 // bedrockChunkKind reads the model's own event in a chunk: Anthropic's, Amazon Nova's or OpenAI's, whose ends
