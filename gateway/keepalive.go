@@ -130,6 +130,9 @@ func (k *keepalive) commit() {
 	header.Set("Content-Type", k.call.parsed.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
+	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.client) {
+		header.Set("Transfer-Encoding", "identity") // net/http: no chunks, and the connection is closed at the end
+	}
 	k.call.w.WriteHeader(http.StatusOK)
 }
 

@@ -1,6 +1,9 @@
 package gateway_test
 
 import (
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -45,13 +49,13 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 		name, path, agent string
 		last              string // the stream ends with it, behind the words
 		event             string // and has this
-		cut               bool
+		cut               bool   // by an error of the coding in chunks; Gemini CLI's streams have none
 		again             int    // the status of the same request, sent again
 		body              string // and what is in its body
 	}{
 		{"Claude Code", messages, claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "billing_error"},
 		{"Codex", responses, codexExec, "\n\n", `"code":"invalid_prompt"`, false, 400, "invalid_request_error"},
-		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, true, 400, "INVALID_ARGUMENT"},
+		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, false, 400, "INVALID_ARGUMENT"},
 		{"Qwen Code", chat, qwenCode, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
 		{"cline", chat, cline, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
 		{"another client", chat, plainSDK, "\n\n", `"type":"server_error"`, true, 503, "server_error"},
@@ -160,13 +164,53 @@ func TestFinal_ErrorOfTheRequestKeepsItsStatus(t *testing.T) {
 	}
 }
 
+// Gemini CLI asks again after a stream that ends, and loses its turn if the chunked coding breaks off. So a
+// gateway that is killed while it holds a request must leave a stream that has ended.
+func TestKeepalive_KilledGatewayLeavesGeminiCLIAnEndedStream(t *testing.T) {
+	for _, tt := range []struct {
+		agent, path string
+		end         error
+	}{
+		{geminiCLI, google, nil},
+		{plainSDK, google, io.ErrUnexpectedEOF}, // takes an end for the whole answer
+		{geminiCLI, messages, io.ErrUnexpectedEOF},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			pipe := simulator.NewPipe()
+			provider := simulator.New(outage(time.Hour))
+			server := &http.Server{Handler: newGateway(t, gateway.Config{
+				Upstreams: everything(address("provider.test")), Policy: policy.Patient(), Base: provider.Transport(),
+			})}
+			done := make(chan struct{})
+			go func() { _ = server.Serve(pipe); close(done) }()
+			client := &http.Client{Transport: &http.Transport{DialContext: pipe.DialContext}}
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway"+tt.path, strings.NewReader(bodyOf(tt.path)))
+			req.Header.Set("User-Agent", tt.agent)
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.agent, err)
+			}
+			defer resp.Body.Close()
+			time.AfterFunc(time.Minute, func() { _ = server.Close() }) // as the kernel does for a process that is killed
+			text, err := io.ReadAll(resp.Body)
+			if !errors.Is(err, tt.end) || len(text) == 0 {
+				t.Errorf("%s at %s: the held stream is %q and ends with %v, want keepalives and %v", tt.agent, tt.path, text, err, tt.end)
+			}
+			<-done
+			client.CloseIdleConnections()
+			_ = provider.Close()
+			time.Sleep(time.Second) // net/http lingers half of that
+		})
+	}
+}
+
 func TestClose_StreamEndsAsTheClientAsksAgain(t *testing.T) {
 	for _, tt := range []struct {
 		agent, path string
 		last        string // the stream ends with it; "": with a keepalive
 		cut         bool
 	}{
-		{geminiCLI, google, `"status":"UNAVAILABLE"}}`, true},
+		{geminiCLI, google, `"status":"UNAVAILABLE"}}`, false},
 		{qwenCode, chat, "", true},
 		{plainSDK, chat, "}\n\n", true},
 		{codexExec, responses, "}\n\n", false},

@@ -74,6 +74,13 @@ func (d *Dialect) Ping(f Form, state string) []byte {
 	return []byte(d.ping(state))
 }
 
+// EndsWithConnection reports whether a stream in which a request waits has no other end than that of its
+// connection. Gemini CLI asks again after a stream that ends without its last part, and loses its turn where
+// the chunks break off, as they do when the gateway is killed.
+func (d *Dialect) EndsWithConnection(f Form, c Client) bool {
+	return d == &gemini && f == Events && c.agent() == geminiCLI
+}
+
 // Heartbeat returns the frame to send every 60 seconds while a request waits, for clients whose idle timer
 // counts events only; nil: this client needs or accepts none.
 func (d *Dialect) Heartbeat(f Form, c Client) []byte {
