@@ -52,7 +52,7 @@ var agents = []agent{
 		file: ".gemini/settings.json", settings: `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`,
 	},
 	{
-		name: "qwen", program: ".bin/qwen", env: []string{"OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=gpt-5"}, args: "-p",
+		name: "qwen", program: ".bin/qwen", env: []string{"OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=gpt-5"}, args: "-p", beside: 1,
 		file: ".qwen/settings.json", settings: `{"security":{"auth":{"selectedType":"openai"}},"privacy":{"usageStatisticsEnabled":false}}`,
 	},
 	{

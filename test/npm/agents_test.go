@@ -2,8 +2,8 @@ package npm_test
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,26 +31,21 @@ type scene struct {
 func newScene(t *testing.T, script simulator.Script, policy string) *scene {
 	t.Helper()
 	s := &scene{t: t, first: make(chan struct{})}
+	s.provider = simulator.New(script)
 	var once sync.Once
-	script.OnRequest = func(r simulator.Request) {
-		if asks(r.Path) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asks(r.URL.Path) {
 			s.tries.Add(1)
 			once.Do(func() {
 				s.provider.Start()
 				close(s.first)
 			})
 		}
-	}
-	s.provider = simulator.New(script)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.provider.Serve(l) })
+		s.provider.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		_ = s.provider.Close()
-		serving.Wait()
+		upstream.Close()
 	})
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte("policy: own\npolicies: {own: "+policy+"}\n"), 0o600); err != nil {
@@ -58,7 +53,7 @@ func newScene(t *testing.T, script simulator.Script, policy string) *scene {
 	}
 	s.args = []string{"--config", config, "--data", "none"}
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
-		s.args = append(s.args, "--upstream", name+"=http://"+l.Addr().String())
+		s.args = append(s.args, "--upstream", name+"="+upstream.URL)
 	}
 	s.tap = newTap(t, s.serve("127.0.0.1:0"))
 	return s
