@@ -101,6 +101,9 @@ func (u *upstream) noAnswer(f *fault.Error) string {
 	if errors.Is(f, errLocal) {
 		return f.Error()
 	}
+	if f.Kind == fault.Timeout { // the address has taken the request
+		return fmt.Sprintf("no answer from %s: %v", u.Name, f)
+	}
 	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.baseURL.Redacted(), f)
 }
 

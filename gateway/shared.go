@@ -127,7 +127,7 @@ func (s *sharedRequest) next(err error) *destination {
 	if s.conclude(err); s.last.Verdict.Stop == "" {
 		return nil
 	}
-	return s.failover.next(route.End{Run: s.last.Run, Fault: s.last.Fault, Stop: s.last.Verdict.Stop})
+	return s.failover.next(route.End{Run: s.last.Run, Fault: s.last.Fault, Stop: s.stop()})
 }
 
 // conclude makes sure that a run without an answer has a fault and a Stop.
@@ -184,19 +184,12 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-// limits returns those of the tries at the upstream.
-func (s *sharedRequest) limits() transport.Limits {
-	l := s.failover.settings.limits.perTry()
-	l.Spent = s.silence
-	return l
-}
-
 // requestBreaker is the upstream's breaker as the tries of a shared request know it.
 type requestBreaker sharedRequest
 
 // Acquire implements retry.Breaker.
 func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
-	p, err := b.caller.Acquire(ctx)
+	p, err := (*sharedRequest)(b).acquire(ctx)
 	if err != nil {
 		return nil, bare(err)
 	}

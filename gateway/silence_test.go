@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -125,5 +127,108 @@ func TestSilence_NobodyNewIsSentIntoIt(t *testing.T) {
 		if late := time.Since(p.until); late > 10*time.Minute {
 			t.Errorf("the last was answered %v after the upstream was back, want within the limit on the first byte", late)
 		}
+	})
+}
+
+// opensOnly answers with the beginning of an answer at once and its content after a time.
+type opensOnly struct{ content time.Duration }
+
+func (o opensOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, messageStart)
+		for end := time.Now().Add(o.content); time.Now().Before(end); {
+			_ = retry.Sleep(req.Context(), time.Second)
+			_, _ = io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+			if req.Context().Err() != nil {
+				_ = w.CloseWithError(req.Context().Err())
+				return
+			}
+		}
+		_, _ = io.WriteString(w, messageHi+messageStop)
+		_ = w.Close()
+	}()
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+}
+
+func TestSilence_TryEndsWhenTheFallbackIsDue(t *testing.T) {
+	silent := &silentProvider{until: time.Now().AddDate(100, 0, 0)}
+	onlyOverload := policy.Patient()
+	onlyOverload.RetryOn = fault.Set(0).With(fault.Overloaded)
+	tests := []struct {
+		name   string
+		first  http.RoundTripper
+		body   string
+		policy policy.Policy
+		want   time.Duration
+		by     string
+	}{
+		{"never answered", silent, claude, policy.Patient(), 10 * time.Second, "second"},
+		{"never answered, not retried", silent, claude, onlyOverload, 10 * time.Second, "second"},
+		{"never answered, not streamed", silent, whole(claude), policy.Patient(), 90 * time.Second, "second"},
+		{"first token after 20 s", opensOnly{20 * time.Second}, claude, policy.Patient(), 10 * time.Second, "second"},
+		{"first token after 9 s", opensOnly{9 * time.Second}, claude, policy.Patient(), 9 * time.Second, "first"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			second := &silentProvider{}
+			hosts := map[string]http.RoundTripper{"first.test": tt.first, "second.test": second}
+			asked := map[string]int{}
+			w := newHarnessWith(t, gateway.Config{
+				Policy: tt.policy,
+				Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+					asked[req.URL.Host]++
+					return hosts[req.URL.Host].RoundTrip(req)
+				}),
+				Upstreams: []gateway.Upstream{
+					{Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: 10 * time.Second}}},
+					{Name: "second", API: "anthropic", Base: address("second.test"), NoKey: true},
+				},
+			})
+			resp, text, err := w.get("/v1/messages", tt.body)
+			if took := time.Since(w.begun); err != nil || resp.StatusCode != 200 || took != tt.want || asked["first.test"] != 1 || asked["second.test"] != map[string]int{"second": 1}[tt.by] {
+				t.Errorf("%s: %d %q, %v after %v, requests %v; want an answer of the %s after %v", tt.name, resp.StatusCode, text, err, took, asked, tt.by, tt.want)
+			}
+		})
+	}
+}
+
+func TestSilence_RequestBehindASilentProbeTakesTheFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, second := &silentProvider{until: time.Now().Add(time.Hour)}, &silentProvider{}
+		start := time.Now()
+		w := newHarnessWith(t, gateway.Config{
+			Policy: policy.Patient(),
+			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				switch {
+				case req.URL.Host == "second.test":
+					return second.RoundTrip(req)
+				case time.Since(start) < time.Second:
+					return says(500, "")(req)
+				}
+				return silent.RoundTrip(req)
+			}),
+			Upstreams: []gateway.Upstream{
+				{
+					Name: "first", API: "anthropic", Base: address("first.test"), Fallback: []gateway.Fallback{{To: "second", After: 10 * time.Second}},
+					Routes: []gateway.Route{{Models: []string{"stays"}, Fallback: []gateway.Fallback{}}},
+				},
+				{Name: "second", API: "anthropic", Base: address("second.test"), NoKey: true},
+			},
+		})
+		var all sync.WaitGroup
+		for range 5 { // open the host's circuit, and one of them is the silent probe
+			all.Go(func() { _, _, _ = w.get("/v1/messages", strings.Replace(claude, "claude-sonnet", "stays", 1)) })
+		}
+		time.Sleep(8 * time.Second)
+		begun := time.Now()
+		if resp, text, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 200 || time.Since(begun) != 10*time.Second {
+			t.Errorf("%v %q, %v after %v; want the fallback's answer after 10 s", resp, text, err, time.Since(begun))
+		}
+		if len(second.asked) != 1 {
+			t.Errorf("the fallback was asked %d times, want once", len(second.asked))
+		}
+		silent.until = time.Now()
+		all.Wait()
 	})
 }

@@ -26,6 +26,10 @@ type Limits struct {
 	// Idle is between two bytes of the body, and to the first one where there is
 	// no FirstByte.
 	Idle time.Duration
+	// Content is when the first content of an answer must have come, of an answer that is not streamed all of it;
+	// zero: no such moment. The caller has something better to do then, such as to ask another upstream, so that
+	// bytes without content do not count. A request that is sent once has no such limit.
+	Content time.Time
 }
 
 // minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
@@ -43,14 +47,23 @@ func (l Limits) firstByte(n int) time.Duration {
 // its answer. The nil watchdog enforces none.
 type watchdog struct {
 	limits  Limits
+	began   time.Time
 	cancel  context.CancelCauseFunc // ends the try's context
 	timer   *time.Timer
-	waiting atomic.Bool // for the first byte
+	content *time.Timer  // until the first content; nil: it has no end
+	outcome atomic.Int32 // of that wait
+	waiting atomic.Bool  // for the first byte
 	expired atomic.Pointer[fault.Error]
 
 	mu  sync.Mutex    // for the timer, which may come before there is a body
 	src io.ReadCloser // nil: nothing has come yet
 }
+
+// The outcomes of the wait for the first content.
+const (
+	inTime int32 = 1 + iota
+	tooLate
+)
 
 // start begins to watch a call's n-th try, and returns the context that ends when
 // a limit expires.
@@ -58,12 +71,15 @@ func (l Limits) start(ctx context.Context, n int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
 	}
-	w := &watchdog{limits: l}
+	w := &watchdog{limits: l, began: time.Now()}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.waiting.Store(l.FirstByte > 0)
 	w.timer = time.AfterFunc(cmp.Or(l.firstByte(n), l.Idle), w.expire)
 	if l.FirstByte == 0 {
 		w.timer.Stop() // until the caller reads
+	}
+	if !l.Content.IsZero() {
+		w.content = time.AfterFunc(time.Until(l.Content), w.expireContent)
 	}
 	return ctx, w
 }
@@ -75,6 +91,30 @@ func (w *watchdog) expire() {
 		f.Code, f.Rule = fault.Silence, "transport/first byte"
 		f.Message = "no first byte in " + w.limits.FirstByte.String()
 	}
+	w.fail(f)
+}
+
+// expireContent ends the try when its first content has not come in time.
+func (w *watchdog) expireContent() {
+	if !w.outcome.CompareAndSwap(0, tooLate) {
+		return
+	}
+	took := time.Since(w.began).Round(time.Millisecond)
+	w.fail(&fault.Error{Kind: fault.Timeout, Message: "no content in " + took.String(), Rule: "transport/content"})
+}
+
+// answered notes that the first content has come, or that none will; false: too late.
+func (w *watchdog) answered() bool {
+	if w == nil || w.content == nil {
+		return true
+	}
+	w.content.Stop()
+	w.outcome.CompareAndSwap(0, inTime)
+	return w.outcome.Load() == inTime
+}
+
+// fail ends the try with a fault.
+func (w *watchdog) fail(f *fault.Error) {
 	w.expired.Store(f)
 	w.cancel(f)
 	w.mu.Lock()
@@ -98,6 +138,7 @@ func (w *watchdog) cause(err error) error {
 func (w *watchdog) end() {
 	if w != nil {
 		w.timer.Stop()
+		w.answered()
 		w.cancel(nil)
 	}
 }
@@ -145,7 +186,9 @@ func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
 		return t.base().RoundTrip(req)
 	}
-	ctx, w := t.Limits.start(req.Context(), 1)
+	l := t.Limits
+	l.Content = time.Time{}
+	ctx, w := l.start(req.Context(), 1)
 	resp, err := t.base().RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		w.end()

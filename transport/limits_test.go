@@ -141,6 +141,43 @@ func TestLimits_FirstByteBoundsTheHeaders(t *testing.T) {
 	})
 }
 
+func TestLimits_ContentBoundsWhatComesBeforeIt(t *testing.T) {
+	tests := []struct {
+		name   string
+		script []beat
+		kind   string
+		want   string // the fault; "": the answer
+	}{
+		{"no byte", nil, "text/event-stream", "no content in 10s"},
+		{"pings only", []beat{{0, start}, {9 * time.Second, ": ping\n\n"}, {9 * time.Second, hi}}, "text/event-stream", "no content in 10s"},
+		{"content in time, the rest late", []beat{{0, start}, {9 * time.Second, hi}, {20 * time.Second, stop}, {0, eof}}, "text/event-stream", ""},
+		{"half of an answer that is not streamed", []beat{{0, `{"type":"message",`}, {11 * time.Second, `"content":[]}`}, {0, eof}}, "application/json", "no content in 10s"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			begun, got := time.Now(), ""
+			d := &dawdling{scripts: [][]beat{tt.script}, kind: tt.kind}
+			r := retry.Retrier{Policy: policy.Policy{Retries: 1, RetryOn: 1 << 31}, OnTry: func(t retry.Try) {
+				if t.Fault != nil {
+					got = t.Fault.Message
+				}
+			}}
+			tr := transport.Transport{Base: d, Limits: transport.Limits{Idle: time.Minute, Content: begun.Add(10 * time.Second)}, Retry: r}
+			resp, err := tr.RoundTrip(post(t.Context()))
+			if err != nil {
+				t.Fatalf("round trip: %v", err)
+			}
+			took := time.Since(begun)
+			text, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if got != tt.want || tt.want == "" && (err != nil || string(text) != start+hi+stop) || tt.want != "" && took != 10*time.Second {
+				t.Errorf("%s: fault %q after %v, body %q, %v; want fault %q", tt.name, got, took, text, err, tt.want)
+			}
+			time.Sleep(time.Minute) // the provider's goroutine
+		})
+	}
+}
+
 func TestLimits_SlowReaderIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdling{scripts: [][]beat{{{0, start}, {0, hi}, {0, hi}, {0, stop}, {0, eof}}}, kind: "text/event-stream"}

@@ -48,7 +48,12 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		resp.Body = &linkedBody{resp.Body, ctxs}
 	}
 	w.wrap(resp)
-	return c.check(resp)
+	resp, err = c.check(resp)
+	if ok := w.answered(); err == nil && !ok {
+		_ = resp.Body.Close()
+		return nil, w.cause(context.DeadlineExceeded)
+	}
+	return resp, err
 }
 
 // outgoing returns the request of a try: with its context and, from the second on,

@@ -103,6 +103,14 @@ func (r *Route) Bound(w policy.Wait, now time.Time) (policy.Wait, bool) {
 	return shorten(w, max(0, left)), true
 }
 
+// Leaves returns when patience ends and the call leaves; zero: it stays.
+func (r *Route) Leaves() time.Time {
+	if r.Last() || r.Since.IsZero() || r.Hops[r.At].After == Unlimited {
+		return time.Time{}
+	}
+	return r.Since.Add(r.Hops[r.At].After)
+}
+
 // shorten returns a wait that ends earlier.
 func shorten(w policy.Wait, to time.Duration) policy.Wait {
 	w.Due = w.Due.Add(to - w.Verdict.Wait)

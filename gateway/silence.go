@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// wholePatience is how long an answer that is not streamed may take in any case before a fallback is asked: it
+// comes whole, after as much time as its length takes.
+const wholePatience = 90 * time.Second
+
+// limits returns those of the tries at the upstream.
+func (s *sharedRequest) limits() transport.Limits {
+	l := s.failover.settings.limits.perTry()
+	l.Spent, l.Content = s.silence, s.leaves()
+	return l
+}
+
+// leaves returns when the request goes to the next upstream if no content has come; zero: it does not.
+func (s *sharedRequest) leaves() time.Time {
+	end := s.failover.Leaves()
+	if earliest := s.failover.Since.Add(wholePatience); !end.IsZero() && !s.leader.info.Stream && end.Before(earliest) {
+		return earliest
+	}
+	return end
+}
+
+// acquire waits at the breaker for the permit for a try, until the request leaves for the next upstream. It stays
+// as long as it is paused.
+func (s *sharedRequest) acquire(ctx context.Context) (retry.Permit, error) {
+	end := s.failover.Leaves()
+	if end.IsZero() {
+		return s.caller.Acquire(ctx)
+	}
+	bounded, cancel := context.WithDeadlineCause(ctx, end, errPatience)
+	defer cancel()
+	p, err := s.caller.Acquire(bounded)
+	switch {
+	case err == nil || context.Cause(bounded) != errPatience:
+		return p, err
+	case s.isPaused():
+		return s.caller.Acquire(ctx)
+	}
+	return nil, &fault.Error{Kind: fault.Timeout, Message: errPatience.Error(), Rule: "gateway/patience"}
+}
+
+// errPatience is why a request that waits behind a probe leaves for the next upstream.
+var errPatience = errors.New("no probe of the outage has passed")
+
+// isPaused reports whether an operator has paused the request or its upstream.
+func (s *sharedRequest) isPaused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused || !s.at.breaker.State().Paused.IsZero()
+}
+
+// stop returns why the run at the upstream has ended; "": the request leaves for the next one. It does so at the
+// end of patience even if the policy does not retry a timeout.
+func (s *sharedRequest) stop() policy.Stop {
+	stop, end := s.last.Verdict.Stop, s.failover.Leaves()
+	if stop == policy.Final && s.last.Fault.Kind == fault.Timeout && !end.IsZero() && !time.Now().Before(end) {
+		return ""
+	}
+	return stop
+}
