@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -29,8 +30,9 @@ type call struct {
 	info          Call
 	parsed        dialect.Request
 	body          *spool.Body
-	carried       policy.Wait   // of the same request before, whose client left in it; zero: there was none
-	silence       time.Duration // of the same request's try before, which had not begun to answer when its client left
+	meant         atomic.Pointer[meaning] // nil: not needed so far
+	carried       policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	silence       time.Duration           // of the same request's try before, which had not begun to answer when its client left
 	shared        *sharedRequest
 	keepalive     *keepalive  // keeps the client alive while it waits
 	outcome       policy.Wait // the shared request's last, once it is finished

@@ -19,17 +19,19 @@ type coalescer struct {
 	failed []failedRequest // the oldest first
 }
 
-// requestKey is what a request and its re-send have in common at first sight.
-// Their bodies are compared only if it is equal.
+// requestKey is what a request and its re-send have in common at first sight. Their bodies are compared only if
+// it is equal: the happy path reads no body for that.
 type requestKey struct {
-	dialect *dialect.Dialect
-	path    string // with the query, and with the upstream's name if the path has it
-	size    int
+	dialect    *dialect.Dialect
+	path       string // with the query, and with the upstream's name if the path has it
+	credential string
+	session    string
+	model      string
 }
 
 // key returns the call's.
 func (c *call) key() requestKey {
-	return requestKey{c.dialect, c.r.RequestURI, c.body.Size()}
+	return requestKey{c.dialect, c.r.RequestURI, c.credential, c.info.Session, c.parsed.Model}
 }
 
 // isResend reports whether the client says that it has sent the request before.
@@ -38,12 +40,21 @@ func (c *call) isResend() bool {
 	return len(count) > 0 && count[0] != "0"
 }
 
+// repeats reports whether a call is the same request as another one that may still be read. See [meaning].
+func (c *call) repeats(other *call) bool {
+	a, b := c.meaning(), other.meaning()
+	return a != nil && b != nil && *a == *b
+}
+
 // enter returns the shared request that answers a call: the one that it joins, or a new one that it leads.
+//
+// A call joins if its client says that it is sent again, or if it is of the same session as one that waits after
+// a fault: a client that has lost its connection comes back before the gateway knows.
 func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 	key := c.key()
-	if c.isResend() {
+	if resent := c.isResend(); resent || key.session != "" {
 		for _, s := range co.candidates(key) {
-			if s.leader.credential == c.credential && s.body.Digest() == c.body.Digest() && s.join(c) {
+			if (resent || s.hasFailed()) && c.repeats(s.leader) && s.join(c) {
 				return s, false
 			}
 		}
@@ -56,6 +67,13 @@ func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 	}
 	co.active[key] = append(co.active[key], s)
 	return s, true
+}
+
+// hasFailed reports whether a try has failed.
+func (s *sharedRequest) hasFailed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.Fault != nil
 }
 
 // candidates returns the shared requests in progress with a key.
@@ -172,25 +190,26 @@ const (
 // failedRequest is a request that found no answer.
 type failedRequest struct {
 	requestKey
-	at         time.Time
-	until      time.Time // it is remembered
-	latest     time.Time // end of that, however often it is sent again: no longer than its run was patient
-	sum        [32]byte
-	credential string
-	session    string
-	model      string
-	upstream   *upstream
-	last       policy.Wait   // without a Stop if the client has left
-	silence    time.Duration // of the try that the client has left, until the request is sent again
+	at       time.Time
+	until    time.Time // it is remembered
+	latest   time.Time // end of that, however often it is sent again: no longer than its run was patient
+	meaning  meaning
+	upstream *upstream
+	last     policy.Wait   // without a Stop if the client has left
+	silence  time.Duration // of the try that the client has left, until the request is sent again
 }
 
 // remember keeps the outcome of a shared request that found no answer.
 func (co *coalescer) remember(s *sharedRequest) {
 	c := s.leader
+	meaning := c.meaning()
+	if meaning == nil {
+		return
+	}
 	now := time.Now()
 	f := failedRequest{
-		requestKey: c.key(), at: now, until: now.Add(rememberFor), sum: s.body.Digest(), credential: c.credential,
-		session: c.info.Session, model: c.parsed.Model, upstream: c.upstream, last: s.last, silence: s.silence,
+		requestKey: c.key(), at: now, until: now.Add(rememberFor), meaning: *meaning,
+		upstream: c.upstream, last: s.last, silence: s.silence,
 	}
 	switch {
 	case f.gaveUp():
@@ -217,16 +236,22 @@ func (co *coalescer) dropExpired(now time.Time) {
 // lookup returns the outcome of the same request a moment ago; nil: none is
 // known. The next request of a session counts as the same for a while.
 func (co *coalescer) lookup(c *call) *failedRequest {
+	key := c.key()
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	if len(co.failed) == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(co.failed, func(f failedRequest) bool { return f.requestKey == key }) {
+		co.mu.Unlock()
+		c.meaning() // without the lock: the body may be large
+		co.mu.Lock()
+	}
 	now := time.Now()
 	co.dropExpired(now)
 	for i := len(co.failed) - 1; i >= 0; i-- {
 		f := &co.failed[i]
-		same := f.same(c)
+		same := f.requestKey == key && f.same(c)
 		if same && f.gaveUp() {
 			f.until = earlier(now.Add(rememberFor), f.latest)
 		}
@@ -256,9 +281,10 @@ func (f *failedRequest) stillHolds(c *call) bool {
 		!(f.gaveUp() && f.upstream.breaker.State().LastSuccess.After(f.at))
 }
 
-// same reports whether a call is the request, sent again.
+// same reports whether a call with the same key is the request, sent again.
 func (f *failedRequest) same(c *call) bool {
-	return f.requestKey == c.key() && f.stillHolds(c) && f.sum == c.body.Digest()
+	m := c.meaning()
+	return m != nil && *m == f.meaning && f.stillHolds(c)
 }
 
 // precedes reports whether a call is the next one of a session whose last request was given up.

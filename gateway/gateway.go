@@ -16,6 +16,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ import (
 // Gateway is the handler. Its methods may be called by many goroutines at the same time.
 type Gateway struct {
 	id        string // marks what it sends, to know a request that comes back to it
+	seed      dialect.DigestSeed
 	setup     atomic.Pointer[setup]
 	requests  atomic.Int64
 	waits     waitList    // the requests that wait, for Waits and Act
@@ -47,7 +49,7 @@ var errClosing = errors.New("the gateway is shutting down")
 
 // New returns a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{id: rand.Text()}
+	g := &Gateway{id: rand.Text(), seed: dialect.DigestSeed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
 	if err := g.Use(c); err != nil {

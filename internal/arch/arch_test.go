@@ -202,6 +202,7 @@ var words = map[string]string{
 	"encoding/json":   "*",
 	"errors":          "*",
 	"hash/crc32":      "ChecksumIEEE",
+	"hash/maphash":    "Hash Seed Comparable", // with seeds of the caller's
 	"io":              "EOF Err*",
 	"iter":            "Seq Seq2", // Pull starts a coroutine
 	"maps":            "*",

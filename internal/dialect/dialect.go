@@ -34,6 +34,7 @@ type Dialect struct {
 	streamsByDefault bool                                 // it streams unless the request forbids it
 	formFromURL      func(u *url.URL, model *string) Form // from the URL; nil: they are in the body
 	modelInPath      func(path string) Span               // where a path names the model; nil: none does
+	unseen           []string                             // members of a request that the model never sees, and that a re-send may change
 }
 
 // all lists the dialects in the order in which Of tries them.

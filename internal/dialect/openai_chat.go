@@ -14,6 +14,7 @@ var openAIChat = Dialect{
 	name:           "openai-chat",
 	isRequest:      hasPathSuffix("/chat/completions"),
 	streamForm:     Events,
+	unseen:         []string{"metadata", "request_id"}, // OpenAI's tags of a stored answer; Z.ai's id, which is to be unique
 	frameKind:      chatFrameKind,
 	output:         chatOutput,
 	isPlainContent: isChatPlainContent,

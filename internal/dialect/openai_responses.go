@@ -15,6 +15,7 @@ var openAIResponses = Dialect{
 	name:           "openai-responses",
 	isRequest:      hasPathSuffix("/responses", "/responses/compact"),
 	streamForm:     Events,
+	unseen:         []string{"client_metadata", "metadata"}, // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
 	frameKind:      responsesFrameKind,
 	output:         responsesOutput,
 	kindByName:     responsesKindByName,

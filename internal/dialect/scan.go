@@ -110,7 +110,7 @@ func (s *RequestScanner) beginValue(part []byte) []byte {
 
 // scanString reads a key or a string up to its end.
 func (s *RequestScanner) scanString(part []byte) []byte {
-	end := s.stringEnd(part)
+	end := stringEnd(part, &s.escaped)
 	if end < 0 {
 		s.keep(part)
 		return nil
@@ -125,17 +125,18 @@ func (s *RequestScanner) scanString(part []byte) []byte {
 	return part[end:]
 }
 
-// stringEnd returns the length up to the quote that ends a string, and with it; negative: it is not there.
-func (s *RequestScanner) stringEnd(part []byte) int {
+// stringEnd returns the length up to the quote that ends a string, and with it; negative: it is not there. escaped
+// says that the part before ended behind a backslash, and then the same of this one.
+func stringEnd(part []byte, escaped *bool) int {
 	from := 0
-	if s.escaped && len(part) > 0 {
-		s.escaped, from = false, 1
+	if *escaped && len(part) > 0 {
+		*escaped, from = false, 1
 	}
 	at := from
 	for {
 		n := bytes.IndexByte(part[at:], '"')
 		if n < 0 {
-			s.escaped = endsEscaping(part[from:])
+			*escaped = endsEscaping(part[from:])
 			return -1
 		}
 		at += n + 1
@@ -159,7 +160,7 @@ func endsEscaping(part []byte) bool {
 func (s *RequestScanner) scanNested(part []byte) []byte {
 	for i := 0; i < len(part); i++ {
 		if s.quoted {
-			n := s.stringEnd(part[i:])
+			n := stringEnd(part[i:], &s.escaped)
 			if n < 0 {
 				return nil
 			}

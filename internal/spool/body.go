@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -32,12 +31,10 @@ type Body struct {
 	mu      sync.Mutex
 	size    int
 	blocks  []block
-	first   [1]block          // the array of blocks, as most bodies have one
-	sum     [sha256.Size]byte // of the content
-	summed  bool              // sum is set, as it is if a block is stored
-	readers int               // that have begun
-	over    bool              // released
-	reader  reader            // the first one, as most bodies have no other: one allocation for both
+	first   [1]block // the array of blocks, as most bodies have one
+	readers int      // that have begun
+	over    bool     // released
+	reader  reader   // the first one, as most bodies have no other: one allocation for both
 }
 
 // block is a part of a body.
@@ -122,7 +119,6 @@ func (b *Body) lend(to []*Buffer) []*Buffer {
 func (b *Body) Compress() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sumOnce()
 	if b.size < compressFrom || b.over {
 		return
 	}
@@ -133,27 +129,6 @@ func (b *Body) Compress() {
 			plain.Release()
 		}
 	}
-}
-
-// sumOnce sets the sum. mu is held.
-func (b *Body) sumOnce() {
-	if b.summed || b.over {
-		return
-	}
-	h := sha256.New()
-	for _, part := range b.blocks {
-		_, _ = h.Write(part.plain.Bytes)
-	}
-	h.Sum(b.sum[:0])
-	b.summed = true
-}
-
-// Digest returns the SHA-256 sum of the content. It may be asked after Compress.
-func (b *Body) Digest() [sha256.Size]byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sumOnce()
-	return b.sum
 }
 
 // Release frees the body: there is no other try. A reader that has begun goes on.

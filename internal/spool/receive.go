@@ -1,10 +1,6 @@
 package spool
 
-import (
-	"crypto/sha256"
-	"hash"
-	"io"
-)
+import "io"
 
 // initialRoom is how much memory a request gets for announcing its length. The rest comes with its bytes.
 const (
@@ -41,9 +37,9 @@ func (s *Spool) Read(src io.Reader, size, limit int64) (*Body, error) {
 // receiver receives a body: into memory, and once that is used up block by block into the store.
 type receiver struct {
 	body      *Body
-	announced int       // the body's size; not above 0: unknown
-	last      *Buffer   // the block that is being received; nil: none
-	sum       hash.Hash // of what is stored; nil: all is in memory
+	announced int     // the body's size; not above 0: unknown
+	last      *Buffer // the block that is being received; nil: none
+	stores    bool    // the blocks are stored; false: they are in memory
 }
 
 // receive reads up to the end.
@@ -99,7 +95,7 @@ func (r *receiver) makeRoom() error {
 // buffer returns a buffer. Once the memory for what is received is used up, the body makes room itself.
 func (r *receiver) buffer(size int) (*Buffer, error) {
 	s := r.body.spool
-	if r.sum == nil {
+	if !r.stores {
 		if b := s.buffer(size, receivedShare); b != nil {
 			return b, nil
 		}
@@ -115,7 +111,7 @@ func (r *receiver) buffer(size int) (*Buffer, error) {
 
 // beginStoring stores the blocks so far.
 func (r *receiver) beginStoring() error {
-	r.sum = sha256.New()
+	r.stores = true
 	blocks := r.body.blocks
 	for i, part := range blocks {
 		small, err := r.store(part.plain)
@@ -129,13 +125,12 @@ func (r *receiver) beginStoring() error {
 }
 
 func (r *receiver) store(b *Buffer) (stored, error) {
-	_, _ = r.sum.Write(b.Bytes)
 	return r.body.spool.store(b.Bytes, false)
 }
 
 // endBlock adds the last block to the body. If it is stored, its buffer is used for the next one.
 func (r *receiver) endBlock() error {
-	if r.sum == nil {
+	if !r.stores {
 		r.body.blocks = append(r.body.blocks, block{plain: r.last})
 		r.last = nil
 		return nil
@@ -155,10 +150,6 @@ func (r *receiver) finish() error {
 		if err := r.endBlock(); err != nil {
 			return err
 		}
-	}
-	if r.sum != nil {
-		r.sum.Sum(r.body.sum[:0])
-		r.body.summed = true
 	}
 	return nil
 }

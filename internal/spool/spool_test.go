@@ -3,7 +3,6 @@ package spool_test
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -75,8 +74,8 @@ func TestSpool_BodyIsTheSameWhereverItIs(t *testing.T) {
 						t.Fatalf("%s, %d bytes %s: Read: %v", name, size, how, err)
 					}
 					for _, state := range []string{"received", "compressed"} {
-						if got := text(t, b); !bytes.Equal(got, want) || b.Size() != size || b.Digest() != sha256.Sum256(want) {
-							t.Errorf("%s, %d bytes %s, known %v, %s: %d bytes, size %d, same digest %v", name, size, how, known, state, len(got), b.Size(), b.Digest() == sha256.Sum256(want))
+						if got := text(t, b); !bytes.Equal(got, want) || b.Size() != size {
+							t.Errorf("%s, %d bytes %s, known %v, %s: %d bytes, size %d, same content %v", name, size, how, known, state, len(got), b.Size(), bytes.Equal(got, want))
 						}
 						b.Compress()
 					}

@@ -1,0 +1,125 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// codexTurn is a request of Codex, and codexAgain the same one as it sends it again.
+const (
+	codexTurn = `{"model":"gpt-5","instructions":"Be brief","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],` +
+		`"tools":[],"store":false,"stream":true,"client_metadata":{"x-codex-installation-id":"i","x-codex-turn-metadata":"{\"n\":1}"}}`
+	codexAgain = `{"model":"gpt-5","instructions":"Be brief","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],` +
+		`"tools":[],"store":false,"stream":true,"client_metadata":{"x-codex-turn-metadata":"{\"n\":22}","x-codex-installation-id":"i"}}`
+)
+
+// leaveAfter posts a body and leaves after some time.
+func (w *harness) leaveAfter(d time.Duration, path, body string, headers ...string) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), d)
+	defer cancel()
+	if resp, err := w.ask(ctx, path, body, headers...); err == nil {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func TestResend_IsKnownByItsMeaning(t *testing.T) {
+	const path, session = "/v1/responses", "Session-Id"
+	tests := []struct {
+		name, path, body string
+		headers          []string
+		same             bool
+	}{
+		{"the same bytes", path, codexTurn, nil, true},
+		{"Codex's re-send", path, codexAgain, nil, true},
+		{"without its metadata, in another order", path, `{"stream":true, "store":false, "tools":[ ], "input":[{"content":[{"text":"Hi","type":"input_text"}],"role":"user","type":"message"}], "instructions":"Be brief", "model":"gpt-5"}`, nil, true},
+		{"in gzip", path, zipped(codexAgain), []string{"Content-Encoding", "gzip"}, true},
+		{"another text", path, strings.Replace(codexTurn, "Hi", "Ho", 1), nil, false},
+		{"another model", path, strings.Replace(codexTurn, "gpt-5", "gpt-6", 1), nil, false},
+		{"not streamed", path, strings.Replace(codexTurn, `"stream":true`, `"stream":false`, 1), nil, false},
+		{"other tools", path, strings.Replace(codexTurn, `"tools":[]`, `"tools":[{}]`, 1), nil, false},
+		{"another session", path, codexTurn, []string{session, "s2"}, false},
+		{"another key", path, codexTurn, []string{"Authorization", "Bearer 2"}, false},
+		{"another query", path + "?beta=true", codexTurn, nil, false},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Patient(), outage(48*time.Hour))
+			w.leaveAfter(20*time.Second, path, codexTurn, session, "s1", "Authorization", "Bearer 1") // tries at 0, 5 and 15 s
+			time.Sleep(time.Second)
+			w.leaveAfter(time.Second, tt.path, tt.body, append([]string{session, "s1", "Authorization", "Bearer 1"}, tt.headers...)...)
+			if n := len(w.provider.Requests()); (n == 3) != tt.same {
+				t.Errorf("%s: %d requests, want 3 of one run %v", tt.name, n, tt.same)
+			}
+		})
+	}
+}
+
+func TestResend_JoinsByItsMeaning(t *testing.T) {
+	for _, headers := range [][]string{{"X-Stainless-Retry-Count", "1"}, {"Session-Id", "s1"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Patient(), outage(40*time.Second))
+			go w.leaveAfter(30*time.Second, "/v1/responses", codexTurn, headers...) // whose connection is not known to be lost
+			time.Sleep(20 * time.Second)
+			if _, text, err := w.get("/v1/responses", codexAgain, headers...); err != nil || !strings.Contains(text, "response.completed") {
+				t.Errorf("%v: %q, %v; want the whole answer", headers, text, err)
+			}
+			if n := len(w.provider.Requests()); n != 4 || time.Since(w.begun) > time.Minute { // 0, 5, 15 and 45 s
+				t.Errorf("%v: %d requests in %v, want 4 of one run", headers, n, time.Since(w.begun))
+			}
+		})
+	}
+}
+
+func TestResend_IsRefusedByItsMeaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Simple(), outage(48*time.Hour))
+		_, _, _ = w.get("/v1/responses", codexTurn)
+		before, gaveUp := len(w.provider.Requests()), time.Now()
+		resp, text, err := w.get("/v1/responses", codexAgain)
+		if err != nil || resp.StatusCode != 529 || resp.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%d %q, %v; want the refusal with status 529", resp.StatusCode, text, err)
+		}
+		if n := len(w.provider.Requests()) - before; n != 0 || time.Since(gaveUp) != 0 {
+			t.Errorf("%d further requests in %v, want none at once", n, time.Since(gaveUp))
+		}
+	})
+}
+
+// A Codex that loses its socket while it waits goes on in the same wait, on another socket or by POST.
+func TestResend_OfASocketGoesOnInItsWait(t *testing.T) {
+	for _, post := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Patient(), outage(48*time.Hour))
+			send := func(body string, d time.Duration) {
+				conn, _, err := w.dialCodex("/v1/responses")
+				if err != nil {
+					t.Fatalf("dial: %v", err)
+				}
+				if err := conn.Write(t.Context(), websocket.MessageText, []byte(strings.Replace(body, "{", `{"type":"response.create",`, 1))); err != nil {
+					t.Fatalf("write: %v", err)
+				}
+				time.Sleep(d)
+				_ = conn.CloseNow()
+			}
+			send(codexTurn, 20*time.Second)
+			time.Sleep(time.Second)
+			if post {
+				w.leaveAfter(time.Second, "/v1/responses", codexAgain, "Originator", "codex_cli_rs", "Session-Id", "s1")
+			} else {
+				send(codexAgain, time.Second)
+			}
+			if n := len(w.provider.Requests()); n != 3 {
+				t.Errorf("by POST %v: %d requests, want 3 of one run", post, n)
+			}
+		})
+	}
+}
