@@ -12,22 +12,26 @@ import (
 // api is a family of endpoints that one kind of server offers.
 type api struct {
 	name      string
-	url       string                   // of the public API, or where the server listens by default
+	url       string                   // of the public API, or where the server listens by default; "": each account has its own
 	versioned bool                     // its base URLs end with a version, as .../v1; else the version is part of the paths
 	matches   func(*http.Request) bool // reports whether a request is for this API by default
 	dialects  string                   // names of the dialects that it answers in
 	errors    *dialect.Dialect         // of the gateway's own errors when the request has no dialect
+	owns      func(path string) bool   // whether a path is this API's only; nil: none is
 	keys      []string                 // headers that may hold its credentials; an upstream's own key goes into the first
 }
 
-// apis lists the APIs; the first that matches a request takes it.
+// apis lists the APIs. The one that owns a path takes a request, else the first that matches it.
 var apis = []api{
-	{"anthropic", "https://api.anthropic.com", false, isAnthropic, "anthropic", dialect.Anthropic(), []string{"X-Api-Key", authorization}},
-	{"gemini", "https://generativelanguage.googleapis.com", false, isGemini, "gemini", dialect.Gemini(), []string{googleKey, authorization}},
-	{"openai", "https://api.openai.com", true, isOpenAI, compatible, dialect.OpenAIChat(), []string{authorization, "Api-Key"}},
-	{"ollama", "http://127.0.0.1:11434", false, isOllama, "ollama " + compatible, dialect.Ollama(), []string{authorization}},
-	{"lmstudio", "http://127.0.0.1:1234", false, isLMStudio, "lmstudio " + compatible, dialect.LMStudio(), []string{authorization}},
-	{"bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com", false, isBedrock, "bedrock-invoke bedrock-converse", dialect.BedrockConverse(), []string{authorization}},
+	{"anthropic", "https://api.anthropic.com", false, isAnthropic, "anthropic", dialect.Anthropic(), nil, []string{"X-Api-Key", authorization}},
+	{"gemini", "https://generativelanguage.googleapis.com", false, isGemini, "gemini", dialect.Gemini(), nil, []string{googleKey, authorization}},
+	{"openai", "https://api.openai.com", true, isOpenAI, compatible, dialect.OpenAIChat(), nil, []string{authorization, azureKey}},
+	{"cohere", "https://api.cohere.com", false, isCohere, "cohere", dialect.Cohere(), nil, []string{authorization}},
+	{vertex, "https://" + vertexGlobal, false, isVertex, "anthropic-vertex", dialect.Gemini(), isVertexPath, []string{authorization, googleKey}},
+	{azure, "", false, mayBeAzure, compatible, dialect.OpenAIChat(), isAzurePath, []string{azureKey, authorization}},
+	{"ollama", "http://127.0.0.1:11434", false, isOllama, "ollama " + compatible, dialect.Ollama(), nil, []string{authorization}},
+	{"lmstudio", "http://127.0.0.1:1234", false, isLMStudio, "lmstudio " + compatible, dialect.LMStudio(), nil, []string{authorization}},
+	{"bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com", false, isBedrock, "bedrock-invoke bedrock-converse", dialect.BedrockConverse(), nil, []string{authorization}},
 }
 
 // compatible are the dialects of OpenAI's API, which many servers offer.
@@ -38,6 +42,9 @@ const (
 	bearer        = "Bearer "
 	googleKey     = "X-Goog-Api-Key"
 	googleParam   = "key" // of the query
+	azure         = "azure"
+	vertex        = "vertex"
+	azureKey      = "Api-Key"
 )
 
 // APIs returns the names of the APIs that upstreams may have.
@@ -58,14 +65,33 @@ func apiOf(name string) *api {
 	return &apis[i]
 }
 
-// publicURL returns the API's default base URL.
+// publicURL returns the API's default base URL; nil: it has none.
 func (a *api) publicURL() *url.URL {
+	if a.url == "" {
+		return nil
+	}
 	u, _ := url.Parse(a.url) // a constant
 	return u
 }
 
-// answers reports whether the API answers in a dialect.
-func (a *api) answers(d *dialect.Dialect) bool {
+// ownerOf returns the index of the API that owns a path; negative: none does.
+func ownerOf(path string) int {
+	return slices.IndexFunc(apis, func(a api) bool { return a.owns != nil && a.owns(path) })
+}
+
+// apiFor returns the index of the API that takes a request; negative: none does.
+func apiFor(r *http.Request) int {
+	if i := ownerOf(r.URL.Path); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(apis, func(a api) bool { return a.matches(r) })
+}
+
+// answers reports whether the API answers a request in a dialect for a path.
+func (a *api) answers(d *dialect.Dialect, path string) bool {
+	if i := ownerOf(path); i >= 0 {
+		return a == &apis[i]
+	}
 	return slices.Contains(strings.Fields(a.dialects), d.Name())
 }
 
@@ -76,50 +102,3 @@ func shareDialect(a, b string) bool {
 		return slices.Contains(strings.Fields(y.dialects), d)
 	})
 }
-
-// isAnthropic recognises the API by its own paths, and by its own header on those that others have as well,
-// such as /v1/models. A request for an answer is matched by its path alone: no key goes to another API.
-func isAnthropic(r *http.Request) bool {
-	p := r.URL.Path
-	return under(p, "/v1/messages") || under(p, "/v1/complete") ||
-		under(p, "/v1") && r.Header.Get("Anthropic-Version") != "" && !asksForAnswer(p)
-}
-
-// isGemini recognises the API by its versions, by the verb behind a model, and
-// by its own credentials on paths that others have as well.
-func isGemini(r *http.Request) bool {
-	p := r.URL.Path
-	if d := dialect.Of(http.MethodPost, p); d != nil {
-		return d == dialect.Gemini()
-	}
-	return under(p, "/v1beta") || under(p, "/v1alpha") || under(p, "/upload") ||
-		under(p, "/v1") && (strings.Contains(p, ":") || r.Header.Get(googleKey) != "")
-}
-
-// isOpenAI takes what is left below /v1, as most clients use this API.
-func isOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
-
-// isLMStudio recognises the server's own API.
-func isLMStudio(r *http.Request) bool {
-	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1")
-}
-
-// isOllama takes what is left below /api.
-func isOllama(r *http.Request) bool {
-	return under(r.URL.Path, "/api") && !isLMStudio(r)
-}
-
-// isBedrock recognises the paths of Amazon Bedrock's runtime, and those of its lists, which clients ask it for.
-func isBedrock(r *http.Request) bool {
-	p := r.URL.Path
-	return under(p, "/model") || under(p, "/guardrail") || under(p, "/inference-profiles") || under(p, "/foundation-models")
-}
-
-// under reports whether a path is root or below it.
-func under(p, root string) bool {
-	rest, ok := strings.CutPrefix(p, root)
-	return ok && (rest == "" || rest[0] == '/')
-}
-
-// asksForAnswer reports whether a path is that of a request for an answer.
-func asksForAnswer(p string) bool { return dialect.Of(http.MethodPost, p) != nil }

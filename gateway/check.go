@@ -12,7 +12,7 @@ import (
 )
 
 // reservedNames are names that begin paths of the APIs.
-const reservedNames = " - v1 v1beta api model "
+const reservedNames = " - v1 v1beta v1beta1 v2 api model projects "
 
 // ConfigError is a mistake in an upstream.
 type ConfigError struct {
@@ -52,13 +52,16 @@ func (c Config) Check() error {
 func (u *Upstream) check() (wrong []error) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if !validName(u.Name) {
-		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, api and model")
+		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects")
 	}
 	if apiOf(u.API) == nil {
 		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
 	}
 	if u.Socket != "" && !slices.Contains(SocketModes(), u.Socket) {
 		say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
+	}
+	if u.Base == nil && apiOf(u.API) != nil && apiOf(u.API).url == "" {
+		say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
 	}
 	if u.Base != nil {
 		if err := CheckBase(u.Base); err != nil {
@@ -177,7 +180,7 @@ func (u *Upstream) baseURL() *url.URL {
 	if u.Base != nil || apiOf(u.API) == nil {
 		return orEmpty(u.Base)
 	}
-	return apiOf(u.API).publicURL()
+	return orEmpty(apiOf(u.API).publicURL())
 }
 
 func orEmpty(u *url.URL) *url.URL {

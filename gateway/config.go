@@ -27,7 +27,7 @@ type Config struct {
 type Upstream struct {
 	Name      string                 // in paths (/NAME/v1/…), headers and logs
 	API       string                 // one of APIs(): the meaning of its base URL, its credentials and its default requests
-	Base      *url.URL               // nil: the API's public URL
+	Base      *url.URL               // nil: the API's public URL; Azure has none
 	Key       func() (string, error) // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
 	NoKey     bool                   // it gets no credentials, not even the client's
 	Policy    *policy.Policy         // nil: the gateway's
@@ -97,11 +97,13 @@ type Spool struct {
 	Dir    string // of the file; "": os.TempDir()
 }
 
-// Defaults returns an upstream for each API, at its public URL.
+// Defaults returns an upstream for each API that has a public URL, at that.
 func Defaults() []Upstream {
-	all := make([]Upstream, len(apis))
+	all := make([]Upstream, 0, len(apis))
 	for i := range apis {
-		all[i] = Upstream{Name: apis[i].name, API: apis[i].name, Base: apis[i].publicURL()}
+		if base := apis[i].publicURL(); base != nil {
+			all = append(all, Upstream{Name: apis[i].name, API: apis[i].name, Base: base})
+		}
 	}
 	return all
 }

@@ -86,7 +86,7 @@ func newExample() (g *gateway.Gateway, waits func() gateway.Wait, done func()) {
 func ExampleNew() {
 	_, err := gateway.New(gateway.Config{Upstreams: []gateway.Upstream{{Name: "work", API: "oppenai"}}})
 	fmt.Println(err)
-	// Output: upstream "work": no API is named "oppenai"; known are anthropic, gemini, openai, ollama, lmstudio, bedrock
+	// Output: upstream "work": no API is named "oppenai"; known are anthropic, gemini, openai, cohere, vertex, azure, ollama, lmstudio, bedrock
 }
 
 // Use replaces the configuration. A mistake leaves the old one in place.
@@ -238,7 +238,7 @@ func ExampleConfig_Check() {
 	}}
 	fmt.Println(c.Check())
 	// Output:
-	// upstream "v1": a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, api and model
+	// upstream "v1": a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects
 	// upstream "v1": a bound is negative
 	// upstream "work": fallback to "spare": no upstream has that name
 }
@@ -251,6 +251,8 @@ func ExampleDefaults() {
 	// anthropic https://api.anthropic.com
 	// gemini https://generativelanguage.googleapis.com
 	// openai https://api.openai.com
+	// cohere https://api.cohere.com
+	// vertex https://aiplatform.googleapis.com
 	// ollama http://127.0.0.1:11434
 	// lmstudio http://127.0.0.1:1234
 	// bedrock https://bedrock-runtime.us-east-1.amazonaws.com
@@ -264,7 +266,7 @@ func ExampleDefaultLimits() {
 
 func ExampleAPIs() {
 	fmt.Println(gateway.APIs())
-	// Output: [anthropic gemini openai ollama lmstudio bedrock]
+	// Output: [anthropic gemini openai cohere vertex azure ollama lmstudio bedrock]
 }
 
 func ExampleCheckBase() {

@@ -47,7 +47,7 @@ func newFailover(c *call) failover {
 	f.Run, f.Since = c.carried.Run, c.arrived
 	for _, to := range f.settings.fallback {
 		d := destination{upstream: c.setup.upstream(to.To), model: cmp.Or(to.Model, c.parsed.Model)}
-		if d.upstream != nil && d.api.answers(c.dialect) && f.adds(&d) {
+		if d.upstream != nil && d.api.answers(c.dialect, c.endpoint.path) && f.adds(&d) {
 			f.others, f.Hops = append(f.others, d), append(f.Hops, to.hop())
 		}
 	}

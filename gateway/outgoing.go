@@ -23,7 +23,7 @@ const headerPrefix = "X-Ridethrough-"
 
 // credentialHeaders are the headers in which clients send credentials. Each goes only to an upstream whose
 // API uses it. A browser's cookies are for other programs at this address.
-var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, "Api-Key", "Cookie"}
+var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, azureKey, "Cookie"}
 
 // newOutgoing returns the request for an upstream.
 func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, error) {
@@ -67,7 +67,7 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 			delete(h, name)
 		}
 	}
-	if u.NoKey || u.Key != nil || u.api.keys[0] != googleKey {
+	if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, googleKey) {
 		*query = removeParam(*query, googleParam)
 	}
 	if u.Key == nil {

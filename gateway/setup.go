@@ -147,14 +147,12 @@ func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 		return nil, endpoint{}
 	}
 	if name, below, ok := strings.Cut(strings.TrimPrefix(p, "/"), "/"); ok {
-		if up := s.upstream(name); up != nil {
+		if up := s.upstream(name); up != nil && s.takesAzure(up, r) {
 			return up, endpoint{"/" + below, strings.TrimPrefix(escaped, "/"+name)}
 		}
 	}
-	for i := range apis {
-		if apis[i].matches(r) {
-			return s.defaults[i], endpoint{p, escaped}
-		}
+	if i := apiFor(r); i >= 0 {
+		return s.defaults[i], endpoint{p, escaped}
 	}
 	return nil, endpoint{}
 }
@@ -172,7 +170,7 @@ func (s *setup) defaultFor(a *api) *upstream {
 
 // compatibleAPIs are the other APIs that answer this one's requests.
 func (a *api) compatibleAPIs() []string {
-	if a.dialects == compatible {
+	if a.name == "openai" {
 		return []string{"lmstudio", "ollama"}
 	}
 	return nil
@@ -185,7 +183,7 @@ func (u *upstream) pathPrefix() (plain, escaped string) {
 	if u.api.versioned {
 		return plain, escaped
 	}
-	for _, version := range []string{"/v1beta", "/v1"} {
+	for _, version := range u.api.baseEnds() {
 		if cut, ok := strings.CutSuffix(plain, version); ok {
 			return cut, strings.TrimSuffix(escaped, version)
 		}
@@ -199,6 +197,13 @@ func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 		to.path, to.escaped = strings.TrimPrefix(to.path, "/v1"), strings.TrimPrefix(to.escaped, "/v1")
 	}
 	out := u.baseURL
+	switch u.api.name {
+	case azure:
+		to = azureEndpoint(to)
+	case vertex:
+		to = vertexEndpoint(to)
+		out.Host = vertexHost(&u.baseURL, to.path)
+	}
 	out.Path, out.RawPath = u.prefix+to.path, u.escaped+to.escaped
 	if out.Path == out.RawPath {
 		out.RawPath = ""

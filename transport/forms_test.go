@@ -101,6 +101,20 @@ var vendors = []wire{
 		`{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}`, google,
 	},
 	{
+		"cohere", "/v2/chat", sse, dialect.Events,
+		event("message-start", `{"type":"message-start","id":"1","delta":{"message":{"role":"assistant","content":[]}}}`) +
+			event("content-start", `{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}`),
+		event("content-delta", `{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"Hi"}}}}`),
+		event("message-end", `{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}`) + "data: [DONE]\n\n",
+		event("message-end", `{"type":"message-end","delta":{"finish_reason":"ERROR","error":"The model is overloaded."}}`),
+		`{"id":"1","finish_reason":"COMPLETE","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}`,
+		`{"id":"1","message":"The model is overloaded."}`,
+	},
+	{
+		"anthropic-vertex", "/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", sse, dialect.Events,
+		start, hi, stop, oops, answerJSON, "[" + google + "]",
+	},
+	{
 		"ollama", "/api/chat", ndjson, dialect.Lines,
 		`{"model":"m","message":{"role":"assistant","content":""},"done":false}` + "\n",
 		`{"model":"m","message":{"role":"assistant","content":"Hi"},"done":false}` + "\n",

@@ -6,6 +6,9 @@ import "github.com/ridethrough/ridethrough/fault"
 // Source: docs.cohere.com/reference/errors and /docs/rate-limits.
 var cohere = table{
 	vendor: "cohere",
+	names: []row{
+		{name: "finish_reason TIMEOUT", kind: fault.UpstreamTimeout, reason: "the generation took too long, and broke off"},
+	},
 	texts: []row{
 		{text: "API calls / month", kind: fault.Quota, window: true, reason: "the trial key's month"},
 		{text: "API calls / minute", kind: fault.RateLimited, reason: "the trial key's minute"},

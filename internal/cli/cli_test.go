@@ -65,7 +65,7 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 		{"RIDETHROUGH_HOSTS=http://x", "serve", 78, "RIDETHROUGH_HOSTS: \"http://x\"; want a host"},
 		{"", "serve --policy forever", 2, "want patient, interactive, worker, simple, council or none"},
 		{"", "serve --upstream localhost:8485", 2, "want NAME=URL"},
-		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "want anthropic, gemini, openai, ollama, lmstudio or bedrock"},
+		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "want anthropic, gemini, openai, cohere, vertex, ollama, lmstudio or bedrock"},
 		{"", "serve --upstream openai=127.0.0.1:1", 2, "want a base URL"},
 		{"", "serve --upstream openai=http://me:secret@h%zz", 2, "want a base URL"},
 		{"", "serve --upstream openai=http://h/?key=secret", 2, "credentials are the client's"},

@@ -58,7 +58,7 @@ func TestConfigCheck_MissingKeys(t *testing.T) {
 
 func TestConfigCheck_FileIsOptional(t *testing.T) {
 	code, out, errs := run(t, []string{"HOME=" + t.TempDir()}, "config", "check")
-	if code != 0 || errs != "" || out != "the default configuration is valid; policy patient, upstreams anthropic, gemini, openai, ollama, lmstudio, bedrock\n" {
+	if code != 0 || errs != "" || out != "the default configuration is valid; policy patient, upstreams anthropic, gemini, openai, cohere, vertex, ollama, lmstudio, bedrock\n" {
 		t.Errorf("code %d, %s%s", code, out, errs)
 	}
 }

@@ -21,6 +21,7 @@ var bedrockInvoke = Dialect{
 	isRequest:      hasBedrockVerb("invoke", "invoke-with-response-stream"),
 	streamForm:     AWSEvents,
 	formFromURL:    bedrockForm,
+	modelInPath:    bedrockModel,
 	frameKind:      bedrockChunkKind,
 	isPlainContent: isBedrockPlainContent,
 	output:         anthropicOutput,
@@ -35,6 +36,7 @@ var bedrockConverse = Dialect{
 	isRequest:   hasBedrockVerb("converse", "converse-stream"),
 	streamForm:  AWSEvents,
 	formFromURL: bedrockForm,
+	modelInPath: bedrockModel,
 	frameKind:   converseFrameKind,
 	output:      converseOutput,
 	isError:     isBedrockError,
@@ -84,13 +86,22 @@ func hasBedrockVerb(verbs ...string) func(string) bool {
 	}
 }
 
-// bedrockForm reads the model and the form from the path: the body names neither.
-func bedrockForm(u *url.URL, model *string) Form {
-	var verb string
-	if *model, verb = bedrockVerb(u.Path); strings.HasSuffix(verb, "-stream") {
+// bedrockForm reads the form from the path: the body does not choose.
+func bedrockForm(u *url.URL) Form {
+	if _, verb := bedrockVerb(u.Path); strings.HasSuffix(verb, "-stream") {
 		return AWSEvents
 	}
 	return JSON
+}
+
+// bedrockModel finds the model in the path.
+func bedrockModel(path string) Span {
+	model, verb := bedrockVerb(path)
+	end := len(path) - len("/") - len(verb)
+	if model == "" {
+		return Span{}
+	}
+	return Span{end - len(model), end}
 }
 
 // bedrockPing returns an event of a type that no SDK knows: all skip it. The member p is AWS's own padding.

@@ -20,25 +20,25 @@ import (
 // Dialect is one API's wire form. It is immutable; [Of] and the functions named after the APIs return it.
 type Dialect struct {
 	name             string
-	isRequest        func(path string) bool               // whether a request asks for an answer
-	streamForm       Form                                 // of its streams, where the request does not choose
-	frameKind        func(name, data []byte) FrameKind    // from an event's name and data, or any frame's JSON
-	kindByName       func(name []byte) (FrameKind, bool)  // from an event's name; nil: events have no names
-	output           func(data []byte) Output             // of the end of an answer without content
-	isError          func(key, value []byte) bool         // whether a member makes a body an error, beside those of all APIs; nil: none does
-	isPlainContent   func(frame []byte) bool              // a cheap check for plain content; nil: names are enough
-	ping             func(state string) string            // between events
-	heartbeat        func(Client) string                  // between events; "": none
-	errors           errorFormat                          // how it writes errors
-	abortsOnError    bool                                 // an event stream is cut after an error, not ended
-	streamsByDefault bool                                 // it streams unless the request forbids it
-	formFromURL      func(u *url.URL, model *string) Form // from the URL; nil: they are in the body
-	modelInPath      func(path string) Span               // where a path names the model; nil: none does
-	unseen           []string                             // members of a request that the model never sees, and that a re-send may change
+	isRequest        func(path string) bool              // whether a request asks for an answer
+	streamForm       Form                                // of its streams, where the request does not choose
+	frameKind        func(name, data []byte) FrameKind   // from an event's name and data, or any frame's JSON
+	kindByName       func(name []byte) (FrameKind, bool) // from an event's name; nil: events have no names
+	output           func(data []byte) Output            // of the end of an answer without content
+	isError          func(key, value []byte) bool        // whether a member makes a body an error, beside those of all APIs; nil: none does
+	isPlainContent   func(frame []byte) bool             // a cheap check for plain content; nil: names are enough
+	ping             func(state string) string           // between events
+	heartbeat        func(Client) string                 // between events; "": none
+	errors           errorFormat                         // how it writes errors
+	abortsOnError    bool                                // an event stream is cut after an error, not ended
+	streamsByDefault bool                                // it streams unless the request forbids it
+	formFromURL      func(u *url.URL) Form               // nil: it is in the body
+	modelInPath      func(path string) Span              // where a path names the model; nil: none does
+	unseen           []string                            // members of a request that the model never sees, and that a re-send may change
 }
 
 // all lists the dialects in the order in which Of tries them.
-var all = []*Dialect{&anthropic, &openAIChat, &openAICompletions, &openAIResponses, &gemini, &lmStudio, &ollama, &bedrockInvoke, &bedrockConverse}
+var all = []*Dialect{&anthropic, &openAIChat, &openAICompletions, &openAIResponses, &gemini, &anthropicVertex, &cohere, &lmStudio, &ollama, &bedrockInvoke, &bedrockConverse}
 
 // Of returns the dialect in which a request asks for an answer; nil: it asks for something else. Only the
 // end of the path counts, because relays put their own prefix before it.
@@ -55,7 +55,7 @@ func Of(method, path string) *Dialect {
 }
 
 // Name returns the dialect's name: "anthropic", "openai-chat", "openai-completions", "openai-responses",
-// "gemini", "ollama", "lmstudio", "bedrock-invoke" or "bedrock-converse".
+// "gemini", "anthropic-vertex", "cohere", "ollama", "lmstudio", "bedrock-invoke" or "bedrock-converse".
 func (d *Dialect) Name() string { return d.name }
 
 // Client identifies the client; its keepalive and its last error depend on it.

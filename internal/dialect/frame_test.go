@@ -182,6 +182,35 @@ func TestGemini_FrameKind(t *testing.T) {
 	check(t, dialect.Gemini(), dialect.Array, array)
 }
 
+func TestCohere_FrameKind(t *testing.T) {
+	check(t, dialect.Cohere(), dialect.Events, namedEvents([]frameRow{
+		{`{"type":"message-start","id":"1","delta":{"message":{"role":"assistant","content":[],"tool_plan":"","tool_calls":[],"citations":[]}}}`, "opening"},
+		{`{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}`, "opening"},
+		{`{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"Hi"}}}}`, "content"},
+		{`{"type":"tool-plan-delta","delta":{"message":{"tool_plan":"I"}}}`, "content"},
+		{`{"type":"tool-plan-delta","delta":{"message":{"tool_plan":""}}}`, "opening"},
+		{`{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"f_1"}}}}`, "content"},
+		{`{"type":"citation-start","index":0,"delta":{"message":{"citations":{}}}}`, "content"},
+		{`{"type":"content-end","index":0}`, "opening"},
+		{`{"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":{"tokens":{"output_tokens":3}}}}`, "last"},
+		{`{"type":"message-end","delta":{"finish_reason":"ERROR","error":"overloaded"}}`, "failure"},
+		{`{"type":"message-end","delta":{"finish_reason":"TIMEOUT"}}`, "failure"},
+		{`{"type":"next-year"}`, "content"},
+	}))
+	check(t, dialect.Cohere(), dialect.Events, []frameRow{
+		{"data: [DONE]\n\n", "end"},
+		{": hold\n\n", "opening"},
+		{`data: {"id":"1","message":"internal server error"}` + "\n\n", "failure"},
+		{`data: {"error":{"message":"a relay's own"}}` + "\n\n", "failure"},
+	})
+	check(t, dialect.Cohere(), dialect.JSON, []frameRow{
+		{`{"id":"1","finish_reason":"COMPLETE","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}`, "content"},
+		{`{"id":"1","finish_reason":"ERROR","message":{"role":"assistant","content":[]}}`, "failure"},
+		{`{"id":"1","message":"internal server error"}`, "failure"},
+		{`{"message":"inter`, "opening"},
+	})
+}
+
 func TestOllama_FrameKind(t *testing.T) {
 	rows := []frameRow{
 		{`{"model":"m","created_at":"2026-11-01T07:00:00Z","message":{"role":"assistant","content":""},"done":false}`, "opening"},

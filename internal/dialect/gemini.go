@@ -17,7 +17,7 @@ var gemini = Dialect{
 	name:           "gemini",
 	isRequest:      isGeminiRequest,
 	streamForm:     Events,
-	formFromURL:    geminiRequestForm,
+	formFromURL:    geminiForm,
 	modelInPath:    geminiModelInPath,
 	frameKind:      geminiFrameKind,
 	output:         geminiOutput,
@@ -62,23 +62,18 @@ func geminiVerb(path string) (model, verb string) {
 func geminiModelInPath(path string) Span {
 	end := strings.LastIndexByte(path, ':')
 	slash := strings.LastIndexByte(path[:max(end, 0)], '/')
-	if kind := path[:max(slash, 0)]; !strings.HasSuffix(kind, "/models") && !strings.HasSuffix(kind, "/tunedModels") {
+	if !hasModel(path[:max(slash, 0)]) {
 		return Span{}
 	}
 	return Span{slash + 1, end}
 }
 
+// hasModel reports whether what follows in a path is a model, or an endpoint on which one is deployed.
+var hasModel = hasPathSuffix("/models", "/tunedModels", "/endpoints")
+
 func isGeminiRequest(path string) bool {
 	_, verb := geminiVerb(path)
 	return verb == generate || verb == streamGenerate
-}
-
-// geminiRequestForm prefers the model in the path; Code Assist has it in the body.
-func geminiRequestForm(u *url.URL, model *string) Form {
-	if m, _ := geminiVerb(u.Path); m != "" {
-		*model = m
-	}
-	return geminiForm(u)
 }
 
 // geminiForm returns the form that a request chooses.

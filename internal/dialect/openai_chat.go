@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
@@ -15,6 +16,7 @@ var openAIChat = Dialect{
 	isRequest:      hasPathSuffix("/chat/completions"),
 	streamForm:     Events,
 	unseen:         []string{"metadata", "request_id"}, // OpenAI's tags of a stored answer; Z.ai's id, which is to be unique
+	modelInPath:    azureDeployment,
 	frameKind:      chatFrameKind,
 	output:         chatOutput,
 	isPlainContent: isChatPlainContent,
@@ -32,6 +34,7 @@ var openAICompletions = Dialect{
 	name:           "openai-completions",
 	isRequest:      hasPathSuffix("/completions"),
 	streamForm:     Events,
+	modelInPath:    azureDeployment,
 	frameKind:      chatFrameKind,
 	output:         chatOutput,
 	isPlainContent: isChatPlainContent,
@@ -53,6 +56,21 @@ var openAIErrors = errorFormat{
 		fault.TooLong:     "invalid_request_error",
 	},
 }
+
+// azureDeployment finds the deployment in a path of Azure, which stands in a model's place whatever the body
+// says.
+func azureDeployment(path string) Span {
+	before, rest, ok := strings.Cut(path, deployments)
+	deployment, _, below := strings.Cut(rest, "/")
+	if !ok || !below {
+		return Span{}
+	}
+	begin := len(before) + len(deployments)
+	return Span{begin, begin + len(deployment)}
+}
+
+// deployments stands before a deployment in a path of Azure.
+const deployments = "/openai/deployments/"
 
 // chatFrameKind reads one chunk. Data that is not a JSON object is content: unknown frames are passed on.
 func chatFrameKind(name, data []byte) FrameKind {

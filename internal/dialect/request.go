@@ -34,9 +34,12 @@ func (d *Dialect) Request(u *url.URL, body *RequestScanner) Request {
 	var form Form
 	switch {
 	case d.formFromURL != nil:
-		form = d.formFromURL(u, &model)
+		form = d.formFromURL(u)
 	case stream:
 		form = d.streamForm
+	}
+	if at := d.ModelInPath(u.Path); at.Len() > 0 {
+		model = u.Path[at.Begin:at.End]
 	}
 	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
 }
@@ -44,8 +47,8 @@ func (d *Dialect) Request(u *url.URL, body *RequestScanner) Request {
 // isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.
 var isReadOnlyPath = hasPathSuffix(
 	"/count_tokens", "/count-tokens", "/input_tokens", "/embeddings", "/moderations", "/rerank", "/tokenize", "/detokenize",
-	":countTokens", ":embedContent", ":batchEmbedContents",
-	"/api/embed", "/api/show",
+	":countTokens", ":embedContent", ":batchEmbedContents", "/models/count-tokens:rawPredict",
+	"/v2/embed", "/api/embed", "/api/show",
 )
 
 // Safe reports whether a request that asks for no answer may be repeated: its method promises it, or it is

@@ -233,7 +233,7 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 		if base == nil {
 			base = usual[u.API]
 		}
-		add(u.Name, base, base.String() == usual[u.API].String())
+		add(u.Name, base, usual[u.API] != nil && base.String() == usual[u.API].String())
 	}
 	for _, b := range app.Bases(c.storing.Streams.Env) {
 		add(b.Provider, b.URL, false)

@@ -34,7 +34,7 @@ func isUnknown(model string) bool { return strings.HasPrefix(model, "no-such") }
 
 // keyOf returns the API key of a request.
 func keyOf(r *http.Request) string {
-	for _, name := range []string{"x-api-key", "x-goog-api-key", "Authorization"} {
+	for _, name := range []string{"x-api-key", "x-goog-api-key", "api-key", "Authorization"} {
 		if key := r.Header.Get(name); key != "" {
 			return strings.TrimPrefix(key, "Bearer ")
 		}

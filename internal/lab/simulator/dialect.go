@@ -11,8 +11,9 @@ import (
 // dialect is one vendor's API. Each has its own file, and a row in dialectOf. JSON
 // is written out there as in the vendor's documentation, to compare the two.
 type dialect struct {
-	idHeader  string // the header with the request's id; "": there is none
-	overload  int    // the status of an overloaded provider
+	idHeader  string              // the header with the request's id; "": there is none
+	overload  int                 // the status of an overloaded provider
+	path      func(string) string // the part of a path that its endpoints have; nil: all of it
 	endpoints []endpoint
 	failure   func(problem) string            // the body of an error
 	denial    func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
@@ -122,6 +123,9 @@ func dialectOf(r *http.Request) dialect {
 		speaks  func(*http.Request) bool
 		dialect func() dialect
 	}{
+		{speaksVertex, vertex},
+		{speaksAzure, azure},
+		{speaksCohere, cohere},
 		{speaksAnthropic, anthropic},
 		{speaksGemini, gemini},
 		{speaksLMStudioOld, lmStudioOld},
@@ -138,8 +142,12 @@ func dialectOf(r *http.Request) dialect {
 
 // find returns the endpoint for a request and the model that its path names.
 func (d dialect) find(r *http.Request) (e endpoint, model string, found bool) {
+	path := r.URL.Path
+	if d.path != nil {
+		path = d.path(path)
+	}
 	for _, e := range d.endpoints {
-		model, found := e.matches(r.URL.Path)
+		model, found := e.matches(path)
 		if found && e.method == r.Method && strings.Contains(r.URL.RawQuery, e.query) {
 			return e, model, true
 		}

@@ -174,7 +174,7 @@ func (c *Config) SetUpstream(name, base, origin string) error {
 		if !slices.Contains(gateway.APIs(), name) {
 			return fmt.Errorf("unknown upstream %q; want %s", name, orList(c.Upstreams()))
 		}
-		c.upstreams = append(slices.Clip(c.upstreams), named[upstream]{name, upstream{api: name}})
+		c.upstreams = append(slices.Clip(c.all()), named[upstream]{name, upstream{api: name}})
 	}
 	if _, err := parseBase(base); err != nil {
 		return err
@@ -195,14 +195,14 @@ func (c *Config) Upstreams() []string {
 	return names
 }
 
-// all returns the upstreams: those of the file, or else one for each API.
+// all returns the upstreams: those of the file, or else one for each API with a public URL.
 func (c *Config) all() []named[upstream] {
 	if len(c.upstreams) > 0 {
 		return c.upstreams
 	}
 	var all []named[upstream]
-	for _, api := range gateway.APIs() {
-		all = append(all, named[upstream]{api, upstream{api: api}})
+	for _, u := range gateway.Defaults() {
+		all = append(all, named[upstream]{u.Name, upstream{api: u.API}})
 	}
 	return all
 }

@@ -89,7 +89,7 @@ func ExampleConfig_SetUpstream() {
 	c, _ := config.Parse("config.yaml", nil)
 	_ = c.SetUpstream("openai", "https://llm.example/v1", "--upstream")
 	fmt.Println(c.SetUpstream("acme", "https://acme.example", "--upstream"))
-	// Output: unknown upstream "acme"; want anthropic, gemini, openai, ollama, lmstudio or bedrock
+	// Output: unknown upstream "acme"; want anthropic, gemini, openai, cohere, vertex, ollama, lmstudio or bedrock
 }
 
 func ExampleWatch() {

@@ -96,8 +96,8 @@ func TestConfig_Gateway(t *testing.T) {
 func TestConfig_FileIsOptional(t *testing.T) {
 	c := parse(t, "")
 	g, err := c.Gateway(env())
-	if err != nil || len(g.Upstreams) != len(gateway.APIs()) || g.Policy.MaxWait != 8*time.Hour || c.Listen != config.DefaultListen {
-		t.Errorf("default gateway: got %+v and error %v, want all APIs and 8h of waiting", g, err)
+	if err != nil || len(g.Upstreams) != len(gateway.Defaults()) || g.Policy.MaxWait != 8*time.Hour || c.Listen != config.DefaultListen {
+		t.Errorf("default gateway: got %+v and error %v, want all APIs with a public URL and 8h of waiting", g, err)
 	}
 }
 

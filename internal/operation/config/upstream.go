@@ -45,7 +45,7 @@ func upstreams() codec[upstream] {
 	return object(
 		schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, newUpstream,
 		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
-		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others.", "", "the API's public URL; for ollama and lmstudio their local default"}),
+		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others; the address of the resource for azure.", "", "the API's public URL; for ollama and lmstudio their local default; azure has none; vertex has one for each location, taken from the path"}),
 		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
 		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
@@ -136,9 +136,9 @@ func pattern() codec[string] {
 
 // upstreamName is the codec of the name of an upstream.
 func upstreamName() codec[string] {
-	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta, api and model",
+	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects",
 		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
-			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "api"}, s) &&
+			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "v1beta1", "v2", "api", "model", "projects"}, s) &&
 				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 		})
 }
