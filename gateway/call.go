@@ -110,7 +110,7 @@ func (c *call) takePart() bool {
 	if c.r.Context().Err() != nil {
 		c.clientLeft()
 	}
-	c.outcome = s.overall()
+	c.outcome = s.soFar()
 	switch {
 	case s.winner == c:
 		c.answer(s.resp, s.err)
@@ -137,7 +137,7 @@ func (c *call) await() {
 func (c *call) clientLeft() {
 	s := c.shared
 	s.mu.Lock()
-	c.outcome = s.overall()
+	c.outcome = s.soFar()
 	s.mu.Unlock()
 	left := &fault.Error{Kind: fault.Canceled, Message: errLeft.Error()}
 	if c.outcome.Fault != nil {

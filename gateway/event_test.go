@@ -71,11 +71,11 @@ func TestOnEvent_CourseOfARequest(t *testing.T) {
 			"start, try 1, error truncated (committed) after 0, failed after 0 in 0s with 200", nil,
 		},
 		{
-			"left", "529, 529, silence", failing + ", try 3 canceled, error canceled () after 1, aborted after 1 in 5s with 0",
+			"left", "529, 529, silence", failing + ", try 3 canceled, error canceled () after 1, aborted after 1 in 10s with 0",
 			func(_ *harness, leave func()) { leave() },
 		},
 		{
-			"closed", "529, 529, silence", failing + ", try 3 canceled, error overloaded () after 1, failed after 1 in 5s with 200",
+			"closed", "529, 529, silence", failing + ", try 3 canceled, error overloaded () after 1, failed after 1 in 10s with 200",
 			func(w *harness, _ func()) { w.gateway.Close() },
 		},
 	} {
@@ -106,7 +106,7 @@ func TestOnEvent_JoiningRequestHasTheOthersID(t *testing.T) {
 		go func() { _, _ = w.ask(ctx, "/v1/messages", whole(claude), "X-Stainless-Retry-Count", "1") }()
 		time.Sleep(time.Second)
 		leave()
-		if got, want := w.story(2), "start, joined 1, error canceled () after 3, aborted after 3 in 45s with 0"; got != want {
+		if got, want := w.story(2), "start, joined 1, error canceled () after 3, aborted after 3 in 1m1s with 0"; got != want {
 			t.Errorf("events of the request that joined: got %s, want %s", got, want)
 		}
 	})

@@ -50,6 +50,7 @@ type sharedRequest struct {
 	paused      bool            // by command, at every upstream
 	givenUp     bool            // by command
 	last        policy.Wait     // after the latest failed try, with a Stop if it is the last
+	slept       time.Duration   // in the last wait, once that is over
 	open        bool            // an answer has begun, without content so far
 	triesBefore int             // failed tries at other upstreams
 	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
@@ -137,7 +138,7 @@ func (s *sharedRequest) conclude(err error) {
 	last := &s.last
 	switch {
 	case errors.Is(err, errGivenUp):
-		last.Waited += sinceWaitBegan(*last)
+		last.Waited += s.slept
 		last.Verdict = policy.Verdict{Stop: policy.GivenUp}
 	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
 		return
@@ -268,7 +269,7 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
 		s.body.Compress()
 		s.setState(stateWaiting)
-		defer s.setState(stateTrying)
+		defer s.waitEnded()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
@@ -316,7 +317,8 @@ func (s *sharedRequest) switchTo(next *destination) {
 	s.mu.Lock()
 	from, asked := s.at, s.failover.origin.model
 	s.triesBefore += s.last.Run.Tries - s.failover.Run.Tries
-	s.at, s.last = *next, policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
+	s.at, s.slept = *next, 0
+	s.last = policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
 	s.emit(turn.Switched{
@@ -352,6 +354,17 @@ func (s *sharedRequest) where() destination {
 	return s.at
 }
 
+// soFar is overall with the last wait, or what has passed of it, in Waited. mu is held.
+func (s *sharedRequest) soFar() policy.Wait {
+	w := s.overall()
+	if s.state == stateWaiting {
+		w.Waited += sinceWaitBegan(w)
+	} else {
+		w.Waited += s.slept
+	}
+	return w
+}
+
 // upstreamName returns the name of the upstream where the request is.
 func (s *sharedRequest) upstreamName() string { return s.where().Name }
 
@@ -366,10 +379,17 @@ func (s *sharedRequest) setState(state string) {
 	s.state = state
 }
 
+// waitEnded notes the end of a wait, which a try follows.
+func (s *sharedRequest) waitEnded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.slept = stateTrying, sinceWaitBegan(s.last)
+}
+
 func (s *sharedRequest) setLast(w policy.Wait) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = w
+	s.last, s.slept = w, 0
 }
 
 // gaveUp reports whether the request has ended without an answer.

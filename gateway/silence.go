@@ -18,7 +18,9 @@ const wholePatience = 90 * time.Second
 // limits returns those of the tries at the upstream.
 func (s *sharedRequest) limits() transport.Limits {
 	l := s.failover.settings.limits.perTry()
-	l.Spent, l.Content = s.silence, s.leaves()
+	if l.Content = s.leaves(); l.FirstByte > 0 {
+		l.Spent = s.silence
+	}
 	return l
 }
 

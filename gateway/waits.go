@@ -103,11 +103,9 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.overall(), State: s.state, Held: held}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Held: held}
 	out.Upstream, out.Model = s.at.Name, s.at.model
-	if out.State == stateWaiting {
-		out.Waited += sinceWaitBegan(out.Wait)
-	} else {
+	if out.State != stateWaiting {
 		out.Due = time.Time{}
 	}
 	return out

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 func TestWaits_ListsWaitingRequests(t *testing.T) {
@@ -40,6 +42,42 @@ func TestWaits_ListsWaitingRequests(t *testing.T) {
 		<-done
 		if all := w.gateway.Waits(); len(all) != 0 {
 			t.Errorf("%+v still wait", all)
+		}
+	})
+}
+
+// What a request has waited is the clock's time: in a wait, in the try after it, when its client leaves, and
+// after the client has come back.
+func TestWaits_WaitedIsTheTimeThatHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529*2, silence:1m, 529*9")})
+		check := func(when, state string, want time.Duration) {
+			t.Helper()
+			if got := w.gateway.Waits(); len(got) != 1 || got[0].State != state || got[0].Waited != want {
+				t.Errorf("%s: %+v, want one request in the state %s that has waited %v", when, got, state, want)
+			}
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			if resp, err := w.ask(ctx, messages, claude); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		}()
+		time.Sleep(10 * time.Second)
+		check("in the second wait", "waiting", 10*time.Second)
+		time.Sleep(20 * time.Second)
+		check("in a silent try", "trying", 15*time.Second)
+		leave()
+		synctest.Wait()
+		if e, ok := w.events[len(w.events)-1].(turn.Error); !ok || !e.Left() || e.Waited != 15*time.Second {
+			t.Errorf("when the client left: %+v, want turn.Error after 15 s of waiting", w.events[len(w.events)-1])
+		}
+		go func() { _, _, _ = w.get(messages, claude) }()
+		time.Sleep(20 * time.Second)
+		check("sent again, after a third fault", "waiting", 35*time.Second)
+		if got := w.gateway.Waits()[0]; got.Retries() != 2 || got.Fault.Kind != fault.Overloaded {
+			t.Errorf("sent again: %+v, want the second retry, after a 529", got)
 		}
 	})
 }

@@ -81,6 +81,7 @@ func opencode(name, npm string) agent {
 
 // forAgents runs a test with each agent whose package is there, all at the same time: they wait most of it.
 func forAgents(t *testing.T, test func(*testing.T, agent)) {
+	t.Parallel()
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(*agentsDir, "node_modules", a.program)); err != nil {
