@@ -28,11 +28,14 @@ type Ruling struct {
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
 	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
+
+	Wait time.Duration // how long to wait, in place of what the provider says; 0: what it says
 }
 
 // Classifier classifies failed tries. The zero value works. It is safe for concurrent use if its judges are.
 type Classifier struct {
-	Judges []Judge // asked first, in order; the first that knows decides; nil: none
+	Judges   []Judge // asked first, in order; the first that knows decides; nil: none
+	Provider string  // Evidence.Provider for the judges; "": not known
 }
 
 // FromResponse classifies a response that is not an answer: a status of 400 and above, or a 200 whose whole
@@ -62,21 +65,21 @@ func Broken(err error, now time.Time) *fault.Error { return Classifier{}.Broken(
 
 // FromResponse is like the function [FromResponse], with the classifier's judges.
 func (c Classifier) FromResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
-	return c.classify(responseEvidence(status, header, body, now))
+	return c.Classify(Response(status, header, body, now))
 }
 
 // FromPartialResponse classifies a response whose body broke off: what is left of it counts as for
 // FromResponse, but a status such as 400, which leaves the reason to the body, is not final, since the reason
 // may be in the part that is lost.
 func (c Classifier) FromPartialResponse(status int, header http.Header, body []byte, now time.Time) *fault.Error {
-	e := responseEvidence(status, header, body, now)
+	e := Response(status, header, body, now)
 	e.partial = true
-	return c.classify(e)
+	return c.Classify(e)
 }
 
 // FromEvent is like the function [FromEvent], with the classifier's judges.
 func (c Classifier) FromEvent(event []byte, now time.Time) *fault.Error {
-	return c.classify(eventEvidence(event, now))
+	return c.Classify(Event(event, now))
 }
 
 // Of is like the function [Of], with the classifier's judges.
@@ -87,7 +90,7 @@ func (c Classifier) Of(err error, now time.Time) *fault.Error {
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		return known
 	}
-	return c.classify(errorEvidence(err, now))
+	return c.Classify(Failure(err, now))
 }
 
 // Broken is like the function [Broken], with the classifier's judges.
@@ -114,14 +117,17 @@ const connectionKinds fault.Set = 1<<fault.Unavailable | 1<<fault.UpstreamTimeou
 // then what says least.
 var judges = [...]Judge{judgeContext, judgeName, judgePlainStatus, judgeConnection, judgeText, judgeBroadName, judgeNameText, judgeStatus, judgeFailureText}
 
-// classify makes a fault of the evidence.
-func (c Classifier) classify(e Evidence) *fault.Error {
+// Classify makes a fault of evidence, which is that of a failed try; the result is never nil.
+func (c Classifier) Classify(e Evidence) *fault.Error {
 	r, own := c.decide(e)
 	f := &fault.Error{
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		Final: r.Final || e.Header.Get("X-Should-Retry") == "false",
+		Final: r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0,
+	}
+	if r.Wait > 0 {
+		f.Wait, f.ResetAt = r.Wait, time.Time{}
 	}
 	if !own {
 		applyQuotaThreshold(f, r.Window, e.Now)
@@ -132,6 +138,7 @@ func (c Classifier) classify(e Evidence) *fault.Error {
 
 // decide asks the user's judges and then the built-in ones; own reports whether one of the user's decided.
 func (c Classifier) decide(e Evidence) (r Ruling, own bool) {
+	e.Provider = cmp.Or(e.Provider, c.Provider)
 	for _, judge := range c.Judges {
 		if r, ok := judge(e); ok {
 			return r, true

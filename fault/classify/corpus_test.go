@@ -45,18 +45,21 @@ var classes = map[fault.Kind]string{
 var again = fault.Transient.With(fault.Unknown)
 
 // classify classifies the case as retry would.
-func (s specimen) classify() *fault.Error {
+func (s specimen) classify() *fault.Error { return classify.Classifier{}.Classify(s.evidence()) }
+
+// evidence returns the evidence of the case.
+func (s specimen) evidence() classify.Evidence {
 	header := http.Header{}
 	for k, v := range s.Headers {
 		header.Set(k, v)
 	}
 	switch {
 	case s.Where == "network":
-		return classify.Of(errors.New(s.Body), start)
+		return classify.Failure(errors.New(s.Body), start)
 	case s.Where == "stream" && s.Status == http.StatusOK:
-		return classify.FromEvent([]byte(s.Body), start)
+		return classify.Event([]byte(s.Body), start)
 	}
-	return classify.FromResponse(s.Status, header, []byte(s.Body), start)
+	return classify.Response(s.Status, header, []byte(s.Body), start)
 }
 
 // waits reports whether the fault's wait is the one that the case states, within

@@ -27,6 +27,9 @@ type Evidence struct {
 	Event  bool        // it is an event inside a stream
 	Err    error       // nil: there was a response
 	Now    time.Time
+
+	Provider string // who sent it, such as the name of an upstream; "": not known
+
 	Layers []Layer // the innermost cause first: relays wrap the errors of others in their own
 
 	hint hint
@@ -69,8 +72,8 @@ func (e Evidence) Says(text string) bool {
 	return slices.ContainsFunc(e.Layers, func(l Layer) bool { return containsPhrases(l.folded, parts) })
 }
 
-// responseEvidence returns the evidence of a response.
-func responseEvidence(status int, header http.Header, body []byte, now time.Time) Evidence {
+// Response returns the evidence of a response that is not an answer.
+func Response(status int, header http.Header, body []byte, now time.Time) Evidence {
 	e := Evidence{Status: status, Header: header, Body: body[:min(len(body), bodyLimit)], Now: now}
 	text := string(bytes.TrimSpace(e.Body))
 	if e.page = isPage(text, header); e.page {
@@ -80,8 +83,8 @@ func responseEvidence(status int, header http.Header, body []byte, now time.Time
 	return e
 }
 
-// eventEvidence returns the evidence of an event inside a stream.
-func eventEvidence(event []byte, now time.Time) Evidence {
+// Event returns the evidence of an event inside a stream, as for [FromEvent].
+func Event(event []byte, now time.Time) Evidence {
 	e := Evidence{Status: http.StatusOK, Event: true, Body: event[:min(len(event), bodyLimit)], Now: now}
 	name, data := eventParts(bytes.TrimSpace(e.Body))
 	e.extract(data)
@@ -91,9 +94,9 @@ func eventEvidence(event []byte, now time.Time) Evidence {
 	return e
 }
 
-// errorEvidence returns the evidence of a Go error. The URL in a *url.Error is left out: it may contain a
+// Failure returns the evidence of a Go error. The URL in a *url.Error is left out: it may contain a
 // key. So are the two addresses of a connection that broke: they mean nothing to a reader.
-func errorEvidence(err error, now time.Time) Evidence {
+func Failure(err error, now time.Time) Evidence {
 	e := Evidence{Err: err, Now: now}
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok && u.Err != nil {

@@ -189,24 +189,35 @@ func judgeFailureText(e Evidence) (Ruling, bool) {
 	return Ruling{}, false
 }
 
-// accepts reports whether a rule's text counts as evidence. A server cannot know that our caller left; some
-// tables are about other statuses; and a text about a parameter of the request describes nothing that
-// passes by itself.
-func (e Evidence) accepts(l Layer, r *rule) bool {
+// accepts reports whether a rule's text counts as evidence.
+func (e Evidence) accepts(l Layer, r *rule) bool { return e.objection(l, r) == "" }
+
+// objection returns why a rule's text does not count as evidence; "": it does. A server cannot know that our
+// caller left; some tables are about other statuses; and a text about a parameter of the request describes
+// nothing that passes by itself.
+func (e Evidence) objection(l Layer, r *rule) string {
 	switch {
 	case r.status != 0 && r.status != e.Status && r.status != l.Status:
-		return false
+		return "another status is meant"
 	case r.kind == fault.Canceled:
-		return e.Err != nil
-	case r.exceptStatus != nil && r.exceptStatus(e.Status), r.shape != nil && !r.shape(l):
-		return false
+		if e.Err == nil {
+			return "a server cannot know that the caller left"
+		}
+		return ""
+	case r.exceptStatus != nil && r.exceptStatus(e.Status):
+		return "it says nothing with this status"
+	case r.shape != nil && !r.shape(l):
+		return "the number is another vendor's"
 	case r.sure < e.proof(r.kind) || r.final && e.Status >= 500:
-		return false
-	case l.Param != "" && isClientError(e.Status) && e.Status != 429:
-		return !fault.Transient.Has(r.kind)
+		return tooWeak
+	case l.Param != "" && isClientError(e.Status) && e.Status != 429 && fault.Transient.Has(r.kind):
+		return "it is about a parameter of the request"
 	}
-	return true
+	return ""
 }
+
+// tooWeak is the objection to a text that proves less than it takes to overrule the status.
+const tooWeak = "it proves too little against this status"
 
 // serverProof and throttleProof are how much a text must prove, in percent, to make a 5xx or a 429 final.
 const serverProof, throttleProof = 80, 40

@@ -34,19 +34,25 @@ func containsPhrases(folded string, phrases []phrase) bool {
 // startsWithPhrases reports whether a folded text starts with the first phrase and has the others within
 // reach.
 func startsWithPhrases(folded string, phrases []phrase) bool {
+	return phrasesLen(folded, phrases) > 0
+}
+
+// phrasesLen returns the length of the first phrase at the start of a folded text up to the last one, which are
+// within reach of each other; 0: they are not there.
+func phrasesLen(folded string, phrases []phrase) int {
 	if !strings.HasPrefix(folded, phrases[0].text) {
-		return false
+		return 0
 	}
-	folded = folded[len(phrases[0].text):]
+	end := len(phrases[0].text)
 	for _, p := range phrases[1:] {
-		ahead := folded[:min(len(folded), p.reach+len(p.text))]
+		ahead := folded[end:min(len(folded), end+p.reach+len(p.text))]
 		at := strings.Index(ahead, p.text)
 		if at < 0 {
-			return false
+			return 0
 		}
-		folded = folded[at+len(p.text):]
+		end += at + len(p.text)
 	}
-	return true
+	return end
 }
 
 // phraseIndex finds rules by the first bytes of the word that they start with.
@@ -117,6 +123,23 @@ func (x *index) match(folded string, accept func(*rule) bool) (Ruling, bool) {
 		return Ruling{}, false
 	}
 	return best.rule.ruling(), true
+}
+
+// all calls found with each rule whose text is in the folded text, and the words that match.
+func (x *index) all(folded string, found func(r *rule, words string, order int)) {
+	for i := 0; i < len(folded); {
+		if c := folded[i]; c < utf8.RuneSelf && !wordBytes[c] {
+			i++
+			continue
+		}
+		n := wordLen(folded[i:])
+		for _, s := range x.texts.lists[x.texts.slots[hash(folded[i:i+n])]] {
+			if end := phrasesLen(folded[i:], s.rule.phrases); end > 0 && (s.whole == 0 || s.whole == n) {
+				found(s.rule, folded[i:i+end], s.order)
+			}
+		}
+		i += n
+	}
 }
 
 // firstMatch returns the first rule of the list that matches at the start of a text whose first word has n

@@ -240,6 +240,7 @@ var wordingTexts = table{
 var failureTexts = table{
 	vendor:  "failures",
 	guessed: true,
+	sure:    topic,
 	texts: []row{
 		{text: "internal ~ error", kind: fault.Unavailable, reason: "a fault of the server"},
 		{text: "server error", kind: fault.Unavailable, reason: "a fault of the server"},

@@ -178,3 +178,28 @@ func FuzzExplain(f *testing.F) {
 		}
 	})
 }
+
+func TestExplain_WhyPrintsTheEvidence(t *testing.T) {
+	const body = `{"error":{"type":"insufficient_quota","message":"The credit balance of this organization, workspace and project is insufficient for the request."}}`
+	code, out, errs := explain(t, body, "--status", "429", "--why")
+	_, evidence, found := strings.Cut(out, "\nevidence")
+	if code != 0 || !found || !strings.Contains(evidence, "> type insufficient_quota says quota, 100 % sure") || !strings.Contains(evidence, "status 429 says rate-limited") {
+		t.Errorf("code %d, %s%s, want the evidence", code, out, errs)
+	}
+	for line := range strings.Lines(evidence) {
+		if len([]rune(line)) > 81 { // with its newline
+			t.Errorf("%q is wider than 80 columns", line)
+		}
+	}
+	_, out, _ = explain(t, body, "--status", "429", "--why", "--json")
+	var got struct {
+		Evidence []struct {
+			From, Found, Kind, Rule, Because string
+			Sure                             int
+			Decides                          bool
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Evidence) < 3 || !got.Evidence[0].Decides || got.Evidence[0].Sure != 100 {
+		t.Errorf("%s: %v, want the evidence in JSON", out, err)
+	}
+}

@@ -36,7 +36,7 @@ func Explain(s command.Streams) *cobra.Command {
 			"would do.",
 		Example: "  curl -si https://api.example/v1/messages | ridethrough explain\n" +
 			"  echo 'TypeError: fetch failed' | ridethrough explain\n" +
-			"  ridethrough explain --status 429 error.json --json",
+			"  ridethrough explain --status 429 error.json --why",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := c.read(); err != nil {
@@ -55,7 +55,9 @@ func Explain(s command.Streams) *cobra.Command {
 	f.StringVar(&c.at, "now", "", "the time of the error, as 2026-11-02T21:00:00Z (default now)")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.BoolVar(&c.lines, "jsonl", false, "read one JSON object per line, with provider, dialect, where, status, headers and body, and print one for each")
+	f.BoolVar(&c.why, "why", false, "print the evidence that was weighed: what each sign proves, how sure it is, and what decided")
 	cmd.MarkFlagsMutuallyExclusive("json", "jsonl")
+	cmd.MarkFlagsMutuallyExclusive("why", "jsonl")
 	cmd.MarkFlagsMutuallyExclusive("status", "jsonl")
 	return cmd
 }
@@ -66,6 +68,7 @@ type explainCmd struct {
 	at          string
 	now         time.Time
 	json, lines bool
+	why         bool
 }
 
 // read reads the flags.
@@ -105,11 +108,20 @@ func (c *explainCmd) run(in io.Reader, s command.Streams) error {
 	if len(strings.TrimSpace(string(text))) == 0 && c.status == 0 {
 		return errors.New("no input; give an error in a file or on standard input")
 	}
-	f := parseError(string(text), c.status).diagnose(c.now)
+	e := parseError(string(text), c.status).evidence(c.now)
+	f := classify.Classifier{}.Classify(e)
 	if c.json {
-		return writeJSON(command.JSON(s.Out), c.describe(f))
+		r := c.describe(f)
+		if c.why {
+			r.Evidence = signs(classify.Classifier{}.Weigh(e))
+		}
+		return writeJSON(command.JSON(s.Out), r)
 	}
-	return c.print(command.Text(s.Out), f)
+	out := command.Text(s.Out)
+	if err := c.print(out, f); err != nil || !c.why {
+		return err
+	}
+	return printSigns(out, classify.Classifier{}.Weigh(e))
 }
 
 // explanation is the explanation of a fault as JSON.
@@ -126,6 +138,7 @@ type explanation struct {
 	Rule      string            `json:"rule"`
 	Reason    string            `json:"reason,omitzero"`
 	Verdicts  map[string]string `json:"verdicts"`
+	Evidence  []sign            `json:"evidence,omitzero"` // with --why
 }
 
 func (c *explainCmd) describe(f *fault.Error) explanation {
@@ -210,25 +223,25 @@ func writeJSON(out io.Writer, v any) error {
 // sample is an error to explain.
 type sample struct {
 	ID      string            `json:"id"`
-	Where   string            `json:"where"` // "http", "stream" or "network"; "": see diagnose
+	Where   string            `json:"where"` // "http", "stream" or "network"; "": see evidence
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
 
-// diagnose classifies it.
-func (e sample) diagnose(now time.Time) *fault.Error {
+// evidence returns the evidence of the error.
+func (e sample) evidence(now time.Time) classify.Evidence {
 	header := http.Header{}
 	for name, value := range e.Headers {
 		header.Set(name, value)
 	}
 	switch {
 	case e.Where == "network", e.Where == "" && e.Status == 0:
-		return classify.Of(errors.New(e.Body), now)
+		return classify.Failure(errors.New(e.Body), now)
 	case e.Where == "stream" && (e.Status == 0 || e.Status == http.StatusOK):
-		return classify.FromEvent([]byte(e.Body), now)
+		return classify.Event([]byte(e.Body), now)
 	}
-	return classify.FromResponse(e.Status, header, []byte(e.Body), now)
+	return classify.Response(e.Status, header, []byte(e.Body), now)
 }
 
 // parseError reads an error in one of several forms, told apart by how it begins.
