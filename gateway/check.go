@@ -68,8 +68,8 @@ func (u *Upstream) check() (wrong []error) {
 			say("%w", err)
 		}
 	}
-	if u.Key != nil && u.NoKey {
-		say("Key and NoKey exclude each other")
+	if u.Key != nil && u.NoKey || u.Sign != nil && (u.Key != nil || u.NoKey) {
+		say("Key, NoKey and Sign exclude each other")
 	}
 	if u.Body < 0 || u.Limits.negative() {
 		say("a bound is negative")
@@ -163,7 +163,7 @@ func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
 		return errors.New("its time is negative")
 	case !shareDialect(u.API, to.API):
 		return fmt.Errorf("its API %s answers no request of %s", to.API, u.API)
-	case to.Key == nil && !to.NoKey && !sameHost(u, to):
+	case to.Key == nil && to.Sign == nil && !to.NoKey && !sameHost(u, to):
 		return errors.New("it needs a key of its own, or none: the client's is for another host")
 	}
 	return nil

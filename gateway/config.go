@@ -25,18 +25,19 @@ type Config struct {
 
 // Upstream is one provider, or one account with it.
 type Upstream struct {
-	Name      string                 // in paths (/NAME/v1/…), headers and logs
-	API       string                 // one of APIs(): the meaning of its base URL, its credentials and its default requests
-	Base      *url.URL               // nil: the API's public URL; Azure has none
-	Key       func() (string, error) // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
-	NoKey     bool                   // it gets no credentials, not even the client's
-	Policy    *policy.Policy         // nil: the gateway's
-	Limits    *Limits                // of each try; nil: DefaultLimits()
-	Body      int64                  // the largest request in bytes; 0: 32 MiB
-	Fallback  []Fallback             // where a request goes when it finds no answer here, in order
-	Routes    []Route                // the first that matches a request overrides the fields above
-	Transport http.RoundTripper      // reaches it; nil: the gateway's
-	Socket    SocketMode             // what happens to a WebSocket for the Responses API; "": SocketRide
+	Name      string                    // in paths (/NAME/v1/…), headers and logs
+	API       string                    // one of APIs(): the meaning of its base URL, its credentials and its default requests
+	Base      *url.URL                  // nil: the API's public URL; Azure has none
+	Key       func() (string, error)    // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
+	NoKey     bool                      // it gets no credentials, not even the client's
+	Sign      func(*http.Request) error // signs each try, in place of the client's credentials; the body is read with GetBody; nil: nothing is signed
+	Policy    *policy.Policy            // nil: the gateway's
+	Limits    *Limits                   // of each try; nil: DefaultLimits()
+	Body      int64                     // the largest request in bytes; 0: 32 MiB
+	Fallback  []Fallback                // where a request goes when it finds no answer here, in order
+	Routes    []Route                   // the first that matches a request overrides the fields above
+	Transport http.RoundTripper         // reaches it; nil: the gateway's
+	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
 
 // SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.

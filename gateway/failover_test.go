@@ -167,7 +167,7 @@ func TestConfig_CheckFindsMistakes(t *testing.T) {
 		}},
 		{"it needs a key of its own", []gateway.Upstream{one, {Name: "two", API: "openai", Base: b, Fallback: []gateway.Fallback{{To: "one"}}}}},
 		{"answers no request", []gateway.Upstream{{Name: "one", API: "anthropic", Key: key}, {Name: "two", API: "gemini", Fallback: []gateway.Fallback{{To: "one"}}}}},
-		{"Key and NoKey exclude each other", []gateway.Upstream{{Name: "one", API: "openai", Key: key, NoKey: true}}},
+		{"Key, NoKey and Sign exclude each other", []gateway.Upstream{{Name: "one", API: "openai", Key: key, NoKey: true}}},
 		{"malformed", []gateway.Upstream{{Name: "one", API: "openai", Routes: []gateway.Route{{Models: []string{"["}}}}}},
 		{"negative", []gateway.Upstream{{Name: "one", API: "openai", Limits: &gateway.Limits{Idle: -1}}}},
 	}

@@ -96,6 +96,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		up.refuseLoop(w)
 		return
 	}
+	if up.cannotPass(r) {
+		up.refuseSigned(w)
+		return
+	}
 	// An upstream may answer before it has read the request. Without this the
 	// server would consume the rest of the request, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway

@@ -23,7 +23,7 @@ const headerPrefix = "X-Ridethrough-"
 
 // credentialHeaders are the headers in which clients send credentials. Each goes only to an upstream whose
 // API uses it. A browser's cookies are for other programs at this address.
-var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, azureKey, "Cookie"}
+var credentialHeaders = []string{authorization, "X-Api-Key", googleKey, azureKey, securityToken, "Cookie"}
 
 // newOutgoing returns the request for an upstream.
 func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, error) {
@@ -63,11 +63,11 @@ func (c *call) outgoingHeader(up *upstream) http.Header {
 // and sets the upstream's own key if it has one.
 func (u *upstream) authorize(h http.Header, query *string) error {
 	for _, name := range credentialHeaders {
-		if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, name) {
+		if u.ownCredential() || !slices.Contains(u.api.keys, name) {
 			delete(h, name)
 		}
 	}
-	if u.NoKey || u.Key != nil || !slices.Contains(u.api.keys, googleKey) {
+	if u.ownCredential() || !slices.Contains(u.api.keys, googleKey) {
 		*query = removeParam(*query, googleParam)
 	}
 	if u.Key == nil {
@@ -88,6 +88,9 @@ func (u *upstream) authorize(h http.Header, query *string) error {
 	return nil
 }
 
+// ownCredential reports whether the client's credentials are not for the upstream: it has its own, or none.
+func (u *upstream) ownCredential() bool { return u.NoKey || u.Key != nil || u.Sign != nil }
+
 // removeParam removes a parameter from a query and leaves the rest unchanged.
 func removeParam(query, name string) string {
 	if !strings.Contains(query, name+"=") && !strings.Contains(query, "%") {
@@ -105,7 +108,7 @@ func removeParam(query, name string) string {
 
 // credentialFor identifies the credential that an upstream is sent.
 func (c *call) credentialFor(up *upstream) string {
-	if up.Key != nil || up.NoKey {
+	if up.ownCredential() {
 		return "own"
 	}
 	return c.credential

@@ -77,20 +77,34 @@ func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstrea
 	out.Header.Add(viaHeader, g.id)
 	protectNamed(out.Header)
 	out.URL, out.Host = u.urlOf(to, query), ""
-	if dialect.Safe(r.Method, to.path) && 0 < r.ContentLength && r.ContentLength <= repeatBound {
-		body, err := g.spool.Read(r.Body, r.ContentLength, repeatBound)
+	if keep := u.keepsBody(r, to); keep > 0 {
+		body, err := g.spool.Read(r.Body, r.ContentLength, keep)
 		if err != nil {
 			u.refuseBody(w, r, received, u.api.errors, err)
 			return
 		}
 		defer body.Release()
-		out.GetBody = body.Open
+		out.GetBody, out.ContentLength = body.Open, int64(body.Size())
 		out.Body, _ = body.Open()
 	}
-	if u.Key != nil {
+	if u.Key != nil || u.Sign != nil {
 		out.Header["Accept-Encoding"] = []string{"identity"} // the key could pass unseen in another
 	}
 	u.proxy.ServeHTTP(newFinalWriter(w), out)
+}
+
+// keepsBody returns how many bytes of a body are kept to be read again: for another try, or to be signed first;
+// 0: it is sent as it comes.
+func (u *upstream) keepsBody(r *http.Request, to endpoint) int64 {
+	switch {
+	case r.ContentLength == 0:
+		return 0
+	case u.Sign != nil:
+		return u.Body
+	case dialect.Safe(r.Method, to.path) && 0 < r.ContentLength && r.ContentLength <= repeatBound:
+		return repeatBound
+	}
+	return 0
 }
 
 // errLocal is in the chain of a fault that is the gateway's, not the upstream's.

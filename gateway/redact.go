@@ -37,11 +37,11 @@ const wordKey = 12
 func (t *redactingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := t.secretOf(req.Header)
 	resp, err := t.RoundTripper.RoundTrip(req)
-	if err != nil {
+	if err != nil && s.key != "" {
 		return resp, redactedError(s, err)
 	}
-	if len(s.key) < wordKey && resp.StatusCode < http.StatusBadRequest {
-		return resp, nil
+	if err != nil || s.key == "" || len(s.key) < wordKey && resp.StatusCode < http.StatusBadRequest {
+		return resp, err
 	}
 	coding.DecodeUnasked(resp, req.Header)
 	if err := t.unread(resp.Header); err != nil {

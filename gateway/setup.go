@@ -67,6 +67,10 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		if up.transport = up.connections; up.Key != nil {
 			up.transport = &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: up.api.keys[0]}
 		}
+		if up.Sign != nil {
+			sent := &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: securityToken}
+			up.transport = &signingTransport{RoundTripper: sent, upstream: up.Name, sign: up.Sign}
+		}
 		up.proxy = g.newPassThrough(s, up)
 		s.upstreams = append(s.upstreams, up)
 	}

@@ -33,6 +33,7 @@ var house = []row{
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
+	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect", parts: "github.com/coder/websocket"},
 	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
@@ -84,7 +85,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/reload"},
 	{floor: 3, path: "internal/operation/access"},
-	{floor: 3, path: "internal/lab/simulator"},
+	{floor: 3, path: "internal/lab/simulator", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 3, path: "internal/conform", uses: "internal/dialect"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},

@@ -59,9 +59,14 @@ func readAnthropic(r ask) (call, problem) {
 	if body.Model == "" {
 		return call{}, bad("model: Field required")
 	}
-	c := call{model: body.Model, stream: body.Stream, view: body.view(), caches: bytes.Contains(r.body, []byte(`"cache_control"`))}
-	c.repeat = slices.ContainsFunc(body.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
-	return c, firstProblem(body.limits, body.tools, body.texts, body.results, body.thoughts)
+	return body.call(r.body)
+}
+
+// call returns the call of a request that can be read.
+func (a anthropicAsk) call(text []byte) (call, problem) {
+	c := call{model: a.Model, stream: a.Stream, view: a.view(), caches: bytes.Contains(text, []byte(`"cache_control"`))}
+	c.repeat = slices.ContainsFunc(a.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
+	return c, firstProblem(a.limits, a.tools, a.texts, a.results, a.thoughts)
 }
 
 // view returns how much of the reasoning is shown. Models from 4.7 on omit its text by default.

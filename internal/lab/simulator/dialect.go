@@ -11,13 +11,15 @@ import (
 // dialect is one vendor's API. Each has its own file, and a row in dialectOf. JSON
 // is written out there as in the vendor's documentation, to compare the two.
 type dialect struct {
-	idHeader  string              // the header with the request's id; "": there is none
-	overload  int                 // the status of an overloaded provider
-	path      func(string) string // the part of a path that its endpoints have; nil: all of it
-	endpoints []endpoint
-	failure   func(problem) string            // the body of an error
-	denial    func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
-	hints     func(http.Header, window)       // sets the headers of a limit; nil: there are none
+	idHeader    string              // the header with the request's id; "": there is none
+	typeHeader  string              // the header with an error's type; "": there is none
+	overload    int                 // the status of an overloaded provider
+	path        func(string) string // the part of a path that its endpoints have; nil: all of it
+	endpoints   []endpoint
+	failure     func(problem) string            // the body of an error
+	failureType func(problem) string            // what typeHeader has
+	denial      func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
+	hints       func(http.Header, window)       // sets the headers of a limit; nil: there are none
 }
 
 // problem is the content of an error. The zero problem is no error.
@@ -126,6 +128,7 @@ func dialectOf(r *http.Request) dialect {
 		{speaksVertex, vertex},
 		{speaksAzure, azure},
 		{speaksCohere, cohere},
+		{speaksBedrock, bedrock},
 		{speaksAnthropic, anthropic},
 		{speaksGemini, gemini},
 		{speaksLMStudioOld, lmStudioOld},

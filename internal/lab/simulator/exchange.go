@@ -110,9 +110,12 @@ func (x *exchange) whole() (status int, body string) {
 	return http.StatusOK, x.endpoint.whole(x.call)
 }
 
-// failureOf returns the body of an error.
+// failureOf returns the body of an error, and sets the header with its type.
 func (x *exchange) failureOf(p problem) string {
 	p.id = x.call.id
+	if x.dialect.typeHeader != "" {
+		x.w.Header().Set(x.dialect.typeHeader, x.dialect.failureType(p))
+	}
 	return x.dialect.failure(p)
 }
 
