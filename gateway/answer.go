@@ -64,12 +64,25 @@ func (c *call) resume(resp *http.Response) {
 	case c.outcome.Verdict.Stop != "":
 		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
 	case form == c.parsed.Form && whole:
+		c.nameUpstream()
 		c.copyBody(resp.Body)
 	default:
 		c.fail(&fault.Error{
 			Kind: fault.Unavailable, Status: resp.StatusCode,
 			Message: c.shared.at.Name + " answered without the stream that was asked for", Rule: "gateway/no stream", Err: errLocal,
 		})
+	}
+}
+
+// nameUpstream says in a comment who answers, where the headers went out before that was known.
+func (c *call) nameUpstream() {
+	at := c.shared.at
+	text := "ridethrough answer from " + at.Name
+	if at.model != c.parsed.Model {
+		text += ", model " + at.model
+	}
+	if comment := c.dialect.Comment(c.parsed.Form, text); comment != nil && c.write(comment, clientStallTimeout) != nil {
+		c.clientLeft()
 	}
 }
 

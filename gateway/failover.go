@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 // destination is where a request is sent: an upstream, and the model that it is asked for there.
@@ -89,9 +92,12 @@ func (f *failover) next(e route.End) *destination {
 	return to
 }
 
+// asksOthers reports whether the next one is asked for what the model refuses to answer here.
+func (f *failover) asksOthers() bool { return !f.Last() && f.Hops[f.At].AtOnce.Has(fault.Refused) }
+
 // keep keeps the outcome of the first upstream if that has failed for good, and else closes its response.
 func (f *failover) keep(resp *http.Response, err error, last policy.Wait) {
-	if f.At == 1 && last.Verdict.Stop == policy.Final && f.refusal.last.Verdict.Stop == "" {
+	if f.At == 1 && f.FailedForGood() {
 		f.refusal = refusal{resp, err, last}
 		return
 	}
@@ -109,6 +115,10 @@ func (f *failover) outcome(resp *http.Response, err error, last policy.Wait) (re
 	}
 	closeResponse(resp)
 	first.last.Run.Tries, first.last.Waited = 0, last.Waited // the tries are counted with those of the others
+	if errors.Is(first.last.Fault, transport.ErrRefusal) {
+		first.last.Fault, first.last.Verdict.Stop = nil, "" // it is an answer
+		first.resp.Header.Del(shouldRetryHeader)
+	}
 	return first, true
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -41,7 +42,8 @@ func (m *models) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || int64(len(body)) != req.ContentLength {
 		m.t.Errorf("%s: %d bytes of %d announced, %v", req.URL.Path, len(body), req.ContentLength, err)
 	}
-	model, _, _ := strings.Cut(req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:], ":")
+	at := dialect.Of(req.Method, req.URL.Path).ModelInPath(req.URL.Path)
+	model := req.URL.Path[at.Begin:at.End]
 	var named struct{ Model string }
 	if json.Unmarshal(body, &named) == nil && named.Model != "" {
 		model = named.Model
@@ -106,6 +108,7 @@ func TestFailover_AsksForItsModel(t *testing.T) {
 		{"gemini", "gemini", gemini, "", `{"contents":[]}`, "/v1beta/models/small:generateContent", `{"contents":[]}`},
 		{"gemini, escaped", "gemini", "/v1beta/models/large%3AgenerateContent", "", `{}`, "/v1beta/models/small:generateContent", `{}`},
 		{"gemini, code assist", "gemini", "/v1internal:generateContent", "", `{"model":"large"}`, "/v1internal:generateContent", `{"model":"small"}`},
+		{"bedrock", "bedrock", "/model/large/invoke", "", `{"max_tokens":5}`, "/model/small/invoke", `{"max_tokens":5}`},
 		{"named upstream", "openai", "/one/v1/chat/completions", "", `{"model":"large"}`, chat, `{"model":"small"}`},
 	}
 	for _, tt := range tests {

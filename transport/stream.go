@@ -22,6 +22,7 @@ type stream struct {
 	dialect  *dialect.Dialect
 	form     dialect.Form
 	faults   classify.Classifier
+	refusals bool           // they are faults
 	whole    int            // buf[at:whole] are whole frames, to be returned
 	seen     int            // between whole and here no frame ends
 	content  bool           // the first content has been read
@@ -58,6 +59,10 @@ func (s *stream) open(opened func()) *fault.Error {
 	for {
 		for frame := s.next(); frame != nil; frame = s.next() {
 			sign := s.note(frame)
+			if f := s.refusal(frame); f != nil {
+				s.content = true
+				return f
+			}
 			if sign == dialect.Opening || s.endsBare(sign, frame) {
 				continue
 			}
@@ -86,6 +91,25 @@ func (s *stream) open(opened func()) *fault.Error {
 			opened = nil
 		}
 		s.fill(maxAhead)
+	}
+}
+
+// refusal returns the fault of a frame in which the model refuses, where that is one; nil: it is none.
+func (s *stream) refusal(frame []byte) *fault.Error {
+	if !s.refusals {
+		return nil
+	}
+	return refusalFault(s.dialect.Refusal(s.form, frame))
+}
+
+// refusalFault returns the fault of an answer that is refused for a reason; nil: "".
+func refusalFault(reason string) *fault.Error {
+	if reason == "" {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Refused, Status: http.StatusOK, Code: reason, Rule: "stream/refusal",
+		Message: "the model refuses to answer: " + reason, Err: ErrRefusal,
 	}
 }
 

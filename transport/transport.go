@@ -24,6 +24,9 @@ const (
 	idempotency = "Idempotency-Key"         // of a request: the server recognizes repetitions by it
 )
 
+// ErrRefusal is in the chain of the fault of an answer in which the model or a filter refuses.
+var ErrRefusal = errors.New("the answer is a refusal")
+
 // Transport sends requests and tries them again. The zero Transport sends each request once. It may be used
 // by many goroutines at the same time if its parts may, and must not be changed meanwhile.
 //
@@ -47,6 +50,11 @@ type Transport struct {
 	// which may take minutes, has not come; nil: none. What has come is held back,
 	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
+
+	// Refusals makes an answer without content, in which the model or a filter refuses, a fault of kind
+	// fault.Refused with ErrRefusal in its chain. That is for a caller that can ask another model. False: it is
+	// an answer like others.
+	Refusals bool
 
 	// Resent treats a request that an SDK has sent before like any other. That is for a gateway: the earlier
 	// one may have ended with its last process. False: such requests are sent once.

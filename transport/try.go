@@ -143,7 +143,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	if c.sent > 1 {
 		s = new(stream) // the first may still be in use
 	}
-	s.src, s.dialect, s.faults = resp.Body, c.dialect, c.Faults
+	s.src, s.dialect, s.faults, s.refusals = resp.Body, c.dialect, c.Faults, c.Refusals
 	s.fill(maxAhead)
 	s.form = c.form(resp, s.buf)
 	for s.form == dialect.JSON && s.err == nil && len(s.buf) < len("event:") {
@@ -168,6 +168,9 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 			return nil, f // nothing to return: Ollama's client takes an empty body for an answer, whatever its status
 		}
 		setErrorStatus(resp, f.Kind)
+		return nil, reject(f, resp, a)
+	}
+	if f := s.refusal(a.buf); f != nil {
 		return nil, reject(f, resp, a)
 	}
 	resp.Body = a

@@ -16,8 +16,10 @@ var anthropic = Dialect{
 	streamForm: Events,
 	frameKind:  anthropicFrameKind,
 	output:     anthropicOutput,
+	refusal:    anthropicRefusal,
 	kindByName: anthropicKindByName,
-	ping:       func(string) string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" },
+	ping:       func(string) string { return anthropicPing },
+	comment:    func(text string) string { return ": " + text + "\n" + anthropicPing }, // no reader sees an event without data
 	heartbeat:  anthropicHeartbeat,
 	errors: errorFormat{
 		body: anthropicError,
@@ -34,6 +36,8 @@ var anthropic = Dialect{
 		},
 	},
 }
+
+const anthropicPing = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
 // anthropicKindByName returns the kind of an event by its name.
 func anthropicKindByName(name []byte) (FrameKind, bool) {

@@ -25,8 +25,10 @@ var bedrockInvoke = Dialect{
 	frameKind:      bedrockChunkKind,
 	isPlainContent: isBedrockPlainContent,
 	output:         anthropicOutput,
+	refusal:        anthropicRefusal,
 	isError:        isBedrockError,
 	ping:           bedrockPing,
+	comment:        bedrockPing,
 	heartbeat:      bedrockHeartbeat,
 	errors:         bedrockErrors,
 }
@@ -39,8 +41,10 @@ var bedrockConverse = Dialect{
 	modelInPath: bedrockModel,
 	frameKind:   converseFrameKind,
 	output:      converseOutput,
+	refusal:     converseRefusal,
 	isError:     isBedrockError,
 	ping:        bedrockPing,
+	comment:     bedrockPing,
 	errors:      bedrockErrors,
 }
 

@@ -17,6 +17,7 @@ var cohere = Dialect{
 	kindByName:    cohereKindByName,
 	isError:       isCohereErrorMember,
 	ping:          pingComment,
+	comment:       pingComment,
 	abortsOnError: true, // its clients take the last event for an end, whatever its reason
 	errors: errorFormat{
 		body:  func(_, message string) []byte { return cohereError(message) },

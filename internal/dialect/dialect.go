@@ -25,9 +25,11 @@ type Dialect struct {
 	frameKind        func(name, data []byte) FrameKind   // from an event's name and data, or any frame's JSON
 	kindByName       func(name []byte) (FrameKind, bool) // from an event's name; nil: events have no names
 	output           func(data []byte) Output            // of the end of an answer without content
+	refusal          func(data []byte) string            // why the model refuses; nil: it is not told from other ends
 	isError          func(key, value []byte) bool        // whether a member makes a body an error, beside those of all APIs; nil: none does
 	isPlainContent   func(frame []byte) bool             // a cheap check for plain content; nil: names are enough
 	ping             func(state string) string           // between events
+	comment          func(text string) string            // among events; nil: its clients break on one
 	heartbeat        func(Client) string                 // between events; "": none
 	errors           errorFormat                         // how it writes errors
 	abortsOnError    bool                                // an event stream is cut after an error, not ended
@@ -80,6 +82,15 @@ func (d *Dialect) Ping(f Form, state string) []byte {
 // the chunks break off, as they do when the gateway is killed.
 func (d *Dialect) EndsWithConnection(f Form, c Client) bool {
 	return d == &gemini && f == Events && c.agent() == geminiCLI
+}
+
+// Comment returns a line of text among the events of a stream, for a reader of the raw stream; nil: the form
+// or a client of the dialect has no place for one. The text must be one line.
+func (d *Dialect) Comment(f Form, text string) []byte {
+	if f != Events && f != AWSEvents || d.comment == nil {
+		return nil
+	}
+	return []byte(d.comment(text))
 }
 
 // Heartbeat returns the frame to send every 60 seconds while a request waits, for clients whose idle timer

@@ -21,6 +21,7 @@ var gemini = Dialect{
 	modelInPath:    geminiModelInPath,
 	frameKind:      geminiFrameKind,
 	output:         geminiOutput,
+	refusal:        geminiRefusal,
 	isPlainContent: isGeminiPlainContent,
 	ping:           func(string) string { return "\n\n" }, // a comment breaks its clients
 	abortsOnError:  true,                                  // its clients take an error inside a stream for a chunk without text

@@ -18,6 +18,7 @@ var lmStudio = Dialect{
 	output:        lmStudioOutput,
 	kindByName:    lmStudioKindByName,
 	ping:          pingComment,
+	comment:       pingComment,
 	abortsOnError: true,
 	errors: errorFormat{
 		body:  lmStudioError,

@@ -18,6 +18,7 @@ var ollama = Dialect{
 	output:           ollamaOutput,
 	isPlainContent:   isOllamaPlainContent,
 	ping:             pingComment,
+	comment:          pingComment,
 	errors:           errorFormat{body: ollamaError},
 }
 

@@ -18,9 +18,11 @@ var openAIResponses = Dialect{
 	unseen:         []string{"client_metadata", "metadata"}, // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
 	frameKind:      responsesFrameKind,
 	output:         responsesOutput,
+	refusal:        responsesRefusal,
 	kindByName:     responsesKindByName,
 	isPlainContent: isResponsesPlainContent,
 	ping:           pingComment,
+	comment:        pingComment,
 	heartbeat:      responsesHeartbeat,
 	errors: errorFormat{
 		body:  openAIError,

@@ -97,12 +97,7 @@ func geminiOutput(data []byte) Output {
 	candidates := 0
 	for candidate := range elements(member(data, "candidates")) {
 		candidates++
-		for part := range elements(member(member(candidate, "content"), "parts")) {
-			if geminiPartKind(part) == Content {
-				return SomeOutput
-			}
-		}
-		if string(member(candidate, "finishReason")) != `"STOP"` {
+		if hasParts(candidate) || string(member(candidate, "finishReason")) != `"STOP"` {
 			return SomeOutput
 		}
 	}

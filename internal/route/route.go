@@ -103,6 +103,9 @@ func (r *Route) Bound(w policy.Wait, now time.Time) (policy.Wait, bool) {
 	return shorten(w, max(0, left)), true
 }
 
+// FailedForGood reports whether the first one has refused the call for good, and it goes on for that reason.
+func (r *Route) FailedForGood() bool { return r.final }
+
 // Leaves returns when patience ends and the call leaves; zero: it stays.
 func (r *Route) Leaves() time.Time {
 	if r.Last() || r.Since.IsZero() || r.Hops[r.At].After == Unlimited {

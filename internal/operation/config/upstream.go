@@ -103,7 +103,7 @@ func chain() codec[[]fallback] {
 		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host. It may be this upstream itself, with another model.", "", "required"}),
 		newField("model", anyName("the name of a model"), func(f *fallback) *string { return &f.model }, fieldDoc{"The model that it is asked for.", "", "the model of the request"}),
 		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here if no content of an answer has come. An answer that is not streamed may take 90s in any case.", "", "until the previous upstream gives up"}),
-		newField("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, fieldDoc{"The kinds of faults that move a call here without waiting.", "", "none"}).formerly("at-once"),
+		newField("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, fieldDoc{"The kinds of faults that move a call here without waiting. With refused, an answer without content in which the model or a filter refuses does too.", "", "none"}).formerly("at-once"),
 	))
 }
 
