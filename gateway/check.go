@@ -68,6 +68,9 @@ func (u *Upstream) check() (wrong []error) {
 			say("%w", err)
 		}
 	}
+	if err := u.Network.Check(u.baseURL()); err != nil {
+		say("%w", err)
+	}
 	if u.Key != nil && u.NoKey || u.Sign != nil && (u.Key != nil || u.NoKey) {
 		say("Key, NoKey and Sign exclude each other")
 	}

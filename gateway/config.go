@@ -37,6 +37,7 @@ type Upstream struct {
 	Fallback  []Fallback                // where a request goes when it finds no answer here, in order
 	Routes    []Route                   // the first that matches a request overrides the fields above
 	Transport http.RoundTripper         // reaches it; nil: the gateway's
+	Network   Network                   // how it is reached without a Transport or the gateway's Base
 	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -118,7 +119,14 @@ func (u *upstream) noAnswer(f *fault.Error) string {
 	if f.Kind == fault.Timeout { // the address has taken the request
 		return fmt.Sprintf("no answer from %s: %v", u.Name, f)
 	}
-	return fmt.Sprintf("no answer from %s at %s: %v (is the address right? see --upstream)", u.Name, u.baseURL.Redacted(), f)
+	hint := "is the address right? see --upstream"
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](f); unknown {
+		hint = "is the authority of its certificate the one that ca: of this upstream names?"
+		if u.Network.CA == "" {
+			hint = "if its certificate is of an authority of your own, name that in ca: of this upstream"
+		}
+	}
+	return fmt.Sprintf("no answer from %s at %s: %v (%s)", u.Name, u.baseURL.Redacted(), f, hint)
 }
 
 // reply answers with an error of the gateway, whose body is in this dialect.

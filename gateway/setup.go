@@ -1,18 +1,15 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/http1"
 	"github.com/ridethrough/ridethrough/internal/receive"
 )
 
@@ -34,6 +31,7 @@ type upstream struct {
 	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
 	connections http.RoundTripper      // its connections, or the transport that was configured
+	pooled      bool                   // they are its own
 	transport   http.RoundTripper      // the same, redacting the upstream's own key
 	proxy       *httputil.ReverseProxy // for requests that ask for no answer
 }
@@ -110,24 +108,11 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 	case base != nil:
 		return base
 	}
-	if old := s.same(up); old != nil && old.Transport == nil && old.Limits.Connect == up.Limits.Connect {
-		if _, ok := old.connections.(*http1.Transport); ok {
-			return old.connections
-		}
+	up.pooled = true
+	if old := s.same(up); old != nil && old.pooled && old.Limits.Connect == up.Limits.Connect && old.Network == up.Network {
+		return old.connections
 	}
-	return newPooledTransport(up.Limits.Connect)
-}
-
-// newPooledTransport returns a transport for many requests to few hosts: package http1's for plain HTTP/1.1,
-// net/http's for the rest. Content encodings pass unchanged.
-func newPooledTransport(connect time.Duration) *http1.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
-	t.TLSHandshakeTimeout = connect
-	t.DisableCompression = true
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = 256
-	return &http1.Transport{Fallback: t, Dial: t.DialContext}
+	return up.Network.Transport(up.Limits.Connect)
 }
 
 // upstream returns the upstream of a name; nil: there is none.

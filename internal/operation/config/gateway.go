@@ -86,10 +86,24 @@ func (m *mapper) folder(path, name string) string {
 	return name
 }
 
+// file returns the text of a file; "": none is named.
+func (m *mapper) file(path, name string) string {
+	if name == "" {
+		return ""
+	}
+	name = m.config.path(m.env)(name)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		m.report(path, "%s: %v", name, reload.Pathless(err))
+	}
+	return string(text)
+}
+
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
-		Policy: m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
+		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
+		Policy:  m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read

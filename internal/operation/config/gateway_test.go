@@ -93,6 +93,30 @@ func TestConfig_Gateway(t *testing.T) {
 	}
 }
 
+func TestConfig_Network(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "ca.pem", "-----BEGIN CERTIFICATE-----")
+	const plain = "upstreams:\n  openai:\n    url: http://127.0.0.1:8000/v1\n"
+	for _, tt := range []struct {
+		text string
+		want gateway.Network
+		err  string
+	}{
+		{plain, gateway.Network{}, ""},
+		{plain + "    http2: prior-knowledge\n", gateway.Network{HTTP2: true}, ""},
+		{plain + "    proxy: none\n", gateway.Network{Proxy: gateway.NoProxy}, ""},
+		{plain + "    ca: other.pem\n", gateway.Network{}, "other.pem: no such file"},
+		{plain + "    ca: ca.pem\n", gateway.Network{}, "CA has no certificate in PEM"},
+		{"upstreams:\n  openai:\n    http2: prior-knowledge\n", gateway.Network{}, "over https it is negotiated"},
+	} {
+		c := parseIn(t, dir, tt.text)
+		g, err := c.Gateway(env())
+		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || tt.err == "" && (err != nil || g.Upstreams[0].Network != tt.want) {
+			t.Errorf("%s: got %+v and error %v, want %+v or %q", tt.text, g.Upstreams, err, tt.want, tt.err)
+		}
+	}
+}
+
 func TestConfig_FileIsOptional(t *testing.T) {
 	c := parse(t, "")
 	g, err := c.Gateway(env())

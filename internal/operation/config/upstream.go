@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ type upstream struct {
 	fallback []fallback
 	routes   []route
 	socket   string
+	ca       string
+	proxy    string
+	http2    string
 }
 
 // limits bound each try; zero: the gateway's.
@@ -52,8 +56,21 @@ func upstreams() codec[upstream] {
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order.", "", "none"}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
+		newField("ca", anyName("a path"), func(u *upstream) *string { return &u.ca }, fieldDoc{"A file with certificates of authorities, in PEM, that are trusted besides the system's, relative to the configuration file. It is read with the configuration.", "", "only the system's, or those of the file in SSL_CERT_FILE"}),
+		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
+		newField("http2", oneOf("a way to speak HTTP/2", priorKnowledge), func(u *upstream) *string { return &u.http2 }, fieldDoc{"prior-knowledge speaks HTTP/2 to an http:// address without asking first (h2c), for a server that speaks nothing else.", "", "HTTP/1.1 to http://; negotiated with https://"}),
 		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
 	)
+}
+
+// priorKnowledge is the value of http2, as HTTP/2 calls it (RFC 9113, 3.3).
+const priorKnowledge = "prior-knowledge"
+
+// proxyURL is the codec of a proxy.
+func proxyURL() codec[string] {
+	return checkedText("a URL such as http://proxy.example:3128 or socks5://127.0.0.1:1080, or none", `^((https?|socks5)://|none$)`, func(s string) bool {
+		return s != "" && gateway.Network{Proxy: s}.Check(&url.URL{}) == nil
+	})
 }
 
 // socketModes returns the names of the gateway's modes.

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/http1"
+)
+
+// Network is how an upstream without a Transport is reached. The zero Network is usually right.
+type Network struct {
+	CA    string // certificates of authorities, in PEM, that are trusted besides the system's; "": none
+	Proxy string // the URL of a proxy, or NoProxy; "": that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+	HTTP2 bool   // speak HTTP/2 without TLS, which the server must know (h2c); no proxy is used
+}
+
+// NoProxy as Network.Proxy connects without a proxy, whatever the environment names.
+const NoProxy = "none"
+
+// Check returns what is wrong with a Network for a base URL; nil: nothing.
+func (n Network) Check(base *url.URL) error {
+	if n.CA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(n.CA)) {
+		return errors.New("CA has no certificate in PEM")
+	}
+	if n.HTTP2 && base.Scheme != "http" {
+		return errors.New("HTTP/2 by prior knowledge is for http://; over https it is negotiated")
+	}
+	proxy, err := url.Parse(n.Proxy)
+	switch {
+	case n.Proxy == "" || n.Proxy == NoProxy:
+		return nil
+	case n.HTTP2:
+		return errors.New("HTTP/2 by prior knowledge goes through no proxy")
+	case err == nil && proxy.User != nil:
+		return errors.New("the URL of a proxy has no user; set HTTPS_PROXY for one with a password")
+	case err != nil || proxy.Host == "" || proxy.Scheme != "http" && proxy.Scheme != "https" && proxy.Scheme != "socks5":
+		return errors.New("want a proxy such as http://proxy.example:3128 or socks5://127.0.0.1:1080, or none") // not the URL: it may have a password
+	}
+	return nil
+}
+
+// Transport returns a transport for many requests to few hosts. Content encodings pass unchanged. connect
+// bounds the time to establish a connection. The Network must pass Check.
+func (n Network) Transport(connect time.Duration) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
+	t.TLSHandshakeTimeout = connect
+	t.DisableCompression = true
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = 256
+	t.Proxy = n.proxy()
+	if n.CA != "" {
+		t.TLSClientConfig = &tls.Config{RootCAs: n.roots()}
+	}
+	if n.HTTP2 {
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetUnencryptedHTTP2(true)
+		return t
+	}
+	return &http1.Transport{Fallback: t, Dial: t.DialContext} // for plain HTTP/1.1, and t for the rest
+}
+
+// proxy returns the proxy of a request.
+func (n Network) proxy() func(*http.Request) (*url.URL, error) {
+	switch {
+	case n.HTTP2 || n.Proxy == NoProxy:
+		return nil
+	case n.Proxy == "":
+		return http.ProxyFromEnvironment
+	}
+	u, _ := url.Parse(n.Proxy)
+	return http.ProxyURL(u)
+}
+
+// roots returns the system's authorities and those of the Network.
+func (n Network) roots() *x509.CertPool {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	pool.AppendCertsFromPEM([]byte(n.CA))
+	return pool
+}
