@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,12 +27,14 @@ import (
 type sent struct {
 	host, path, model, body string
 	header                  http.Header
+	at                      time.Time
 }
 
 // models is a provider that answers by the model of a request. It keeps the requests.
 type models struct {
 	t      *testing.T
 	answer map[string]roundTrip // by model
+	mu     sync.Mutex
 	sent   []sent
 }
 
@@ -48,7 +51,9 @@ func (m *models) RoundTrip(req *http.Request) (*http.Response, error) {
 	if json.Unmarshal(body, &named) == nil && named.Model != "" {
 		model = named.Model
 	}
-	m.sent = append(m.sent, sent{req.URL.Host, req.URL.EscapedPath(), model, string(body), req.Header})
+	m.mu.Lock()
+	m.sent = append(m.sent, sent{req.URL.Host, req.URL.EscapedPath(), model, string(body), req.Header, time.Now()})
+	m.mu.Unlock()
 	if m.answer[model] == nil {
 		return says(503, `{"error":{"message":"The server is overloaded"}}`, "Content-Type", "application/json")(req)
 	}
