@@ -32,6 +32,7 @@ type call struct {
 	body          *spool.Body
 	meant         atomic.Pointer[meaning] // nil: not needed so far
 	carried       policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	stayed        time.Duration           // how long its client stayed with that one; 0: there was none
 	silence       time.Duration           // of the same request's try before, which had not begun to answer when its client left
 	shared        *sharedRequest
 	keepalive     *keepalive  // keeps the client alive while it waits
@@ -77,7 +78,8 @@ func (c *call) refusedBefore() bool {
 		c.refuseResend(before)
 		return true
 	}
-	c.carried, c.silence = before.last, before.silence
+	c.stayed, c.silence = before.stayed, before.silence
+	c.carried = shortened(before.last, c.stayed)
 	return false
 }
 

@@ -196,6 +196,7 @@ type failedRequest struct {
 	meaning  meaning
 	upstream *upstream
 	last     policy.Wait   // without a Stop if the client has left
+	stayed   time.Duration // from its arrival
 	silence  time.Duration // of the try that the client has left, until the request is sent again
 }
 
@@ -209,11 +210,11 @@ func (co *coalescer) remember(s *sharedRequest) {
 	now := time.Now()
 	f := failedRequest{
 		requestKey: c.key(), at: now, until: now.Add(rememberFor), meaning: *meaning,
-		upstream: c.upstream, last: s.last, silence: s.silence,
+		upstream: c.upstream, last: s.last, stayed: now.Sub(c.arrived), silence: s.silence,
 	}
 	switch {
 	case f.gaveUp():
-		f.latest = now.Add(min(max(rememberAtLeast, now.Sub(c.arrived)), rememberAtMost))
+		f.latest = now.Add(min(max(rememberAtLeast, f.stayed), rememberAtMost))
 		f.until = earlier(f.until, f.latest)
 	case s.at != s.failover.origin:
 		f.last.Due, f.silence = time.Time{}, 0 // of a wait or a try at a fallback

@@ -174,7 +174,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	t := &transport.Transport{
 		Base: s.at.transport,
 		Retry: retry.Retrier{
-			Policy: s.failover.settings.policy, Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
+			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
 		},
 		Faults: s.setup.faults,

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// A client that leaves after minutes in a wait, and comes back, has a limit on the whole call. It leaves again
+// when it has stayed as long, and gives up after some stays: Qwen Code after three of 15 minutes, the SDKs of
+// OpenAI and Anthropic after three of 10. A wait of half an hour would outlast them. Shorter stays are those of
+// users and of lost connections, which come back as often as they like.
+const (
+	triesInAStay = 3
+	shortestStay = 5 * time.Minute
+)
+
+// longestWait returns the bound of the waits of a client that stayed that long; 0: none.
+func longestWait(stayed time.Duration) time.Duration {
+	if stayed < shortestStay {
+		return 0
+	}
+	return stayed / triesInAStay
+}
+
+// patience returns the policy of the tries at the upstream. It bounds the waits of a client that has come back,
+// if nothing bounds their number.
+func (s *sharedRequest) patience() policy.Policy {
+	p := s.failover.settings.policy
+	longest := longestWait(s.leader.stayed)
+	if longest > 0 && p.Retries == policy.Unlimited && (p.Backoff.Max == 0 || p.Backoff.Max > longest) {
+		p.Backoff.Max = longest
+	}
+	return p
+}
+
+// shortened returns the wait that a client left after a stay, as it continues now that the client is back.
+func shortened(w policy.Wait, stayed time.Duration) policy.Wait {
+	longest := longestWait(stayed)
+	early := time.Until(w.Due) - longest
+	if longest > 0 && early > 0 && !w.Verdict.Hinted && w.Limit == policy.Unlimited {
+		w.Due = w.Due.Add(-early)
+		w.Verdict.Wait -= early
+		w.Run.Slept -= early
+	}
+	return w
+}
